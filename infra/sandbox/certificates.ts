@@ -1,0 +1,81 @@
+/**
+ * A certificate authority that lives in memory.
+ * Owns: keys and certificates of the sandbox. Does not own: who trusts them, what they protect.
+ */
+import "reflect-metadata"; // @peculiar/x509 injects its parts by decorators and asks its user for the polyfill
+import { isIP } from "node:net";
+import { randomBytes, type webcrypto } from "node:crypto";
+import * as x509 from "@peculiar/x509";
+
+export interface Certificate {
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+export interface Authority {
+  readonly caPem: string;
+  issue(hosts: readonly string[]): Promise<Certificate>;
+}
+
+const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const DAY_MS = 86_400_000;
+
+export async function createAuthority(commonName: string): Promise<Authority> {
+  const keys = await generateKeys();
+  const ca = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: randomSerial(),
+    name: `CN=${commonName}`,
+    ...validity(),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { caPem: ca.toString("pem"), issue: (hosts) => issue(ca, keys.privateKey, hosts) };
+}
+
+async function issue(
+  ca: x509.X509Certificate,
+  signingKey: webcrypto.CryptoKey,
+  hosts: readonly string[],
+): Promise<Certificate> {
+  const keys = await generateKeys();
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: randomSerial(),
+    subject: `CN=${hosts[0] ?? "localhost"}`,
+    issuer: ca.subject,
+    ...validity(),
+    signingAlgorithm: ALGORITHM,
+    publicKey: keys.publicKey,
+    signingKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(
+        hosts.map((host) => ({ type: isIP(host) === 0 ? "dns" : "ip", value: host })),
+      ),
+      await x509.AuthorityKeyIdentifierExtension.create(ca.publicKey),
+    ],
+  });
+  const pkcs8 = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
+  return { certPem: certificate.toString("pem"), keyPem: x509.PemConverter.encode(pkcs8, "PRIVATE KEY") };
+}
+
+function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+}
+
+/** A positive DER integer: the first bit of the first byte stays clear. */
+function randomSerial(): string {
+  return `01${randomBytes(15).toString("hex")}`;
+}
+
+/** Starts a day early: a container's clock may lag behind the one that made the certificate. */
+function validity(): { notBefore: Date; notAfter: Date } {
+  const now = Date.now();
+  return { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + 3650 * DAY_MS) };
+}
