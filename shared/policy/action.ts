@@ -1,0 +1,87 @@
+/**
+ * Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry
+ * run skips them.
+ * Owns: the closed list. Every action carries what was observed, so that performing it is conditional on that, and
+ * performing it twice is the same as once. Does not own: the requests they become (shared/cluster).
+ */
+import type { Cause, Urgency } from "./cause.ts";
+import type { BudgetFacts, MigrationFacts, NamespacedName, VmiFacts } from "./facts.ts";
+import type { EvacuationRecord } from "./record.ts";
+import type { Slot } from "./slots.ts";
+
+export type Action =
+  /** Set `status.evacuationNodeName` of a VMI that is still on that node, with record and label. */
+  | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
+  /** Write record and label only: a mark is there already, or none is wanted (drain taint). */
+  | { readonly verb: "Record"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
+  /** Clear mark and label; the record goes too, unless the outcome is to be remembered. */
+  | { readonly verb: "Unmark"; readonly vmi: VmiFacts; readonly record?: EvacuationRecord }
+  | { readonly verb: "CreateMigration"; readonly slot: Slot }
+  /** Annotate somebody else's migration as serving an evacuation of ours. */
+  | {
+      readonly verb: "AdoptMigration";
+      readonly migration: MigrationFacts;
+      readonly cause: Cause;
+      readonly id: string;
+      readonly attempt: number;
+    }
+  | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
+  | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
+  | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
+  | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
+  /** Replace the slots register by compare-and-set; without a resourceVersion it is created. */
+  | { readonly verb: "WriteSlots"; readonly resourceVersion?: string; readonly slots: readonly Slot[] }
+  | ({ readonly verb: "Event" } & Story);
+
+export const STORY_REASONS = [
+  "EvacuationTriggered",
+  "EvacuationAdopted",
+  "EvictionRefused",
+  "ShutdownByStrategy",
+  "MigrationCreated",
+  "MigrationAdopted",
+  "MigrationFailed",
+  "MigrationRefused",
+  "NotMigratable",
+  "Evacuated",
+  "EvacuationAbandoned",
+  "EvacuationCancelled",
+  "InvalidConfiguration",
+] as const;
+
+export type StoryReason = (typeof STORY_REASONS)[number];
+
+/** One sentence of an object's story: a Kubernetes Event. */
+export interface Story {
+  readonly about: NamespacedName & { readonly uid: string; readonly kind: "VirtualMachineInstance" | "ConfigMap" };
+  readonly type: "Normal" | "Warning";
+  readonly reason: StoryReason;
+  readonly message: string;
+  /** What makes this sentence a new one; the same reason with the same occasion is told once. */
+  readonly occasion: string;
+}
+
+/** A sentence about a VMI. */
+export function tell(vmi: VmiFacts, reason: StoryReason, message: string, occasion: string): Action {
+  return { verb: "Event", about: aboutVmi(vmi), type: STORY_TYPE[reason], reason, message, occasion };
+}
+
+function aboutVmi(vmi: VmiFacts): Story["about"] {
+  return { kind: "VirtualMachineInstance", namespace: vmi.namespace, name: vmi.name, uid: vmi.uid };
+}
+
+export const STORY_TYPE = {
+  EvacuationTriggered: "Normal",
+  EvacuationAdopted: "Normal",
+  EvictionRefused: "Warning",
+  ShutdownByStrategy: "Warning",
+  MigrationCreated: "Normal",
+  MigrationAdopted: "Normal",
+  MigrationFailed: "Warning",
+  MigrationRefused: "Warning",
+  NotMigratable: "Warning",
+  Evacuated: "Normal",
+  EvacuationAbandoned: "Warning",
+  EvacuationCancelled: "Normal",
+  InvalidConfiguration: "Warning",
+} as const satisfies Record<StoryReason, Story["type"]>;

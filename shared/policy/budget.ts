@@ -1,0 +1,112 @@
+/**
+ * Disruption budgets: which VMI has one, and how large it is.
+ * Owns: the table, one PodDisruptionBudget per VMI, yielding to KubeVirt's own. Does not own: the proof that one
+ * protects a pod (budget-protection.ts).
+ * Upstream: KubeVirt's disruption budget controller as of 1.5, the last that created budgets.
+ */
+import type { Action } from "./action.ts";
+import { type BudgetFacts, isFinal, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
+import { hash8 } from "./hash.ts";
+import type { Settings } from "./settings.ts";
+import { derivedName } from "./slots.ts";
+import { isToMigrate } from "./stage.ts";
+import { type EvictionStrategy, resolveStrategy } from "./strategy.ts";
+
+// prettier-ignore
+export const BUDGET = {
+  None:                  "never",
+  LiveMigrate:           "always",
+  LiveMigrateIfPossible: "whileMigratable",
+  External:              "always",
+} as const satisfies Record<EvictionStrategy, "never" | "always" | "whileMigratable">;
+
+export interface BudgetWorld {
+  readonly vmis: readonly VmiFacts[];
+  /** The unfinished ones of these VMIs, at least. */
+  readonly migrations: readonly MigrationFacts[];
+  /** Every budget in the namespaces of these VMIs. */
+  readonly budgets: readonly BudgetFacts[];
+  readonly tainted: ReadonlySet<string>;
+  readonly settings: Settings;
+  /** Whether `vmis` are all there are: only then is a budget without its VMI seen to be surplus. */
+  readonly complete: boolean;
+}
+
+export function budgetName(vmi: VmiFacts): string {
+  return derivedName(vmi.name, hash8(vmi.uid));
+}
+
+function ownedBy(vmi: VmiFacts, budget: BudgetFacts): boolean {
+  return budget.owners.some((o) => o.kind === "VirtualMachineInstance" && o.uid === vmi.uid);
+}
+
+/** KubeVirt's own budget for the VMI (1.5 and older): the VMI is its controller. Ours never has one. */
+function isKubeVirts(budget: BudgetFacts, vmi: VmiFacts): boolean {
+  return budget.owners.some((o) => o.controller && o.kind === "VirtualMachineInstance" && o.uid === vmi.uid);
+}
+
+/**
+ * `minAvailable` of the VMI's budget: 1; 2 from before a migration starts until it has ended; undefined for none.
+ * A strategy that nobody knows is protected: somebody meant something by it.
+ */
+export function desiredBudget(
+  vmi: VmiFacts,
+  migrating: boolean,
+  { tainted, settings }: Pick<BudgetWorld, "tainted" | "settings">,
+): 1 | 2 | undefined {
+  if (vmi.deleting || isFinal(vmi)) return undefined;
+  const resolved = resolveStrategy(vmi.evictionStrategy, settings.clusterStrategy);
+  const needs = resolved.known ? BUDGET[resolved.strategy] : "always";
+  const movable = vmi.liveMigratable.migratable || migrating;
+  if (needs === "never" || (needs === "whileMigratable" && !movable)) return undefined;
+  return migrating || isToMigrate(vmi, tainted, settings) ? 2 : 1;
+}
+
+/** Whether a migration may be created: the VMI's budget is 2, and the disruption controller has seen it. */
+export function isReadyForMigration(vmi: VmiFacts, budgets: readonly BudgetFacts[], settings: Settings): boolean {
+  if (!settings.reconcilers.budget) return true;
+  const own = budgets.filter((b) => ownedBy(vmi, b));
+  // KubeVirt's migration controller grows its own budget itself.
+  if (own.some((b) => isKubeVirts(b, vmi))) return true;
+  return own.some(({ managedByUs, minAvailable, generation, status }) => {
+    return managedByUs && minAvailable === 2 && status.observedGeneration === generation && status.desiredHealthy === 2;
+  });
+}
+
+export function planBudgets(w: BudgetWorld): { readonly actions: readonly Action[] } {
+  if (!w.settings.reconcilers.budget) return { actions: [] };
+  const unfinished = w.migrations.filter((m) => !isFinal(m));
+  const migrating = new Set(unfinished.map((m) => keyOf({ namespace: m.namespace, name: m.vmiName })));
+  const byOwner = Map.groupBy(
+    w.budgets.filter((b) => !b.deleting),
+    (b) => b.owners.find((o) => o.kind === "VirtualMachineInstance")?.uid,
+  );
+  const perVmi = w.vmis.flatMap((vmi) => {
+    const wanted = desiredBudget(vmi, migrating.has(keyOf(vmi)), w);
+    return budgetActions(vmi, wanted, byOwner.get(vmi.uid) ?? []);
+  });
+  return { actions: w.complete ? [...perVmi, ...surplus(w)] : perVmi };
+}
+
+function budgetActions(vmi: VmiFacts, wanted: 1 | 2 | undefined, owned: readonly BudgetFacts[]): readonly Action[] {
+  const name = budgetName(vmi);
+  const yields = owned.some((b) => isKubeVirts(b, vmi));
+  const keep = wanted === undefined || yields ? undefined : owned.find((b) => b.managedByUs && b.name === name);
+  const deletes = owned
+    .filter((b) => b.managedByUs && b !== keep)
+    .map((budget) => ({ verb: "DeleteBudget", budget }) as const);
+  if (wanted === undefined || yields) return deletes;
+  if (keep === undefined) return [...deletes, { verb: "CreateBudget", vmi, name, minAvailable: wanted }];
+  // While two ready pods are left, shrinking would make one of them evictable.
+  const early = wanted === 1 && keep.status.currentHealthy > 1;
+  if (keep.minAvailable === wanted || early) return deletes;
+  return [...deletes, { verb: "ResizeBudget", budget: keep, minAvailable: wanted }];
+}
+
+/** Ours, for VMIs that are no more: garbage collection does this too, unless the owner reference was removed. */
+function surplus({ vmis, budgets }: BudgetWorld): readonly Action[] {
+  const uids = new Set(vmis.map((vmi) => vmi.uid));
+  return budgets
+    .filter((b) => b.managedByUs && !b.deleting && !b.owners.some((o) => uids.has(o.uid)))
+    .map((budget) => ({ verb: "DeleteBudget", budget }) as const);
+}

@@ -1,0 +1,185 @@
+/**
+ * Evacuation policy: what to do next about every VMI that is to leave its node.
+ * Owns: the actions for each stage, limits through the slots register, giving up. Does not own: recognising stages
+ * (stage.ts), budgets (budget.ts), requests.
+ */
+import type { Action } from "./action.ts";
+import { tell } from "./action.ts";
+import { URGENCY } from "./cause.ts";
+import { type BudgetFacts, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
+import { isReadyForMigration } from "./budget.ts";
+import { failedAttempt } from "./giving-up.ts";
+import { beginRecord, endRecord, restSeconds, secondsAfter } from "./record.ts";
+import type { Settings } from "./settings.ts";
+import { type Candidate, grantedSlots, keptSlots, type Slot, type SlotsRegister } from "./slots.ts";
+import { type Stage, stageOf } from "./stage.ts";
+
+export interface EvacuationWorld {
+  /** The VMIs to look at: at least all that carry a record or a mark. */
+  readonly vmis: readonly VmiFacts[];
+  /** Every unfinished migration of the cluster, and the finished ones of these VMIs. */
+  readonly migrations: readonly MigrationFacts[];
+  readonly budgets: readonly BudgetFacts[];
+  readonly tainted: ReadonlySet<string>;
+  readonly register: SlotsRegister;
+  /** VMI UID to the number of its pods that have not ended, of the candidates (see `candidatesOf`). */
+  readonly activePods: ReadonlyMap<string, number>;
+  readonly settings: Settings;
+  readonly now: Date;
+}
+
+/** Actions in order: the first that meets a conflict ends the pass. `requeueAfterSeconds`: when to look again. */
+export interface Plan {
+  readonly actions: readonly Action[];
+  readonly requeueAfterSeconds?: number;
+}
+
+interface Staged {
+  readonly vmi: VmiFacts;
+  readonly stage: Stage;
+  readonly migrations: readonly MigrationFacts[];
+}
+
+/** How soon a stage is looked at again, in seconds; never: until somebody else acts. A waiting one says so itself. */
+const POLL_SECONDS = {
+  Idle: Infinity,
+  External: Infinity,
+  Pinned: Infinity,
+  Waiting: Infinity,
+  Leftover: 0,
+  Unrecorded: 0,
+  Withdrawn: 0,
+  AttemptFailed: 0,
+  Migrating: 2,
+  Settling: 1,
+  Ready: 0.5,
+} as const satisfies Record<Stage["stage"], number>;
+
+export function stagesOf(w: Omit<EvacuationWorld, "activePods" | "budgets" | "register">): readonly Staged[] {
+  const byVmi = Map.groupBy(w.migrations, (m) => keyOf({ namespace: m.namespace, name: m.vmiName }));
+  return w.vmis.map((vmi) => {
+    const migrations = byVmi.get(keyOf(vmi)) ?? [];
+    return { vmi, migrations, stage: stageOf(vmi, { ...w, migrations }) };
+  });
+}
+
+/** VMIs that would start a migration now if their pods allow it: whose pods must be counted before planning. */
+export function candidatesOf(w: Omit<EvacuationWorld, "activePods">): readonly VmiFacts[] {
+  const ready = readyOf(stagesOf(w));
+  const kept = keptSlots(w.register.slots, w.migrations, ready);
+  const slots = [...kept, ...grantedSlots(kept, w.migrations, ready, w.settings.limits)];
+  const holders = new Set(slots.map((slot) => slot.vmiUID));
+  return ready.map((c) => c.vmi).filter((vmi) => holders.has(vmi.uid));
+}
+
+export function planEvacuations(w: EvacuationWorld): Plan {
+  if (w.settings.reconcilers.evacuation === false) return { actions: [] };
+  const staged = stagesOf(w);
+  const ready = readyOf(staged);
+  // A second active pod is the tail of an earlier migration, or the head of one that we cannot see yet.
+  const alone = ready.filter(({ vmi }) => w.activePods.get(vmi.uid) === 1);
+  const kept = keptSlots(w.register.slots, w.migrations, ready);
+  const granted = grantedSlots(kept, w.migrations, alone, w.settings.limits);
+  const slots = [...kept, ...granted];
+  const changed = granted.length > 0 || kept.length < w.register.slots.length;
+  const { resourceVersion } = w.register;
+  const write: Action = { verb: "WriteSlots", slots, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  const actions = [
+    ...staged.flatMap((s) => actionsFor(s, w)),
+    ...(changed ? [write] : []),
+    ...creations(w, slots, alone),
+  ];
+  const waits = staged.map(({ stage }) => (stage.stage === "Waiting" ? stage.seconds : POLL_SECONDS[stage.stage]));
+  const soonest = waits.reduce((a, b) => Math.min(a, b), Infinity);
+  return { actions, ...(soonest === Infinity ? {} : { requeueAfterSeconds: soonest }) };
+}
+
+/** Sorts urgent ones first, then whoever has waited longest. */
+function rank({ record, vmi }: Candidate): string {
+  return `${URGENCY[record.cause] === "urgent" ? 0 : 1} ${record.since} ${keyOf(vmi)}`;
+}
+
+function readyOf(staged: readonly Staged[]): readonly Candidate[] {
+  return staged
+    .flatMap(({ vmi, stage }) => (stage.stage === "Ready" ? [{ vmi, record: stage.record }] : []))
+    .toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+}
+
+/** A reserved migration is created once its budget stands at 2: with 1, a ready target makes the source evictable. */
+function creations(w: EvacuationWorld, slots: readonly Slot[], alone: readonly Candidate[]): readonly Action[] {
+  const existing = new Set(w.migrations.map(keyOf));
+  return slots.flatMap((slot) => {
+    const vmi = alone.find((c) => c.vmi.uid === slot.vmiUID)?.vmi;
+    if (vmi === undefined || existing.has(keyOf(slot)) || !isReadyForMigration(vmi, w.budgets, w.settings)) return [];
+    const { maxAttempts } = w.settings.evacuation;
+    const told = `migration ${slot.name} moves the VM off node ${slot.node} (attempt ${slot.attempt} of ${maxAttempts})`;
+    return [{ verb: "CreateMigration", slot }, tell(vmi, "MigrationCreated", told, slot.name)];
+  });
+}
+
+function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): readonly Action[] {
+  switch (stage.stage) {
+    case "Idle":
+    case "External":
+    case "Settling":
+    case "Waiting":
+    case "Ready":
+      return [];
+    case "Leftover":
+      return leftover(vmi);
+    case "Unrecorded":
+      return takeOver(vmi, w);
+    case "Withdrawn": {
+      const told = `the mark for evacuation from node ${stage.record.node} was removed`;
+      const record = endRecord(stage.record, "Cancelled", w.settings, w.now);
+      return [{ verb: "Unmark", vmi, record }, tell(vmi, "EvacuationCancelled", told, record.id)];
+    }
+    case "Pinned": {
+      const why = vmi.liveMigratable.reason ?? "no LiveMigratable condition";
+      return [tell(vmi, "NotMigratable", `cannot leave node ${stage.record.node}: ${why}`, stage.record.id)];
+    }
+    case "AttemptFailed":
+      return failedAttempt({ ...stage, vmi, migrations, why: stage.migration.failureReason ?? "no reason given" }, w);
+    case "Migrating":
+      return adopt(vmi, stage, w.settings);
+  }
+}
+
+function leftover(vmi: VmiFacts): readonly Action[] {
+  const { record } = vmi;
+  const unmark: Action = { verb: "Unmark", vmi };
+  if (record === undefined || record.outcome !== undefined || record.node === vmi.nodeName) return [unmark];
+  const told = `moved from node ${record.node} to node ${vmi.nodeName} (cause ${record.cause})`;
+  return [unmark, tell(vmi, "Evacuated", told, record.id)];
+}
+
+/** Writes the record of an evacuation that somebody else began. An earlier one's back-off is kept. */
+function takeOver(vmi: VmiFacts, { settings, now }: EvacuationWorld): readonly Action[] {
+  const node = vmi.nodeName ?? "";
+  const byTaint = vmi.evacuationNodeName === undefined;
+  const cause = byTaint ? "DrainTaint" : vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
+  const requestedBy = byTaint ? `taint ${settings.drainTaintKey}` : "KubeVirt";
+  const rest = restSeconds(vmi.record, settings, now);
+  const begin = { cause, requestedBy, node, ...(rest > 0 ? { notBefore: secondsAfter(now, rest) } : {}) } as const;
+  const record = beginRecord(vmi, begin, now);
+  const told = byTaint
+    ? `node ${node} carries the drain taint ${settings.drainTaintKey}: evacuating the VM`
+    : `found marked for evacuation from node ${node} (cause ${cause})`;
+  return [{ verb: "Record", vmi, record, urgency: URGENCY[cause] }, tell(vmi, "EvacuationAdopted", told, record.id)];
+}
+
+/** KubeVirt's own migration for the mark becomes this evacuation's next attempt; any other one is only waited for. */
+function adopt(
+  vmi: VmiFacts,
+  { record, migration }: Extract<Stage, { stage: "Migrating" }>,
+  settings: Settings,
+): readonly Action[] {
+  const theirs = migration.evacuationId !== record.id && migration.evacuates === record.node && !migration.deleting;
+  if (settings.reconcilers.evacuation !== "Auto" || !theirs) return [];
+  const attempt = record.attempts + 1;
+  const told = `migration ${migration.name} by KubeVirt moves the VM off node ${record.node} (attempt ${attempt})`;
+  return [
+    { verb: "AdoptMigration", migration, cause: record.cause, id: record.id, attempt },
+    tell(vmi, "MigrationAdopted", told, migration.name),
+  ];
+}

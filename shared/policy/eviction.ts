@@ -1,0 +1,188 @@
+/**
+ * Eviction policy: the one place that knows what an eviction may do to a pod of a virtual machine.
+ * Owns: the decision from facts. Does not own: HTTP, the API server, the clock, nor the cells (eviction-table.ts).
+ */
+import type { Action } from "./action.ts";
+import { tell } from "./action.ts";
+import { protects } from "./budget-protection.ts";
+import type { Cause } from "./cause.ts";
+import { URGENCY } from "./cause.ts";
+import { type FirstAnswer, FIRST_REQUEST, IN_PROGRESS, LATER_REQUEST } from "./eviction-table.ts";
+import type { BudgetFacts, MigrationFacts, PodFacts, VmiFacts } from "./facts.ts";
+import { isFinal } from "./facts.ts";
+import { MESSAGE } from "./messages.ts";
+import { unprotectedReason } from "./pod-kind.ts";
+import { beginRecord, isActive, restSeconds } from "./record.ts";
+import type { Settings } from "./settings.ts";
+import { type EvictionStrategy, mobilityOf, resolveStrategy } from "./strategy.ts";
+
+export type AllowReason =
+  | "PodGone"
+  | "PodCompleted"
+  | "NotAVirtualMachine"
+  | "VmiGone"
+  | "VmiDeleting"
+  | "VmiFinal"
+  | "StrategyNone"
+  | "ShutdownByStrategy"
+  | "ProtectedByBudget";
+
+export type DenyReason =
+  | "EvacuationTriggered"
+  | "EvacuationInProgress"
+  | "NotMigratable"
+  | "UnknownStrategy"
+  | "MigrationTarget"
+  | "NotScheduled"
+  | "HotplugOfLiveVmi"
+  | "BackingOff";
+
+/**
+ * `actions` must be done before the answer is given: without them it would not be true. `story` follows it.
+ * `Ask`: the decision depends on facts that most evictions do not need; look them up and decide again.
+ */
+export type EvictionDecision =
+  | {
+      readonly verdict: "Allow";
+      readonly reason: AllowReason;
+      readonly warnings: readonly string[];
+      readonly actions: readonly Action[];
+      readonly story: readonly Action[];
+    }
+  | {
+      readonly verdict: "Deny";
+      readonly reason: DenyReason;
+      readonly message: string;
+      readonly actions: readonly Action[];
+      readonly story: readonly Action[];
+    }
+  | { readonly verdict: "Ask"; readonly question: "Budgets" | "Migrations" };
+
+export interface EvictionFacts {
+  /** The pod named in the request; absent if there is none. */
+  readonly pod?: PodFacts;
+  /** The launcher pod that owns a hotplug pod. */
+  readonly launcher?: PodFacts;
+  readonly vmi?: VmiFacts;
+  readonly request: { readonly username: string; readonly cause: Cause };
+  readonly settings: Settings;
+  readonly now: Date;
+  /** Answers to questions: every budget of the namespace; the unfinished migrations of the VMI. */
+  readonly budgets?: readonly BudgetFacts[];
+  readonly migrations?: readonly MigrationFacts[];
+}
+
+/** The facts once it is known that the eviction concerns a live VMI under a known strategy. */
+interface LiveEviction extends EvictionFacts {
+  readonly pod: PodFacts;
+  readonly vmi: VmiFacts;
+  readonly strategy: EvictionStrategy;
+}
+
+function allow(reason: AllowReason, more: Partial<Extract<EvictionDecision, { verdict: "Allow" }>> = {}) {
+  return { verdict: "Allow", reason, warnings: [], actions: [], story: [], ...more } as const;
+}
+
+function deny(reason: DenyReason, message: string, story: readonly Action[] = []): EvictionDecision {
+  return { verdict: "Deny", reason, message, actions: [], story };
+}
+
+/** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
+export function decideEviction(f: EvictionFacts): EvictionDecision {
+  if (f.pod === undefined) return allow("PodGone");
+  const unprotected = unprotectedReason(f.pod, f.launcher, f.vmi);
+  if (unprotected !== undefined) return allow(unprotected);
+  const { pod, vmi } = f;
+  if (vmi === undefined) return allow("VmiGone");
+  if (vmi.deleting) return allow("VmiDeleting");
+  if (isFinal(vmi)) return allow("VmiFinal");
+  if (f.launcher !== undefined) return deny("HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
+  const resolved = resolveStrategy(vmi.evictionStrategy, f.settings.clusterStrategy);
+  if (!resolved.known) {
+    const message = MESSAGE.UnknownStrategy(vmi, resolved.field, resolved.value);
+    return deny("UnknownStrategy", message, [tell(vmi, "EvictionRefused", message, pod.uid)]);
+  }
+  return decideLiveEviction({ ...f, pod, vmi, strategy: resolved.strategy });
+}
+
+function decideLiveEviction(f: LiveEviction): EvictionDecision {
+  const { pod, vmi, strategy } = f;
+  // Whoever asked for no protection gets none for a migration target either.
+  const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
+  if (!unconditional && isMigrationTarget(pod, vmi)) return deny("MigrationTarget", MESSAGE.MigrationTarget(vmi));
+  if (vmi.evacuationNodeName === undefined || vmi.evacuationNodeName !== pod.nodeName) return firstRequest(f);
+  switch (LATER_REQUEST[strategy][mobilityOf(vmi)]) {
+    case "first":
+      return firstRequest(f);
+    case "inProgress":
+      return inProgress(f);
+    case "unlessMigrating":
+      if (f.migrations === undefined) return { verdict: "Ask", question: "Migrations" };
+      return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
+  }
+}
+
+/**
+ * A pod on another node than its VMI, or one that KubeVirt does not count among the VMI's own: its end is not the
+ * guest's end, so it is never marked for. The second half also keeps a pod that merely claims to belong to a VMI, which
+ * a tenant can create, from moving that VMI.
+ */
+function isMigrationTarget(pod: PodFacts, vmi: VmiFacts): boolean {
+  if (vmi.nodeName === undefined) return false;
+  const listed = Object.keys(vmi.activePods);
+  return pod.nodeName !== vmi.nodeName || (listed.length > 0 && !listed.includes(pod.uid));
+}
+
+function firstRequest(f: LiveEviction, before: readonly Action[] = []): EvictionDecision {
+  const { pod, vmi, strategy } = f;
+  const answer: FirstAnswer = FIRST_REQUEST[strategy][mobilityOf(vmi)];
+  switch (answer) {
+    case "allow":
+      return allow("StrategyNone", { actions: before });
+    case "shutdown": {
+      const warning = MESSAGE.ShutdownByStrategy(vmi);
+      const story = [tell(vmi, "ShutdownByStrategy", warning, pod.uid)];
+      return allow("ShutdownByStrategy", { warnings: [warning], actions: before, story });
+    }
+    case "refuse": {
+      const message = MESSAGE.NotMigratable(vmi, strategy);
+      return deny("NotMigratable", message, [tell(vmi, "EvictionRefused", message, pod.uid)]);
+    }
+    case "evacuate":
+      return evacuate(f);
+  }
+}
+
+function evacuate({ pod, vmi, request, settings, now }: LiveEviction): EvictionDecision {
+  if (vmi.nodeName === undefined) return deny("NotScheduled", MESSAGE.NotScheduled(vmi));
+  const rest = vmi.record?.outcome === undefined ? 0 : restSeconds(vmi.record, settings, now);
+  if (vmi.record?.outcome !== undefined && rest > 0) {
+    return deny("BackingOff", MESSAGE.BackingOff(vmi, vmi.record.outcome, rest));
+  }
+  const begin = { cause: request.cause, requestedBy: request.username, node: vmi.nodeName, podUID: pod.uid };
+  const { record: found } = vmi;
+  // An evacuation for the drain taint has a record but no mark: the request joins it.
+  const record = found !== undefined && isActive(found, vmi.nodeName) ? found : beginRecord(vmi, begin, now);
+  const told = `${request.username} asked to evict pod ${pod.name}: evacuating the VM from node ${vmi.nodeName}`;
+  return {
+    verdict: "Deny",
+    reason: "EvacuationTriggered",
+    message: MESSAGE.EvacuationTriggered(vmi),
+    actions: [{ verb: "Mark", vmi, record, urgency: URGENCY[record.cause] }],
+    story: [tell(vmi, "EvacuationTriggered", told, record.id)],
+  };
+}
+
+function inProgress({ pod, vmi, settings, budgets }: LiveEviction): EvictionDecision {
+  const denied = deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi));
+  const gate = settings.featureGates.includes("DeschedulerSupport")
+    ? "DeschedulerSupport"
+    : "withoutDeschedulerSupport";
+  switch (IN_PROGRESS[gate]) {
+    case "deny":
+      return denied;
+    case "byBudget":
+      if (budgets === undefined) return { verdict: "Ask", question: "Budgets" };
+      return protects(budgets, pod) ? allow("ProtectedByBudget") : denied;
+  }
+}

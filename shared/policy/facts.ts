@@ -1,0 +1,121 @@
+/**
+ * The narrow views of Kubernetes and KubeVirt objects on which policy decides: only the fields that some rule reads.
+ * Owns: their shapes. Does not own: how they are read and parsed (shared/cluster).
+ */
+import type { EvacuationRecord } from "./record.ts";
+
+export interface NamespacedName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface OwnerReference {
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller: boolean;
+}
+
+export interface PodFacts extends NamespacedName {
+  readonly uid: string;
+  readonly phase: string;
+  readonly nodeName?: string;
+  readonly ready: boolean;
+  readonly deleting: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly owners: readonly OwnerReference[];
+}
+
+/** Condition `LiveMigratable` of a VMI: only `True` makes it migratable; reason and message say why not. */
+export interface LiveMigratable {
+  readonly migratable: boolean;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** A VirtualMachineInstance. About 700 bytes each, so that ten thousand fit easily into a Worker. */
+export interface VmiFacts extends NamespacedName {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly deleting: boolean;
+  readonly phase: string;
+  /** As written in `spec.evictionStrategy`: may be a value that nobody knows. */
+  readonly evictionStrategy?: string;
+  readonly nodeName?: string;
+  readonly evacuationNodeName?: string;
+  readonly liveMigratable: LiveMigratable;
+  /** `status.activePods`: pod UID to node, of every pod that KubeVirt counts as this VMI's own, finished ones included. */
+  readonly activePods: Readonly<Record<string, string>>;
+  readonly evictionSource?: string;
+  /** The record as found, to test against when it is replaced; and parsed, if it is one. */
+  readonly recordText?: string;
+  readonly record?: EvacuationRecord;
+  readonly evacuationLabel?: string;
+  /** Whether the maps exist at all: JSON patch cannot add below a missing one. */
+  readonly hasLabels: boolean;
+  readonly hasAnnotations: boolean;
+}
+
+/** A VirtualMachineInstanceMigration. */
+export interface MigrationFacts extends NamespacedName {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly vmiName: string;
+  readonly phase: string;
+  readonly deleting: boolean;
+  readonly hasAnnotations: boolean;
+  /** The node that it evacuates (annotation), as set by KubeVirt or by us. */
+  readonly evacuates?: string;
+  readonly sourceNode?: string;
+  readonly targetNode?: string;
+  readonly failureReason?: string;
+  readonly evacuationId?: string;
+  readonly attempt?: number;
+}
+
+export interface LabelSelectorRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values: readonly string[];
+}
+
+export interface LabelSelector {
+  readonly matchLabels: Readonly<Record<string, string>>;
+  readonly matchExpressions: readonly LabelSelectorRequirement[];
+}
+
+/** A PodDisruptionBudget (policy/v1). */
+export interface BudgetFacts extends NamespacedName {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly deleting: boolean;
+  readonly managedByUs: boolean;
+  readonly owners: readonly OwnerReference[];
+  readonly minAvailable?: number | string;
+  /** Absent: selects nothing (policy/v1). */
+  readonly selector?: LabelSelector;
+  readonly unhealthyPodEvictionPolicy?: string;
+  readonly status: {
+    readonly observedGeneration: number;
+    readonly disruptionsAllowed: number;
+    readonly currentHealthy: number;
+    readonly desiredHealthy: number;
+    readonly expectedPods: number;
+  };
+}
+
+/** Whether a pod has ended: nothing can happen to its guest any more. */
+export function isCompleted(pod: PodFacts): boolean {
+  return pod.phase === "Succeeded" || pod.phase === "Failed";
+}
+
+/** KubeVirt's `IsFinal` of VMIs and of migrations alike. */
+export function isFinal(object: { readonly phase: string }): boolean {
+  return object.phase === "Succeeded" || object.phase === "Failed";
+}
+
+export function keyOf(object: NamespacedName): string {
+  return `${object.namespace}/${object.name}`;
+}

@@ -1,0 +1,45 @@
+/**
+ * The words on the wire: labels, annotations and field paths of Kubernetes, KubeVirt and Lifeboat that policy reads or
+ * writes.
+ * Owns: the strings. Does not own: their meaning (the policy files) or their parsing (shared/cluster).
+ */
+
+/** KubeVirt's label telling what a pod of its own is for; values below. */
+export const COMPONENT_LABEL = "kubevirt.io";
+export const LAUNCHER_COMPONENT = "virt-launcher";
+export const HOTPLUG_COMPONENT = "hotplug-disk";
+
+/** On a launcher pod: the UID of its VirtualMachineInstance (label) and the VMI's name (annotation). */
+export const CREATED_BY_LABEL = "kubevirt.io/created-by";
+export const DOMAIN_ANNOTATION = "kubevirt.io/domain";
+
+/** On a migration: the node that it evacuates. Set by KubeVirt's evacuation controller, and by us in the same way. */
+export const EVACUATION_MIGRATION_ANNOTATION = "kubevirt.io/evacuationMigration";
+/** On a VMI: who asked for the eviction, as KubeVirt's own webhook records it; `descheduler` is its only value. */
+export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
+/** On a migration, set by KubeVirt's mutating webhook. */
+export const VMI_NAME_LABEL = "kubevirt.io/vmi-name";
+
+/** On an Eviction: who sends it; the descheduler names itself so. */
+export const REQUESTED_BY_ANNOTATION = "requested-by";
+export const DESCHEDULER = "sigs.k8s.io/descheduler";
+
+/** The evacuation record on a VMI (JSON), and the label beside it that makes marked VMIs cheap to list. */
+export const RECORD_ANNOTATION = "lifeboat.dev/evacuation";
+export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
+
+/** On a migration that serves an evacuation. */
+export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
+export const EVACUATION_ID_ANNOTATION = "lifeboat.dev/evacuation-id";
+export const ATTEMPT_ANNOTATION = "lifeboat.dev/attempt";
+
+/** On everything that Lifeboat creates. */
+export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
+export const MANAGED_BY = "lifeboat";
+
+/** Lifeboat's own namespace and objects in each cluster. */
+export const LIFEBOAT_NAMESPACE = "lifeboat-system";
+export const CONFIG_MAP = "lifeboat";
+export const CONFIG_KEY = "config.yaml";
+export const SLOTS_CONFIG_MAP = "lifeboat-slots";
+export const SLOTS_KEY = "slots.json";

@@ -1,0 +1,81 @@
+/**
+ * The evacuation record: the only memory Lifeboat has, one annotation on the VMI.
+ * Owns: its shape, its life cycle and the back-off computed from it. Does not own: how it is written (shared/cluster).
+ */
+import type { Cause } from "./cause.ts";
+import type { NamespacedName } from "./facts.ts";
+import { hash8 } from "./hash.ts";
+import type { Settings } from "./settings.ts";
+
+/** How an evacuation ended without a move. One that moved the VMI leaves no record. */
+export type Outcome = "Abandoned" | "Cancelled";
+
+export interface EvacuationRecord {
+  readonly id: string;
+  readonly cause: Cause;
+  /** The user who asked, as the API server authenticated them. */
+  readonly requestedBy: string;
+  readonly node: string;
+  readonly podUID?: string;
+  /** RFC 3339. */
+  readonly since: string;
+  /** Migrations that have failed so far. */
+  readonly attempts: number;
+  /** RFC 3339: no migration, and after an outcome no new evacuation, before this time. */
+  readonly notBefore?: string;
+  readonly outcome?: Outcome;
+}
+
+/** An evacuation that begins now. The id depends on its circumstances only, so that it can be computed anywhere. */
+export function beginRecord(
+  vmi: NamespacedName & { readonly uid: string },
+  begin: Pick<EvacuationRecord, "cause" | "requestedBy" | "node" | "podUID" | "notBefore">,
+  now: Date,
+): EvacuationRecord {
+  const since = now.toISOString();
+  const { notBefore, podUID, ...rest } = begin;
+  return {
+    id: hash8(`${vmi.uid}/${begin.node}/${podUID ?? ""}/${since}`),
+    ...rest,
+    ...(podUID === undefined ? {} : { podUID }),
+    since,
+    attempts: 0,
+    ...(notBefore === undefined ? {} : { notBefore }),
+  };
+}
+
+/** Whether the record speaks of an evacuation under way from this node. */
+export function isActive(record: EvacuationRecord | undefined, node: string | undefined): boolean {
+  return record !== undefined && record.outcome === undefined && record.node === node;
+}
+
+/** Seconds of back-off after so many failures: 20, 40, 80 … up to the maximum; never less than the first step. */
+export function backoffSeconds(attempts: number, settings: Settings): number {
+  const { backoffSeconds: base, maxBackoffSeconds: most } = settings.evacuation;
+  return Math.min(base * 2 ** Math.max(attempts - 1, 0), most);
+}
+
+export function secondsAfter(now: Date, seconds: number): string {
+  return new Date(now.getTime() + seconds * 1000).toISOString();
+}
+
+/**
+ * Seconds until `notBefore`, 0 if it has passed. Whoever may edit a VMI may edit its record, so a time further away than
+ * the longest back-off is not one of ours and does not count.
+ */
+export function restSeconds(record: EvacuationRecord | undefined, settings: Settings, now: Date): number {
+  if (record?.notBefore === undefined) return 0;
+  const left = (Date.parse(record.notBefore) - now.getTime()) / 1000;
+  return left > 0 && left <= settings.evacuation.maxBackoffSeconds ? left : 0;
+}
+
+/** The record of an evacuation that ended without a move, kept on the VMI for its back-off. */
+export function endRecord(record: EvacuationRecord, outcome: Outcome, settings: Settings, now: Date): EvacuationRecord {
+  return { ...record, outcome, notBefore: secondsAfter(now, backoffSeconds(record.attempts, settings)) };
+}
+
+/** The record after one more failed migration. */
+export function failRecord(record: EvacuationRecord, settings: Settings, now: Date): EvacuationRecord {
+  const attempts = record.attempts + 1;
+  return { ...record, attempts, notBefore: secondsAfter(now, backoffSeconds(attempts, settings)) };
+}

@@ -1,0 +1,94 @@
+/**
+ * The slots register: names of migrations that are about to be created, so that limits hold while many functions run.
+ * Owns: who keeps, loses and gets a slot. Does not own: the compare-and-set that makes it true (shared/cluster), nor why
+ * a VMI wants to migrate (stage.ts).
+ *
+ * No clock and no expiry: an entry stays until its migration is final or its VMI no longer wants it, and whoever finds
+ * one without its migration creates that. A stalled holder can only repeat what somebody else has done meanwhile.
+ */
+import type { Cause } from "./cause.ts";
+import type { MigrationFacts, NamespacedName, VmiFacts } from "./facts.ts";
+import { isFinal, keyOf } from "./facts.ts";
+import { hash8 } from "./hash.ts";
+import type { EvacuationRecord } from "./record.ts";
+import type { Settings } from "./settings.ts";
+
+/** One migration to be created; `name` and `namespace` are its own. */
+export interface Slot extends NamespacedName {
+  readonly vmi: string;
+  readonly vmiUID: string;
+  readonly node: string;
+  readonly id: string;
+  readonly attempt: number;
+  readonly cause: Cause;
+}
+
+export interface SlotsRegister {
+  /** Absent if the ConfigMap does not exist yet. */
+  readonly resourceVersion?: string;
+  readonly slots: readonly Slot[];
+}
+
+/** A VMI whose evacuation could start a migration now. */
+export interface Candidate {
+  readonly vmi: VmiFacts;
+  readonly record: EvacuationRecord;
+}
+
+const LONGEST_NAME = 63;
+
+/** `<prefix>-<vmi, cut>-<suffix>`, a valid object name of at most 63 characters. */
+export function derivedName(vmiName: string, suffix: string): string {
+  const room = LONGEST_NAME - `lifeboat--${suffix}`.length;
+  return `lifeboat-${vmiName.slice(0, room).replace(/[-.]+$/, "")}-${suffix}`;
+}
+
+export function slotFor({ vmi, record }: Candidate): Slot {
+  const attempt = record.attempts + 1;
+  return {
+    namespace: vmi.namespace,
+    name: derivedName(vmi.name, `${hash8(`${vmi.uid}/${record.id}`)}-${attempt}`),
+    vmi: vmi.name,
+    vmiUID: vmi.uid,
+    node: record.node,
+    id: record.id,
+    attempt,
+    cause: record.cause,
+  };
+}
+
+/** The entries that stay: their migration is under way, or still to be created for a candidate. */
+export function keptSlots(
+  slots: readonly Slot[],
+  migrations: readonly MigrationFacts[],
+  candidates: readonly Candidate[],
+): readonly Slot[] {
+  const byKey = new Map(migrations.map((m) => [keyOf(m), m]));
+  const wanted = new Set(candidates.map((c) => keyOf(slotFor(c))));
+  return slots.filter((slot) => {
+    const migration = byKey.get(keyOf(slot));
+    return migration === undefined ? wanted.has(keyOf(slot)) : !isFinal(migration);
+  });
+}
+
+/** New entries within the limits, in the order of the candidates. Every unfinished migration counts, whoever made it. */
+export function grantedSlots(
+  kept: readonly Slot[],
+  migrations: readonly MigrationFacts[],
+  candidates: readonly Candidate[],
+  limits: Settings["limits"],
+): readonly Slot[] {
+  const nodes = new Map(kept.map((slot) => [keyOf(slot), slot.node]));
+  for (const m of migrations) if (!isFinal(m)) nodes.set(keyOf(m), m.sourceNode ?? m.evacuates ?? "");
+  const taken = [...nodes.values()];
+  const granted: Slot[] = [];
+  for (const slot of candidates.map(slotFor)) {
+    const onNode = taken.filter((node) => node === slot.node).length;
+    const full =
+      taken.length >= limits.parallelMigrationsPerCluster || onNode >= limits.parallelOutboundMigrationsPerNode;
+    if (full || nodes.has(keyOf(slot))) continue;
+    granted.push(slot);
+    taken.push(slot.node);
+  }
+  return granted;
+}
