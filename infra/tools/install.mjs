@@ -10,15 +10,20 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const stamp = `${root}/node_modules/.lifeboat-lock`;
-const lock = createHash("sha256").update(readFileSync(`${root}/package-lock.json`)).digest("hex");
+const lock = createHash("sha256")
+  .update(readFileSync(`${root}/package-lock.json`))
+  .digest("hex");
 
 if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== lock) {
   console.error("Installing dependencies (npm ci) …");
-  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  const { status, error } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", 2, 2],
     shell: process.platform === "win32",
   });
-  if (status !== 0) process.exit(status ?? 1);
+  if (status !== 0) {
+    console.error(`npm ci failed: ${error?.message ?? `exit code ${status}`}`);
+    process.exit(1);
+  }
   writeFileSync(stamp, lock);
 }

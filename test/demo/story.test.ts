@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { nodeLines, onlyRefusedRemain, rowsOf, type Row } from "../../infra/demo/story.ts";
+import type { VirtualMachine } from "../../infra/demo/world.ts";
+import { launcherOf, migration, running, vm, world, type Cast } from "./worlds.ts";
+
+function row(before: VirtualMachine, now: Cast): Row {
+  const [only] = rowsOf(world({ vmis: [before] }), world(now), "node-1");
+  if (only === undefined) throw new Error("no row");
+  return only;
+}
+
+const pinned = { pinnedBecause: "DisksNotLiveMigratable" };
+
+describe("what was decided", () => {
+  // prettier-ignore
+  const decisions: readonly [string, Partial<VirtualMachine>, string[], string][] = [
+    ["LiveMigrate",           {},     [],                                         ""],
+    ["LiveMigrate",           {},     ["EvacuationTriggered", "MigrationCreated"], "evacuate"],
+    ["LiveMigrate",           {},     ["EvacuationAdopted"],                      "evacuate"],
+    ["External",              {},     ["EvacuationTriggered"],                    "evacuate, left to its owner"],
+    ["LiveMigrate",           pinned, ["EvictionRefused"],                        "refuse: DisksNotLiveMigratable"],
+    ["LiveMigrate",           pinned, ["EvictionRefused", "EvacuationTriggered"], "evacuate"],
+    ["LiveMigrateIfPossible", pinned, ["ShutdownByStrategy"],                     "shut down: DisksNotLiveMigratable"],
+    ["None",                  {},     [],                                         ""],
+  ];
+  test.each(decisions)("strategy %s, %j, told %j: %j", (strategy, tweak, told, decision) => {
+    const vmi = vm({ strategy, ...tweak });
+    expect(row(vmi, { vmis: [vmi], pods: [launcherOf(vmi)], told }).decision).toBe(decision);
+  });
+
+  test("strategy None says why it was let go, once it goes", () => {
+    const vmi = vm({ strategy: "None" });
+    expect(row(vmi, { vmis: [vmi], pods: [launcherOf(vmi, { deleting: true })] })).toMatchObject({
+      decision: "allow: strategy None",
+      now: "shutting down",
+      mood: "stopped",
+    });
+  });
+
+  test("an Event about another VM is not ours", () => {
+    const other = vm({ uid: "uid-other" });
+    expect(row(other, { vmis: [other], told: ["EvacuationTriggered"] }).decision).toBe("");
+  });
+});
+
+describe("where it is", () => {
+  const marked = vm({ marked: true });
+  const away = vm({ nodeName: "node-2" });
+  const optional = vm({ strategy: "None" });
+  const external = vm({ marked: true, strategy: "External" });
+  // prettier-ignore
+  const places: readonly [string, VirtualMachine, Cast, Pick<Row, "now" | "mood">][] = [
+    ["nothing happened",   vm(),     { vmis: [vm()] },                                                 { now: "running",                      mood: "idle"    }],
+    ["marked",             vm(),     { vmis: [marked] },                                               { now: "waits for its turn",           mood: "waiting" }],
+    ["marked, External",   external, { vmis: [external] },                                             { now: "waits for its owner",          mood: "waiting" }],
+    ["refused",            vm(),     { vmis: [vm()], told: ["EvictionRefused"] },                      { now: "stays, running",               mood: "idle"    }],
+    ["migrating",          vm(),     { vmis: [marked], migrations: [migration()] },                    { now: "node-1 → node-2  Running",     mood: "moving"  }],
+    ["no target yet",      vm(),     { vmis: [marked], migrations: [noTarget()] },                     { now: "node-1 → …  Pending",          mood: "moving"  }],
+    ["a migration failed", vm(),     { vmis: [marked], migrations: [migration({ phase: "Failed" })] }, { now: "migration failed, will retry", mood: "waiting" }],
+    ["it arrived",         vm(),     { vmis: [away], migrations: [migration({ phase: "Succeeded" })] },{ now: "on node-2",                    mood: "moved"   }],
+    ["the guest ended",    vm(),     { vmis: [vm({ phase: "Failed" })] },                              { now: "LOST",                         mood: "lost"    }],
+    ["it is gone",         vm(),     {},                                                               { now: "LOST",                         mood: "lost"    }],
+    ["it was let go",      optional, {},                                                               { now: "shut down",                    mood: "stopped" }],
+  ];
+  test.each(places)("%s", (_, before, now, expected) => expect(row(before, now)).toMatchObject(expected));
+
+  test("of several migrations the newest counts", () => {
+    const first = migration({ phase: "Failed" });
+    const second = migration({ createdAt: "2026-01-01T00:00:09Z", phase: "Scheduling" });
+    expect(row(vm(), { vmis: [marked], migrations: [second, first] }).now).toBe("node-1 → node-2  Scheduling");
+  });
+});
+
+function noTarget() {
+  const { targetNode: _, ...rest } = migration({ phase: "Pending" });
+  return rest;
+}
+
+test("rows are those of the drained node, by name", () => {
+  const vmis = [
+    vm({ key: "b/b", uid: "b" }),
+    vm({ key: "c/c", uid: "c", nodeName: "node-2" }),
+    vm({ key: "a/a", uid: "a" }),
+  ];
+  expect(rowsOf(world({ vmis }), running(...vmis), "node-1").map((line) => line.vm)).toEqual(["a/a", "b/b"]);
+});
+
+function at(mood: Row["mood"], decision: string, now = "running"): Row {
+  return { vm: "v", strategy: "LiveMigrate", migratable: true, decision, now, mood };
+}
+
+describe("the drain waits for refused VMs only", () => {
+  test.each([
+    ["nobody is left", [at("moved", "evacuate"), at("stopped", "allow", "shut down")], false],
+    ["one refused is left", [at("moved", "evacuate"), at("idle", "refuse: x")], true],
+    ["another still moves", [at("moving", "evacuate"), at("idle", "refuse: x")], false],
+    ["another is shutting down", [at("stopped", "allow", "shutting down"), at("idle", "refuse: x")], false],
+    ["another was not asked yet", [at("idle", ""), at("idle", "refuse: x")], false],
+  ])("%s: %s", (_, rows, expected) => expect(onlyRefusedRemain(rows)).toBe(expected));
+});
+
+test("a node line counts running VMs and ordinary pods that stay", () => {
+  const here = vm();
+  const ordinary = { key: "shop/api", nodeName: "node-1", phase: "Running", deleting: false };
+  const now = {
+    ...world({ vmis: [here], pods: [launcherOf(here), ordinary, { ...ordinary, deleting: true }] }),
+    nodes: new Map([
+      ["2", { name: "node-2", cordoned: false }],
+      ["1", { name: "node-1", cordoned: true }],
+    ]),
+  };
+  expect(nodeLines(now)).toEqual([
+    { name: "node-1", cordoned: true, vms: 1, pods: 1 },
+    { name: "node-2", cordoned: false, vms: 0, pods: 0 },
+  ]);
+});

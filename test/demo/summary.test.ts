@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { summarize, type Summary } from "../../infra/demo/summary.ts";
+import type { VirtualMachine, World } from "../../infra/demo/world.ts";
+import { launcherOf, running, vm, world } from "./worlds.ts";
+
+const NOTHING: Summary = { moved: [], shutDown: [], untouched: [], remaining: [], lost: [] };
+
+function fate(before: VirtualMachine, after: World): string | undefined {
+  const summary = summarize(world({ vmis: [before] }), after, "node-1");
+  return Object.entries(summary).find(([, keys]) => keys.length > 0)?.[0];
+}
+
+describe("what became of a virtual machine", () => {
+  test("no VM, nothing to say", () => expect(summarize(world(), world(), "node-1")).toEqual(NOTHING));
+
+  test("it runs on another node: moved", () => {
+    expect(fate(vm(), running(vm({ nodeName: "node-2" })))).toBe("moved");
+  });
+
+  test("it runs where it was, on the drained node: still there", () => {
+    expect(fate(vm(), running(vm()))).toBe("remaining");
+  });
+
+  test("it runs where it was, on another node: untouched", () => {
+    const elsewhere = vm({ nodeName: "node-3" });
+    expect(fate(elsewhere, running(elsewhere))).toBe("untouched");
+  });
+
+  const pinned = { pinnedBecause: "DisksNotLiveMigratable" };
+  // prettier-ignore
+  const stopped: readonly [string, Partial<VirtualMachine>, string][] = [
+    // strategy                 can migrate?  guest ended
+    ["None",                    {},           "shutDown"],
+    ["None",                    pinned,       "shutDown"],
+    ["LiveMigrateIfPossible",   {},           "lost"    ],
+    ["LiveMigrateIfPossible",   pinned,       "shutDown"],
+    ["LiveMigrate",             {},           "lost"    ],
+    ["LiveMigrate",             pinned,       "lost"    ],
+    ["External",                {},           "lost"    ],
+    ["External",                pinned,       "lost"    ],
+    ["Nonsense",                {},           "lost"    ],
+  ];
+  describe.each(["Succeeded", "Failed"])("its guest ended, phase %s", (phase) => {
+    test.each(stopped)("strategy %s, %j: %s", (strategy, tweak, expected) => {
+      const before = vm({ strategy, ...tweak });
+      expect(fate(before, world({ vmis: [{ ...before, phase }] }))).toBe(expected);
+    });
+  });
+
+  test.each([
+    ["External", "shutDown"],
+    ["LiveMigrate", "lost"],
+  ])("its VMI was deleted, strategy %s: %s", (strategy, expected) => {
+    expect(fate(vm({ strategy }), world())).toBe(expected);
+  });
+
+  test.each([
+    ["no launcher pod", []],
+    ["its launcher pod has ended", [launcherOf(vm(), { phase: "Failed" })]],
+    ["its launcher pod is on another node", [launcherOf(vm(), { nodeName: "node-2" })]],
+    ["the launcher pod belongs to another VM", [launcherOf(vm(), { launcherOf: "other" })]],
+  ])("the VMI claims to run, but %s: lost", (_, pods) => {
+    expect(fate(vm(), world({ vmis: [vm()], pods }))).toBe("lost");
+  });
+
+  test("a VMI of the same name that was started anew is not the same guest", () => {
+    expect(fate(vm(), running(vm({ uid: "another", nodeName: "node-2" })))).toBe("lost");
+  });
+});
