@@ -35,13 +35,13 @@ export function unprotectedReason(pod: PodFacts, launcher: PodFacts | undefined,
   const owner = launcherOfHotplug(pod);
   if (owner === undefined && isCompleted(pod)) return "PodCompleted";
   const subject = owner === undefined ? pod : launcher;
-  if (subject === undefined || (owner !== undefined && owner.uid !== subject.uid)) return "VmiGone";
+  if (subject?.uid !== (owner ?? pod).uid) return "VmiGone";
   if (!isLauncher(subject) || vmiNameOf(subject) === undefined) return "NotAVirtualMachine";
-  return vmi !== undefined && belongsTo(subject, vmi) ? undefined : "VmiGone";
+  return belongsTo(subject, vmi) ? undefined : "VmiGone";
 }
 
-function belongsTo(launcher: PodFacts, vmi: VmiFacts): boolean {
+function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
   const owner = launcher.owners.find((o) => o.kind === "VirtualMachineInstance");
-  const uid = owner?.uid ?? launcher.labels[CREATED_BY_LABEL];
-  return vmiNameOf(launcher) === vmi.name && (uid === undefined || uid === vmi.uid);
+  const uid = owner?.uid ?? launcher.labels[CREATED_BY_LABEL] ?? vmi?.uid;
+  return vmi !== undefined && vmiNameOf(launcher) === vmi.name && uid === vmi.uid;
 }

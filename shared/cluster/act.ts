@@ -1,0 +1,162 @@
+/**
+ * Performs actions: the only code that changes a cluster.
+ * Owns: the request that each action becomes, and what its answers mean. Does not own: which actions (shared/policy).
+ */
+import * as z from "zod/mini";
+import type { Action } from "../policy/action.ts";
+import type { NamespacedName, VmiFacts } from "../policy/facts.ts";
+import * as names from "../policy/names.ts";
+import { ClusterError } from "./failure.ts";
+import * as manifests from "./manifests.ts";
+import * as patches from "./patches.ts";
+import { collection, object, type Resource } from "./paths.ts";
+import { parseAnswer } from "./read.ts";
+import { recordText, slotsText } from "./record-schema.ts";
+import { Vmi } from "./schemas.ts";
+import type { ApiAnswer, Send } from "./transport.ts";
+
+/**
+ * `Done`, also when somebody else has done the same before; `Conflict`: the world is not what was observed, look again;
+ * `Refused`: an admission webhook says no, and will say so again. Anything else throws a ClusterError.
+ */
+export type ActResult = "Done" | "Conflict" | "Refused";
+
+export interface ActContext {
+  readonly send: Send;
+  /** Username whose status changes KubeVirt keeps. */
+  readonly kubevirtUser: string;
+  readonly now: Date;
+}
+
+/** KubeVirt's create admitter on a VMI that already migrates: somebody was faster, which is no refusal. */
+const IN_FLIGHT = "in-flight migration detected";
+/** 404 the object is gone, 409 stale or taken, 422 a test failed. */
+const LOOK_AGAIN = [404, 409, 422];
+
+export async function act(action: Action, context: ActContext): Promise<ActResult> {
+  switch (action.verb) {
+    case "Mark":
+      return await mark(action, context);
+    case "Record": {
+      const operations = patches.recordPatch(action.vmi, recordText(action.record), action.urgency);
+      return conditional(await patch("virtualmachineinstances", action.vmi, operations, context));
+    }
+    case "Unmark":
+      return await unmark(action, context);
+    case "CreateMigration":
+      return await createMigration(action, context);
+    case "AdoptMigration": {
+      const operations = patches.adoptPatch(action.migration, manifests.migrationAnnotations(action));
+      return conditional(await patch("virtualmachineinstancemigrations", action.migration, operations, context));
+    }
+    case "DeleteMigration":
+      return await remove("virtualmachineinstancemigrations", action.migration, context);
+    case "CreateBudget": {
+      const body = manifests.budget(action.vmi, action.name, action.minAvailable);
+      return await create("poddisruptionbudgets", action.vmi.namespace, body, context);
+    }
+    case "ResizeBudget": {
+      const { budget, minAvailable } = action;
+      const operations = patches.resizePatch(budget.uid, budget.minAvailable, minAvailable);
+      return conditional(await patch("poddisruptionbudgets", budget, operations, context));
+    }
+    case "DeleteBudget":
+      return await remove("poddisruptionbudgets", action.budget, context);
+    case "WriteSlots":
+      return await writeSlots(action, context);
+    case "Event":
+      return await create("events", action.about.namespace, manifests.event(action, context.now), context);
+  }
+}
+
+/** As KubeVirt's own account where the status changes: from any other it puts the status back, and answers 200. */
+async function patch(
+  resource: Resource,
+  key: NamespacedName,
+  operations: readonly patches.Operation[],
+  { send, kubevirtUser }: ActContext,
+): Promise<ApiAnswer> {
+  return await send({
+    method: "PATCH",
+    path: object(resource, key),
+    contentType: "application/json-patch+json",
+    body: operations,
+    expect: LOOK_AGAIN,
+    ...(operations.some((o) => o.op !== "test" && o.path.startsWith("/status/")) ? { as: kubevirtUser } : {}),
+  });
+}
+
+function conditional({ code }: ApiAnswer): ActResult {
+  return code < 300 ? "Done" : "Conflict";
+}
+
+/** A mark is believed only when it is seen in the answer. One that was not kept takes its record back. */
+async function mark(action: Extract<Action, { verb: "Mark" }>, context: ActContext): Promise<ActResult> {
+  const { vmi, record, urgency } = action;
+  const operations = patches.markPatch(vmi, recordText(record), urgency);
+  const answer = await patch("virtualmachineinstances", vmi, operations, context);
+  if (answer.code >= 300) return "Conflict";
+  const after = parseAnswer(Vmi, answer.body, "PATCH of a VMI");
+  if (after.status.evacuationNodeName === vmi.nodeName) return "Done";
+  const written = { recordText: recordText(record), evacuationLabel: urgency, hasAnnotations: true, hasLabels: true };
+  await patch("virtualmachineinstances", vmi, patches.unmarkPatch({ ...vmi, ...written }, undefined), context);
+  throw notKept(vmi);
+}
+
+async function unmark(action: Extract<Action, { verb: "Unmark" }>, context: ActContext): Promise<ActResult> {
+  const { vmi, record } = action;
+  const operations = patches.unmarkPatch(vmi, record === undefined ? undefined : recordText(record));
+  const answer = await patch("virtualmachineinstances", vmi, operations, context);
+  if (answer.code === 404) return "Done";
+  if (answer.code >= 300) return "Conflict";
+  const after = parseAnswer(Vmi, answer.body, "PATCH of a VMI");
+  if (after.status.evacuationNodeName) throw notKept(vmi);
+  return "Done";
+}
+
+function notKept(vmi: VmiFacts): ClusterError {
+  return new ClusterError({ reason: "MarkNotKept", vmi: `${vmi.namespace}/${vmi.name}` });
+}
+
+/** A deterministic name that is taken was taken by the same action. */
+async function create(resource: Resource, namespace: string, body: unknown, { send }: ActContext): Promise<ActResult> {
+  const answer = await send({ method: "POST", path: collection(resource, namespace), body, expect: [404, 409] });
+  return answer.code === 404 ? "Conflict" : "Done";
+}
+
+async function createMigration(
+  { slot }: Extract<Action, { verb: "CreateMigration" }>,
+  { send }: ActContext,
+): Promise<ActResult> {
+  const path = collection("virtualmachineinstancemigrations", slot.namespace);
+  const { code, body } = await send({ method: "POST", path, body: manifests.migration(slot), expect: [400, 409, 422] });
+  if (code < 300 || code === 409) return "Done";
+  const { message } = parseAnswer(z.object({ message: z.string() }), body, `POST ${path}`);
+  return message.includes(IN_FLIGHT) ? "Conflict" : "Refused";
+}
+
+async function remove(
+  resource: Resource,
+  { namespace, name, uid }: NamespacedName & { readonly uid: string },
+  { send }: ActContext,
+): Promise<ActResult> {
+  const path = object(resource, { namespace, name });
+  const answer = await send({ method: "DELETE", path, body: { preconditions: { uid } }, expect: [404, 409] });
+  return answer.code === 409 ? "Conflict" : "Done";
+}
+
+async function writeSlots(
+  { resourceVersion, slots }: Extract<Action, { verb: "WriteSlots" }>,
+  { send }: ActContext,
+): Promise<ActResult> {
+  const text = slotsText(slots);
+  if (resourceVersion === undefined) {
+    const path = collection("configmaps", names.LIFEBOAT_NAMESPACE);
+    const answer = await send({ method: "POST", path, body: manifests.slotsConfigMap(text), expect: [409] });
+    return answer.code === 409 ? "Conflict" : "Done";
+  }
+  const path = object("configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name: names.SLOTS_CONFIG_MAP });
+  const body = { metadata: { resourceVersion }, data: { [names.SLOTS_KEY]: text } };
+  const contentType = "application/merge-patch+json";
+  return conditional(await send({ method: "PATCH", path, body, contentType, expect: LOOK_AGAIN }));
+}

@@ -1,0 +1,93 @@
+/**
+ * One cluster, as doors and reconcilers see it: facts to read, actions to perform.
+ * Owns: the interface and its implementation over HTTP. Does not own: decisions.
+ */
+import type { Action } from "../policy/action.ts";
+import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
+import { isCompleted } from "../policy/facts.ts";
+import * as names from "../policy/names.ts";
+import type { SlotsRegister } from "../policy/slots.ts";
+import { act, type ActResult } from "./act.ts";
+import { budgetFacts, migrationFacts, nodeFacts, type NodeFacts, podFacts, vmiFacts } from "./projections.ts";
+import { type OnOddItem, readAll, readOne } from "./read.ts";
+import { slotsOf } from "./record-schema.ts";
+import * as schemas from "./schemas.ts";
+import { type Endpoint, sender } from "./transport.ts";
+
+/** 404 is undefined; what is no answer to the question throws a ClusterError. */
+export interface Cluster {
+  getPod(key: NamespacedName): Promise<PodFacts | undefined>;
+  getVmi(key: NamespacedName): Promise<VmiFacts | undefined>;
+  getNode(name: string): Promise<NodeFacts | undefined>;
+  listVmis(scope: "All" | "Evacuating"): Promise<readonly VmiFacts[]>;
+  listMigrations(ofVmi?: NamespacedName): Promise<readonly MigrationFacts[]>;
+  listBudgets(namespace?: string): Promise<readonly BudgetFacts[]>;
+  listNodes(): Promise<readonly NodeFacts[]>;
+  /** Pods of the VMI that have not ended; terminating ones count. */
+  countActivePods(vmi: VmiFacts): Promise<number>;
+  getSlots(): Promise<SlotsRegister>;
+  act(action: Action): Promise<ActResult>;
+}
+
+export interface ClusterOptions {
+  readonly endpoint: Endpoint;
+  readonly kubevirtNamespace: string;
+  /** Every request ends with this signal. */
+  readonly signal: AbortSignal;
+  readonly onOddItem: OnOddItem;
+  readonly now: () => Date;
+}
+
+export function connect(options: ClusterOptions): Cluster {
+  const { onOddItem, now } = options;
+  const send = sender(options.endpoint, options.signal);
+  const kubevirtUser = `system:serviceaccount:${options.kubevirtNamespace}:kubevirt-apiserver`;
+  const list = { onOddItem };
+  return {
+    getPod: async (key) => mapped(await readOne(send, "pods", key, schemas.Pod), podFacts),
+    getVmi: async (key) => mapped(await readOne(send, "virtualmachineinstances", key, schemas.Vmi), vmiFacts),
+    getNode: async (name) => mapped(await readOne(send, "nodes", { namespace: "", name }, schemas.Node), nodeFacts),
+    listVmis: (scope) =>
+      readAll(send, {
+        ...list,
+        resource: "virtualmachineinstances",
+        schema: schemas.Vmi,
+        project: vmiFacts,
+        ...(scope === "All" ? {} : { labelSelector: names.EVACUATION_LABEL }),
+      }),
+    listMigrations: (ofVmi) =>
+      readAll(send, {
+        ...list,
+        resource: "virtualmachineinstancemigrations",
+        schema: schemas.Migration,
+        project: (item) => (ofVmi === undefined || item.spec.vmiName === ofVmi.name ? migrationFacts(item) : undefined),
+        ...(ofVmi === undefined ? {} : { namespace: ofVmi.namespace }),
+      }),
+    listBudgets: (namespace) =>
+      readAll(send, {
+        ...list,
+        resource: "poddisruptionbudgets",
+        schema: schemas.Budget,
+        project: budgetFacts,
+        ...(namespace === undefined ? {} : { namespace }),
+      }),
+    listNodes: () => readAll(send, { ...list, resource: "nodes", schema: schemas.Node, project: nodeFacts }),
+    countActivePods: async (vmi) => {
+      const labelSelector = `${names.CREATED_BY_LABEL}=${vmi.uid}`;
+      const options = { ...list, resource: "pods", schema: schemas.Pod, project: podFacts, labelSelector } as const;
+      const pods = await readAll(send, { ...options, namespace: vmi.namespace });
+      return pods.filter((pod) => !isCompleted(pod)).length;
+    },
+    getSlots: async () => {
+      const key = { namespace: names.LIFEBOAT_NAMESPACE, name: names.SLOTS_CONFIG_MAP };
+      const found = await readOne(send, "configmaps", key, schemas.ConfigMap);
+      if (found === undefined) return { slots: [] };
+      return { resourceVersion: found.metadata.resourceVersion, slots: slotsOf(found.data[names.SLOTS_KEY]) };
+    },
+    act: (action) => act(action, { send, kubevirtUser, now: now() }),
+  };
+}
+
+function mapped<P, F>(parsed: P | undefined, project: (parsed: P) => F): F | undefined {
+  return parsed === undefined ? undefined : project(parsed);
+}

@@ -1,0 +1,47 @@
+/**
+ * What can go wrong between us and an API server, as values with one renderer.
+ * Owns: the closed list and its sentences. Does not own: what a door does about it (shared/policy/blind.ts).
+ */
+
+export type Failure =
+  /** No connection, or it broke. */
+  | { readonly reason: "Unreachable" }
+  | { readonly reason: "DeadlineExceeded" }
+  /** It answered, with a code that is no answer to the question. */
+  | { readonly reason: "Refused"; readonly code: number; readonly request: string }
+  /** Something answered that is no Kubernetes API server, or not the object that was asked for. */
+  | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string }
+  /** The answer to a marking lacks the mark: KubeVirt has put the status back. */
+  | { readonly reason: "MarkNotKept"; readonly vmi: string };
+
+/** Thrown by everything in shared/cluster. Never carries a body of the other side, nor a token. */
+export class ClusterError extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(describeFailure(failure), options);
+    this.name = "ClusterError";
+    this.failure = failure;
+  }
+}
+
+const CODES: Readonly<Record<number, string>> = {
+  401: "401 Unauthorized: the token is not valid",
+  403: "403 Forbidden: the service account lacks a permission",
+  429: "429 Too Many Requests",
+};
+
+export function describeFailure(f: Failure): string {
+  switch (f.reason) {
+    case "Unreachable":
+      return "the API server cannot be reached";
+    case "DeadlineExceeded":
+      return "the API server did not answer in time";
+    case "Refused":
+      return `the API server answered ${f.request} with ${CODES[f.code] ?? f.code}`;
+    case "Unintelligible":
+      return `the answer to ${f.request} is not what an API server says: ${f.issue}`;
+    case "MarkNotKept":
+      return `KubeVirt did not keep the mark on VMI "${f.vmi}": is its namespace known and impersonation granted?`;
+  }
+}

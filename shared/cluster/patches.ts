@@ -1,0 +1,117 @@
+/**
+ * JSON patches, each with tests of what was observed.
+ * Owns: building them. Does not own: sending them (act.ts). A failed test is answered 422 and means: look again.
+ */
+import type { MigrationFacts, VmiFacts } from "../policy/facts.ts";
+import * as names from "../policy/names.ts";
+
+export interface Operation {
+  readonly op: "test" | "add" | "replace" | "remove";
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+/** RFC 6901. */
+function pointer(...segments: readonly string[]): string {
+  return segments.map((s) => `/${s.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+/** `null` tests that the key is missing: the API server's patch library takes it so. */
+function test(path: string, value: unknown): Operation {
+  return { op: "test", path, value: value ?? null };
+}
+
+function remove(path: string): Operation {
+  return { op: "remove", path };
+}
+
+interface MapObserved {
+  readonly map: "annotations" | "labels";
+  readonly exists: boolean;
+  readonly resourceVersion: string;
+}
+
+/**
+ * Adds entries to a map that may not exist. One that does not is made under a test of the resourceVersion: else it
+ * would wipe what a racing writer put there.
+ */
+function addTo({ map, exists, resourceVersion }: MapObserved, entries: Readonly<Record<string, string>>): Operation[] {
+  if (!exists) {
+    const unchanged = test("/metadata/resourceVersion", resourceVersion);
+    return [unchanged, { op: "add", path: pointer("metadata", map), value: entries }];
+  }
+  return Object.entries(entries).map(([key, value]) => ({ op: "add", path: pointer("metadata", map, key), value }));
+}
+
+/** The VMI is still the one that was observed, on the same node, with the same mark. */
+function unmoved(vmi: VmiFacts): Operation[] {
+  return [
+    test("/metadata/uid", vmi.uid),
+    test("/status/nodeName", vmi.nodeName),
+    test("/status/evacuationNodeName", vmi.evacuationNodeName),
+  ];
+}
+
+function recordAndLabel(vmi: VmiFacts, record: string, label: string): Operation[] {
+  const { resourceVersion } = vmi;
+  const annotation = pointer("metadata", "annotations", names.RECORD_ANNOTATION);
+  return [
+    ...(vmi.hasAnnotations ? [test(annotation, vmi.recordText)] : []),
+    ...addTo(
+      { map: "annotations", exists: vmi.hasAnnotations, resourceVersion },
+      { [names.RECORD_ANNOTATION]: record },
+    ),
+    ...addTo({ map: "labels", exists: vmi.hasLabels, resourceVersion }, { [names.EVACUATION_LABEL]: label }),
+  ];
+}
+
+export function markPatch(vmi: VmiFacts, record: string, label: string): readonly Operation[] {
+  const mark: Operation = { op: "add", path: "/status/evacuationNodeName", value: vmi.nodeName };
+  return [...unmoved(vmi), ...recordAndLabel(vmi, record, label), mark];
+}
+
+export function recordPatch(vmi: VmiFacts, record: string, label: string): readonly Operation[] {
+  return [...unmoved(vmi), ...recordAndLabel(vmi, record, label)];
+}
+
+/** Clears mark and label; the record is replaced by the given one, or removed. */
+export function unmarkPatch(vmi: VmiFacts, record: string | undefined): readonly Operation[] {
+  const annotation = pointer("metadata", "annotations", names.RECORD_ANNOTATION);
+  const { resourceVersion } = vmi;
+  const labelPath = pointer("metadata", "labels", names.EVACUATION_LABEL);
+  return [
+    ...unmoved(vmi),
+    ...(vmi.recordText === undefined ? [] : [test(annotation, vmi.recordText)]),
+    ...(vmi.recordText !== undefined && record === undefined ? [remove(annotation)] : []),
+    ...(record === undefined
+      ? []
+      : addTo(
+          { map: "annotations", exists: vmi.hasAnnotations, resourceVersion },
+          { [names.RECORD_ANNOTATION]: record },
+        )),
+    ...(vmi.evacuationLabel === undefined ? [] : [test(labelPath, vmi.evacuationLabel), remove(labelPath)]),
+    ...(vmi.evacuationNodeName === undefined ? [] : [remove("/status/evacuationNodeName")]),
+  ];
+}
+
+export function adoptPatch(
+  migration: MigrationFacts,
+  annotations: Readonly<Record<string, string>>,
+): readonly Operation[] {
+  const { uid, hasAnnotations: exists, resourceVersion, evacuationId } = migration;
+  const id = pointer("metadata", "annotations", names.EVACUATION_ID_ANNOTATION);
+  return [
+    test("/metadata/uid", uid),
+    ...(exists ? [test(id, evacuationId)] : []),
+    ...addTo({ map: "annotations", exists, resourceVersion }, annotations),
+  ];
+}
+
+export function resizePatch(
+  uid: string,
+  observed: number | string | undefined,
+  minAvailable: number,
+): readonly Operation[] {
+  const path = "/spec/minAvailable";
+  return [test("/metadata/uid", uid), test(path, observed), { op: "add", path, value: minAvailable }];
+}

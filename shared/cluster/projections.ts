@@ -1,0 +1,108 @@
+/**
+ * From parsed objects to facts: only what policy reads is kept, so that ten thousand VMs fit into a Worker.
+ * Owns: the projections. Does not own: the schemas (schemas.ts), rules.
+ */
+import type * as z from "zod/mini";
+import type { BudgetFacts, MigrationFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import * as names from "../policy/names.ts";
+import { recordOf } from "./record-schema.ts";
+import type { Budget, Meta, Migration, Node, Pod, Vmi } from "./schemas.ts";
+
+type Parsed<S> = z.output<S>;
+
+/** The same without the keys whose value is undefined. */
+type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function present<T extends object>(fields: T): Present<T> {
+  const kept: Present<T> = { ...fields };
+  for (const key in kept) if (kept[key] === undefined) delete kept[key];
+  return kept;
+}
+
+function identityOf({ namespace, name, uid, resourceVersion, deletionTimestamp }: Parsed<typeof Meta>) {
+  return { namespace, name, uid, resourceVersion, deleting: deletionTimestamp !== undefined };
+}
+
+export function podFacts({ metadata, spec, status }: Parsed<typeof Pod>): PodFacts {
+  const { resourceVersion: _, ...identity } = identityOf(metadata);
+  return {
+    ...identity,
+    phase: status.phase,
+    ...present({ nodeName: spec.nodeName }),
+    ready: status.conditions.some((c) => c.type === "Ready" && c.status === "True"),
+    labels: metadata.labels ?? {},
+    annotations: metadata.annotations ?? {},
+    owners: metadata.ownerReferences,
+  };
+}
+
+export function vmiFacts({ metadata, spec, status }: Parsed<typeof Vmi>): VmiFacts {
+  const { labels, annotations } = metadata;
+  const condition = status.conditions.find((c) => c.type === "LiveMigratable");
+  const recordText = annotations?.[names.RECORD_ANNOTATION];
+  return {
+    ...identityOf(metadata),
+    phase: status.phase,
+    liveMigratable: {
+      migratable: condition?.status === "True",
+      ...present({ reason: condition?.reason, message: condition?.message }),
+    },
+    activePods: status.activePods,
+    hasLabels: Boolean(labels),
+    hasAnnotations: Boolean(annotations),
+    ...present({
+      evictionStrategy: spec.evictionStrategy,
+      nodeName: status.nodeName,
+      evacuationNodeName: status.evacuationNodeName,
+      evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
+      recordText,
+      record: recordOf(recordText),
+      evacuationLabel: labels?.[names.EVACUATION_LABEL],
+    }),
+  };
+}
+
+export function migrationFacts({ metadata, spec, status }: Parsed<typeof Migration>): MigrationFacts {
+  const annotations = metadata.annotations ?? {};
+  const attempt = Number(annotations[names.ATTEMPT_ANNOTATION]);
+  const { sourceNode, targetNode, failureReason } = status.migrationState ?? {};
+  return {
+    ...identityOf(metadata),
+    vmiName: spec.vmiName,
+    phase: status.phase,
+    hasAnnotations: Boolean(metadata.annotations),
+    ...present({
+      evacuates: annotations[names.EVACUATION_MIGRATION_ANNOTATION],
+      evacuationId: annotations[names.EVACUATION_ID_ANNOTATION],
+      attempt: Number.isInteger(attempt) && attempt > 0 ? attempt : undefined,
+      sourceNode,
+      targetNode,
+      failureReason,
+    }),
+  };
+}
+
+export function budgetFacts({ metadata, spec, status }: Parsed<typeof Budget>): BudgetFacts {
+  return {
+    ...identityOf(metadata),
+    generation: metadata.generation,
+    managedByUs: metadata.labels?.[names.MANAGED_BY_LABEL] === names.MANAGED_BY,
+    owners: metadata.ownerReferences,
+    ...present({
+      minAvailable: spec.minAvailable,
+      selector: spec.selector ?? undefined,
+      unhealthyPodEvictionPolicy: spec.unhealthyPodEvictionPolicy,
+    }),
+    status,
+  };
+}
+
+/** A node: whether it carries the drain taint is all that matters of it. */
+export interface NodeFacts {
+  readonly name: string;
+  readonly taints: readonly { readonly key: string; readonly effect: string }[];
+}
+
+export function nodeFacts({ metadata, spec }: Parsed<typeof Node>): NodeFacts {
+  return { name: metadata.name, taints: spec.taints };
+}

@@ -1,0 +1,73 @@
+/**
+ * Reading: single objects (404 is undefined) and whole lists, page by page.
+ * Owns: GET requests and turning their answers into facts. Does not own: when to read what (shared/reconcilers).
+ */
+import * as z from "zod/mini";
+import type { NamespacedName } from "../policy/facts.ts";
+import { ClusterError } from "./failure.ts";
+import { collection, object, type Resource } from "./paths.ts";
+import { Page } from "./schemas.ts";
+import type { Send } from "./transport.ts";
+
+const PAGE_SIZE = 250;
+
+/** Told of an item of a list that does not parse: it is left out, the rest is not. */
+export type OnOddItem = (resource: Resource, issue: string) => void;
+
+/** Parses an answer, or throws saying which field was not what was expected. */
+export function parseAnswer<S extends z.ZodMiniType>(schema: S, body: unknown, request: string): z.output<S> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new ClusterError({ reason: "Unintelligible", request, issue: issueOf(parsed.error) });
+}
+
+function issueOf(error: z.core.$ZodError): string {
+  const [issue] = error.issues;
+  return issue === undefined ? "invalid" : `${issue.path.join(".") || "(root)"}: ${issue.message}`;
+}
+
+export async function readOne<S extends z.ZodMiniType>(
+  send: Send,
+  resource: Resource,
+  key: NamespacedName,
+  schema: S,
+): Promise<z.output<S> | undefined> {
+  const path = object(resource, key);
+  const { code, body } = await send({ method: "GET", path, expect: [404] });
+  if (code === 404) {
+    // A proxy's 404 page would otherwise look like a pod that is gone.
+    parseAnswer(z.object({ kind: z.literal("Status"), code: z.literal(404) }), body, `GET ${path}`);
+    return undefined;
+  }
+  return parseAnswer(schema, body, `GET ${path}`);
+}
+
+export interface ListOptions<S extends z.ZodMiniType, T> {
+  readonly resource: Resource;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly schema: S;
+  /** Keeps what is needed of an item; undefined drops it. Pages themselves are never kept. */
+  readonly project: (item: z.output<S>) => T | undefined;
+  readonly onOddItem: OnOddItem;
+}
+
+export async function readAll<S extends z.ZodMiniType, T>(send: Send, o: ListOptions<S, T>): Promise<readonly T[]> {
+  const path = collection(o.resource, o.namespace);
+  const selector = o.labelSelector === undefined ? {} : { labelSelector: o.labelSelector };
+  const kept: T[] = [];
+  let next: string | undefined;
+  do {
+    const query = { limit: String(PAGE_SIZE), ...selector, ...(next ? { continue: next } : {}) };
+    const { body } = await send({ method: "GET", path, query });
+    const page = parseAnswer(Page, body, `GET ${path}`);
+    for (const item of page.items ?? []) {
+      const parsed = o.schema.safeParse(item);
+      const projected = parsed.success ? o.project(parsed.data) : undefined;
+      if (!parsed.success) o.onOddItem(o.resource, issueOf(parsed.error));
+      if (projected !== undefined) kept.push(projected);
+    }
+    next = page.metadata?.continue;
+  } while (next);
+  return kept;
+}

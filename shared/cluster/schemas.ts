@@ -1,0 +1,139 @@
+/**
+ * The border: which fields of an API server's JSON we read, and of what type they must be.
+ * Owns: the schemas; Go's absent, null and empty become one. Does not own: what the fields become (projections.ts).
+ */
+import * as z from "zod/mini";
+
+/** A list that Go may have left out or written as null. */
+function listOf<S extends z.ZodMiniType>(item: S) {
+  return z.pipe(
+    z.nullish(z.array(item)),
+    z.transform((list) => list ?? []),
+  );
+}
+
+/** A text that Go may have left out, or written empty, to mean absent. */
+const Text = z.pipe(
+  z.nullish(z.string()),
+  z.transform((text) => text || undefined),
+);
+
+const Count = z._default(z.number(), 0);
+const Strings = z.record(z.string(), z.string());
+const StringsOrNone = z.pipe(
+  z.nullish(Strings),
+  z.transform((map) => map ?? {}),
+);
+
+const Owner = z.object({
+  kind: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  controller: z._default(z.boolean(), false),
+});
+
+export const Meta = z.object({
+  namespace: z._default(z.string(), ""),
+  name: z.string(),
+  uid: z.string(),
+  resourceVersion: z.string(),
+  generation: Count,
+  deletionTimestamp: Text,
+  // Whether these exist at all matters: JSON patch cannot add below a missing map.
+  labels: z.nullish(Strings),
+  annotations: z.nullish(Strings),
+  ownerReferences: listOf(Owner),
+});
+
+const Conditions = listOf(z.object({ type: z.string(), status: z.string(), reason: Text, message: Text }));
+
+export const Pod = z.object({
+  metadata: Meta,
+  spec: z.object({ nodeName: Text }),
+  status: z.prefault(z.object({ phase: z._default(z.string(), ""), conditions: Conditions }), {}),
+});
+
+export const Vmi = z.object({
+  metadata: Meta,
+  spec: z.object({ evictionStrategy: Text }),
+  status: z.prefault(
+    z.object({
+      phase: z._default(z.string(), ""),
+      nodeName: Text,
+      evacuationNodeName: Text,
+      activePods: StringsOrNone,
+      conditions: Conditions,
+    }),
+    {},
+  ),
+});
+
+export const Migration = z.object({
+  metadata: Meta,
+  spec: z.object({ vmiName: z.string() }),
+  status: z.prefault(
+    z.object({
+      phase: z._default(z.string(), ""),
+      migrationState: z.nullish(z.object({ sourceNode: Text, targetNode: Text, failureReason: Text })),
+    }),
+    {},
+  ),
+});
+
+const Requirement = z.object({ key: z.string(), operator: z.string(), values: listOf(z.string()) });
+
+export const Budget = z.object({
+  metadata: Meta,
+  spec: z.object({
+    minAvailable: z.optional(z.union([z.number(), z.string()])),
+    selector: z.nullish(z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(Requirement) })),
+    unhealthyPodEvictionPolicy: Text,
+  }),
+  status: z.prefault(
+    z.object({
+      // No status yet: nothing has been observed, not even generation 0.
+      observedGeneration: z._default(z.number(), -1),
+      disruptionsAllowed: Count,
+      currentHealthy: Count,
+      desiredHealthy: Count,
+      expectedPods: Count,
+    }),
+    {},
+  ),
+});
+
+export const Node = z.object({
+  metadata: Meta,
+  spec: z.object({ taints: listOf(z.object({ key: z.string(), effect: z.string() })) }),
+});
+
+export const ConfigMap = z.object({ metadata: Meta, data: StringsOrNone });
+
+const Migrations = z.object({
+  nodeDrainTaintKey: Text,
+  parallelMigrationsPerCluster: z.optional(z.number()),
+  parallelOutboundMigrationsPerNode: z.optional(z.number()),
+});
+
+export const KubeVirt = z.object({
+  metadata: Meta,
+  spec: z.prefault(
+    z.object({
+      configuration: z.prefault(
+        z.object({
+          evictionStrategy: Text,
+          developerConfiguration: z.prefault(z.object({ featureGates: listOf(z.string()) }), {}),
+          migrations: z.prefault(Migrations, {}),
+        }),
+        {},
+      ),
+    }),
+    {},
+  ),
+});
+
+/** A page of a list; items are parsed one by one, so that one odd object never hides the rest. */
+export const Page = z.object({
+  metadata: z.prefault(z.object({ continue: Text }), {}),
+  items: listOf(z.unknown()),
+});

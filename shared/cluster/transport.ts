@@ -1,0 +1,85 @@
+/**
+ * Requests to one API server over `fetch`.
+ * Owns: addresses, credentials, deadlines, and telling an API server's answer from anything else. Does not own: what the
+ * answers mean (the readers and `act`).
+ */
+import { ClusterError } from "./failure.ts";
+
+/** The platform's `fetch`, or that of a binding into a private network. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export interface Endpoint {
+  /** Without trailing slash. */
+  readonly server: string;
+  readonly token: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetch: Fetch;
+}
+
+export interface ApiRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly contentType?: "application/json" | "application/json-patch+json" | "application/merge-patch+json";
+  /** Username to act as. */
+  readonly as?: string;
+  /** Codes that are answers besides 2xx; all others throw. */
+  readonly expect?: readonly number[];
+}
+
+export interface ApiAnswer {
+  readonly code: number;
+  /** Parsed JSON. Never to be passed on to a caller. */
+  readonly body: unknown;
+}
+
+export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
+
+/** A sender whose requests all end by the signal at the latest. */
+export function sender(endpoint: Endpoint, signal: AbortSignal): Send {
+  return async (request) => {
+    const label = `${request.method} ${request.path}`;
+    const { status, text } = await exchange(endpoint, request, signal);
+    if (status >= 300 && !request.expect?.includes(status)) {
+      throw new ClusterError({ reason: "Refused", code: status, request: label });
+    }
+    return { code: status, body: parse(text, label) };
+  };
+}
+
+async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal) {
+  const query = new URLSearchParams(request.query).toString();
+  const url = `${endpoint.server}${request.path}${query === "" ? "" : `?${query}`}`;
+  try {
+    const response = await endpoint.fetch(url, {
+      method: request.method,
+      headers: headersOf(endpoint, request),
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      redirect: "manual",
+      signal,
+    });
+    return { status: response.status, text: await response.text() };
+  } catch (cause) {
+    throw new ClusterError({ reason: signal.aborted ? "DeadlineExceeded" : "Unreachable" }, { cause });
+  }
+}
+
+function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<string, string> {
+  return {
+    ...headers,
+    accept: "application/json",
+    authorization: `Bearer ${token}`,
+    "user-agent": "lifeboat",
+    ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
+    ...(request.as === undefined ? {} : { "impersonate-user": request.as }),
+  };
+}
+
+function parse(text: string, label: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ClusterError({ reason: "Unintelligible", request: label, issue: "not JSON" }, { cause });
+  }
+}
