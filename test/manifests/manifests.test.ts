@@ -1,0 +1,167 @@
+import { describe, expect, test } from "vitest";
+import { applied, permissions, readManifests, readYaml, shipped, yamlFiles, type Manifest } from "./shipped.ts";
+
+function find(kind: string, name = "lifeboat"): Manifest {
+  const found = shipped().find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+  if (found === undefined) throw new Error(`no ${kind} ${name}`);
+  return found;
+}
+
+describe("infra/kubernetes", () => {
+  test("every YAML file parses", () => {
+    for (const file of yamlFiles()) if (file !== "kustomization.yaml") expect(readManifests(file)).not.toEqual([]);
+  });
+
+  test("the kustomization lists every file but the optional ones", () => {
+    const files = yamlFiles().filter((file) => file !== "kustomization.yaml" && !file.startsWith("optional/"));
+    expect(applied().toSorted()).toEqual(files);
+  });
+
+  test("a namespace comes before what is in it, an account before its token", () => {
+    expect(shipped().map(({ kind }) => kind)).toEqual([
+      "Namespace",
+      "ServiceAccount",
+      "Secret",
+      "ClusterRole",
+      "ClusterRoleBinding",
+      "Role",
+      "RoleBinding",
+      "Role",
+      "RoleBinding",
+      "ValidatingWebhookConfiguration",
+    ]);
+  });
+
+  test("everything is labelled as ours", () => {
+    for (const { metadata } of shipped()) expect(metadata["labels"]).toEqual({ "app.kubernetes.io/name": "lifeboat" });
+  });
+
+  test("the token Secret is filled for the account, which no pod uses", () => {
+    expect(find("ServiceAccount")).toMatchObject({
+      metadata: { namespace: "lifeboat-system" },
+      automountServiceAccountToken: false,
+    });
+    expect(find("Secret", "lifeboat-token")).toMatchObject({
+      metadata: {
+        namespace: "lifeboat-system",
+        annotations: { "kubernetes.io/service-account.name": "lifeboat" },
+      },
+      type: "kubernetes.io/service-account-token",
+    });
+  });
+});
+
+describe("the webhook configuration", () => {
+  test("has exactly these properties", () => {
+    expect(find("ValidatingWebhookConfiguration")).toEqual({
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata: { name: "lifeboat", labels: { "app.kubernetes.io/name": "lifeboat" } },
+      webhooks: [
+        {
+          name: "evictions.lifeboat.dev",
+          clientConfig: { url: "https://lifeboat.example.com/clusters/CLUSTER/admission/evictions/WEBHOOK_TOKEN" },
+          rules: [
+            {
+              operations: ["CREATE"],
+              apiGroups: [""],
+              apiVersions: ["v1"],
+              resources: ["pods/eviction"],
+              scope: "Namespaced",
+            },
+          ],
+          matchConditions: [
+            {
+              name: "pods-of-virtual-machines",
+              expression: "request.name.startsWith('virt-launcher-') || request.name.startsWith('hp-volume-')",
+            },
+          ],
+          matchPolicy: "Equivalent",
+          admissionReviewVersions: ["v1"],
+          sideEffects: "NoneOnDryRun",
+          failurePolicy: "Ignore",
+          timeoutSeconds: 10,
+        },
+      ],
+    });
+  });
+});
+
+describe("what Lifeboat may do", () => {
+  test("in the whole cluster", () => {
+    expect(permissions(find("ClusterRole"))).toEqual([
+      "get pods",
+      "list pods",
+      "get nodes",
+      "list nodes",
+      "create events",
+      "get kubevirt.io/virtualmachineinstances",
+      "list kubevirt.io/virtualmachineinstances",
+      "patch kubevirt.io/virtualmachineinstances",
+      "get kubevirt.io/virtualmachineinstancemigrations",
+      "list kubevirt.io/virtualmachineinstancemigrations",
+      "create kubevirt.io/virtualmachineinstancemigrations",
+      "patch kubevirt.io/virtualmachineinstancemigrations",
+      "delete kubevirt.io/virtualmachineinstancemigrations",
+      "get kubevirt.io/kubevirts",
+      "list kubevirt.io/kubevirts",
+      "get policy/poddisruptionbudgets",
+      "list policy/poddisruptionbudgets",
+      "create policy/poddisruptionbudgets",
+      "patch policy/poddisruptionbudgets",
+      "delete policy/poddisruptionbudgets",
+    ]);
+  });
+
+  test("in its own namespace", () => {
+    expect(find("Role").metadata.namespace).toBe("lifeboat-system");
+    expect(permissions(find("Role"))).toEqual([
+      "get configmaps/lifeboat",
+      "get configmaps/lifeboat-slots",
+      "update configmaps/lifeboat-slots",
+      "patch configmaps/lifeboat-slots",
+      "create configmaps",
+    ]);
+  });
+
+  test("in KubeVirt's namespace: act as its API server, and as nobody else", () => {
+    const role = find("Role", "lifeboat-impersonation");
+    expect(role.metadata.namespace).toBe("kubevirt");
+    expect(permissions(role)).toEqual(["impersonate serviceaccounts/kubevirt-apiserver"]);
+  });
+
+  test("from 1.36 on, instead: act as it only to patch VMIs", () => {
+    const manifests = readManifests("optional/constrained-impersonation.yaml");
+    expect(manifests.flatMap(permissions)).toEqual([
+      "impersonate:serviceaccount authentication.k8s.io/serviceaccounts/kubevirt-apiserver",
+      "impersonate-on:serviceaccount:patch kubevirt.io/virtualmachineinstances",
+    ]);
+  });
+
+  test("every binding binds a role of the same name and namespace to that one account", () => {
+    const manifests = yamlFiles()
+      .filter((file) => file !== "kustomization.yaml")
+      .flatMap(readManifests);
+    const bindings = manifests.filter(({ kind }) => kind.endsWith("Binding"));
+    expect(bindings).toHaveLength(5);
+    for (const { kind, metadata, ...binding } of bindings) {
+      const roleKind = kind.replace("Binding", "");
+      expect(binding["roleRef"]).toEqual({
+        apiGroup: "rbac.authorization.k8s.io",
+        kind: roleKind,
+        name: metadata.name,
+      });
+      expect(binding["subjects"]).toEqual([{ kind: "ServiceAccount", name: "lifeboat", namespace: "lifeboat-system" }]);
+      const role = (other: Manifest) => other.kind === roleKind && other.metadata.name === metadata.name;
+      expect(manifests.filter(role).map((other) => other.metadata.namespace)).toEqual([metadata.namespace]);
+    }
+  });
+
+  test("nothing is granted by a wildcard", () => {
+    expect(shipped().flatMap(permissions).join()).not.toContain("*");
+  });
+});
+
+test("the kustomization applies nothing by itself", () => {
+  expect(Object.keys(readYaml("kustomization.yaml") ?? {})).toEqual(["apiVersion", "kind", "resources"]);
+});

@@ -1,0 +1,63 @@
+/**
+ * The shipped manifests, parsed.
+ * Owns: finding and reading infra/kubernetes. Does not own: applying them (infra/sandbox/apply.ts).
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { load, loadAll } from "js-yaml";
+import * as z from "zod/mini";
+
+const folder = fileURLToPath(new URL("../../infra/kubernetes/", import.meta.url));
+
+const Rule = z.object({
+  apiGroups: z.array(z.string()),
+  resources: z.array(z.string()),
+  resourceNames: z.optional(z.array(z.string())),
+  verbs: z.array(z.string()),
+});
+
+const Manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.optional(z.string()) }),
+  rules: z.optional(z.array(Rule)),
+});
+
+export type Manifest = z.infer<typeof Manifest>;
+
+/** Paths of the YAML files, relative to infra/kubernetes. */
+export function yamlFiles(): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".yaml"))
+    .toSorted();
+}
+
+export function readYaml(path: string): unknown {
+  return load(readFileSync(`${folder}${path}`, "utf8"));
+}
+
+export function readManifests(path: string): readonly Manifest[] {
+  return z.array(Manifest).parse(loadAll(readFileSync(`${folder}${path}`, "utf8")));
+}
+
+/** What `kubectl apply -k infra/kubernetes` applies, in its order. */
+export function applied(): readonly string[] {
+  return z.object({ resources: z.array(z.string()) }).parse(readYaml("kustomization.yaml")).resources;
+}
+
+export function shipped(): readonly Manifest[] {
+  return applied().flatMap(readManifests);
+}
+
+/** `verb group/resource` for every single permission of a manifest, with the one name it is bound to. */
+export function permissions(manifest: Manifest): readonly string[] {
+  return (manifest.rules ?? []).flatMap(({ apiGroups, resources, resourceNames = [""], verbs }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        resourceNames.flatMap((name) =>
+          verbs.map((verb) => `${verb} ${[group, resource, name].filter(Boolean).join("/")}`),
+        ),
+      ),
+    ),
+  );
+}
