@@ -42,7 +42,11 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       return conditional(await patch("virtualmachineinstances", action.vmi, operations, context));
     }
     case "Unmark":
-      return await unmark(action, context);
+      return await clear(action.vmi, { record: recordText(action.record), label: true }, context);
+    case "Forget": {
+      const record = action.record === undefined ? undefined : recordText(action.record);
+      return await clear(action.vmi, { record, label: false }, context);
+    }
     case "CreateMigration":
       return await createMigration(action, context);
     case "AdoptMigration": {
@@ -93,24 +97,27 @@ function conditional({ code }: ApiAnswer): ActResult {
 /** A mark is believed only when it is seen in the answer. One that was not kept takes its record back. */
 async function mark(action: Extract<Action, { verb: "Mark" }>, context: ActContext): Promise<ActResult> {
   const { vmi, record, urgency } = action;
-  const operations = patches.markPatch(vmi, recordText(record), urgency);
-  const answer = await patch("virtualmachineinstances", vmi, operations, context);
+  const marking = patches.markPatch(vmi, recordText(record), urgency);
+  const answer = await patch("virtualmachineinstances", vmi, marking, context);
   if (answer.code >= 300) return "Conflict";
   const after = parseAnswer(Vmi, answer.body, "PATCH of a VMI");
   if (after.status.evacuationNodeName === vmi.nodeName) return "Done";
-  const written = { recordText: recordText(record), evacuationLabel: urgency, hasAnnotations: true, hasLabels: true };
-  await patch("virtualmachineinstances", vmi, patches.unmarkPatch({ ...vmi, ...written }, undefined), context);
+  const written = { ...vmi, recordText: recordText(record), evacuationLabel: urgency };
+  const operations = patches.clearPatch(written, { record: undefined, label: false });
+  await patch("virtualmachineinstances", vmi, operations, context);
   throw notKept(vmi);
 }
 
-async function unmark(action: Extract<Action, { verb: "Unmark" }>, context: ActContext): Promise<ActResult> {
-  const { vmi, record } = action;
-  const operations = patches.unmarkPatch(vmi, record === undefined ? undefined : recordText(record));
-  const answer = await patch("virtualmachineinstances", vmi, operations, context);
+async function clear(
+  vmi: VmiFacts,
+  keep: { readonly record: string | undefined; readonly label: boolean },
+  context: ActContext,
+): Promise<ActResult> {
+  const answer = await patch("virtualmachineinstances", vmi, patches.clearPatch(vmi, keep), context);
   if (answer.code === 404) return "Done";
   if (answer.code >= 300) return "Conflict";
   const after = parseAnswer(Vmi, answer.body, "PATCH of a VMI");
-  if (after.status.evacuationNodeName) throw notKept(vmi);
+  if (after.status.evacuationNodeName !== undefined) throw notKept(vmi);
   return "Done";
 }
 

@@ -8,7 +8,20 @@ import { isCompleted } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { SlotsRegister } from "../policy/slots.ts";
 import { act, type ActResult } from "./act.ts";
-import { budgetFacts, migrationFacts, nodeFacts, type NodeFacts, podFacts, vmiFacts } from "./projections.ts";
+import {
+  budgetFacts,
+  configMapFacts,
+  type ConfigMapFacts,
+  kubeVirtFacts,
+  type KubeVirtFacts,
+  migrationFacts,
+  nodeFacts,
+  type NodeFacts,
+  podFacts,
+  vmiFacts,
+} from "./projections.ts";
+import { collection, type Resource } from "./paths.ts";
+import { proveMarking } from "./prove-marking.ts";
 import { type OnOddItem, readAll, readOne } from "./read.ts";
 import { slotsOf } from "./record-schema.ts";
 import * as schemas from "./schemas.ts";
@@ -26,12 +39,18 @@ export interface Cluster {
   /** Pods of the VMI that have not ended; terminating ones count. */
   countActivePods(vmi: VmiFacts): Promise<number>;
   getSlots(): Promise<SlotsRegister>;
-  act(action: Action): Promise<ActResult>;
+  /** Throws unless the collection may be listed. */
+  canList(resource: Resource): Promise<void>;
+  /** Throws unless a mark would be kept, tried out on some running VMI by a dry run; nothing to try on is no failure. */
+  proveMarking(kubevirtNamespace: string): Promise<void>;
+  getKubeVirt(): Promise<KubeVirtFacts | undefined>;
+  getConfigMap(name: string): Promise<ConfigMapFacts | undefined>;
+  /** The KubeVirt namespace tells as whom the status of VMIs is changed. */
+  act(action: Action, kubevirtNamespace: string): Promise<ActResult>;
 }
 
 export interface ClusterOptions {
   readonly endpoint: Endpoint;
-  readonly kubevirtNamespace: string;
   /** Every request ends with this signal. */
   readonly signal: AbortSignal;
   readonly onOddItem: OnOddItem;
@@ -41,7 +60,6 @@ export interface ClusterOptions {
 export function connect(options: ClusterOptions): Cluster {
   const { onOddItem, now } = options;
   const send = sender(options.endpoint, options.signal);
-  const kubevirtUser = `system:serviceaccount:${options.kubevirtNamespace}:kubevirt-apiserver`;
   const list = { onOddItem };
   return {
     getPod: async (key) => mapped(await readOne(send, "pods", key, schemas.Pod), podFacts),
@@ -80,12 +98,37 @@ export function connect(options: ClusterOptions): Cluster {
     },
     getSlots: async () => {
       const key = { namespace: names.LIFEBOAT_NAMESPACE, name: names.SLOTS_CONFIG_MAP };
-      const found = await readOne(send, "configmaps", key, schemas.ConfigMap);
+      const found = mapped(await readOne(send, "configmaps", key, schemas.ConfigMap), configMapFacts);
       if (found === undefined) return { slots: [] };
-      return { resourceVersion: found.metadata.resourceVersion, slots: slotsOf(found.data[names.SLOTS_KEY]) };
+      return { resourceVersion: found.resourceVersion, slots: slotsOf(found.data[names.SLOTS_KEY]) };
     },
-    act: (action) => act(action, { send, kubevirtUser, now: now() }),
+    canList: async (resource) => {
+      await send({ method: "GET", path: collection(resource), query: { limit: "1" } });
+    },
+    proveMarking: (kubevirtNamespace) => proveMarking(send, kubevirtAccount(kubevirtNamespace)),
+    getKubeVirt: async () => {
+      // KubeVirt allows one per cluster.
+      const [first] = await readAll(send, {
+        ...list,
+        resource: "kubevirts",
+        schema: schemas.KubeVirt,
+        project: kubeVirtFacts,
+      });
+      return first;
+    },
+    getConfigMap: async (name) => {
+      const key = { namespace: names.LIFEBOAT_NAMESPACE, name };
+      return mapped(await readOne(send, "configmaps", key, schemas.ConfigMap), configMapFacts);
+    },
+    act: (action, kubevirtNamespace) => {
+      return act(action, { send, kubevirtUser: kubevirtAccount(kubevirtNamespace), now: now() });
+    },
   };
+}
+
+/** The account whose changes of a VMI's status KubeVirt keeps. */
+function kubevirtAccount(namespace: string): string {
+  return `system:serviceaccount:${namespace}:kubevirt-apiserver`;
 }
 
 function mapped<P, F>(parsed: P | undefined, project: (parsed: P) => F): F | undefined {

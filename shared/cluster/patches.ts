@@ -74,22 +74,21 @@ export function recordPatch(vmi: VmiFacts, record: string, label: string): reado
   return [...unmoved(vmi), ...recordAndLabel(vmi, record, label)];
 }
 
-/** Clears mark and label; the record is replaced by the given one, or removed. */
-export function unmarkPatch(vmi: VmiFacts, record: string | undefined): readonly Operation[] {
+/** Clears the mark; the record is replaced by the given one, or removed; the label goes only with `label: false`. */
+export function clearPatch(
+  vmi: VmiFacts,
+  { record, label }: { record: string | undefined; label: boolean },
+): readonly Operation[] {
   const annotation = pointer("metadata", "annotations", names.RECORD_ANNOTATION);
-  const { resourceVersion } = vmi;
   const labelPath = pointer("metadata", "labels", names.EVACUATION_LABEL);
+  const { resourceVersion, recordText, evacuationLabel } = vmi;
+  const map = { map: "annotations", exists: vmi.hasAnnotations, resourceVersion } as const;
   return [
     ...unmoved(vmi),
-    ...(vmi.recordText === undefined ? [] : [test(annotation, vmi.recordText)]),
-    ...(vmi.recordText !== undefined && record === undefined ? [remove(annotation)] : []),
-    ...(record === undefined
-      ? []
-      : addTo(
-          { map: "annotations", exists: vmi.hasAnnotations, resourceVersion },
-          { [names.RECORD_ANNOTATION]: record },
-        )),
-    ...(vmi.evacuationLabel === undefined ? [] : [test(labelPath, vmi.evacuationLabel), remove(labelPath)]),
+    ...(recordText === undefined ? [] : [test(annotation, recordText)]),
+    ...(recordText !== undefined && record === undefined ? [remove(annotation)] : []),
+    ...(record === undefined ? [] : addTo(map, { [names.RECORD_ANNOTATION]: record })),
+    ...(evacuationLabel === undefined || label ? [] : [test(labelPath, evacuationLabel), remove(labelPath)]),
     ...(vmi.evacuationNodeName === undefined ? [] : [remove("/status/evacuationNodeName")]),
   ];
 }

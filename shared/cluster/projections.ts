@@ -6,7 +6,7 @@ import type * as z from "zod/mini";
 import type { BudgetFacts, MigrationFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { recordOf } from "./record-schema.ts";
-import type { Budget, Meta, Migration, Node, Pod, Vmi } from "./schemas.ts";
+import type { Budget, ConfigMap, KubeVirt, Meta, Migration, Node, Pod, Vmi } from "./schemas.ts";
 
 type Parsed<S> = z.output<S>;
 
@@ -105,4 +105,31 @@ export interface NodeFacts {
 
 export function nodeFacts({ metadata, spec }: Parsed<typeof Node>): NodeFacts {
   return { name: metadata.name, taints: spec.taints };
+}
+
+/** What the KubeVirt CR says about evictions and migrations; its namespace is where KubeVirt's own accounts live. */
+export interface KubeVirtFacts {
+  readonly namespace: string;
+  readonly evictionStrategy?: string;
+  readonly featureGates: readonly string[];
+  readonly drainTaintKey?: string;
+  readonly parallelMigrationsPerCluster?: number;
+  readonly parallelOutboundMigrationsPerNode?: number;
+}
+
+export function kubeVirtFacts({ metadata, spec }: Parsed<typeof KubeVirt>): KubeVirtFacts {
+  const { evictionStrategy, developerConfiguration, migrations } = spec.configuration;
+  const { nodeDrainTaintKey: drainTaintKey, ...limits } = migrations;
+  const { featureGates } = developerConfiguration;
+  return { namespace: metadata.namespace, featureGates, ...present({ evictionStrategy, drainTaintKey, ...limits }) };
+}
+
+export interface ConfigMapFacts {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly data: Readonly<Record<string, string>>;
+}
+
+export function configMapFacts({ metadata, data }: Parsed<typeof ConfigMap>): ConfigMapFacts {
+  return { uid: metadata.uid, resourceVersion: metadata.resourceVersion, data };
 }

@@ -14,8 +14,10 @@ export type Action =
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
   /** Write record and label only: a mark is there already, or none is wanted (drain taint). */
   | { readonly verb: "Record"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
-  /** Clear mark and label; the record goes too, unless the outcome is to be remembered. */
-  | { readonly verb: "Unmark"; readonly vmi: VmiFacts; readonly record?: EvacuationRecord }
+  /** Clear the mark and write how it ended. The label stays until nothing is left to be tidied up: see Forget. */
+  | { readonly verb: "Unmark"; readonly vmi: VmiFacts; readonly record: EvacuationRecord }
+  /** Clear label, mark and record; a record given stays, for its back-off. */
+  | { readonly verb: "Forget"; readonly vmi: VmiFacts; readonly record?: EvacuationRecord }
   | { readonly verb: "CreateMigration"; readonly slot: Slot }
   /** Annotate somebody else's migration as serving an evacuation of ours. */
   | {

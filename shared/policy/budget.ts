@@ -9,6 +9,7 @@ import { type BudgetFacts, isFinal, keyOf, type MigrationFacts, type VmiFacts } 
 import { hash8 } from "./hash.ts";
 import type { Settings } from "./settings.ts";
 import { derivedName } from "./slots.ts";
+import type { Plan } from "./plan.ts";
 import { isToMigrate } from "./stage.ts";
 import { type EvictionStrategy, resolveStrategy } from "./strategy.ts";
 
@@ -73,8 +74,14 @@ export function isReadyForMigration(vmi: VmiFacts, budgets: readonly BudgetFacts
   });
 }
 
-export function planBudgets(w: BudgetWorld): { readonly actions: readonly Action[] } {
-  if (!w.settings.reconcilers.budget) return { actions: [] };
+/** Whether our budget for the VMI still has the size that a migration needs. */
+export function isGrown(vmi: VmiFacts, budgets: readonly BudgetFacts[], settings: Settings): boolean {
+  const own = budgets.filter((b) => settings.reconcilers.budget && b.managedByUs && !b.deleting && ownedBy(vmi, b));
+  return own.some((b) => b.minAvailable === 2);
+}
+
+export function planBudgets(w: BudgetWorld): Plan {
+  if (!w.settings.reconcilers.budget) return { chains: [] };
   const unfinished = w.migrations.filter((m) => !isFinal(m));
   const migrating = new Set(unfinished.map((m) => keyOf({ namespace: m.namespace, name: m.vmiName })));
   const byOwner = Map.groupBy(
@@ -85,7 +92,8 @@ export function planBudgets(w: BudgetWorld): { readonly actions: readonly Action
     const wanted = desiredBudget(vmi, migrating.has(keyOf(vmi)), w);
     return budgetActions(vmi, wanted, byOwner.get(vmi.uid) ?? []);
   });
-  return { actions: w.complete ? [...perVmi, ...surplus(w)] : perVmi };
+  const actions = w.complete ? [...perVmi, ...surplus(w)] : perVmi;
+  return { chains: actions.map((action) => [action]) };
 }
 
 function budgetActions(vmi: VmiFacts, wanted: 1 | 2 | undefined, owned: readonly BudgetFacts[]): readonly Action[] {

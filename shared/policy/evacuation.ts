@@ -7,11 +7,12 @@ import type { Action } from "./action.ts";
 import { tell } from "./action.ts";
 import { URGENCY } from "./cause.ts";
 import { type BudgetFacts, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
-import { isReadyForMigration } from "./budget.ts";
+import { isGrown, isReadyForMigration } from "./budget.ts";
 import { failedAttempt } from "./giving-up.ts";
+import type { Plan } from "./plan.ts";
 import { beginRecord, endRecord, restSeconds, secondsAfter } from "./record.ts";
 import type { Settings } from "./settings.ts";
-import { type Candidate, grantedSlots, keptSlots, type Slot, type SlotsRegister } from "./slots.ts";
+import { type Candidate, grantedSlots, keptSlots, type Slot, slotFor, type SlotsRegister } from "./slots.ts";
 import { type Stage, stageOf } from "./stage.ts";
 
 export interface EvacuationWorld {
@@ -28,12 +29,6 @@ export interface EvacuationWorld {
   readonly now: Date;
 }
 
-/** Actions in order: the first that meets a conflict ends the pass. `requeueAfterSeconds`: when to look again. */
-export interface Plan {
-  readonly actions: readonly Action[];
-  readonly requeueAfterSeconds?: number;
-}
-
 interface Staged {
   readonly vmi: VmiFacts;
   readonly stage: Stage;
@@ -46,7 +41,7 @@ const POLL_SECONDS = {
   External: Infinity,
   Pinned: Infinity,
   Waiting: Infinity,
-  Leftover: 0,
+  Leftover: 0.5,
   Unrecorded: 0,
   Withdrawn: 0,
   AttemptFailed: 0,
@@ -63,35 +58,41 @@ export function stagesOf(w: Omit<EvacuationWorld, "activePods" | "budgets" | "re
   });
 }
 
-/** VMIs that would start a migration now if their pods allow it: whose pods must be counted before planning. */
+/** VMIs whose slot is reserved and whose migration is not there yet: whose pods must be counted before planning. */
 export function candidatesOf(w: Omit<EvacuationWorld, "activePods">): readonly VmiFacts[] {
+  const reserved = new Set(uncreated(w).map(keyOf));
   const ready = readyOf(stagesOf(w));
-  const kept = keptSlots(w.register.slots, w.migrations, ready);
-  const slots = [...kept, ...grantedSlots(kept, w.migrations, ready, w.settings.limits)];
-  const holders = new Set(slots.map((slot) => slot.vmiUID));
-  return ready.map((c) => c.vmi).filter((vmi) => holders.has(vmi.uid));
+  return ready.filter((c) => reserved.has(keyOf(slotFor(c)))).map((c) => c.vmi);
 }
 
 export function planEvacuations(w: EvacuationWorld): Plan {
-  if (w.settings.reconcilers.evacuation === false) return { actions: [] };
+  if (w.settings.reconcilers.evacuation === false) return { chains: [] };
   const staged = stagesOf(w);
   const ready = readyOf(staged);
-  // A second active pod is the tail of an earlier migration, or the head of one that we cannot see yet.
-  const alone = ready.filter(({ vmi }) => w.activePods.get(vmi.uid) === 1);
   const kept = keptSlots(w.register.slots, w.migrations, ready);
-  const granted = grantedSlots(kept, w.migrations, alone, w.settings.limits);
-  const slots = [...kept, ...granted];
-  const changed = granted.length > 0 || kept.length < w.register.slots.length;
-  const { resourceVersion } = w.register;
-  const write: Action = { verb: "WriteSlots", slots, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-  const actions = [
-    ...staged.flatMap((s) => actionsFor(s, w)),
-    ...(changed ? [write] : []),
-    ...creations(w, slots, alone),
-  ];
+  const granted = grantedSlots(kept, w.migrations, ready, w.settings.limits);
+  const chains = [
+    ...staged.map((s) => actionsFor(s, w)),
+    rewrite(w.register, kept, granted),
+    ...creations(w, ready),
+  ].filter((chain) => chain.length > 0);
   const waits = staged.map(({ stage }) => (stage.stage === "Waiting" ? stage.seconds : POLL_SECONDS[stage.stage]));
-  const soonest = waits.reduce((a, b) => Math.min(a, b), Infinity);
-  return { actions, ...(soonest === Infinity ? {} : { requeueAfterSeconds: soonest }) };
+  // What is reserved now is created by whoever looks next, which may as well be us.
+  const soonest = waits.reduce((a, b) => Math.min(a, b), granted.length > 0 ? 0 : Infinity);
+  return { chains, ...(soonest === Infinity ? {} : { requeueAfterSeconds: soonest }) };
+}
+
+function rewrite(register: SlotsRegister, kept: readonly Slot[], granted: readonly Slot[]): readonly Action[] {
+  if (granted.length === 0 && kept.length === register.slots.length) return [];
+  const { resourceVersion } = register;
+  return [
+    { verb: "WriteSlots", slots: [...kept, ...granted], ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+  ];
+}
+
+function uncreated({ register, migrations }: Pick<EvacuationWorld, "register" | "migrations">): readonly Slot[] {
+  const existing = new Set(migrations.map(keyOf));
+  return register.slots.filter((slot) => !existing.has(keyOf(slot)));
 }
 
 /** Sorts urgent ones first, then whoever has waited longest. */
@@ -105,16 +106,27 @@ function readyOf(staged: readonly Staged[]): readonly Candidate[] {
     .toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
-/** A reserved migration is created once its budget stands at 2: with 1, a ready target makes the source evictable. */
-function creations(w: EvacuationWorld, slots: readonly Slot[], alone: readonly Candidate[]): readonly Action[] {
-  const existing = new Set(w.migrations.map(keyOf));
-  return slots.flatMap((slot) => {
-    const vmi = alone.find((c) => c.vmi.uid === slot.vmiUID)?.vmi;
-    if (vmi === undefined || existing.has(keyOf(slot)) || !isReadyForMigration(vmi, w.budgets, w.settings)) return [];
+/**
+ * A reserved migration is created once its budget stands at 2 (with 1, a ready target makes the source evictable), and
+ * its VMI has one active pod only: a second is the tail of an earlier migration, or the head of one not seen yet.
+ */
+function creations(w: EvacuationWorld, ready: readonly Candidate[]): readonly (readonly Action[])[] {
+  const wanted = new Map(ready.map((c) => [keyOf(slotFor(c)), c.vmi]));
+  return uncreated(w).map((slot) => {
+    const vmi = wanted.get(keyOf(slot));
+    if (vmi === undefined || w.activePods.get(vmi.uid) !== 1) return [];
+    if (!isReadyForMigration(vmi, w.budgets, w.settings)) return [];
     const { maxAttempts } = w.settings.evacuation;
     const told = `migration ${slot.name} moves the VM off node ${slot.node} (attempt ${slot.attempt} of ${maxAttempts})`;
     return [{ verb: "CreateMigration", slot }, tell(vmi, "MigrationCreated", told, slot.name)];
   });
+}
+
+/** KubeVirt's admission refuses the migration for good: that is a failed attempt, and will not be tried forever. */
+export function refusedMigration(slot: Slot, w: EvacuationWorld): readonly Action[] {
+  const staged = stagesOf(w).find((s) => s.vmi.uid === slot.vmiUID);
+  if (staged?.stage.stage !== "Ready") return [];
+  return failedAttempt({ ...staged, record: staged.stage.record, why: "KubeVirt refuses the migration" }, w);
 }
 
 function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): readonly Action[] {
@@ -126,7 +138,7 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
     case "Ready":
       return [];
     case "Leftover":
-      return leftover(vmi);
+      return leftover(vmi, w);
     case "Unrecorded":
       return takeOver(vmi, w);
     case "Withdrawn": {
@@ -145,12 +157,17 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
   }
 }
 
-function leftover(vmi: VmiFacts): readonly Action[] {
+/** The label goes last, when the budget is back at its size: until then whoever lists evacuations sees what is left. */
+function leftover(vmi: VmiFacts, { budgets, settings, now }: EvacuationWorld): readonly Action[] {
+  if (isGrown(vmi, budgets, settings)) return [];
   const { record } = vmi;
-  const unmark: Action = { verb: "Unmark", vmi };
-  if (record === undefined || record.outcome !== undefined || record.node === vmi.nodeName) return [unmark];
+  if (record === undefined) return [{ verb: "Forget", vmi }];
+  const moved = record.node !== vmi.nodeName;
+  const resting = record.outcome !== undefined && restSeconds(record, settings, now) > 0;
+  if (resting && !moved) return [{ verb: "Forget", vmi, record }];
   const told = `moved from node ${record.node} to node ${vmi.nodeName} (cause ${record.cause})`;
-  return [unmark, tell(vmi, "Evacuated", told, record.id)];
+  const story = moved && record.outcome === undefined ? [tell(vmi, "Evacuated", told, record.id)] : [];
+  return [{ verb: "Forget", vmi }, ...story];
 }
 
 /** Writes the record of an evacuation that somebody else began. An earlier one's back-off is kept. */

@@ -67,6 +67,8 @@ export interface EvictionFacts {
   readonly request: { readonly username: string; readonly cause: Cause };
   readonly settings: Settings;
   readonly now: Date;
+  /** Our own mark has just failed its test: a mark that is there now was set by somebody else for the same request. */
+  readonly raced?: boolean;
   /** Answers to questions: every budget of the namespace; the unfinished migrations of the VMI. */
   readonly budgets?: readonly BudgetFacts[];
   readonly migrations?: readonly MigrationFacts[];
@@ -118,7 +120,7 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
       return inProgress(f);
     case "unlessMigrating":
       if (f.migrations === undefined) return { verdict: "Ask", question: "Migrations" };
-      return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
+      return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [{ verb: "Forget", vmi }]);
   }
 }
 
@@ -173,7 +175,8 @@ function evacuate({ pod, vmi, request, settings, now }: LiveEviction): EvictionD
   };
 }
 
-function inProgress({ pod, vmi, settings, budgets }: LiveEviction): EvictionDecision {
+function inProgress({ pod, vmi, settings, budgets, raced }: LiveEviction): EvictionDecision {
+  if (raced === true) return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi));
   const denied = deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi));
   const gate = settings.featureGates.includes("DeschedulerSupport")
     ? "DeschedulerSupport"

@@ -12,7 +12,7 @@ import { MIGRATES, type EvictionStrategy, resolveStrategy } from "./strategy.ts"
 export type Stage =
   /** Nothing is under way, or the VMI is going. */
   | { readonly stage: "Idle" }
-  /** Mark, record or label of an evacuation that is over: the VMI has left the node, or the drain taint is gone. */
+  /** Mark, record or label of an evacuation that is over: moved, ended without a move, or the drain taint is gone. */
   | { readonly stage: "Leftover" }
   /** Wanted, but nobody has written a record yet: somebody else's mark, or the drain taint. */
   | { readonly stage: "Unrecorded" }

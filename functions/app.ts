@@ -1,0 +1,76 @@
+/**
+ * The routes: which door answers what, for whom.
+ * Owns: the Hono app, body limits, authentication of every route, rendering of rejections. Does not own: the doors.
+ */
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { ClusterError } from "../shared/cluster/failure.ts";
+import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
+import { reviewEvictionRequest } from "./admission.ts";
+import type { Env, Platform } from "./env.ts";
+import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
+import { clusterReadyz } from "./readyz.ts";
+import { type Rejection, RejectionError, renderRejection } from "./rejection.ts";
+import { reconcileNow } from "./schedule.ts";
+import { authenticate, bearerOf, type Caller, findTarget, type IsolateState, type Target } from "./target.ts";
+
+/** Two objects of 3 MB, the API server's own limit, and the envelope. */
+const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
+
+type AppContext = Context<{ Bindings: Env }>;
+type Door = (c: AppContext, target: Target) => Promise<Response>;
+
+export function createApp(platform: Platform, state: IsolateState): Hono<{ Bindings: Env }> {
+  const app = new Hono<{ Bindings: Env }>();
+
+  /** Finds the cluster, authenticates the caller, opens the door. */
+  const guarded = (caller: Caller, door: Door) => async (c: AppContext) => {
+    const target = await findTarget(c.req.param("cluster") ?? "", { env: c.env, platform, state });
+    const inPath = caller === "webhook" ? c.req.param("webhookToken") : undefined;
+    await authenticate(target, caller, bearerOf(c.req.header("authorization")) ?? inPath);
+    return await door(c, target);
+  };
+  const named = (
+    door: (c: AppContext, target: Target, key: { namespace: string; name: string }) => Promise<Response>,
+  ) =>
+    guarded("operator", (c, target) =>
+      door(c, target, { namespace: c.req.param("namespace") ?? "", name: c.req.param("name") ?? "" }),
+    );
+
+  const limit = bodyLimit({
+    maxSize: LARGEST_REVIEW_BYTES,
+    onError: (c) => reject(c, { reason: "PayloadTooLarge", bytes: LARGEST_REVIEW_BYTES }),
+  });
+  const review = guarded("webhook", reviewEvictionRequest);
+  app.post("/clusters/:cluster/admission/evictions", limit, review);
+  app.post("/clusters/:cluster/admission/evictions/:webhookToken", limit, review);
+  app.post("/clusters/:cluster/reconcile", guarded("webhook", reconcileNow));
+  app.get("/clusters/:cluster/explain/pods/:namespace/:name", named(explainPod));
+  app.get("/clusters/:cluster/evacuations", guarded("operator", listEvacuations));
+  app.delete("/clusters/:cluster/evacuations/:namespace/:name", named(cancelOne));
+  app.get("/clusters/:cluster/readyz", guarded("operator", clusterReadyz));
+  app.get("/healthz", (c) => c.json({ healthy: true }));
+  app.get("/readyz", (c) => fleetReadyz(c));
+
+  app.notFound((c) => reject(c, { reason: "NotFound" }));
+  app.onError((error, c) => {
+    if (error instanceof RejectionError) return reject(c, error.rejection);
+    if (error instanceof ClusterError) return reject(c, { reason: "ClusterUnavailable", error });
+    platform.log({ level: "error", message: "unexpected error", error: error.stack ?? error.message });
+    return reject(c, { reason: "InternalError" });
+  });
+  return app;
+}
+
+function reject(c: Context, rejection: Rejection): Response {
+  const { code, body } = renderRejection(rejection);
+  return c.json(body, code);
+}
+
+/** Whether CLUSTERS parses. Nothing about clusters: anybody may ask. */
+function fleetReadyz(c: AppContext): Response {
+  const problems = problemsOf(parseClusters(c.env.CLUSTERS));
+  if (problems.length === 0) return c.json({ ready: true });
+  const message = `expected a JSON object of valid entries; the log names the ${problems.length} that is wrong`;
+  return reject(c, { reason: "InvalidConfiguration", field: "CLUSTERS", message });
+}

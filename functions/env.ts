@@ -1,0 +1,29 @@
+/**
+ * What the platform gives the Worker: its environment and what runs after an answer.
+ * Owns: their narrow types. Does not own: the values' meaning (shared/config).
+ */
+import type { Fetch } from "../shared/cluster/transport.ts";
+
+/** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`. */
+export interface ClusterRegistry {
+  get(name: string): Promise<string | null>;
+  list(options: {
+    cursor?: string;
+  }): Promise<{ keys: readonly { name: string }[]; list_complete: boolean; cursor?: string }>;
+}
+
+export interface Env {
+  readonly CLUSTERS?: string;
+  readonly CLUSTER_REGISTRY?: ClusterRegistry;
+  /** Workers VPC bindings, by the name in `binding:NAME`. */
+  readonly [binding: string]: unknown;
+}
+
+/** What is not pure: passed in, so that tests decide on time and network. */
+export interface Platform {
+  readonly fetch: Fetch;
+  readonly now: () => Date;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** One structured line. Never a token, never a body of the other side. */
+  readonly log: (line: Readonly<Record<string, unknown>>) => void;
+}

@@ -1,0 +1,54 @@
+/**
+ * Whether Lifeboat could do its work in a cluster: configuration, permissions, and that KubeVirt keeps our marks.
+ * Owns: the checks. Does not own: authentication (app.ts).
+ */
+import type { Context } from "hono";
+import { ClusterError } from "../shared/cluster/failure.ts";
+import { CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
+import type { LoadedSettings } from "../shared/config/load-settings.ts";
+import { tell } from "./drive-on.ts";
+import type { Target } from "./target.ts";
+
+const READ_SECONDS = 10;
+
+interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly field?: string;
+  readonly message?: string;
+}
+
+export async function clusterReadyz(c: Context, target: Target): Promise<Response> {
+  const cluster = target.connect(READ_SECONDS);
+  const loaded = await target.settings(cluster, true);
+  if (loaded.configMap !== undefined) c.executionCtx.waitUntil(reportConfiguration(target, loaded));
+  const checks: readonly Check[] = [
+    ...loaded.problems.map((problem) => ({ name: "configuration", ok: false, ...problem })),
+    ...(loaded.problems.length === 0 ? [{ name: "configuration", ok: true }] : []),
+    await check("slots", () => cluster.getSlots()),
+    await check("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
+    await check("budgets", () => cluster.canList("poddisruptionbudgets")),
+    await check("marking", () => cluster.proveMarking(loaded.settings.kubevirtNamespace)),
+  ];
+  const ready = checks.every((one) => one.ok);
+  return c.json({ ready, checks, ...(loaded.notes.length === 0 ? {} : { notes: loaded.notes }) }, ready ? 200 : 503);
+}
+
+async function check(name: string, prove: () => Promise<unknown>): Promise<Check> {
+  try {
+    await prove();
+    return { name, ok: true };
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    return { name, ok: false, message: error.message };
+  }
+}
+
+/** An Event on the ConfigMap: one for each version of it, however many isolates notice. */
+export async function reportConfiguration(target: Target, { configMap, problems }: LoadedSettings): Promise<void> {
+  if (configMap === undefined) return;
+  const message = problems.map((p) => `${p.field}: ${p.message}`).join("; ");
+  const about = { kind: "ConfigMap", namespace: LIFEBOAT_NAMESPACE, name: CONFIG_MAP, uid: configMap.uid } as const;
+  const occasion = configMap.resourceVersion;
+  await tell(target, [{ verb: "Event", about, type: "Warning", reason: "InvalidConfiguration", message, occasion }]);
+}

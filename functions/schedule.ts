@@ -1,0 +1,91 @@
+/**
+ * The clock's door: the cron trigger, and whoever asks for a full reconcile.
+ * Owns: which cluster gets how much of a tick, full or not. Does not own: the pass (shared/reconcilers).
+ */
+import type { Context } from "hono";
+import { ClusterError } from "../shared/cluster/failure.ts";
+import { parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
+import { driveOn, passOver } from "./drive-on.ts";
+import type { Env } from "./env.ts";
+import { reportConfiguration } from "./readyz.ts";
+import { RejectionError } from "./rejection.ts";
+import { type Surroundings, type Target, targetOf } from "./target.ts";
+
+/** A full scan of ten thousand VMs is about 120 pages. */
+const FULL_SCAN_SECONDS = 60;
+/** Of the ticks, a minute apart, every tenth looks at everything; the others at what carries the label. */
+const FULL_SCAN_EVERY = 10;
+const TICK_MS = 60_000;
+
+/** Always a full scan; 200 with what was done. Goes on after the answer while something is due. */
+export async function reconcileNow(c: Context, target: Target): Promise<Response> {
+  const { done, failures, requeueAfterSeconds } = await passOver(target, "All", FULL_SCAN_SECONDS);
+  c.executionCtx.waitUntil(reportProblems(target));
+  if (requeueAfterSeconds !== undefined) c.executionCtx.waitUntil(driveOn(target, [], requeueAfterSeconds));
+  return c.json({ done, failures, ...(requeueAfterSeconds === undefined ? {} : { requeueAfterSeconds }) });
+}
+
+/** One tick for every cluster: each has its own deadline and its own error. */
+export async function runTick(scheduledTime: number, surroundings: Surroundings): Promise<void> {
+  const full = Math.floor(scheduledTime / TICK_MS) % FULL_SCAN_EVERY === 0;
+  const targets = await allTargets(surroundings);
+  await Promise.all(targets.map((target) => tickOne(target, full)));
+}
+
+async function tickOne(target: Target, full: boolean): Promise<void> {
+  try {
+    if (!full) return await driveOn(target, []);
+    const { requeueAfterSeconds } = await passOver(target, "All", FULL_SCAN_SECONDS);
+    await reportProblems(target);
+    if (requeueAfterSeconds !== undefined) await driveOn(target, [], requeueAfterSeconds);
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    target.logFailure("the scheduled tick", error);
+  }
+}
+
+async function reportProblems(target: Target): Promise<void> {
+  const loaded = await target.settings(target.connect(FULL_SCAN_SECONDS));
+  if (loaded.problems.length > 0) await reportConfiguration(target, loaded);
+}
+
+/** Every cluster whose entry is valid, of the secret and of the registry; the secret wins. */
+async function allTargets(surroundings: Surroundings): Promise<readonly Target[]> {
+  const { env, platform } = surroundings;
+  const parsed = parseClusters(env.CLUSTERS);
+  const entries = new Map(parsed.ok ? parsed.value : []);
+  for (const [name, text] of await registryEntries(env)) {
+    if (!entries.has(name)) entries.set(name, parseRegistryEntry(text, name));
+  }
+  const problems = [
+    ...(parsed.ok ? [] : parsed.problems),
+    ...[...entries.values()].flatMap((e) => (e.ok ? [] : e.problems)),
+  ];
+  for (const problem of problems) platform.log({ level: "error", reason: "InvalidConfiguration", ...problem });
+  return [...entries].flatMap(([name, entry]) => (entry.ok ? connectable(name, entry.value, surroundings) : []));
+}
+
+function connectable(name: string, entry: Target["entry"], surroundings: Surroundings): readonly Target[] {
+  try {
+    return [targetOf(name, entry, surroundings)];
+  } catch (error) {
+    if (!(error instanceof RejectionError)) throw error;
+    surroundings.platform.log({ level: "error", cluster: name, ...error.rejection });
+    return [];
+  }
+}
+
+async function registryEntries({ CLUSTER_REGISTRY: registry }: Env): Promise<readonly (readonly [string, string])[]> {
+  if (registry === undefined) return [];
+  const found: [string, string][] = [];
+  for (let cursor: string | undefined, complete = false; !complete;) {
+    const page = await registry.list(cursor === undefined ? {} : { cursor });
+    for (const { name } of page.keys) {
+      const text = await registry.get(name);
+      if (text !== null) found.push([name, text]);
+    }
+    cursor = page.cursor;
+    complete = page.list_complete || cursor === undefined;
+  }
+  return found;
+}

@@ -1,0 +1,116 @@
+/**
+ * The cluster that a request is about: found by name, its caller authenticated, ready to be connected to.
+ * Owns: look-up, tokens, connections, and the state of this isolate. Does not own: routes.
+ */
+import { timingSafeEqual } from "hono/utils/buffer";
+import { type Cluster, connect } from "../shared/cluster/cluster.ts";
+import type { ClusterError } from "../shared/cluster/failure.ts";
+import type { Endpoint } from "../shared/cluster/transport.ts";
+import { type ClusterEntry, parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
+import { type LoadedSettings, SettingsCache } from "../shared/config/load-settings.ts";
+import type { Parsed } from "../shared/config/problem.ts";
+import { Drives } from "../shared/reconcilers/drive.ts";
+import type { Env, Platform } from "./env.ts";
+import { RejectionError } from "./rejection.ts";
+
+/** What this isolate remembers: caches that may be empty at any time. */
+export interface IsolateState {
+  readonly settings: SettingsCache;
+  readonly drives: Drives;
+}
+
+export function newIsolateState(): IsolateState {
+  return { settings: new SettingsCache(), drives: new Drives() };
+}
+
+export interface Target {
+  readonly name: string;
+  readonly entry: ClusterEntry;
+  readonly platform: Platform;
+  readonly state: IsolateState;
+  /** A view of the cluster whose requests all end after so many seconds. */
+  connect(seconds: number): Cluster;
+  settings(cluster: Cluster, fresh?: boolean): Promise<LoadedSettings>;
+  logFailure(doing: string, error: ClusterError): void;
+}
+
+export interface Surroundings {
+  readonly env: Env;
+  readonly platform: Platform;
+  readonly state: IsolateState;
+}
+
+/** The URL's host is only Host header and SNI of a VPC service; every API server's certificate has this name. */
+const BINDING_SERVER = "https://kubernetes.default.svc";
+
+export async function findTarget(name: string, surroundings: Surroundings): Promise<Target> {
+  const entry = await findEntry(name, surroundings.env);
+  if (entry === undefined) throw new RejectionError({ reason: "UnknownCluster" });
+  if (!entry.ok) {
+    const [problem] = entry.problems;
+    const { field, message } = problem ?? { field: `CLUSTERS.${name}`, message: "invalid" };
+    throw new RejectionError({ reason: "InvalidConfiguration", field, message });
+  }
+  return targetOf(name, entry.value, surroundings);
+}
+
+export function targetOf(name: string, entry: ClusterEntry, { env, platform, state }: Surroundings): Target {
+  const endpoint = endpointOf(entry, env, platform);
+  const log = (line: Record<string, unknown>) => platform.log({ cluster: name, ...line });
+  return {
+    name,
+    entry,
+    platform,
+    state,
+    connect: (seconds) =>
+      connect({
+        endpoint,
+        signal: AbortSignal.timeout(Math.max(1, Math.floor(seconds * 1000))),
+        onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
+        now: platform.now,
+      }),
+    settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
+    logFailure: (doing, error) => log({ level: "error", doing, failure: error.failure }),
+  };
+}
+
+async function findEntry(name: string, env: Env): Promise<Parsed<ClusterEntry> | undefined> {
+  const clusters = parseClusters(env.CLUSTERS);
+  if (!clusters.ok) return clusters;
+  const entry = clusters.value.get(name);
+  if (entry !== undefined || env.CLUSTER_REGISTRY === undefined) return entry;
+  const text = await env.CLUSTER_REGISTRY.get(name);
+  return text === null ? undefined : parseRegistryEntry(text, name);
+}
+
+function endpointOf(entry: ClusterEntry, env: Env, platform: Platform): Endpoint {
+  const { token, headers } = entry;
+  const [, binding] = /^binding:(.+)$/.exec(entry.server) ?? [];
+  if (binding === undefined) {
+    return { server: entry.server.replace(/\/+$/, ""), token, headers, fetch: platform.fetch };
+  }
+  const service = env[binding];
+  if (!isFetcher(service)) {
+    const message = `expected a Workers VPC binding named ${binding} in this Worker's environment`;
+    throw new RejectionError({ reason: "InvalidConfiguration", field: "server", message });
+  }
+  return { server: BINDING_SERVER, token, headers, fetch: (url, init) => service.fetch(url, init) };
+}
+
+function isFetcher(value: unknown): value is { fetch: Endpoint["fetch"] } {
+  return typeof value === "object" && value !== null && "fetch" in value;
+}
+
+export type Caller = "webhook" | "operator";
+
+/** One path for a missing and for a wrong token, in constant time. */
+export async function authenticate(target: Target, caller: Caller, presented: string | undefined): Promise<void> {
+  const { webhookToken, operatorToken = webhookToken } = target.entry;
+  const expected = caller === "operator" ? operatorToken : webhookToken;
+  if (!(await timingSafeEqual(presented ?? "", expected))) throw new RejectionError({ reason: "Unauthorized" });
+}
+
+/** The token of `Authorization: Bearer …`. */
+export function bearerOf(header: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
+}

@@ -1,0 +1,68 @@
+/**
+ * The fleet: which clusters there are, how each is reached, and who may call us in its name.
+ * Owns: `CLUSTERS` and the registry's entries. Does not own: what the clusters themselves say (settings.ts).
+ */
+import * as z from "zod/mini";
+import { type ConfigProblem, type Parsed, parseConfig } from "./problem.ts";
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+function isServer(text: string): boolean {
+  if (/^binding:[A-Za-z_][A-Za-z0-9_]*$/.test(text)) return true;
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, search, hash, username, password } = new URL(text);
+  if (search !== "" || hash !== "" || username !== "" || password !== "") return false;
+  return protocol === "https:" || (protocol === "http:" && LOOPBACK.has(hostname));
+}
+
+const NonEmpty = z.string().check(z.minLength(1, "expected a text that is not empty"));
+const RelaySecret = z.string().check(z.regex(/^whsec_[A-Za-z0-9+/]+=*$/, "expected whsec_ and base64"));
+
+const Entry = z.strictObject({
+  server: z
+    .string()
+    .check(
+      z.refine(isServer, "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service"),
+    ),
+  token: NonEmpty,
+  webhookToken: NonEmpty,
+  operatorToken: z.exactOptional(NonEmpty),
+  relaySecret: z.exactOptional(z.union([RelaySecret, z.array(RelaySecret).check(z.minLength(1))])),
+  headers: z._default(z.record(z.string(), z.string()), {}),
+});
+
+export type ClusterEntry = z.output<typeof Entry>;
+
+function parseJson(text: string, field: string): Parsed<unknown> {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch {
+    return { ok: false, problems: [{ field, message: "expected JSON" }] };
+  }
+}
+
+/** One entry, as in `CLUSTERS` or as a value of the registry. */
+export function parseEntry(input: unknown, name: string): Parsed<ClusterEntry> {
+  return parseConfig(Entry, input, `CLUSTERS.${name}`);
+}
+
+export function parseRegistryEntry(text: string, name: string): Parsed<ClusterEntry> {
+  const json = parseJson(text, `CLUSTER_REGISTRY.${name}`);
+  return json.ok ? parseConfig(Entry, json.value, `CLUSTER_REGISTRY.${name}`) : json;
+}
+
+/** `CLUSTERS`: entries are parsed one by one, so that a bad one does not hurt the others. */
+export function parseClusters(text: string | undefined): Parsed<ReadonlyMap<string, Parsed<ClusterEntry>>> {
+  if (text === undefined) return { ok: true, value: new Map() };
+  const json = parseJson(text, "CLUSTERS");
+  if (!json.ok) return json;
+  const object = parseConfig(z.record(z.string(), z.unknown()), json.value, "CLUSTERS");
+  if (!object.ok) return object;
+  return { ok: true, value: new Map(Object.entries(object.value).map(([name, e]) => [name, parseEntry(e, name)])) };
+}
+
+/** Everything that is wrong with `CLUSTERS`. */
+export function problemsOf(clusters: ReturnType<typeof parseClusters>): readonly ConfigProblem[] {
+  if (!clusters.ok) return clusters.problems;
+  return [...clusters.value.values()].flatMap((entry) => (entry.ok ? [] : entry.problems));
+}

@@ -1,0 +1,89 @@
+/**
+ * LifeboatConfiguration: what a cluster's administrator may set, in ConfigMap `lifeboat-system/lifeboat`.
+ * Owns: the keys, their defaults, and saying which one is wrong. Does not own: reading it (load-settings.ts).
+ */
+import { load, YAMLException } from "js-yaml";
+import * as z from "zod/mini";
+import { CONFIG_KEY } from "../policy/names.ts";
+import { DEFAULT_SETTINGS, FEATURE_GATES } from "../policy/settings.ts";
+import { type Parsed, parseConfig } from "./problem.ts";
+
+const seconds = (fallback: number) =>
+  z._default(z.number().check(z.nonnegative("expected seconds, 0 or more")), fallback);
+const count = (fallback: number) =>
+  z._default(z.int("expected a whole number").check(z.minimum(1, "expected 1 or more")), fallback);
+const flag = (fallback: boolean) => z._default(z.boolean("expected true or false"), fallback);
+const mode = (fallback: boolean | "Auto") =>
+  z._default(z.union([z.boolean(), z.literal("Auto")], "expected true, false or Auto"), fallback);
+
+const { evacuation } = DEFAULT_SETTINGS;
+
+const Reconcilers = z.strictObject({
+  evacuation: mode("Auto"),
+  budget: flag(true),
+  annotations: mode("Auto"),
+  disruption: flag(true),
+  pressure: flag(true),
+});
+
+const Evacuation = z.strictObject({
+  maxAttempts: count(evacuation.maxAttempts),
+  backoffSeconds: seconds(evacuation.backoffSeconds),
+  maxBackoffSeconds: seconds(evacuation.maxBackoffSeconds),
+  adoptSeconds: seconds(evacuation.adoptSeconds),
+});
+
+const Guard = z.strictObject({
+  mode: z._default(z.enum(["Off", "Deny", "Hold", "Auto"], "expected Off, Deny, Hold or Auto"), "Auto"),
+  deadlineSeconds: z.prefault(z.strictObject({ Preemption: seconds(120), NoExecuteTaint: seconds(300) }), {}),
+  maxHolds: z._default(z.int("expected a whole number").check(z.nonnegative()), 8),
+});
+
+const gates = z.partialRecord(z.enum(FEATURE_GATES), z.boolean("expected true or false"));
+
+const LifeboatConfigurationV1alpha1 = z.strictObject({
+  apiVersion: z.literal("lifeboat.dev/v1alpha1", "expected lifeboat.dev/v1alpha1"),
+  kind: z.literal("LifeboatConfiguration", "expected LifeboatConfiguration"),
+  featureGates: z._default(gates, {}),
+  marking: z._default(z.enum(["Impersonate", "Evict", "Auto"], "expected Impersonate, Evict or Auto"), "Auto"),
+  reconcilers: z.prefault(Reconcilers, {}),
+  evacuation: z.prefault(Evacuation, {}),
+  guard: z.prefault(Guard, {}),
+  descheduling: z.prefault(z.strictObject({ intervalSeconds: seconds(0) }), {}),
+});
+
+export type LifeboatConfiguration = z.output<typeof LifeboatConfigurationV1alpha1>;
+
+export const DEFAULT_CONFIGURATION: LifeboatConfiguration = LifeboatConfigurationV1alpha1.parse({
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "LifeboatConfiguration",
+});
+
+/** Keys that are set to more than their default and that this version accepts without acting on them. */
+export function withoutEffect(c: LifeboatConfiguration): readonly string[] {
+  const gates = FEATURE_GATES.filter((gate) => gate !== "DeschedulerSupport" && c.featureGates[gate] === true);
+  const { annotations, disruption, pressure } = c.reconcilers;
+  const keys: readonly (readonly [string, boolean])[] = [
+    ["marking", c.marking === "Evict"],
+    ["reconcilers.annotations", annotations !== "Auto"],
+    ["reconcilers.disruption", !disruption],
+    ["reconcilers.pressure", !pressure],
+    ["guard", JSON.stringify(c.guard) !== JSON.stringify(DEFAULT_CONFIGURATION.guard)],
+    ["descheduling.intervalSeconds", c.descheduling.intervalSeconds > 0],
+  ];
+  const ignored = [...gates.map((gate) => `featureGates.${gate}`), ...keys.flatMap(([key, set]) => (set ? [key] : []))];
+  return ignored.map((key) => `${key} has no effect in this version`);
+}
+
+export function parseConfiguration(yaml: string): Parsed<LifeboatConfiguration> {
+  try {
+    return parseConfig(LifeboatConfigurationV1alpha1, load(yaml), CONFIG_KEY);
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const line = error.mark === undefined ? "" : ` in line ${error.mark.line + 1}`;
+    return {
+      ok: false,
+      problems: [{ field: CONFIG_KEY, message: `expected YAML, found an error${line}: ${error.reason}` }],
+    };
+  }
+}

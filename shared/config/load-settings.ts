@@ -1,0 +1,97 @@
+/**
+ * Reads a cluster's settings, with a short cache per cluster.
+ * Owns: what stays in force while something cannot be read or is wrong. Does not own: the merge (settings.ts).
+ *
+ * Invalid configuration never stops Lifeboat: the last valid one, else the defaults, stay in force, and the problem is
+ * reported. Without the KubeVirt CR nothing is known about strategies: the last one seen counts, and if there is none,
+ * the failure is the caller's.
+ */
+import type { Cluster } from "../cluster/cluster.ts";
+import { ClusterError } from "../cluster/failure.ts";
+import type { ConfigMapFacts, KubeVirtFacts } from "../cluster/projections.ts";
+import { CONFIG_KEY, CONFIG_MAP } from "../policy/names.ts";
+import type { Settings } from "../policy/settings.ts";
+import {
+  DEFAULT_CONFIGURATION,
+  type LifeboatConfiguration,
+  parseConfiguration,
+  withoutEffect,
+} from "./lifeboat-configuration.ts";
+import type { ConfigProblem } from "./problem.ts";
+import { mergeSettings } from "./settings.ts";
+
+const CACHE_SECONDS = 30;
+
+export interface LoadedSettings {
+  readonly settings: Settings;
+  readonly problems: readonly ConfigProblem[];
+  /** Keys that are set and do nothing in this version. */
+  readonly notes: readonly string[];
+  /** The ConfigMap that the problems are in, if they are in one. */
+  readonly configMap?: ConfigMapFacts;
+}
+
+interface Cached extends LoadedSettings {
+  readonly readAt: number;
+  readonly kubevirt: KubeVirtFacts | undefined;
+  readonly lastValid: LifeboatConfiguration;
+}
+
+/** Plain values only, which may be gone at any time: isolates come and go. */
+export class SettingsCache {
+  readonly #entries = new Map<string, Cached>();
+
+  /** The settings of the named cluster, at most 30 s old; `fresh` reads them in any case. */
+  async load(name: string, cluster: Cluster, now: Date, fresh = false): Promise<LoadedSettings> {
+    const cached = this.#entries.get(name);
+    if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;
+    const [kubevirt, own] = await Promise.all([
+      readKubeVirt(cluster, cached),
+      readConfiguration(cluster, cached?.lastValid ?? DEFAULT_CONFIGURATION),
+    ]);
+    const entry: Cached = {
+      readAt: now.getTime(),
+      kubevirt: kubevirt.facts,
+      lastValid: own.configuration,
+      settings: mergeSettings(kubevirt.facts, own.configuration),
+      problems: [...kubevirt.problems, ...own.problems],
+      notes: withoutEffect(own.configuration),
+      ...(own.configMap === undefined ? {} : { configMap: own.configMap }),
+    };
+    this.#entries.set(name, entry);
+    return entry;
+  }
+}
+
+async function readKubeVirt(cluster: Cluster, cached: Cached | undefined) {
+  try {
+    return { facts: await cluster.getKubeVirt(), problems: [] };
+  } catch (error) {
+    if (cached === undefined || !(error instanceof ClusterError)) throw error;
+    return { facts: cached.kubevirt, problems: [{ field: "KubeVirt CR", message: error.message }] };
+  }
+}
+
+interface OwnConfiguration {
+  readonly configuration: LifeboatConfiguration;
+  readonly problems: readonly ConfigProblem[];
+  readonly configMap?: ConfigMapFacts;
+}
+
+async function readConfiguration(cluster: Cluster, lastValid: LifeboatConfiguration): Promise<OwnConfiguration> {
+  try {
+    const configMap = await cluster.getConfigMap(CONFIG_MAP);
+    if (configMap === undefined) return { configuration: DEFAULT_CONFIGURATION, problems: [] };
+    const text = configMap.data[CONFIG_KEY];
+    if (text === undefined) {
+      const problems = [{ field: CONFIG_KEY, message: `expected this key in ConfigMap ${CONFIG_MAP}` }];
+      return { configuration: lastValid, problems, configMap };
+    }
+    const parsed = parseConfiguration(text);
+    if (parsed.ok) return { configuration: parsed.value, problems: [] };
+    return { configuration: lastValid, problems: parsed.problems, configMap };
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    return { configuration: lastValid, problems: [{ field: `ConfigMap ${CONFIG_MAP}`, message: error.message }] };
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * What is wrong with a configuration: which key, and what was expected there. Never the value, which may be a secret.
+ * Owns: turning zod's issues into that. Does not own: where it is reported.
+ */
+import * as z from "zod/mini";
+import en from "zod/v4/locales/en.js";
+
+z.config(en());
+
+export interface ConfigProblem {
+  /** Path of the key, as in `CLUSTERS.prod.server`. */
+  readonly field: string;
+  /** What was expected. */
+  readonly message: string;
+}
+
+export type Parsed<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
+
+export function parseConfig<S extends z.ZodMiniType>(schema: S, input: unknown, root: string): Parsed<z.output<S>> {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return { ok: false, problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, root)) };
+}
+
+function problemsOf(issue: z.core.$ZodIssue, root: string): readonly ConfigProblem[] {
+  const at = (path: readonly PropertyKey[]) => [root, ...path.map(String)].join(".");
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({ field: at([...issue.path, key]), message: "unknown key" }));
+  }
+  return [{ field: at(issue.path), message: issue.message }];
+}

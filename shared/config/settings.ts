@@ -1,0 +1,23 @@
+/**
+ * The settings in force: KubeVirt's CR and the LifeboatConfiguration, merged.
+ * Owns: the merge. Does not own: reading either (load-settings.ts).
+ */
+import type { KubeVirtFacts } from "../cluster/projections.ts";
+import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../policy/settings.ts";
+import type { LifeboatConfiguration } from "./lifeboat-configuration.ts";
+
+const NO_KUBEVIRT: KubeVirtFacts = { namespace: DEFAULT_SETTINGS.kubevirtNamespace, featureGates: [] };
+
+export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: LifeboatConfiguration): Settings {
+  const { namespace, featureGates, evictionStrategy, drainTaintKey, ...limits } = kubevirt;
+  return {
+    ...(evictionStrategy === undefined ? {} : { clusterStrategy: evictionStrategy }),
+    kubevirtNamespace: namespace,
+    // The union of both lists: who switches a gate on anywhere wants it.
+    featureGates: FEATURE_GATES.filter((gate) => own.featureGates[gate] === true || featureGates.includes(gate)),
+    drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
+    limits: { ...DEFAULT_SETTINGS.limits, ...limits },
+    reconcilers: { evacuation: own.reconcilers.evacuation, budget: own.reconcilers.budget },
+    evacuation: own.evacuation,
+  };
+}

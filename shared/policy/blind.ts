@@ -1,0 +1,18 @@
+/**
+ * What each door does when it cannot learn the facts: reviewed here, in one place.
+ * Owns: the postures and their reasons. Does not own: noticing blindness.
+ */
+
+export const WHEN_BLIND = {
+  /** 429: the caller retries, and a VM must not die of our blindness. */
+  eviction: "deny",
+  /** The operator is told what is wrong, with a code that says whose fault it is. */
+  operator: "fail",
+  /** What the last pass did not do the next one does. */
+  schedule: "skip",
+} as const satisfies Record<string, "deny" | "fail" | "skip">;
+
+/** What a caller is told who is refused because the facts are unknown. */
+export function blindMessage(what: string, why: string): string {
+  return `cannot decide on the eviction of ${what}, try again: ${why}`;
+}

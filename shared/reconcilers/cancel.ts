@@ -1,0 +1,50 @@
+/**
+ * Cancelling an evacuation for an operator: observe, decide, act.
+ * Owns: what is read for it. Does not own: the decision (shared/policy/giving-up.ts), HTTP.
+ */
+import type { Cluster } from "../cluster/cluster.ts";
+import type { Action } from "../policy/action.ts";
+import type { NamespacedName } from "../policy/facts.ts";
+import { type CancelDecision, decideCancel } from "../policy/giving-up.ts";
+import type { Settings } from "../policy/settings.ts";
+import { carries } from "./world.ts";
+
+const LOOKS = 3;
+
+export type Cancelled =
+  | Exclude<CancelDecision, { verdict: "Cancel" }>
+  | { readonly verdict: "Cancelled"; readonly actions: readonly Action[] }
+  | { readonly verdict: "Conflict" };
+
+export interface CancelDeps {
+  readonly cluster: Cluster;
+  readonly settings: Settings;
+  readonly now: Date;
+}
+
+export async function cancelEvacuation(key: NamespacedName, deps: CancelDeps): Promise<Cancelled> {
+  for (let look = 0; look < LOOKS; look++) {
+    const decision = await decide(key, deps);
+    if (decision.verdict !== "Cancel") return decision;
+    if (await actOn(decision.actions, deps)) return { verdict: "Cancelled", actions: decision.actions };
+  }
+  return { verdict: "Conflict" };
+}
+
+async function decide(key: NamespacedName, { cluster, settings, now }: CancelDeps): Promise<CancelDecision> {
+  const vmi = await cluster.getVmi(key);
+  if (vmi === undefined) return { verdict: "NotEvacuating" };
+  const [migrations, node] = await Promise.all([
+    cluster.listMigrations(key),
+    vmi.nodeName === undefined ? undefined : cluster.getNode(vmi.nodeName),
+  ]);
+  const tainted = node !== undefined && carries(node.taints, settings);
+  return decideCancel({ vmi, migrations, tainted }, { settings, now });
+}
+
+async function actOn(actions: readonly Action[], { cluster, settings }: CancelDeps): Promise<boolean> {
+  for (const action of actions) {
+    if ((await cluster.act(action, settings.kubevirtNamespace)) !== "Done") return false;
+  }
+  return true;
+}

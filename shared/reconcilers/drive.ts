@@ -1,0 +1,75 @@
+/**
+ * Driving evacuations on: passes, one after another, until nothing is due or the time is over.
+ * Owns: the loop, and that one isolate runs one loop a cluster. Does not own: the pass (reconciler.ts).
+ */
+import type { NamespacedName } from "../policy/facts.ts";
+import { keyOf } from "../policy/facts.ts";
+import type { Result } from "./reconciler.ts";
+
+export interface DriveDeps {
+  /** One pass over the VMIs under evacuation, and those named. */
+  readonly pass: (named: readonly NamespacedName[]) => Promise<Result>;
+  readonly now: () => Date;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Seconds after which no further pass begins. */
+  readonly seconds: number;
+}
+
+/** How often a waiting loop looks whether somebody has asked for a pass; and the shortest time between two. */
+const SLICE_MS = 100;
+/** A loop that has not been seen for so long was killed with its request. */
+const LOST_MS = 10_000;
+/** A loop so near its end may not get round to another pass: better begin a new one. */
+const CLOSING_MS = 5_000;
+
+interface Loop {
+  /** Milliseconds since the epoch: when it was last seen. */
+  seen: number;
+  readonly end: number;
+  readonly asked: Map<string, NamespacedName>;
+  again: boolean;
+}
+
+/**
+ * The loops of this isolate, by cluster. Plain values only: promises and timers never cross requests. If they are gone,
+ * or of another isolate, two loops run at once, which costs requests and does no harm.
+ */
+export class Drives {
+  readonly #loops = new Map<string, Loop>();
+
+  /** Runs passes for the cluster; if a loop is running already, that one is asked to look again at once. */
+  async drive(cluster: string, named: readonly NamespacedName[], deps: DriveDeps): Promise<void> {
+    const now = deps.now().getTime();
+    const running = this.#loops.get(cluster);
+    if (running !== undefined && now - running.seen < LOST_MS && running.end - now > CLOSING_MS) {
+      for (const key of named) running.asked.set(keyOf(key), key);
+      running.again = true;
+      return;
+    }
+    const asked = new Map(named.map((key) => [keyOf(key), key]));
+    const loop: Loop = { seen: now, end: now + deps.seconds * 1000, asked, again: false };
+    this.#loops.set(cluster, loop);
+    try {
+      await run(loop, deps);
+    } finally {
+      if (this.#loops.get(cluster) === loop) this.#loops.delete(cluster);
+    }
+  }
+}
+
+async function run(loop: Loop, { pass, now, sleep }: DriveDeps): Promise<void> {
+  do {
+    const named = [...loop.asked.values()];
+    loop.asked.clear();
+    loop.again = false;
+    loop.seen = now().getTime();
+    const { requeueAfterSeconds } = await pass(named);
+    if (requeueAfterSeconds === undefined && !loop.again) return;
+    const due = now().getTime() + (requeueAfterSeconds ?? 0) * 1000;
+    do {
+      await sleep(SLICE_MS);
+      loop.seen = now().getTime();
+    } while (!loop.again && loop.seen < Math.min(due, loop.end));
+    // Whoever has asked meanwhile relies on this loop, also at its end.
+  } while (loop.seen < loop.end || loop.again);
+}

@@ -1,0 +1,16 @@
+/**
+ * The evacuation reconciler: marked VMIs leave their node.
+ * Owns: plugging the policy into the pass. Does not own: the policy (shared/policy/evacuation.ts).
+ */
+import type { Action } from "../policy/action.ts";
+import { planEvacuations, refusedMigration } from "../policy/evacuation.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { World } from "./world.ts";
+
+export const evacuation: Reconciler = {
+  name: "evacuation",
+  plan: planEvacuations,
+  refused(action: Action, world: World): readonly Action[] {
+    return action.verb === "CreateMigration" ? refusedMigration(action.slot, world) : [];
+  },
+};
