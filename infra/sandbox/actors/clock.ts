@@ -1,0 +1,70 @@
+/**
+ * Time, handed to every actor: the real one, or one that tests step through.
+ * Owns: what "now" and "later" mean. Does not own: anything that happens then.
+ */
+export interface Clock {
+  now(): Date;
+  /** Runs `fn` once, `ms` from now; the returned function cancels it. */
+  setTimer(ms: number, fn: () => void): () => void;
+}
+
+/** As Kubernetes writes a time: whole seconds. */
+export function timestamp(clock: Clock): string {
+  return clock
+    .now()
+    .toISOString()
+    .replace(/\.\d+Z$/, "Z");
+}
+
+export function microTimestamp(clock: Clock): string {
+  return clock
+    .now()
+    .toISOString()
+    .replace(/(\.\d{3})Z$/, "$1000Z");
+}
+
+export function secondsSince(clock: Clock, time: string): number {
+  return (clock.now().getTime() - Date.parse(time)) / 1000;
+}
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  setTimer(ms, fn) {
+    const timer = setTimeout(fn, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+export interface SteppedClock extends Clock {
+  /** Moves time on and fires every timer due on the way, in order, each at its own time. */
+  advance(ms: number): void;
+}
+
+export function createSteppedClock(start: Date = new Date("2026-01-01T00:00:00Z")): SteppedClock {
+  let time = start.getTime();
+  const timers = new Set<{ readonly at: number; readonly fn: () => void }>();
+
+  const nextDue = (until: number) => {
+    let next: { readonly at: number; readonly fn: () => void } | undefined;
+    for (const timer of timers) if (timer.at <= until && (next === undefined || timer.at < next.at)) next = timer;
+    return next;
+  };
+
+  return {
+    now: () => new Date(time),
+    setTimer(ms, fn) {
+      const timer = { at: time + Math.max(0, ms), fn };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+    advance(ms) {
+      const until = time + ms;
+      for (let due = nextDue(until); due !== undefined; due = nextDue(until)) {
+        timers.delete(due);
+        time = due.at;
+        due.fn();
+      }
+      time = until;
+    },
+  };
+}

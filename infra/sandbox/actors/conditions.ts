@@ -1,0 +1,31 @@
+/**
+ * Status conditions: one per type, and a transition time that only moves when the status does.
+ * Owns: setting one. Does not own: what any of them means.
+ */
+export interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastProbeTime?: string | null;
+  lastTransitionTime?: string;
+  observedGeneration?: number;
+}
+
+export function findCondition<C extends Condition>(conditions: readonly C[] | undefined, type: string): C | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+export function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
+  return findCondition(conditions, type)?.status === "True";
+}
+
+/** The conditions with this one among them, in its old place if it had one. */
+export function withCondition<C extends Condition>(conditions: readonly C[] | undefined, next: C, now: string): C[] {
+  const before = findCondition(conditions, next.type);
+  const unchanged = before !== undefined && before.status === next.status;
+  const lastTransitionTime = unchanged ? before.lastTransitionTime : now;
+  const condition = { ...next, ...(lastTransitionTime !== undefined && { lastTransitionTime }) };
+  if (before === undefined) return [...(conditions ?? []), condition];
+  return (conditions ?? []).map((other) => (other === before ? condition : other));
+}

@@ -1,0 +1,102 @@
+/**
+ * The loop every actor runs: changes become keys, keys are reconciled one at a time each, failures come back later.
+ * Owns: the work queue, retries, delays. Does not own: what reconciling means; it sees a key, never an event.
+ */
+import type { Clock } from "./clock.ts";
+import type { Informer } from "./informer.ts";
+import type { KubeObject } from "./resources.ts";
+import { isConflict } from "./status-error.ts";
+
+export type Result = { readonly requeueAfterMs: number } | undefined;
+
+export interface ControllerOptions {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly reconcile: (key: string) => Promise<Result>;
+  /** Keys reconciled at the same time; never the same key twice. */
+  readonly workers?: number;
+  /** Told about failures, except conflicts: these only mean "look again". */
+  readonly onError?: (error: unknown, key: string) => void;
+}
+
+export interface Controller {
+  enqueue(key: string, afterMs?: number): void;
+  /** Reconciles the keys of every change `informer` sees, what is already cached included. */
+  watch<T extends KubeObject>(informer: Informer<T>, keysOf: (object: T) => readonly string[]): void;
+  stop(): Promise<void>;
+}
+
+const FIRST_RETRY_MS = 5;
+const LAST_RETRY_MS = 10_000;
+
+export function startController(options: ControllerOptions): Controller {
+  const { clock, reconcile, workers = 4 } = options;
+  const waiting = new Set<string>();
+  const active = new Map<string, Promise<void>>();
+  const timers = new Map<string, { readonly at: number; readonly cancel: () => void }>();
+  const failures = new Map<string, number>();
+  let stopped = false;
+
+  const enqueue = (key: string, afterMs = 0) => {
+    if (stopped) return;
+    if (afterMs > 0) return schedule(key, afterMs);
+    waiting.add(key);
+    next();
+  };
+
+  /** The earliest of several requests to come back wins. */
+  const schedule = (key: string, afterMs: number) => {
+    const at = clock.now().getTime() + afterMs;
+    const pending = timers.get(key);
+    if (pending !== undefined && pending.at <= at) return;
+    pending?.cancel();
+    const cancel = clock.setTimer(afterMs, () => {
+      timers.delete(key);
+      enqueue(key);
+    });
+    timers.set(key, { at, cancel });
+  };
+
+  const next = () => {
+    for (const key of waiting) {
+      if (active.size >= workers) return;
+      if (active.has(key)) continue;
+      waiting.delete(key);
+      active.set(key, work(key));
+    }
+  };
+
+  const work = async (key: string) => {
+    // Let the changes that arrive together be seen together.
+    await Promise.resolve();
+    try {
+      const result = await reconcile(key);
+      failures.delete(key);
+      if (result !== undefined) enqueue(key, Math.max(1, result.requeueAfterMs));
+    } catch (error) {
+      const count = failures.get(key) ?? 0;
+      failures.set(key, count + 1);
+      if (!stopped && !isConflict(error)) options.onError?.(error, key);
+      enqueue(key, Math.min(FIRST_RETRY_MS * 2 ** count, LAST_RETRY_MS));
+    } finally {
+      active.delete(key);
+      next();
+    }
+  };
+
+  return {
+    enqueue,
+    watch(informer, keysOf) {
+      informer.onChange((object, previous) => {
+        for (const state of [previous, object]) if (state !== undefined) for (const key of keysOf(state)) enqueue(key);
+      });
+      for (const object of informer.list()) for (const key of keysOf(object)) enqueue(key);
+    },
+    async stop() {
+      stopped = true;
+      waiting.clear();
+      for (const { cancel } of timers.values()) cancel();
+      await Promise.all(active.values());
+    },
+  };
+}

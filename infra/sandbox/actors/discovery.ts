@@ -1,0 +1,53 @@
+/**
+ * Which kinds an API server serves.
+ * Owns: reading the discovery documents. Does not own: remembering them.
+ */
+import type { KubeClient } from "./client.ts";
+import type { Resource } from "./resources.ts";
+import { StatusError, type Status } from "./status-error.ts";
+
+export interface DiscoveredResource extends Resource {
+  readonly verbs: readonly string[];
+  readonly subresources: readonly string[];
+}
+
+interface ApiResourceList {
+  readonly resources: readonly { name: string; kind: string; namespaced: boolean; verbs: readonly string[] }[];
+}
+
+/** Nothing if the group version does not exist. */
+export async function discoverGroupVersion(
+  client: KubeClient,
+  apiVersion: string,
+): Promise<readonly DiscoveredResource[]> {
+  const found = await read(client, apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`);
+  if (found === undefined) return [];
+  const { resources } = found as ApiResourceList;
+  return resources
+    .filter(({ name }) => !name.includes("/"))
+    .map(({ name, kind, namespaced, verbs }) => ({
+      apiVersion,
+      kind,
+      plural: name,
+      namespaced,
+      verbs,
+      subresources: resources
+        .filter((other) => other.name.startsWith(`${name}/`))
+        .map((other) => other.name.slice(name.length + 1)),
+    }));
+}
+
+/** Every kind once, in its preferred version. */
+export async function discoverAll(client: KubeClient): Promise<readonly DiscoveredResource[]> {
+  const groups = (await read(client, "/apis")) as
+    { groups: readonly { preferredVersion: { groupVersion: string } }[] } | undefined;
+  const versions = ["v1", ...(groups?.groups ?? []).map(({ preferredVersion }) => preferredVersion.groupVersion)];
+  return (await Promise.all(versions.map((version) => discoverGroupVersion(client, version)))).flat();
+}
+
+async function read(client: KubeClient, path: string): Promise<unknown> {
+  const { code, body } = await client.raw({ method: "GET", path });
+  if (code === 404) return undefined;
+  if (code >= 400) throw new StatusError(code, body as Partial<Status>, `GET ${path}`);
+  return body;
+}

@@ -1,0 +1,137 @@
+/**
+ * The arithmetic of disruption budgets: pods and a budget in, its status out.
+ * Owns: the numbers and the condition, to the letter of kube-controller-manager. Does not own: where `scale` comes from.
+ */
+import { isTrue, findCondition, withCondition } from "./conditions.ts";
+import type { Pod, PodDisruptionBudget } from "./resources.ts";
+
+type Status = NonNullable<PodDisruptionBudget["status"]>;
+type Spec = NonNullable<PodDisruptionBudget["spec"]>;
+
+/** An eviction that was granted is expected to delete the pod within this time. */
+export const DELETION_TIMEOUT_MS = 120_000;
+
+export interface Expectation {
+  readonly expectedPods: number;
+  readonly desiredHealthy: number;
+}
+
+/** Whether the wanted numbers depend on how many pods their controllers want, not on how many there are. */
+export function needsScale({ minAvailable, maxUnavailable }: Spec): boolean {
+  return maxUnavailable !== undefined || (minAvailable !== undefined && typeof minAvailable === "string");
+}
+
+/** `scale` is the sum of what the pods' controllers want. */
+export function expectationOf(spec: Spec, podCount: number, scale: number): Expectation {
+  const { minAvailable, maxUnavailable } = spec;
+  if (maxUnavailable !== undefined)
+    return { expectedPods: scale, desiredHealthy: Math.max(0, scale - scaled(maxUnavailable, scale)) };
+  if (minAvailable === undefined) return { expectedPods: podCount, desiredHealthy: 0 };
+  if (typeof minAvailable === "number") return { expectedPods: podCount, desiredHealthy: minAvailable };
+  return { expectedPods: scale, desiredHealthy: scaled(minAvailable, scale) };
+}
+
+/** Percentages round up, both ways. */
+function scaled(value: number | string, total: number): number {
+  if (typeof value === "number") return value;
+  const percent = /^(\d+)%$/.exec(value)?.[1];
+  if (percent === undefined) throw new Error(`invalid value for IntOrString: invalid type: string is not a percentage`);
+  return Math.ceil((Number(percent) * total) / 100);
+}
+
+export interface Disrupted {
+  /** Granted evictions whose pod is still there and still expected to go. */
+  readonly disruptedPods: Record<string, string>;
+  /** Pods that should have gone by now, and have not. */
+  readonly overdue: readonly Pod[];
+  /** When the first of `disruptedPods` becomes overdue. */
+  readonly recheckAt?: number;
+}
+
+export function stillDisrupted(pdb: PodDisruptionBudget, pods: readonly Pod[], now: number): Disrupted {
+  const disruptedPods: Record<string, string> = {};
+  const overdue: Pod[] = [];
+  let recheckAt: number | undefined;
+  for (const pod of pods) {
+    const since = pdb.status?.disruptedPods?.[pod.metadata.name];
+    if (since === undefined || pod.metadata.deletionTimestamp !== undefined) continue;
+    const expected = Date.parse(since) + DELETION_TIMEOUT_MS;
+    if (expected < now) overdue.push(pod);
+    else {
+      disruptedPods[pod.metadata.name] = since;
+      recheckAt = Math.min(recheckAt ?? expected, expected);
+    }
+  }
+  return { disruptedPods, overdue, ...(recheckAt !== undefined && { recheckAt }) };
+}
+
+export interface Count extends Expectation {
+  readonly pods: readonly Pod[];
+  readonly disruptedPods: Record<string, string>;
+}
+
+export function statusOf(pdb: PodDisruptionBudget, count: Count, now: string): Status {
+  const { expectedPods, desiredHealthy, disruptedPods } = count;
+  const currentHealthy = count.pods.filter((pod) => isHealthy(pod, disruptedPods)).length;
+  const disruptionsAllowed = expectedPods <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy);
+  const { generation = 0 } = pdb.metadata;
+  const sufficient = disruptionsAllowed > 0;
+  const condition = {
+    type: "DisruptionAllowed",
+    status: sufficient ? "True" : "False",
+    reason: sufficient ? "SufficientPods" : "InsufficientPods",
+    message: "",
+    observedGeneration: generation,
+    lastTransitionTime: now,
+  };
+  return {
+    currentHealthy,
+    desiredHealthy,
+    disruptionsAllowed,
+    expectedPods,
+    ...(Object.keys(disruptedPods).length > 0 && { disruptedPods }),
+    conditions: withCondition(pdb.status?.conditions, condition, now),
+    observedGeneration: generation,
+  };
+}
+
+/** What cannot be computed allows nothing. */
+export function failedStatus(pdb: PodDisruptionBudget, message: string, now: string): Status {
+  const { generation = 0 } = pdb.metadata;
+  const condition = {
+    type: "DisruptionAllowed",
+    status: "False",
+    reason: "SyncFailed",
+    message,
+    observedGeneration: generation,
+    lastTransitionTime: now,
+  };
+  return {
+    currentHealthy: 0,
+    desiredHealthy: 0,
+    expectedPods: 0,
+    ...pdb.status,
+    disruptionsAllowed: 0,
+    conditions: withCondition(pdb.status?.conditions, condition, now),
+  };
+}
+
+export function sameStatus(before: Status | undefined, after: Status): boolean {
+  if (before === undefined) return false;
+  const [old, next] = [before, after].map((status) => findCondition(status.conditions, "DisruptionAllowed"));
+  return (
+    (["currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods", "observedGeneration"] as const).every(
+      (field) => before[field] === after[field],
+    ) &&
+    JSON.stringify(before.disruptedPods ?? {}) === JSON.stringify(after.disruptedPods ?? {}) &&
+    (["status", "reason", "message", "observedGeneration"] as const).every((field) => old?.[field] === next?.[field])
+  );
+}
+
+function isHealthy(pod: Pod, disruptedPods: Readonly<Record<string, string>>): boolean {
+  return (
+    pod.metadata.deletionTimestamp === undefined &&
+    disruptedPods[pod.metadata.name] === undefined &&
+    isTrue(pod.status?.conditions, "Ready")
+  );
+}

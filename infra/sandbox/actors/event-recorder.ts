@@ -1,0 +1,52 @@
+/**
+ * Events, told as Kubernetes' components tell them: repeated ones are counted, not repeated.
+ * Owns: the Event objects of one component. Does not own: when something is worth telling.
+ */
+import { createHash } from "node:crypto";
+import { timestamp, type Clock } from "./clock.ts";
+import type { KubeClient } from "./client.ts";
+import { events, type KubeObject, type Resource } from "./resources.ts";
+import { isAlreadyExists } from "./status-error.ts";
+
+export interface Occurrence {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface EventRecorder {
+  /** Never fails: what cannot be told must not stop the work. */
+  record(about: KubeObject, kind: Resource, occurrence: Occurrence): Promise<void>;
+}
+
+export function createEventRecorder(client: KubeClient, clock: Clock, component: string): EventRecorder {
+  const record = async (about: KubeObject, kind: Resource, occurrence: Occurrence) => {
+    const { name, namespace = "default", uid, resourceVersion } = about.metadata;
+    const involvedObject = { apiVersion: kind.apiVersion, kind: kind.kind, name, namespace, uid, resourceVersion };
+    const now = timestamp(clock);
+    const key = { namespace, name: `${name}.${fingerprint(component, uid, occurrence)}` };
+    const event = {
+      metadata: key,
+      involvedObject,
+      ...occurrence,
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: "",
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1,
+    };
+    try {
+      await client.create(events, event);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const count = (await client.get(events, key))?.count ?? 0;
+      await client.patch(events, key, { type: "merge", body: { count: count + 1, lastTimestamp: now } });
+    }
+  };
+  return { record: (about, kind, occurrence) => record(about, kind, occurrence).catch(() => undefined) };
+}
+
+function fingerprint(component: string, uid: string, { reason, message }: Occurrence): string {
+  return createHash("sha256").update([component, uid, reason, message].join("\0")).digest("hex").slice(0, 16);
+}

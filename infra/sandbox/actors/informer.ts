@@ -1,0 +1,122 @@
+/**
+ * A cache of one kind: list, then watch, for ever; survives dropped watches, restarts and expired versions.
+ * Owns: being up to date, indexes over the cache. Does not own: what anybody does about a change.
+ */
+import { createCache, type OnChange } from "./cache.ts";
+import type { Clock } from "./clock.ts";
+import type { KubeClient, WatchEvent } from "./client.ts";
+import { keyOf, type KubeObject, type Resource } from "./resources.ts";
+import { isExpired, StatusError } from "./status-error.ts";
+
+export interface Selectors {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+export interface InformerOptions<T extends KubeObject> {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly resource: Resource<T>;
+  readonly selectors?: Selectors;
+  /** Name of an index to the values an object has in it. */
+  readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
+  /** Keeps less than the whole object. */
+  readonly project?: (object: T) => T;
+}
+
+export interface Informer<T extends KubeObject> {
+  get(key: string): T | undefined;
+  list(): Iterable<T>;
+  byIndex(index: string, value: string): readonly T[];
+  onChange(listener: OnChange<T>): void;
+  /** Resolves once the first list has arrived. */
+  readonly synced: Promise<void>;
+  stop(): Promise<void>;
+}
+
+const PAGE = 500;
+const FIRST_RETRY_MS = 50;
+const LAST_RETRY_MS = 5_000;
+
+export function startInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
+  const { client, clock, resource, selectors = {}, project = (object: T) => object } = options;
+  const cache = createCache<T>(options.indexes ?? {});
+  const stopped = new AbortController();
+  let markSynced: () => void;
+  const synced = new Promise<void>((resolve) => (markSynced = resolve));
+
+  const listAll = async (): Promise<string> => {
+    const found = new Map<string, T>();
+    let token: string | undefined;
+    let version = "";
+    do {
+      const page = await client.list(resource, undefined, { ...selectors, limit: PAGE, continue: token });
+      for (const item of page.items) found.set(keyOf(item), project(item));
+      version = page.metadata.resourceVersion;
+      token = page.metadata.continue === "" ? undefined : page.metadata.continue;
+    } while (token !== undefined);
+    cache.replace(found);
+    markSynced();
+    return version;
+  };
+
+  const follow = async (from: string): Promise<string> => {
+    let version = from;
+    const query = { ...selectors, resourceVersion: from, allowWatchBookmarks: true };
+    for await (const event of client.watch(resource, query, stopped.signal)) {
+      throwIfError(event);
+      version = event.object.metadata.resourceVersion;
+      if (event.type === "DELETED") cache.remove(keyOf(event.object));
+      else if (event.type !== "BOOKMARK") cache.set(project(event.object));
+    }
+    return version;
+  };
+
+  const run = async () => {
+    let version: string | undefined;
+    let retryMs = FIRST_RETRY_MS;
+    while (!stopped.signal.aborted) {
+      try {
+        version ??= await listAll();
+        retryMs = FIRST_RETRY_MS;
+        version = await follow(version);
+      } catch (error) {
+        if (stopped.signal.aborted) return;
+        // A version the server refuses is listed anew; on a broken connection we go on from where we were.
+        if (error instanceof StatusError) version = undefined;
+        if (isExpired(error)) continue;
+        await pause(clock, retryMs, stopped.signal);
+        retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
+      }
+    }
+  };
+  const running = run();
+
+  return {
+    get: cache.get,
+    list: cache.list,
+    byIndex: cache.byIndex,
+    onChange: cache.onChange,
+    synced,
+    async stop() {
+      stopped.abort();
+      await running;
+    },
+  };
+}
+
+function throwIfError(event: WatchEvent<KubeObject>): void {
+  if (event.type !== "ERROR") return;
+  const status = event.object as unknown as { code?: number; message?: string };
+  throw new StatusError(status.code ?? 500, { message: status.message ?? "" }, "WATCH");
+}
+
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.setTimer(ms, resolve);
+    signal.addEventListener("abort", () => {
+      cancel();
+      resolve();
+    });
+  });
+}

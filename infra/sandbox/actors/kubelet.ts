@@ -1,0 +1,84 @@
+/**
+ * The kubelets of all nodes, in one process: every write is made as the node it is about.
+ * Owns: what happens to a pod once it is bound. Does not own: the nodes themselves (node-heartbeat.ts),
+ * which processes run (runtime.ts), where pods go (scheduler.ts).
+ */
+import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
+import { timestamp } from "./clock.ts";
+import type { KubeClient } from "./client.ts";
+import { startController, type Result } from "./controller.ts";
+import { startInformer } from "./informer.ts";
+import { ended, needsStart, running } from "./pod-status.ts";
+import { keyOf, pods, type Pod } from "./resources.ts";
+import type { ContainerRuntime } from "./runtime.ts";
+import { isNotFound } from "./status-error.ts";
+
+export interface KubeletOptions extends ActorOptions {
+  readonly runtime: ContainerRuntime;
+  /** Nodes whose kubelet does nothing at the moment, as when the machine is off. */
+  readonly isDown?: (node: string) => boolean;
+}
+
+export function asNode(client: KubeClient, node: string): KubeClient {
+  return client.as(`system:node:${node}`, ["system:nodes", "system:authenticated"]);
+}
+
+export function startKubelets(options: KubeletOptions): Actor {
+  const { client, clock, runtime, isDown = () => false } = options;
+  // A pod without a node is not a kubelet's business.
+  const bound = startInformer({
+    client,
+    clock,
+    resource: pods,
+    selectors: { fieldSelector: "spec.nodeName!=" },
+    indexes: { uid: (pod: Pod) => [pod.metadata.uid] },
+  });
+
+  const reconcile = async (key: string): Promise<Result> => {
+    const pod = bound.get(key);
+    const node = pod?.spec?.nodeName;
+    if (pod === undefined || node === undefined || isDown(node)) return undefined;
+    const kubelet = asNode(client, node);
+    if (pod.metadata.deletionTimestamp !== undefined) return terminate(kubelet, pod);
+    const exitCode = runtime.exitCodeOf(pod.metadata.uid);
+    if (exitCode !== undefined) await report(kubelet, pod, ended(pod, exitCode, timestamp(clock)));
+    else if (needsStart(pod)) {
+      runtime.start(pod.metadata.uid);
+      await report(kubelet, pod, running(pod, timestamp(clock)));
+    }
+    return undefined;
+  };
+
+  /** The containers get their grace; the last state is reported; then the object goes. */
+  const terminate = async (kubelet: KubeClient, pod: Pod): Promise<Result> => {
+    const { uid, deletionGracePeriodSeconds = 30 } = pod.metadata;
+    if (!isFinished(pod) && runtime.exitCodeOf(uid) === undefined) {
+      runtime.terminate(uid, deletionGracePeriodSeconds * 1000);
+      if (runtime.exitCodeOf(uid) === undefined) return undefined;
+    }
+    await report(kubelet, pod, ended(pod, runtime.exitCodeOf(uid) ?? 0, timestamp(clock)));
+    await kubelet.delete(pods, pod.metadata, { gracePeriodSeconds: 0, preconditions: { uid } });
+    return undefined;
+  };
+
+  const report = async (kubelet: KubeClient, pod: Pod, status: Pod["status"] | undefined) => {
+    if (status === undefined) return;
+    try {
+      await kubelet.update(pods, { ...pod, status: status as NonNullable<Pod["status"]> }, { subresource: "status" });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  };
+
+  const controller = startController({ name: "kubelet", reconcile, workers: 8, ...options });
+  controller.watch(bound, (pod) => [keyOf(pod)]);
+  bound.onChange((pod, previous) => {
+    if (pod === undefined && previous !== undefined) runtime.remove(previous.metadata.uid);
+  });
+  runtime.onExit((uid) => bound.byIndex("uid", uid).forEach((pod) => controller.enqueue(keyOf(pod))));
+  return actorOf([controller], [bound]);
+}
+
+function isFinished(pod: Pod): boolean {
+  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+}

@@ -1,0 +1,68 @@
+/**
+ * kube-controller-manager's namespace controller: a namespace that is being deleted is emptied, then let go.
+ * Owns: the content and the finalizer `kubernetes` of terminating namespaces. Does not own: live ones.
+ */
+import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
+import type { KubeClient } from "./client.ts";
+import { startController, type Result } from "./controller.ts";
+import { discoverAll, type DiscoveredResource } from "./discovery.ts";
+import { startInformer } from "./informer.ts";
+import { namespaces, pathOf, type Namespace } from "./resources.ts";
+import { StatusError, type Status } from "./status-error.ts";
+
+const FINALIZER = "kubernetes";
+/** Content that terminates on its own time (pods with grace) is looked at again. */
+const LOOK_AGAIN_MS = 1_000;
+
+export interface NamespaceControllerOptions extends ActorOptions {
+  /** kube-controller-manager's own account, through which all its controllers read. */
+  readonly reader: KubeClient;
+}
+
+export function startNamespaceController(options: NamespaceControllerOptions): Actor {
+  const { client, clock, reader } = options;
+  const known = startInformer({ client: reader, clock, resource: namespaces });
+
+  const reconcile = async (name: string): Promise<Result> => {
+    const namespace = known.get(name);
+    if (namespace?.metadata.deletionTimestamp === undefined || !isHeld(namespace)) return undefined;
+    const left = await empty(name);
+    if (left > 0) return { requeueAfterMs: LOOK_AGAIN_MS };
+    const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
+    await client.update(
+      namespaces,
+      { ...namespace, spec: { ...namespace.spec, finalizers } },
+      { subresource: "finalize" },
+    );
+    return undefined;
+  };
+
+  const empty = async (namespace: string): Promise<number> => {
+    let left = 0;
+    for (const resource of (await discoverAll(client)).filter(isContent)) {
+      const { items } = await client.list(resource, namespace, { limit: 1 });
+      if (items.length === 0) continue;
+      await deleteAll(resource, namespace);
+      left += (await client.list(resource, namespace, { limit: 1 })).items.length;
+    }
+    return left;
+  };
+
+  const deleteAll = async (resource: DiscoveredResource, namespace: string) => {
+    const path = pathOf(resource, { namespace });
+    const { code, body } = await client.raw({ method: "DELETE", path, body: { propagationPolicy: "Background" } });
+    if (code >= 400) throw new StatusError(code, body as Partial<Status>, `DELETE ${path}`);
+  };
+
+  const controller = startController({ name: "namespace", reconcile, ...options });
+  controller.watch(known, ({ metadata }) => [metadata.name]);
+  return actorOf([controller], [known]);
+}
+
+function isHeld({ spec }: Namespace): boolean {
+  return spec?.finalizers?.includes(FINALIZER) ?? false;
+}
+
+function isContent({ namespaced, verbs }: DiscoveredResource): boolean {
+  return namespaced && ["list", "deletecollection"].every((verb) => verbs.includes(verb));
+}

@@ -1,0 +1,110 @@
+/**
+ * Whether a pod may go to a node: one row per reason why not, in kube-scheduler's order and words.
+ * Owns: the rows. Does not own: which of the nodes that fit is taken (scheduler.ts).
+ */
+import { isTrue } from "./conditions.ts";
+import { matchesSelector } from "./selectors.ts";
+import type { Node, Pod } from "./resources.ts";
+
+type PodSpec = NonNullable<Pod["spec"]>;
+type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
+type Toleration = NonNullable<PodSpec["tolerations"]>[number];
+
+interface Filter {
+  /** The reason this node is not for this pod, if there is one. */
+  readonly whyNot: (pod: Pod, node: Node, neighbours: readonly Pod[]) => string | undefined;
+}
+
+const UNSCHEDULABLE: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
+
+const FILTERS: readonly Filter[] = [
+  {
+    whyNot: (pod, node) =>
+      node.spec?.unschedulable === true && !isTolerated(UNSCHEDULABLE, pod) ? "node(s) were unschedulable" : undefined,
+  },
+  { whyNot: (_, node) => (isTrue(node.status?.conditions, "Ready") ? undefined : "node(s) were not ready") },
+  {
+    whyNot(pod, node) {
+      const taint = node.spec?.taints?.find((taint) => taint.effect !== "PreferNoSchedule" && !isTolerated(taint, pod));
+      return taint && `node(s) had untolerated taint(s)`;
+    },
+  },
+  {
+    whyNot: (pod, node) =>
+      matchesNode(pod.spec ?? { containers: [] }, node)
+        ? undefined
+        : "node(s) didn't match Pod's node affinity/selector",
+  },
+  {
+    whyNot: (_, node, neighbours) =>
+      neighbours.length >= Number(node.status?.allocatable?.["pods"] ?? 110) ? "Too many pods" : undefined,
+  },
+  {
+    whyNot: (pod, _, neighbours) =>
+      neighbours.some((other) => repels(pod, other) || repels(other, pod))
+        ? "node(s) didn't match pod anti-affinity rules"
+        : undefined,
+  },
+];
+
+export function whyNot(pod: Pod, node: Node, neighbours: readonly Pod[]): string | undefined {
+  for (const filter of FILTERS) {
+    const reason = filter.whyNot(pod, node, neighbours);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+/** The sum of the weights of the preferred node affinities that this node matches. */
+export function preferenceFor(pod: Pod, node: Node): number {
+  const terms = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  const matching = terms.filter(({ preference }) =>
+    matchesTerm(preference, node.metadata.labels ?? {}, node.metadata.name),
+  );
+  return matching.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+export function isTolerated(taint: Taint, pod: Pod): boolean {
+  return (pod.spec?.tolerations ?? []).some((toleration) => tolerates(toleration, taint));
+}
+
+function tolerates({ key, operator = "Equal", value = "", effect }: Toleration, taint: Taint): boolean {
+  if (effect !== undefined && effect !== "" && effect !== taint.effect) return false;
+  if (key === undefined || key === "") return operator === "Exists";
+  return key === taint.key && (operator === "Exists" || value === (taint.value ?? ""));
+}
+
+function matchesNode(spec: PodSpec, node: Node): boolean {
+  const labels = node.metadata.labels ?? {};
+  const selected = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value);
+  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  return selected && (terms === undefined || terms.some((term) => matchesTerm(term, labels, node.metadata.name)));
+}
+
+function matchesTerm(
+  term: {
+    readonly matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] }[];
+    readonly matchFields?: readonly { key: string; operator: string; values?: readonly string[] }[];
+  },
+  labels: Record<string, string>,
+  name: string,
+): boolean {
+  const { matchExpressions = [], matchFields = [] } = term;
+  if (matchExpressions.length + matchFields.length === 0) return false;
+  return (
+    matchesSelector({ matchExpressions }, labels) &&
+    matchesSelector({ matchExpressions: matchFields }, { "metadata.name": name })
+  );
+}
+
+/** Anti-affinity by hostname only, the kind KubeVirt gives a migration target against its source. */
+function repels(pod: Pod, other: Pod): boolean {
+  const terms = pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  return terms.some(
+    ({ topologyKey, labelSelector, namespaces = [pod.metadata.namespace ?? ""] }) =>
+      topologyKey === "kubernetes.io/hostname" &&
+      namespaces.includes(other.metadata.namespace ?? "") &&
+      labelSelector !== undefined &&
+      matchesSelector(labelSelector, other.metadata.labels ?? {}),
+  );
+}

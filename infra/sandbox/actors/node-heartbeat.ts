@@ -1,0 +1,101 @@
+/**
+ * The nodes of the cluster: what their kubelets say about them, again and again.
+ * Owns: node status and Leases. Does not own: pods on them (kubelet.ts), what happens when a heartbeat is missed.
+ */
+import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
+import { microTimestamp, timestamp } from "./clock.ts";
+import type { KubeClient } from "./client.ts";
+import { isTrue, withCondition } from "./conditions.ts";
+import { startController, type Result } from "./controller.ts";
+import { startInformer } from "./informer.ts";
+import { asNode } from "./kubelet.ts";
+import { keyOf, leases, nodes, type Node } from "./resources.ts";
+
+export interface NodeHeartbeatOptions extends ActorOptions {
+  readonly isDown?: (node: string) => boolean;
+}
+
+const LEASE_NAMESPACE = "kube-node-lease";
+const LEASE_SECONDS = 40;
+const RENEW_MS = 10_000;
+
+const CAPACITY = {
+  cpu: "32",
+  memory: "128Gi",
+  pods: "110",
+  "ephemeral-storage": "500Gi",
+  "devices.kubevirt.io/kvm": "1k",
+};
+
+// prettier-ignore
+const CONDITIONS = [
+  { type: "MemoryPressure", status: "False", reason: "KubeletHasSufficientMemory", message: "kubelet has sufficient memory available" },
+  { type: "DiskPressure",   status: "False", reason: "KubeletHasNoDiskPressure",   message: "kubelet has no disk pressure" },
+  { type: "PIDPressure",    status: "False", reason: "KubeletHasSufficientPID",    message: "kubelet has sufficient PID available" },
+  { type: "Ready",          status: "True",  reason: "KubeletReady",               message: "kubelet is posting ready status" },
+];
+
+export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
+  const { client, clock, isDown = () => false } = options;
+  const known = startInformer({ client, clock, resource: nodes });
+
+  const reconcile = async (name: string): Promise<Result> => {
+    const node = known.get(name);
+    if (node === undefined) return undefined;
+    if (!isDown(name)) {
+      const kubelet = asNode(client, name);
+      if (!isTrue(node.status?.conditions, "Ready")) await register(kubelet, node);
+      await renew(kubelet, node);
+    }
+    return { requeueAfterMs: RENEW_MS };
+  };
+
+  const register = async (kubelet: KubeClient, node: Node) => {
+    const now = timestamp(clock);
+    let conditions = node.status?.conditions ?? [];
+    for (const condition of CONDITIONS)
+      conditions = withCondition(conditions, { ...condition, lastHeartbeatTime: now }, now);
+    const status = { ...describe(node), conditions };
+    await kubelet.update(nodes, { ...node, status } as Node, { subresource: "status" });
+  };
+
+  const renew = async (kubelet: KubeClient, node: Node) => {
+    const { name, uid } = node.metadata;
+    const key = { namespace: LEASE_NAMESPACE, name };
+    const spec = { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime: microTimestamp(clock) };
+    const lease = await kubelet.get(leases, key);
+    if (lease === undefined) {
+      const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid }];
+      await kubelet.create(leases, { metadata: { ...key, ownerReferences }, spec });
+    } else await kubelet.update(leases, { ...lease, spec });
+  };
+
+  const controller = startController({ name: "node-heartbeat", reconcile, ...options });
+  controller.watch(known, (node) => [keyOf(node)]);
+  return actorOf([controller], [known]);
+}
+
+function describe(node: Node): Node["status"] & object {
+  return {
+    ...node.status,
+    capacity: CAPACITY,
+    allocatable: CAPACITY,
+    addresses: [
+      { type: "InternalIP", address: "127.0.0.1" },
+      { type: "Hostname", address: node.metadata.name },
+    ],
+    nodeInfo: {
+      architecture: "amd64",
+      bootID: node.metadata.uid,
+      containerRuntimeVersion: "containerd://2.1.0",
+      kernelVersion: "6.12.0",
+      kubeProxyVersion: "",
+      kubeletVersion: "v1.36.2",
+      machineID: node.metadata.uid,
+      operatingSystem: "linux",
+      osImage: "Lifeboat sandbox",
+      systemUUID: node.metadata.uid,
+    },
+    daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * Who belongs to whom, over every kind there is.
+ * Owns: the graph, kept up by informers that know no more than metadata. Does not own: deleting anything.
+ */
+import type { Actor, ActorOptions } from "./actor.ts";
+import { discoverAll, type DiscoveredResource } from "./discovery.ts";
+import { startInformer, type Informer } from "./informer.ts";
+import type { KubeObject } from "./resources.ts";
+
+export interface Item {
+  readonly resource: DiscoveredResource;
+  readonly object: KubeObject;
+}
+
+export interface OwnerGraph extends Actor {
+  find(uid: string): Item | undefined;
+  dependentsOf(uid: string): readonly Item[];
+  resourceOf(apiVersion: string, kind: string): DiscoveredResource | undefined;
+  /** Told the uid of everything that came, changed or went. */
+  onChange(listener: (object: KubeObject) => void): void;
+  readonly synced: Promise<void>;
+}
+
+/** New kinds (a CRD was installed) are noticed after this time. */
+const REDISCOVER_MS = 30_000;
+/** Never owned, never owning, and too many to watch; kube-controller-manager ignores them too. */
+const IGNORED = ["events"];
+
+export function startOwnerGraph({ client, clock, onError }: ActorOptions): OwnerGraph {
+  const informers = new Map<
+    string,
+    { readonly resource: DiscoveredResource; readonly informer: Informer<KubeObject> }
+  >();
+  const listeners: ((object: KubeObject) => void)[] = [];
+  let cancel: () => void = () => undefined;
+  let stopped = false;
+
+  const discover = async () => {
+    for (const resource of await discoverAll(client)) {
+      const id = `${resource.apiVersion}/${resource.plural}`;
+      if (stopped || informers.has(id) || !isCollectable(resource)) continue;
+      const indexes = {
+        uid: ({ metadata }: KubeObject) => [metadata.uid],
+        owner: ({ metadata }: KubeObject) => (metadata.ownerReferences ?? []).map(({ uid }) => uid),
+      };
+      const informer = startInformer<KubeObject>({ client, clock, resource, indexes, project: metadataOnly });
+      informer.onChange((object, previous) => {
+        if (sameBonds(object, previous)) return;
+        for (const state of [previous, object])
+          if (state !== undefined) listeners.forEach((listener) => listener(state));
+      });
+      informers.set(id, { resource, informer });
+    }
+    await Promise.all([...informers.values()].map(({ informer }) => informer.synced));
+  };
+  const keepDiscovering = async (): Promise<void> => {
+    await discover().catch((error: unknown) => onError?.(error, "discovery"));
+    if (!stopped) cancel = clock.setTimer(REDISCOVER_MS, () => void (discovering = keepDiscovering()));
+  };
+  let discovering = keepDiscovering();
+
+  const lookup = (index: string, uid: string): Item[] =>
+    [...informers.values()].flatMap(({ resource, informer }) =>
+      informer.byIndex(index, uid).map((object) => ({ resource, object })),
+    );
+
+  return {
+    find: (uid) => lookup("uid", uid)[0],
+    dependentsOf: (uid) => lookup("owner", uid),
+    resourceOf: (apiVersion, kind) =>
+      [...informers.values()].map(({ resource }) => resource).find((resource) => matches(resource, apiVersion, kind)),
+    onChange: (listener) => void listeners.push(listener),
+    synced: discovering,
+    async stop() {
+      stopped = true;
+      cancel();
+      const all = () => Promise.all([...informers.values()].map(({ informer }) => informer.stop()));
+      await all();
+      await discovering;
+      await all();
+    },
+  };
+}
+
+/** Most changes are none of the garbage collector's business. */
+function sameBonds(object: KubeObject | undefined, previous: KubeObject | undefined): boolean {
+  if (object === undefined || previous === undefined) return false;
+  const bonds = ({ metadata: { resourceVersion: _, ...rest } }: KubeObject) => JSON.stringify(rest);
+  return bonds(object) === bonds(previous);
+}
+
+function isCollectable({ verbs, plural }: DiscoveredResource): boolean {
+  return ["list", "watch", "delete"].every((verb) => verbs.includes(verb)) && !IGNORED.includes(plural);
+}
+
+/** A reference may name another version of the same group. */
+function matches(resource: DiscoveredResource, apiVersion: string, kind: string): boolean {
+  const group = (version: string) => (version.includes("/") ? version.split("/")[0] : "");
+  return resource.kind === kind && group(resource.apiVersion) === group(apiVersion);
+}
+
+function metadataOnly({ metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences, finalizers } =
+    metadata;
+  return {
+    metadata: {
+      name,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+      ...(namespace !== undefined && { namespace }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...(ownerReferences !== undefined && { ownerReferences }),
+      ...(finalizers !== undefined && { finalizers }),
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * What a kubelet reports about a pod that runs, and about one that has ended.
+ * Owns: pod status, from the kubelet's point of view. Does not own: when to report it (kubelet.ts).
+ */
+import { createHash } from "node:crypto";
+import { withCondition, type Condition } from "./conditions.ts";
+import type { Pod } from "./resources.ts";
+
+type PodStatus = NonNullable<Pod["status"]>;
+type ContainerStatus = NonNullable<PodStatus["containerStatuses"]>[number];
+
+export function needsStart(pod: Pod): boolean {
+  return (pod.status?.phase ?? "Pending") === "Pending";
+}
+
+export function running(pod: Pod, now: string): PodStatus {
+  const podIP = podAddress(pod.metadata.uid);
+  const hostIP = podAddress(pod.spec?.nodeName ?? "");
+  return {
+    ...pod.status,
+    phase: "Running",
+    startTime: now,
+    podIP,
+    podIPs: [{ ip: podIP }],
+    hostIP,
+    hostIPs: [{ ip: hostIP }],
+    conditions: conditionsOf(pod, { Initialized: true, Ready: true, ContainersReady: true, PodScheduled: true }, now),
+    containerStatuses: containers(pod, { running: { startedAt: now } }),
+  };
+}
+
+/** Undefined if that is what the pod already says. */
+export function ended(pod: Pod, exitCode: number, now: string): PodStatus | undefined {
+  if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return undefined;
+  const reason = exitCode === 0 ? "Completed" : "Error";
+  const { startTime = now } = pod.status ?? {};
+  const state = { terminated: { exitCode, reason, startedAt: startTime, finishedAt: now } };
+  return {
+    ...pod.status,
+    phase: exitCode === 0 ? "Succeeded" : "Failed",
+    conditions: conditionsOf(
+      pod,
+      { Ready: false, ContainersReady: false },
+      now,
+      exitCode === 0 ? "PodCompleted" : "PodFailed",
+    ),
+    containerStatuses: containers(pod, state),
+  };
+}
+
+function containers(pod: Pod, state: ContainerStatus["state"] & object): ContainerStatus[] {
+  const ready = state.running !== undefined;
+  return (pod.spec?.containers ?? []).map(({ name, image = "" }) => ({
+    name,
+    image,
+    imageID: image,
+    containerID: `containerd://${createHash("sha256").update(`${pod.metadata.uid}/${name}`).digest("hex")}`,
+    ready,
+    started: ready,
+    restartCount: 0,
+    state,
+  }));
+}
+
+function conditionsOf(pod: Pod, wanted: Record<string, boolean>, now: string, reason?: string) {
+  return Object.entries(wanted).reduce<PodStatus["conditions"] & object>(
+    (conditions, [type, holds]) =>
+      withCondition<Condition>(
+        conditions,
+        { type, status: holds ? "True" : "False", lastProbeTime: null, ...(!holds && reason && { reason }) },
+        now,
+      ) as PodStatus["conditions"] & object,
+    pod.status?.conditions ?? [],
+  );
+}
+
+/** An address of its own for everything, without anybody handing them out. */
+export function podAddress(identity: string): string {
+  const [a = 0, b = 0, c = 0] = createHash("sha256").update(identity).digest();
+  return `10.${a}.${b}.${(c % 254) + 1}`;
+}

@@ -1,0 +1,152 @@
+/**
+ * The kinds the actors work with, typed as they travel: client-node's models with timestamps as strings.
+ * Owns: which path a kind lives at. Does not own: KubeVirt's kinds (kubevirt/resources.ts), requests.
+ */
+import type {
+  V1ClusterRole,
+  V1ConfigMap,
+  V1Lease,
+  V1Namespace,
+  V1Node,
+  V1OwnerReference,
+  V1Pod,
+  V1PodDisruptionBudget,
+  V1Secret,
+  V1ServiceAccount,
+  CoreV1Event,
+} from "@kubernetes/client-node";
+
+/** What JSON makes of a model: dates become strings. */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? Wire<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: Wire<T[Key]> }
+      : T;
+
+export interface Metadata {
+  name: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  generation?: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: V1OwnerReference[];
+  finalizers?: string[];
+}
+
+/** An object as an API server hands it out. */
+export interface KubeObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Metadata;
+}
+
+/** An object as a client sends it to be created. */
+export type Draft<T extends KubeObject> = Omit<T, "metadata"> & {
+  metadata: Partial<Metadata> & { generateName?: string };
+};
+
+export interface Resource<T extends KubeObject = KubeObject> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Only for the type checker: what the resource holds. */
+  readonly holds?: T;
+}
+
+type Model<T> = Wire<Omit<T, "metadata">> & KubeObject;
+export type Pod = Model<V1Pod>;
+export type Node = Model<V1Node>;
+export type Namespace = Model<V1Namespace>;
+export type Secret = Model<V1Secret>;
+export type ServiceAccount = Model<V1ServiceAccount>;
+export type Lease = Model<V1Lease>;
+export type PodDisruptionBudget = Model<V1PodDisruptionBudget>;
+export type Event = Model<CoreV1Event>;
+
+export const pods: Resource<Pod> = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
+export const nodes: Resource<Node> = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false };
+export const events: Resource<Event> = { apiVersion: "v1", kind: "Event", plural: "events", namespaced: true };
+export const secrets: Resource<Secret> = { apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true };
+export const configMaps: Resource<Model<V1ConfigMap>> = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  plural: "configmaps",
+  namespaced: true,
+};
+export const namespaces: Resource<Namespace> = {
+  apiVersion: "v1",
+  kind: "Namespace",
+  plural: "namespaces",
+  namespaced: false,
+};
+export const serviceAccounts: Resource<ServiceAccount> = {
+  apiVersion: "v1",
+  kind: "ServiceAccount",
+  plural: "serviceaccounts",
+  namespaced: true,
+};
+export const leases: Resource<Lease> = {
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  plural: "leases",
+  namespaced: true,
+};
+export const podDisruptionBudgets: Resource<PodDisruptionBudget> = {
+  apiVersion: "policy/v1",
+  kind: "PodDisruptionBudget",
+  plural: "poddisruptionbudgets",
+  namespaced: true,
+};
+export const clusterRoles: Resource<Model<V1ClusterRole>> = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRole",
+  plural: "clusterroles",
+  namespaced: false,
+};
+
+/** Name and namespace of one object; cluster-scoped ones have no namespace. */
+export interface Key {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+export function keyOf(object: KubeObject): string {
+  return object.metadata.namespace === undefined
+    ? object.metadata.name
+    : `${object.metadata.namespace}/${object.metadata.name}`;
+}
+
+export function parseKey(key: string): Key {
+  const [first = "", second] = key.split("/");
+  return second === undefined ? { name: first } : { namespace: first, name: second };
+}
+
+export function controllerOf(object: KubeObject): V1OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find((reference) => reference.controller === true);
+}
+
+export function ownerReferenceTo(owner: KubeObject, kind: Resource): V1OwnerReference {
+  return {
+    apiVersion: kind.apiVersion,
+    kind: kind.kind,
+    name: owner.metadata.name,
+    uid: owner.metadata.uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
+
+export function pathOf(resource: Resource, key: Partial<Key> = {}, subresource?: string): string {
+  const root = resource.apiVersion.includes("/") ? `/apis/${resource.apiVersion}` : `/api/${resource.apiVersion}`;
+  const scope = resource.namespaced && key.namespace !== undefined ? `/namespaces/${key.namespace}` : "";
+  const object = key.name === undefined ? "" : `/${encodeURIComponent(key.name)}`;
+  return `${root}${scope}/${resource.plural}${object}${subresource === undefined ? "" : `/${subresource}`}`;
+}

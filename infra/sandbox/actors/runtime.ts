@@ -1,0 +1,61 @@
+/**
+ * What runs in the pods: the nodes' container runtime, shared by the kubelets and whoever is inside a container.
+ * Owns: which pods' processes run, have been told to end, or have ended. Does not own: pod status (kubelet.ts).
+ */
+import type { Clock } from "./clock.ts";
+
+export interface ContainerRuntime {
+  /** Starts a pod's processes, once. */
+  start(podUid: string): void;
+  /** SIGTERM: by default the processes end after `terminationMs`, at the latest after the grace period. */
+  terminate(podUid: string, graceMs: number): void;
+  /** A process ends by itself. */
+  exit(podUid: string, exitCode: number): void;
+  /** Undefined while running. */
+  exitCodeOf(podUid: string): number | undefined;
+  isRunning(podUid: string): boolean;
+  /** The pod is gone from the API server: what still runs is killed. How it ended stays known. */
+  remove(podUid: string): void;
+  onExit(listener: (podUid: string) => void): void;
+}
+
+/** 128 + SIGKILL */
+const KILLED = 137;
+
+interface Process {
+  readonly exitCode?: number;
+  cancel?: () => void;
+}
+
+export function createContainerRuntime(clock: Clock, terminationMs: number): ContainerRuntime {
+  const processes = new Map<string, Process>();
+  const listeners: ((podUid: string) => void)[] = [];
+
+  const exit = (podUid: string, exitCode: number) => {
+    const process = processes.get(podUid) ?? {};
+    if (process.exitCode !== undefined) return;
+    process.cancel?.();
+    processes.set(podUid, { exitCode });
+    for (const listener of listeners) listener(podUid);
+  };
+
+  return {
+    start(podUid) {
+      if (!processes.has(podUid)) processes.set(podUid, {});
+    },
+    terminate(podUid, graceMs) {
+      const process = processes.get(podUid);
+      if (process === undefined || process.exitCode !== undefined) return exit(podUid, 0);
+      if (process.cancel !== undefined) return;
+      const killed = graceMs < terminationMs;
+      process.cancel = clock.setTimer(killed ? graceMs : terminationMs, () => exit(podUid, killed ? KILLED : 0));
+    },
+    exit,
+    exitCodeOf: (podUid) => processes.get(podUid)?.exitCode,
+    isRunning: (podUid) => processes.has(podUid) && processes.get(podUid)?.exitCode === undefined,
+    remove(podUid) {
+      if (processes.has(podUid)) exit(podUid, KILLED);
+    },
+    onExit: (listener) => void listeners.push(listener),
+  };
+}

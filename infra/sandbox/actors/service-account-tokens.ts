@@ -1,0 +1,74 @@
+/**
+ * kube-controller-manager's token controller: fills Secrets of type kubernetes.io/service-account-token.
+ * Owns: token, ca.crt and namespace in them; deletes them when their account is gone. Does not own: other Secrets.
+ */
+import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
+import { startController, type Result } from "./controller.ts";
+import { startInformer } from "./informer.ts";
+import { keyOf, secrets, serviceAccounts, type Secret } from "./resources.ts";
+
+export interface TokenControllerOptions extends ActorOptions {
+  readonly caPem: string;
+}
+
+const TYPE = "kubernetes.io/service-account-token";
+const ACCOUNT_NAME = "kubernetes.io/service-account.name";
+const ACCOUNT_UID = "kubernetes.io/service-account.uid";
+/** Such Secrets do not expire; a requested token must name a time. */
+const EXPIRATION_SECONDS = 10 * 365 * 24 * 3600;
+
+export function startServiceAccountTokenController(options: TokenControllerOptions): Actor {
+  const { client, clock, caPem } = options;
+  const tokens = startInformer({ client, clock, resource: secrets, selectors: { fieldSelector: `type=${TYPE}` } });
+  const accounts = startInformer({ client, clock, resource: serviceAccounts });
+
+  const reconcile = async (key: string): Promise<Result> => {
+    const secret = tokens.get(key);
+    const name = secret?.metadata.annotations?.[ACCOUNT_NAME];
+    if (secret === undefined || name === undefined || secret.metadata.deletionTimestamp !== undefined) return undefined;
+    const { namespace, uid } = secret.metadata;
+    // Asked, not remembered: a cache that lags would delete the Secret of an account that was just created.
+    const account = await client.get(serviceAccounts, { namespace, name });
+    const expected = secret.metadata.annotations?.[ACCOUNT_UID] ?? account?.metadata.uid;
+    if (account === undefined || account.metadata.uid !== expected)
+      await client.delete(secrets, secret.metadata, { preconditions: { uid } });
+    else if (!isFilled(secret)) await fill(secret, name, account.metadata.uid);
+    return undefined;
+  };
+
+  const fill = async (secret: Secret, name: string, accountUid: string) => {
+    const { namespace } = secret.metadata;
+    const request = await client.post(serviceAccounts, { namespace, name }, "token", {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: { expirationSeconds: EXPIRATION_SECONDS },
+    });
+    const { token } = (request as { status: { token: string } }).status;
+    await client.update(secrets, {
+      ...secret,
+      metadata: { ...secret.metadata, annotations: { ...secret.metadata.annotations, [ACCOUNT_UID]: accountUid } },
+      data: { ...secret.data, token: base64(token), "ca.crt": base64(caPem), namespace: base64(namespace ?? "") },
+    });
+  };
+
+  const controller = startController({ name: "serviceaccount-token", reconcile, ...options });
+  controller.watch(tokens, (secret) => [keyOf(secret)]);
+  accounts.onChange((account, previous) => {
+    if (account === undefined && previous !== undefined)
+      for (const secret of tokens.list()) if (belongsTo(secret, previous.metadata)) controller.enqueue(keyOf(secret));
+  });
+  return actorOf([controller], [tokens, accounts]);
+}
+
+function isFilled({ data = {} }: Secret): boolean {
+  return ["token", "ca.crt", "namespace"].every((key) => data[key] !== undefined);
+}
+
+function belongsTo(secret: Secret, account: { readonly name: string; readonly namespace?: string }): boolean {
+  const { namespace, annotations } = secret.metadata;
+  return namespace === account.namespace && annotations?.[ACCOUNT_NAME] === account.name;
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

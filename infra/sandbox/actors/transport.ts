@@ -1,0 +1,78 @@
+/**
+ * Requests to one API server over one pool of connections.
+ * client-node reads the kubeconfig and supplies credentials; its own transport opens a new pool for every request.
+ * Owns: sockets, TLS, credentials, impersonation headers. Does not own: what is asked.
+ */
+import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { KubeConfig } from "@kubernetes/client-node";
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface RawRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly headers?: OutgoingHttpHeaders;
+}
+
+export interface Transport {
+  send(request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage>;
+  close(): void;
+}
+
+export function createTransport(config: KubeConfig): Transport {
+  const server = config.getCurrentCluster()?.server;
+  if (server === undefined) throw new Error("the kubeconfig names no current cluster");
+  const agent = new Agent({ keepAlive: true });
+  const credentials = readCredentials(config);
+
+  return {
+    async send(request, signal) {
+      const { headers: identity, ...tls } = await credentials;
+      const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+      const content = body !== undefined && {
+        "content-type": request.contentType ?? "application/json",
+        "content-length": Buffer.byteLength(body),
+      };
+      const headers = { accept: "application/json", ...identity, ...content, ...request.headers };
+      return new Promise((resolve, reject) => {
+        const url = urlOf(server, request);
+        const outgoing = httpsRequest(url, {
+          ...tls,
+          agent,
+          method: request.method,
+          headers,
+          ...(signal && { signal }),
+        });
+        outgoing.once("response", resolve);
+        outgoing.on("error", reject);
+        outgoing.end(body);
+      });
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+async function readCredentials(config: KubeConfig): Promise<RequestOptions & { headers?: OutgoingHttpHeaders }> {
+  const options: RequestOptions = {};
+  await config.applyToHTTPSOptions(options);
+  return options as RequestOptions & { headers?: OutgoingHttpHeaders };
+}
+
+function urlOf(server: string, { path, query = {} }: RawRequest): URL {
+  const url = new URL(server + path);
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value));
+  return url;
+}
+
+/** The same connections, as somebody else. */
+export function impersonate(transport: Transport, user: string, groups: readonly string[]): Transport {
+  const identity = { "impersonate-user": user, ...(groups.length > 0 && { "impersonate-group": [...groups] }) };
+  return {
+    send: (request, signal) => transport.send({ ...request, headers: { ...identity, ...request.headers } }, signal),
+    close: () => undefined,
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * Nodes and virtual machines for the sandbox, made through the API as an administrator would.
+ * Owns: their specs, waiting until they run. Does not own: running them (actors/, kubevirt/).
+ */
+import type { KubeClient } from "./actors/client.ts";
+import { isTrue } from "./actors/conditions.ts";
+import { namespaces, nodes, type Node } from "./actors/resources.ts";
+import { isAlreadyExists } from "./actors/status-error.ts";
+import { waitFor } from "./actors/wait-for.ts";
+import * as kubevirt from "./kubevirt/resources.ts";
+
+const HOSTNAME = "kubernetes.io/hostname";
+
+/** Resolves when pods and virtual machines can be placed on it. */
+export async function createNode(client: KubeClient, name: string): Promise<Node> {
+  await client.create(nodes, {
+    metadata: { name, labels: { [HOSTNAME]: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" } },
+    spec: {},
+  });
+  return waitFor(client, {
+    resource: nodes,
+    key: { name },
+    what: "ready and schedulable for virtual machines",
+    until: ({ metadata, status }) =>
+      isTrue(status?.conditions, "Ready") && metadata.labels?.[kubevirt.LABEL.schedulable] === "true",
+  });
+}
+
+export interface VirtualMachine {
+  readonly namespace: string;
+  readonly name: string;
+  readonly evictionStrategy?: string;
+  readonly labels?: Record<string, string>;
+  /** False: something about it cannot be moved, by default its disk. */
+  readonly migratable?: boolean;
+  readonly reason?: string;
+  /** Where it starts if there is room; it may be moved anywhere. */
+  readonly node?: string;
+}
+
+type Spec = kubevirt.VirtualMachineInstanceSpec;
+
+interface Obstacle {
+  readonly volumes?: NonNullable<Spec["volumes"]>;
+  readonly devices?: NonNullable<Spec["domain"]["devices"]>;
+}
+
+/** What makes a VMI report each reason. */
+const OBSTACLES: Readonly<Record<string, Obstacle>> = {
+  DisksNotLiveMigratable: { volumes: [{ name: "disk", hostDisk: { path: "/var/disk.img", type: "DiskOrCreate" } }] },
+  HostDeviceNotLiveMigratable: { devices: { hostDevices: [{ name: "gpu", deviceName: "example.com/gpu" }] } },
+  InterfaceNotLiveMigratable: { devices: { interfaces: [{ name: "default", bridge: {} }] } },
+};
+
+/** Resolves when it runs in a ready launcher pod. */
+export async function createVirtualMachineInstance(
+  client: KubeClient,
+  vm: VirtualMachine,
+): Promise<kubevirt.VirtualMachineInstance> {
+  const { namespace, name, labels } = vm;
+  await ensureNamespace(client, namespace);
+  await client.create(kubevirt.virtualMachineInstances, {
+    metadata: { namespace, name, ...(labels && { labels }) },
+    spec: specOf(vm),
+  });
+  return waitFor(client, {
+    resource: kubevirt.virtualMachineInstances,
+    key: { namespace, name },
+    what: "running and ready",
+    until: ({ status }) => status?.phase === "Running" && isTrue(status.conditions, "Ready"),
+  });
+}
+
+function specOf({ evictionStrategy, migratable = true, reason, node }: VirtualMachine): Spec {
+  const { volumes, devices } = migratable ? {} : obstacleFor(reason ?? "DisksNotLiveMigratable");
+  const preference = node && { matchExpressions: [{ key: HOSTNAME, operator: "In", values: [node] }] };
+  return {
+    domain: { memory: { guest: "1Gi" }, ...(devices && { devices }) },
+    ...(volumes && { volumes }),
+    ...(evictionStrategy !== undefined && { evictionStrategy }),
+    ...(preference && {
+      affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }] } },
+    }),
+  };
+}
+
+function obstacleFor(reason: string): Obstacle {
+  const obstacle = OBSTACLES[reason];
+  if (obstacle === undefined)
+    throw new Error(`no VM of the sandbox reports ${reason}; try ${Object.keys(OBSTACLES).join(", ")}`);
+  return obstacle;
+}
+
+async function ensureNamespace(client: KubeClient, name: string): Promise<void> {
+  if ((await client.get(namespaces, { name })) !== undefined) return;
+  try {
+    await client.create(namespaces, { metadata: { name } });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}

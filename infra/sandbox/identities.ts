@@ -1,0 +1,46 @@
+/**
+ * Who is who in the sandbox: the accounts its actors act as, each with a token made up at start.
+ * Owns: users and groups, in Kubernetes' and KubeVirt's own names. Does not own: what they may do (rbac.ts).
+ */
+import { randomBytes } from "node:crypto";
+
+export const USERS = {
+  admin: { user: "kubernetes-admin", groups: ["system:masters"] },
+  controllerManager: { user: "system:kube-controller-manager" },
+  scheduler: { user: "system:kube-scheduler" },
+  disruptionController: serviceAccount("kube-system", "disruption-controller"),
+  garbageCollector: serviceAccount("kube-system", "generic-garbage-collector"),
+  namespaceController: serviceAccount("kube-system", "namespace-controller"),
+  kubelets: { user: "system:sandbox:kubelets" },
+  virtApi: serviceAccount("kubevirt", "kubevirt-apiserver"),
+  virtController: serviceAccount("kubevirt", "kubevirt-controller"),
+  virtHandler: serviceAccount("kubevirt", "kubevirt-handler"),
+} as const satisfies Record<string, Identity>;
+
+export interface Identity {
+  readonly user: string;
+  readonly groups?: readonly string[];
+}
+
+export type Role = keyof typeof USERS;
+
+/** Token to user, as an API server's token file has it. */
+export type TokenFile = Readonly<Record<string, Identity>>;
+
+export interface Identities {
+  readonly tokens: TokenFile;
+  tokenOf(role: Role): string;
+}
+
+export function createIdentities(): Identities {
+  const tokenByRole = Object.fromEntries(
+    Object.keys(USERS).map((role) => [role, randomBytes(24).toString("base64url")]),
+  ) as Record<Role, string>;
+  const tokens = Object.entries(tokenByRole).map(([role, token]) => [token, USERS[role as Role]] as const);
+  return { tokens: Object.fromEntries(tokens), tokenOf: (role) => tokenByRole[role] };
+}
+
+function serviceAccount(namespace: string, name: string): Identity {
+  const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+  return { user: `system:serviceaccount:${namespace}:${name}`, groups };
+}

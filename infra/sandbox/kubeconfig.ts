@@ -1,0 +1,30 @@
+/**
+ * Kubeconfigs for the sandbox: as text for kubectl, as objects for our own clients.
+ * Owns: that format. Does not own: which tokens exist (identities.ts).
+ */
+import { KubeConfig } from "@kubernetes/client-node";
+
+export interface Credentials {
+  readonly url: string;
+  readonly caPem: string;
+  readonly user: string;
+  readonly token: string;
+}
+
+const NAME = "sandbox";
+
+export function kubeconfigOf({ url, caPem, user, token }: Credentials): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: [{ name: NAME, server: url, caData: Buffer.from(caPem).toString("base64"), skipTLSVerify: false }],
+    users: [{ name: user, token }],
+    contexts: [{ name: `${user}@${NAME}`, cluster: NAME, user }],
+    currentContext: `${user}@${NAME}`,
+  });
+  return config;
+}
+
+/** JSON is YAML. */
+export function kubeconfigText(credentials: Credentials): string {
+  return `${JSON.stringify(JSON.parse(kubeconfigOf(credentials).exportConfig()), null, 2)}\n`;
+}

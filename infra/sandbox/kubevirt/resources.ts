@@ -1,0 +1,141 @@
+/**
+ * KubeVirt's kinds as its controllers see them: the fields they read and write, nothing else.
+ * Owns: those types, labels and annotations. Does not own: how the API server treats the kinds (kinds.ts).
+ */
+import type { Condition } from "../actors/conditions.ts";
+import type { KubeObject, Pod, Resource } from "../actors/resources.ts";
+
+export type EvictionStrategy = "None" | "LiveMigrate" | "LiveMigrateIfPossible" | "External";
+
+export interface VirtualMachineInstanceSpec {
+  evictionStrategy?: string;
+  terminationGracePeriodSeconds?: number;
+  priorityClassName?: string;
+  nodeSelector?: Record<string, string>;
+  affinity?: NonNullable<Pod["spec"]>["affinity"];
+  tolerations?: NonNullable<Pod["spec"]>["tolerations"];
+  domain: {
+    resources?: { requests?: Record<string, string> };
+    memory?: { guest?: string };
+    devices?: {
+      interfaces?: { name: string; masquerade?: object; bridge?: object }[];
+      hostDevices?: { name: string; deviceName: string }[];
+      disks?: { name: string }[];
+    };
+  };
+  networks?: { name: string; pod?: object }[];
+  volumes?: { name: string; hostDisk?: { path: string; type: string; shared?: boolean }; containerDisk?: object }[];
+}
+
+export interface MigrationState {
+  migrationUid?: string;
+  sourceNode?: string;
+  sourcePod?: string;
+  targetNode?: string;
+  targetPod?: string;
+  targetNodeAddress?: string;
+  targetDirectMigrationNodePorts?: Record<string, number>;
+  startTimestamp?: string;
+  endTimestamp?: string;
+  targetNodeDomainDetected?: boolean;
+  targetNodeDomainReadyTimestamp?: string;
+  completed?: boolean;
+  failed?: boolean;
+  failureReason?: string;
+  abortRequested?: boolean;
+  abortStatus?: string;
+  mode?: string;
+}
+
+export interface PhaseTransition {
+  phase: string;
+  phaseTransitionTimestamp: string;
+}
+
+export interface VirtualMachineInstanceStatus {
+  phase?: string;
+  reason?: string;
+  nodeName?: string;
+  evacuationNodeName?: string;
+  activePods?: Record<string, string>;
+  conditions?: Condition[];
+  migrationMethod?: string;
+  migrationTransport?: string;
+  migrationState?: MigrationState;
+  interfaces?: { name: string; ipAddress: string }[];
+  phaseTransitionTimestamps?: PhaseTransition[];
+}
+
+export interface VirtualMachineInstance extends KubeObject {
+  spec: VirtualMachineInstanceSpec;
+  status?: VirtualMachineInstanceStatus;
+}
+
+export interface VirtualMachineInstanceMigration extends KubeObject {
+  spec: { vmiName: string; priority?: string; addedNodeSelector?: Record<string, string> };
+  status?: {
+    phase?: string;
+    conditions?: Condition[];
+    migrationState?: MigrationState;
+    phaseTransitionTimestamps?: PhaseTransition[];
+  };
+}
+
+export interface KubeVirt extends KubeObject {
+  spec: {
+    configuration?: {
+      evictionStrategy?: string;
+      migrations?: {
+        nodeDrainTaintKey?: string;
+        parallelMigrationsPerCluster?: number;
+        parallelOutboundMigrationsPerNode?: number;
+      };
+      developerConfiguration?: { featureGates?: string[] };
+    };
+  };
+  status?: { phase?: string };
+}
+
+const namespaced = { apiVersion: "kubevirt.io/v1", namespaced: true };
+
+export const virtualMachineInstances: Resource<VirtualMachineInstance> = {
+  ...namespaced,
+  kind: "VirtualMachineInstance",
+  plural: "virtualmachineinstances",
+};
+export const migrations: Resource<VirtualMachineInstanceMigration> = {
+  ...namespaced,
+  kind: "VirtualMachineInstanceMigration",
+  plural: "virtualmachineinstancemigrations",
+};
+export const kubeVirts: Resource<KubeVirt> = { ...namespaced, kind: "KubeVirt", plural: "kubevirts" };
+
+export const KUBEVIRT_NAMESPACE = "kubevirt";
+
+export const LABEL = {
+  app: "kubevirt.io",
+  createdBy: "kubevirt.io/created-by",
+  nodeName: "kubevirt.io/nodeName",
+  vmiName: "kubevirt.io/vmi-name",
+  migrationJobUID: "kubevirt.io/migrationJobUID",
+  migrationTargetNodeName: "kubevirt.io/migrationTargetNodeName",
+  schedulable: "kubevirt.io/schedulable",
+  installStrategy: "kubevirt.io/install-strategy",
+} as const;
+
+export const ANNOTATION = {
+  domain: "kubevirt.io/domain",
+  migrationJobName: "kubevirt.io/migrationJobName",
+  evacuationMigration: "kubevirt.io/evacuationMigration",
+  workloadUpdateMigration: "kubevirt.io/workloadUpdateMigration",
+  evictionSource: "kubevirt.io/eviction-source",
+} as const;
+
+export const FINALIZER = {
+  vmi: "kubevirt.io/foregroundDeleteVirtualMachine",
+  migration: "kubevirt.io/migrationJobFinalize",
+} as const;
+
+export function isFinal(status: { readonly phase?: string } | undefined): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}

@@ -1,0 +1,79 @@
+/**
+ * virt-api, as far as admission goes: an HTTPS server on loopback that answers the API server's reviews.
+ * Owns: the server. Does not own: the answers (webhooks/), its registration (webhooks/configurations.ts).
+ */
+import { createServer } from "node:https";
+import type { IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { KubeClient } from "../actors/client.ts";
+import type { KubeObject } from "../actors/resources.ts";
+import type { Authority } from "../certificates.ts";
+import { PATHS } from "./webhooks/configurations.ts";
+import { admitMigrationCreate, admitMigrationUpdate, mutateMigration } from "./webhooks/migrations.ts";
+import { refused, type AdmissionRequest, type AdmissionResponse, type Admit } from "./webhooks/review.ts";
+import { admitVmiUpdate, mutateVmi } from "./webhooks/vmi.ts";
+
+export interface VirtApi {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export async function startVirtApi(client: KubeClient, authority: Authority): Promise<VirtApi> {
+  const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
+  const handlers = new Map<string, Handler>([
+    [PATHS.mutateVmi, handlerOf(mutateVmi)],
+    [PATHS.mutateMigration, handlerOf(mutateMigration)],
+    [PATHS.admitVmiUpdate, handlerOf(admitVmiUpdate)],
+    [PATHS.admitMigrationCreate, handlerOf(admitMigrationCreate(client))],
+    [PATHS.admitMigrationUpdate, handlerOf(admitMigrationUpdate)],
+  ]);
+
+  const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
+    const { pathname } = new URL(request.url ?? "/", "https://virt-api");
+    const handle = handlers.get(pathname);
+    if (handle === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
+    answer(request, handle).then(
+      (review) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(review)),
+      (error: unknown) => response.writeHead(400).end(String(error)),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `https://127.0.0.1:${port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface AdmissionReview {
+  readonly apiVersion: string;
+  readonly request: AdmissionRequest;
+}
+
+type Handler = (review: AdmissionReview) => Promise<AdmissionResponse>;
+
+/** The webhook's rule says which kind arrives. What virt-api cannot find out it refuses, with the error's text. */
+function handlerOf<T extends KubeObject>(admit: Admit<T>): Handler {
+  return async ({ request }) => {
+    try {
+      return await admit(request as AdmissionRequest<T>);
+    } catch (error) {
+      return refused(error instanceof Error ? error.message : String(error));
+    }
+  };
+}
+
+async function answer(incoming: IncomingMessage, handle: Handler): Promise<object> {
+  incoming.setEncoding("utf8");
+  const review = JSON.parse((await incoming.toArray()).join("")) as AdmissionReview;
+  const response = { uid: review.request.uid, ...(await handle(review)) };
+  return { apiVersion: review.apiVersion, kind: "AdmissionReview", response };
+}

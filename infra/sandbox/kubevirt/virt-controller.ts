@@ -1,0 +1,31 @@
+/**
+ * virt-controller: KubeVirt's controllers, in one process, as one account.
+ * Owns: starting and stopping them together. Does not own: what any of them does.
+ */
+import type { Actor, ActorOptions } from "../actors/actor.ts";
+import { startBudgetController } from "./virt-controller/budgets.ts";
+import { startEvacuationController, type EvacuationSwitch } from "./virt-controller/evacuation.ts";
+import { startMigrationController } from "./virt-controller/migration.ts";
+import { startVmiController } from "./virt-controller/vmi.ts";
+import { startWorld } from "./virt-controller/world.ts";
+
+export interface VirtControllerOptions extends ActorOptions {
+  readonly evacuationController: EvacuationSwitch;
+}
+
+export function startVirtController(options: VirtControllerOptions): Actor {
+  const world = startWorld(options);
+  const controllers = [
+    startVmiController(options, world),
+    startMigrationController(options, world),
+    startEvacuationController(options, world, options.evacuationController),
+    startBudgetController(options, world),
+  ];
+  return {
+    async stop() {
+      // First the caches: a controller may be waiting for them.
+      await world.stop();
+      await Promise.all(controllers.map((controller) => controller.stop()));
+    },
+  };
+}

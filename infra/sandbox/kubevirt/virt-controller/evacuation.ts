@@ -1,0 +1,96 @@
+/**
+ * virt-controller's evacuation controller: a migration for every VMI that has to leave its node.
+ * Owns: `kubevirt-evacuation-…` migrations. Does not own: limits and back-off (migration-queue.ts), which marks are set.
+ */
+import type { ActorOptions } from "../../actors/actor.ts";
+import { isTrue } from "../../actors/conditions.ts";
+import { startController, type Controller, type Result } from "../../actors/controller.ts";
+import { createEventRecorder } from "../../actors/event-recorder.ts";
+import { keyOf, type Node } from "../../actors/resources.ts";
+import * as kubevirt from "../resources.ts";
+import { isActive, type World } from "./world.ts";
+
+type Vmi = kubevirt.VirtualMachineInstance;
+
+export interface EvacuationSwitch {
+  enabled: boolean;
+}
+
+/** What a real virt-controller takes from a mark to the migration. */
+const REACTION_MS = 150;
+const DEFAULT_DRAIN_TAINT = "kubevirt.io/drain";
+
+export function startEvacuationController(options: ActorOptions, world: World, toggle: EvacuationSwitch): Controller {
+  const { client, clock } = options;
+  const recorder = createEventRecorder(client, clock, "evacuation-controller");
+  /** VMIs whose migration is created and not yet seen. */
+  const expected = new Set<string>();
+
+  const reconcile = async (nodeName: string): Promise<Result> => {
+    await world.synced;
+    const node = world.nodes.get(nodeName);
+    if (!toggle.enabled || node === undefined) return undefined;
+    const drained = isDrained(node, world.configuration().migrations?.nodeDrainTaintKey ?? DEFAULT_DRAIN_TAINT);
+    const leaving = world.vmisOn(nodeName).filter((vmi) => drained || isMarked(vmi));
+    for (const vmi of leaving.filter(mayMigrate)) await evacuate(vmi, nodeName);
+    return undefined;
+  };
+
+  const mayMigrate = (vmi: Vmi): boolean => {
+    const strategy = world.strategyOf(vmi);
+    const wanted = strategy === "LiveMigrate" || strategy === "LiveMigrateIfPossible";
+    const alive = !kubevirt.isFinal(vmi.status) && vmi.metadata.deletionTimestamp === undefined;
+    const unfinished = world.migrationsOf(keyOf(vmi)).some(({ status }) => !kubevirt.isFinal(status));
+    const single = world.podsOf(vmi).filter(isActive).length <= 1;
+    const migratable = isTrue(vmi.status?.conditions, "LiveMigratable");
+    return wanted && alive && migratable && single && !unfinished && !expected.has(keyOf(vmi));
+  };
+
+  const evacuate = async (vmi: Vmi, nodeName: string) => {
+    const { name, namespace = "", annotations } = vmi.metadata;
+    const byDescheduler = annotations?.[kubevirt.ANNOTATION.evictionSource] === "descheduler";
+    const metadata = {
+      generateName: "kubevirt-evacuation-",
+      namespace,
+      annotations: { [kubevirt.ANNOTATION.evacuationMigration]: nodeName },
+    };
+    const spec = { vmiName: name, priority: byDescheduler ? "system-maintenance" : "system-critical" };
+    expected.add(keyOf(vmi));
+    try {
+      const created = await client.create(kubevirt.migrations, { metadata, spec });
+      await tell(vmi, "Normal", "SuccessfulCreate", `Created Migration ${created.metadata.name}`);
+    } catch (error) {
+      expected.delete(keyOf(vmi));
+      await tell(vmi, "Warning", "FailedCreate", `Error creating a Migration: ${String(error)}`);
+      throw error;
+    }
+  };
+
+  const tell = (vmi: Vmi, type: "Normal" | "Warning", reason: string, message: string) =>
+    recorder.record(vmi, kubevirt.virtualMachineInstances, { type, reason, message });
+
+  const controller = startController({ name: "evacuation", reconcile, ...options });
+  world.vmis.onChange((vmi) => {
+    const nodeName = vmi?.status?.nodeName;
+    if (nodeName !== undefined) controller.enqueue(nodeName, REACTION_MS);
+  });
+  world.migrations.onChange((migration, previous) => {
+    const { metadata, spec } = (migration ?? previous) as kubevirt.VirtualMachineInstanceMigration;
+    const vmiKey = `${metadata.namespace}/${spec.vmiName}`;
+    expected.delete(vmiKey);
+    const nodeName = world.vmis.get(vmiKey)?.status?.nodeName;
+    if (nodeName !== undefined) controller.enqueue(nodeName, REACTION_MS);
+  });
+  controller.watch(world.nodes, (node) => [keyOf(node)]);
+  return controller;
+}
+
+function isMarked({ status }: Vmi): boolean {
+  const { migrationState } = status ?? {};
+  const migrating = migrationState?.startTimestamp !== undefined && migrationState.endTimestamp === undefined;
+  return status?.evacuationNodeName !== undefined && status.evacuationNodeName === status.nodeName && !migrating;
+}
+
+function isDrained({ spec }: Node, taintKey: string): boolean {
+  return (spec?.taints ?? []).some(({ key, effect }) => key === taintKey && effect === "NoSchedule");
+}

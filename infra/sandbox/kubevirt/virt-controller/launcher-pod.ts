@@ -1,0 +1,100 @@
+/**
+ * Launcher pods, as virt-controller creates them.
+ * Owns: their name, labels, annotations and spec. Does not own: when one is created.
+ */
+import { createHash } from "node:crypto";
+import { ownerReferenceTo, type Draft, type Pod } from "../../actors/resources.ts";
+import * as kubevirt from "../resources.ts";
+
+type Vmi = kubevirt.VirtualMachineInstance;
+type Migration = kubevirt.VirtualMachineInstanceMigration;
+
+const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
+const DEFAULT_GRACE_SECONDS = 30;
+/** What the launcher adds to the guest's own grace: for itself, and for the kubelet. */
+const EXTRA_GRACE_SECONDS = 30;
+
+export function launcherPod(vmi: Vmi): Draft<Pod> {
+  return pod(vmi, vmi.metadata.uid);
+}
+
+/** The pod a migration moves the VM into: anywhere but beside the one it leaves. */
+export function targetPod(vmi: Vmi, migration: Migration): Draft<Pod> {
+  const { name, uid } = migration.metadata;
+  const target = pod(vmi, uid);
+  const { labels, annotations } = target.metadata;
+  const besideSource = {
+    labelSelector: { matchLabels: { [kubevirt.LABEL.createdBy]: vmi.metadata.uid } },
+    topologyKey: "kubernetes.io/hostname",
+  };
+  const { podAntiAffinity = {} } = vmi.spec.affinity ?? {};
+  const required = podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  const nodeSelector = { ...target.spec?.nodeSelector, ...migration.spec.addedNodeSelector };
+  const affinity = {
+    ...vmi.spec.affinity,
+    podAntiAffinity: {
+      ...podAntiAffinity,
+      requiredDuringSchedulingIgnoredDuringExecution: [...required, besideSource],
+    },
+  };
+  return {
+    ...target,
+    metadata: {
+      ...target.metadata,
+      labels: { ...labels, [kubevirt.LABEL.migrationJobUID]: uid },
+      annotations: { ...annotations, [kubevirt.ANNOTATION.migrationJobName]: name },
+    },
+    spec: { containers: [], ...target.spec, nodeSelector, affinity },
+  };
+}
+
+export function isTargetOf(pod: Pod, migration: Migration): boolean {
+  return pod.metadata.labels?.[kubevirt.LABEL.migrationJobUID] === migration.metadata.uid;
+}
+
+function pod(vmi: Vmi, seed: string): Draft<Pod> {
+  const { name, namespace = "", uid, labels, annotations } = vmi.metadata;
+  const { terminationGracePeriodSeconds = DEFAULT_GRACE_SECONDS, nodeSelector, ...spec } = vmi.spec;
+  return {
+    metadata: {
+      name: podName(name, seed),
+      namespace,
+      labels: { ...labels, [kubevirt.LABEL.app]: "virt-launcher", [kubevirt.LABEL.createdBy]: uid },
+      annotations: {
+        ...annotations,
+        [kubevirt.ANNOTATION.domain]: name,
+        "kubectl.kubernetes.io/default-container": "compute",
+      },
+      ownerReferences: [ownerReferenceTo(vmi, kubevirt.virtualMachineInstances)],
+    },
+    spec: {
+      containers: [{ name: "compute", image: IMAGE, resources: { requests: requestsOf(vmi) } }],
+      restartPolicy: "Never",
+      terminationGracePeriodSeconds: terminationGracePeriodSeconds + EXTRA_GRACE_SECONDS,
+      nodeSelector: { ...nodeSelector, [kubevirt.LABEL.schedulable]: "true" },
+      ...(spec.tolerations && { tolerations: spec.tolerations }),
+      ...(spec.affinity && { affinity: spec.affinity }),
+      ...(spec.priorityClassName !== undefined && { priorityClassName: spec.priorityClassName }),
+    },
+  };
+}
+
+function requestsOf({ spec }: Vmi): Record<string, string> {
+  const { resources, memory } = spec.domain;
+  return { cpu: "100m", memory: memory?.guest ?? "128Mi", ...resources?.requests };
+}
+
+const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
+/** `generateName` keeps 63 - 5 characters of its prefix. */
+const PREFIX_LENGTH = 58;
+
+/**
+ * What `generateName: virt-launcher-<vmi>-` looks like, but the same every time it is asked for the same seed:
+ * a second creation of the same pod is then an AlreadyExists, whatever the caches say.
+ */
+function podName(vmi: string, seed: string): string {
+  const suffix = [...createHash("sha256").update(seed).digest().subarray(0, 5)].map(
+    (byte) => ALPHABET[byte % ALPHABET.length],
+  );
+  return `virt-launcher-${vmi}-`.slice(0, PREFIX_LENGTH) + suffix.join("");
+}

@@ -1,0 +1,43 @@
+/**
+ * What virt-controller tells the handlers, through the VMI: migrate there, or stop.
+ * Owns: the beginning of a VMI's migrationState, and abortRequested. Does not own: the rest of it (virt-handler/).
+ */
+import type { KubeClient } from "../../actors/client.ts";
+import type { Pod } from "../../actors/resources.ts";
+import * as kubevirt from "../resources.ts";
+
+type Vmi = kubevirt.VirtualMachineInstance;
+type Migration = kubevirt.VirtualMachineInstanceMigration;
+
+export interface HandOver {
+  readonly vmi: Vmi;
+  readonly migration: Migration;
+  readonly source: Pod | undefined;
+  readonly target: Pod;
+}
+
+export async function handOver(client: KubeClient, { vmi, migration, source, target }: HandOver): Promise<void> {
+  if (vmi.status?.migrationState?.migrationUid === migration.metadata.uid) return;
+  const targetNode = target.spec?.nodeName ?? "";
+  const migrationState: kubevirt.MigrationState = {
+    migrationUid: migration.metadata.uid,
+    sourceNode: vmi.status?.nodeName ?? "",
+    sourcePod: source?.metadata.name ?? "",
+    targetNode,
+    targetPod: target.metadata.name,
+  };
+  const labels = { ...vmi.metadata.labels, [kubevirt.LABEL.migrationTargetNodeName]: targetNode };
+  const metadata = { ...vmi.metadata, labels };
+  await client.update(kubevirt.virtualMachineInstances, {
+    ...vmi,
+    metadata,
+    status: { ...vmi.status, migrationState },
+  });
+}
+
+export async function requestAbort(client: KubeClient, vmi: Vmi, migration: Migration): Promise<void> {
+  const { migrationState } = vmi.status ?? {};
+  if (migrationState?.migrationUid !== migration.metadata.uid || migrationState.abortRequested === true) return;
+  const status = { ...vmi.status, migrationState: { ...migrationState, abortRequested: true } };
+  await client.update(kubevirt.virtualMachineInstances, { ...vmi, status });
+}

@@ -1,0 +1,57 @@
+/**
+ * Where a migration stands, read off the world: its VMI, its target pod, its own last phase.
+ * Owns: the order of the phases and what each waits for. Does not own: bringing any of it about.
+ */
+import { isTrue } from "../../actors/conditions.ts";
+import type { Pod } from "../../actors/resources.ts";
+import * as kubevirt from "../resources.ts";
+import { isActive } from "./world.ts";
+
+export interface MigrationFacts {
+  readonly migration: kubevirt.VirtualMachineInstanceMigration;
+  readonly vmi: kubevirt.VirtualMachineInstance | undefined;
+  readonly target: Pod | undefined;
+  readonly now: Date;
+}
+
+/** A target nobody can place is given up sooner than one that is only slow to start. */
+const UNSCHEDULABLE_MS = 5 * 60_000;
+const PENDING_MS = 15 * 60_000;
+
+export function nextPhase(facts: MigrationFacts): string {
+  const { migration, vmi, target } = facts;
+  const { phase = "" } = migration.status ?? {};
+  if (vmi === undefined || kubevirt.isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined)
+    return "Failed";
+  const state = vmi.status?.migrationState;
+  const mine = state?.migrationUid === migration.metadata.uid ? state : undefined;
+  if (mine?.endTimestamp !== undefined) return mine.failed === true ? "Failed" : "Succeeded";
+  if (migration.metadata.deletionTimestamp !== undefined && mine === undefined) return "Failed";
+  switch (phase) {
+    case "":
+      return "Pending";
+    case "Pending":
+      return target === undefined ? "Pending" : "Scheduling";
+    case "Scheduling":
+      return isLost(target, facts.now) ? "Failed" : isReady(target) ? "Scheduled" : "Scheduling";
+    default:
+      return target === undefined || !isActive(target) ? "Failed" : handedOver(phase, mine);
+  }
+}
+
+/** Once handed over, the VMI's own migration state says how far the handlers are. */
+function handedOver(phase: string, state: kubevirt.MigrationState | undefined): string {
+  if (state === undefined) return phase;
+  if (state.startTimestamp !== undefined) return "Running";
+  return state.targetNodeAddress === undefined ? "PreparingTarget" : "TargetReady";
+}
+
+function isReady(target: Pod | undefined): boolean {
+  return target?.spec?.nodeName !== undefined && isTrue(target.status?.conditions, "Ready");
+}
+
+function isLost(target: Pod | undefined, now: Date): boolean {
+  if (target === undefined || !isActive(target) || target.metadata.deletionTimestamp !== undefined) return true;
+  const age = now.getTime() - Date.parse(target.metadata.creationTimestamp);
+  return !isReady(target) && age > (target.spec?.nodeName === undefined ? UNSCHEDULABLE_MS : PENDING_MS);
+}

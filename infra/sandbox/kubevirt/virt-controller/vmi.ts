@@ -1,0 +1,134 @@
+/**
+ * virt-controller's VMI controller: a launcher pod for every VMI, and the VMI's state up to the hand-over to virt-handler.
+ * Owns: phases Pending to Scheduled, Failed when the pod is lost, Ready, activePods, the VMI's finalizer.
+ * Does not own: Running and after (virt-handler/), migrations (migration.ts).
+ */
+import type { ActorOptions } from "../../actors/actor.ts";
+import { timestamp } from "../../actors/clock.ts";
+import { isTrue, withCondition } from "../../actors/conditions.ts";
+import { startController, type Controller, type Result } from "../../actors/controller.ts";
+import { createEventRecorder } from "../../actors/event-recorder.ts";
+import { controllerOf, keyOf, pods, type Pod } from "../../actors/resources.ts";
+import { isAlreadyExists } from "../../actors/status-error.ts";
+import * as kubevirt from "../resources.ts";
+import { launcherPod } from "./launcher-pod.ts";
+import { enterPhase } from "../phases.ts";
+import { isSame } from "../webhooks/review.ts";
+import { currentPod, isActive, type World } from "./world.ts";
+
+const PATIENCE_MS = 1_000;
+
+type Vmi = kubevirt.VirtualMachineInstance;
+type Status = kubevirt.VirtualMachineInstanceStatus;
+
+export function startVmiController(options: ActorOptions, world: World): Controller {
+  const { client, clock } = options;
+  const recorder = createEventRecorder(client, clock, "virtualmachine-controller");
+  const lostSince = new Map<string, number>();
+
+  const reconcile = async (key: string): Promise<Result> => {
+    await world.synced;
+    const vmi = world.vmis.get(key);
+    if (vmi === undefined) return undefined;
+    const launchers = world.podsOf(vmi);
+    if (vmi.metadata.deletionTimestamp !== undefined) return finish(vmi, launchers);
+    const pod = currentPod(vmi, launchers);
+    const patience = patienceWith(vmi, pod);
+    if (patience > 0) return { requeueAfterMs: patience };
+    if (pod === undefined && isWaiting(vmi)) await createPod(vmi);
+    else await sync(vmi, pod, launchers);
+    return undefined;
+  };
+
+  /** How a guest ended is virt-handler's to say; only if it does not, the VM counts as lost. */
+  const patienceWith = (vmi: Vmi, pod: Pod | undefined): number => {
+    const { uid } = vmi.metadata;
+    const isRunning = vmi.status?.phase === "Running";
+    if (!isRunning || (pod !== undefined && isActive(pod))) {
+      lostSince.delete(uid);
+      return 0;
+    }
+    const now = clock.now().getTime();
+    const since = lostSince.get(uid) ?? now;
+    lostSince.set(uid, since);
+    return since + PATIENCE_MS - now;
+  };
+
+  const createPod = async (vmi: Vmi) => {
+    const draft = launcherPod(vmi);
+    try {
+      await client.create(pods, draft);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return;
+    }
+    const message = `Created virtual machine pod ${draft.metadata.name}`;
+    await recorder.record(vmi, kubevirt.virtualMachineInstances, {
+      type: "Normal",
+      reason: "SuccessfulCreate",
+      message,
+    });
+  };
+
+  const sync = async (vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[]) => {
+    const now = timestamp(clock);
+    const active = launchers.filter(isActive);
+    const { nodeName, ...before } = vmi.status ?? {};
+    const scheduled = isWaiting(vmi) && isTrue(pod?.status?.conditions, "Ready") ? pod?.spec?.nodeName : undefined;
+    const node = scheduled ?? nodeName;
+    const status: Status = {
+      ...enterPhase(before, phaseOf(vmi, pod), now),
+      ...(node !== undefined && { nodeName: node }),
+      activePods: Object.fromEntries(active.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
+      conditions: withCondition(before.conditions, readyCondition(vmi, pod), now),
+    };
+    const labels = { ...vmi.metadata.labels, ...(scheduled !== undefined && { [kubevirt.LABEL.nodeName]: scheduled }) };
+    if (isSame(vmi.status, status) && isSame(vmi.metadata.labels ?? {}, labels)) return;
+    await client.update(kubevirt.virtualMachineInstances, { ...vmi, metadata: { ...vmi.metadata, labels }, status });
+  };
+
+  /** A deleted VMI takes its pods with it, then goes itself. */
+  const finish = async (vmi: Vmi, launchers: readonly Pod[]): Promise<Result> => {
+    for (const { metadata } of launchers)
+      if (metadata.deletionTimestamp === undefined)
+        await client.delete(pods, metadata, { preconditions: { uid: metadata.uid } });
+    const { finalizers = [] } = vmi.metadata;
+    if (launchers.length > 0 || !finalizers.includes(kubevirt.FINALIZER.vmi)) return undefined;
+    const rest = finalizers.filter((finalizer) => finalizer !== kubevirt.FINALIZER.vmi);
+    await client.update(kubevirt.virtualMachineInstances, { ...vmi, metadata: { ...vmi.metadata, finalizers: rest } });
+    return undefined;
+  };
+
+  const controller = startController({ name: "vmi", reconcile, ...options });
+  controller.watch(world.vmis, (vmi) => [keyOf(vmi)]);
+  controller.watch(world.launchers, (pod) => [`${pod.metadata.namespace}/${controllerOf(pod)?.name}`]);
+  return controller;
+}
+
+function isWaiting({ status }: Vmi): boolean {
+  return [undefined, "", "Pending", "Scheduling"].includes(status?.phase);
+}
+
+function phaseOf(vmi: Vmi, pod: Pod | undefined): string {
+  const { phase = "Pending" } = vmi.status ?? {};
+  if (kubevirt.isFinal(vmi.status)) return phase;
+  if (pod === undefined || !isActive(pod)) return "Failed";
+  if (!isWaiting(vmi)) return phase;
+  return isTrue(pod.status?.conditions, "Ready") ? "Scheduled" : "Scheduling";
+}
+
+function readyCondition(vmi: Vmi, pod: Pod | undefined) {
+  const { phase } = vmi.status ?? {};
+  const down = pod === undefined || pod.metadata.deletionTimestamp !== undefined;
+  if (phase === "Running" && !down && isTrue(pod.status?.conditions, "Ready")) return { type: "Ready", status: "True" };
+  if (phase === undefined || phase === "Pending" || phase === "Scheduling" || phase === "Scheduled")
+    return {
+      type: "Ready",
+      status: "False",
+      reason: "GuestNotRunning",
+      message: "Guest VM is not reported as running",
+    };
+  if (down)
+    return { type: "Ready", status: "False", reason: "PodTerminating", message: "virt-launcher pod is terminating" };
+  return { type: "Ready", status: "False", reason: "PodNotReady", message: "virt-launcher pod is not ready" };
+}

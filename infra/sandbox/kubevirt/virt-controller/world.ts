@@ -1,0 +1,88 @@
+/**
+ * What virt-controller knows: its caches, and the questions it asks them.
+ * Owns: the caches. Does not own: any decision.
+ */
+import type { Actor, ActorOptions } from "../../actors/actor.ts";
+import { startInformer, type Informer } from "../../actors/informer.ts";
+import {
+  controllerOf,
+  nodes,
+  podDisruptionBudgets,
+  pods,
+  type Node,
+  type Pod,
+  type PodDisruptionBudget,
+} from "../../actors/resources.ts";
+import * as kubevirt from "../resources.ts";
+
+type Vmi = kubevirt.VirtualMachineInstance;
+type Migration = kubevirt.VirtualMachineInstanceMigration;
+
+export interface World extends Actor {
+  readonly launchers: Informer<Pod>;
+  readonly vmis: Informer<Vmi>;
+  readonly migrations: Informer<Migration>;
+  readonly nodes: Informer<Node>;
+  readonly budgets: Informer<PodDisruptionBudget>;
+  readonly synced: Promise<unknown>;
+  podsOf(vmi: Vmi): readonly Pod[];
+  vmisOn(node: string): readonly Vmi[];
+  migrationsOf(vmiKey: string): readonly Migration[];
+  configuration(): NonNullable<kubevirt.KubeVirt["spec"]["configuration"]>;
+  /** The VMI's own strategy, else the cluster's, else None. */
+  strategyOf(vmi: Vmi): string;
+}
+
+export function startWorld({ client, clock }: ActorOptions): World {
+  const launchers = startInformer({
+    client,
+    clock,
+    resource: pods,
+    selectors: { labelSelector: `${kubevirt.LABEL.app}=virt-launcher` },
+    indexes: { owner: (pod: Pod) => [controllerOf(pod)?.uid ?? ""] },
+  });
+  const vmis = startInformer({
+    client,
+    clock,
+    resource: kubevirt.virtualMachineInstances,
+    indexes: { node: ({ status }: Vmi) => (status?.nodeName === undefined ? [] : [status.nodeName]) },
+  });
+  const migrations = startInformer({
+    client,
+    clock,
+    resource: kubevirt.migrations,
+    indexes: { vmi: ({ metadata, spec }: Migration) => [`${metadata.namespace}/${spec.vmiName}`] },
+  });
+  const kubeVirts = startInformer({ client, clock, resource: kubevirt.kubeVirts });
+  const allNodes = startInformer({ client, clock, resource: nodes });
+  const budgets = startInformer({ client, clock, resource: podDisruptionBudgets });
+  const informers = [launchers, vmis, migrations, kubeVirts, allNodes, budgets];
+  const configuration = () => [...kubeVirts.list()][0]?.spec.configuration ?? {};
+
+  return {
+    launchers,
+    vmis,
+    migrations,
+    nodes: allNodes,
+    budgets,
+    synced: Promise.all(informers.map((informer) => informer.synced)),
+    podsOf: (vmi) => launchers.byIndex("owner", vmi.metadata.uid),
+    vmisOn: (node) => vmis.byIndex("node", node),
+    migrationsOf: (vmiKey) => migrations.byIndex("vmi", vmiKey),
+    configuration,
+    strategyOf: (vmi) => vmi.spec.evictionStrategy ?? configuration().evictionStrategy ?? "None",
+    stop: async () => void (await Promise.all(informers.map((informer) => informer.stop()))),
+  };
+}
+
+export function isActive(pod: Pod): boolean {
+  return pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
+}
+
+/** Of the launchers on the VMI's node, the newest; of all of them while it has no node. */
+export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined {
+  const { nodeName } = vmi.status ?? {};
+  return launchers
+    .filter((pod) => nodeName === undefined || pod.spec?.nodeName === nodeName)
+    .toSorted((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp))[0];
+}

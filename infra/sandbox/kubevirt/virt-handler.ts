@@ -1,0 +1,107 @@
+/**
+ * virt-handler on all nodes, in one process: what happens to the guest itself.
+ * Owns: Running and the end of a VMI, LiveMigratable, moving it, the nodes' schedulable label.
+ * Does not own: pods (kubelet), how a migration goes (migration-plan.ts), its phases (virt-controller/).
+ */
+import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
+import { timestamp } from "../actors/clock.ts";
+import { isTrue, withCondition } from "../actors/conditions.ts";
+import { startController, type Result } from "../actors/controller.ts";
+import { startInformer } from "../actors/informer.ts";
+import { podAddress } from "../actors/pod-status.ts";
+import { keyOf, nodes, type Node } from "../actors/resources.ts";
+import type { ContainerRuntime } from "../actors/runtime.ts";
+import { liveMigratable } from "./live-migratable.ts";
+import type { MigrationPlan } from "./migration-plan.ts";
+import { enterPhase } from "./phases.ts";
+import * as kubevirt from "./resources.ts";
+import { createGuestMigration } from "./virt-handler/guest-migration.ts";
+
+type Vmi = kubevirt.VirtualMachineInstance;
+
+export interface VirtHandlerOptions extends ActorOptions {
+  readonly runtime: ContainerRuntime;
+  readonly plan: MigrationPlan;
+}
+
+const HEARTBEAT_MS = 60_000;
+const HEARTBEAT = "kubevirt.io/heartbeat";
+
+export function startVirtHandlers(options: VirtHandlerOptions): Actor {
+  const { client, clock, runtime } = options;
+  const knownNodes = startInformer({ client, clock, resource: nodes });
+  const vmis = startInformer({
+    client,
+    clock,
+    resource: kubevirt.virtualMachineInstances,
+    indexes: { pod: ({ status }: Vmi) => Object.keys(status?.activePods ?? {}) },
+  });
+  const migrate = createGuestMigration(options);
+
+  const reconcile = async (key: string): Promise<Result> => {
+    const vmi = vmis.get(key);
+    if (vmi === undefined || kubevirt.isFinal(vmi.status)) return undefined;
+    switch (vmi.status?.phase) {
+      case "Scheduled":
+        return start(vmi);
+      case "Running":
+        return (await end(vmi)) ? undefined : migrate(vmi);
+      default:
+        return undefined;
+    }
+  };
+
+  const start = async (vmi: Vmi): Promise<Result> => {
+    const launcher = launcherOf(vmi);
+    if (launcher === undefined || !runtime.isRunning(launcher)) return undefined;
+    const now = timestamp(clock);
+    const status = {
+      ...enterPhase(vmi.status ?? {}, "Running", now),
+      interfaces: [{ name: "default", ipAddress: podAddress(launcher) }],
+      conditions: withCondition(vmi.status?.conditions, liveMigratable(vmi.spec), now),
+      migrationMethod: "LiveMigration",
+      migrationTransport: "Unix",
+    };
+    await client.update(kubevirt.virtualMachineInstances, { ...vmi, status });
+    return undefined;
+  };
+
+  /** The launcher was told to end, or died: so did the guest. True if it has. */
+  const end = async (vmi: Vmi): Promise<boolean> => {
+    const launcher = launcherOf(vmi);
+    const exitCode = launcher === undefined ? undefined : runtime.exitCodeOf(launcher);
+    if (exitCode === undefined) return false;
+    const status = enterPhase(vmi.status ?? {}, exitCode === 0 ? "Succeeded" : "Failed", timestamp(clock));
+    await client.update(kubevirt.virtualMachineInstances, { ...vmi, status });
+    return true;
+  };
+
+  const heartbeat = async (name: string): Promise<Result> => {
+    const node = knownNodes.get(name);
+    if (node === undefined) return undefined;
+    const schedulable = String(isReady(node));
+    const age = clock.now().getTime() - Date.parse(node.metadata.annotations?.[HEARTBEAT] ?? "1970-01-01T00:00:00Z");
+    const current = node.metadata.labels?.[kubevirt.LABEL.schedulable] === schedulable;
+    if (current && age < HEARTBEAT_MS) return { requeueAfterMs: HEARTBEAT_MS - age };
+    const labels = { [kubevirt.LABEL.schedulable]: schedulable };
+    const body = { metadata: { labels, annotations: { [HEARTBEAT]: timestamp(clock) } } };
+    await client.patch(nodes, { name }, { type: "strategic", body });
+    return { requeueAfterMs: HEARTBEAT_MS };
+  };
+
+  const guests = startController({ name: "virt-handler", reconcile, workers: 8, ...options });
+  const heartbeats = startController({ name: "heartbeat", reconcile: heartbeat, ...options });
+  guests.watch(vmis, (vmi) => [keyOf(vmi)]);
+  heartbeats.watch(knownNodes, (node) => [keyOf(node)]);
+  runtime.onExit((podUid) => vmis.byIndex("pod", podUid).forEach((vmi) => guests.enqueue(keyOf(vmi))));
+  return actorOf([guests, heartbeats], [vmis, knownNodes]);
+}
+
+/** The launcher on the VMI's node; while it migrates there is another one elsewhere. */
+function launcherOf({ status }: Vmi): string | undefined {
+  return Object.entries(status?.activePods ?? {}).find(([, node]) => node === status?.nodeName)?.[0];
+}
+
+function isReady({ status }: Node): boolean {
+  return isTrue(status?.conditions, "Ready");
+}

@@ -1,0 +1,131 @@
+/**
+ * Moving a guest: the source's and the target's handler, who talk through the VMI's migrationState.
+ * Owns: that state from the hand-over to the end, the VMI's new node, clearing its evacuation mark.
+ * Does not own: the migration object (virt-controller/).
+ */
+import { timestamp } from "../../actors/clock.ts";
+import type { ActorOptions } from "../../actors/actor.ts";
+import { withCondition } from "../../actors/conditions.ts";
+import type { Result } from "../../actors/controller.ts";
+import { podAddress } from "../../actors/pod-status.ts";
+import type { ContainerRuntime } from "../../actors/runtime.ts";
+import { liveMigratable } from "../live-migratable.ts";
+import type { Attempt, MigrationPlan } from "../migration-plan.ts";
+import * as kubevirt from "../resources.ts";
+
+type Vmi = kubevirt.VirtualMachineInstance;
+type State = kubevirt.MigrationState;
+
+export interface GuestMigrationOptions extends ActorOptions {
+  readonly runtime: ContainerRuntime;
+  readonly plan: MigrationPlan;
+}
+
+export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi) => Promise<Result> {
+  const { client, clock, runtime, plan } = options;
+  /** Migrations of a VMI that began to move memory, by VMI uid. */
+  const attempts = new Map<string, { readonly migrationUid: string; readonly since: number }[]>();
+
+  const step = async (vmi: Vmi): Promise<Result> => {
+    const state = vmi.status?.migrationState;
+    if (state === undefined) return undefined;
+    if (state.endTimestamp !== undefined) return leave(vmi, state);
+    if (state.targetNodeAddress === undefined) return prepare(vmi, state);
+    if (state.startTimestamp === undefined) return begin(vmi, state);
+    if (state.abortRequested === true)
+      return fail(vmi, { ...state, abortStatus: "Succeeded" }, "Live migration aborted");
+    return move(vmi, state);
+  };
+
+  /** The target's handler opens its ports once the launcher there runs. */
+  const prepare = async (vmi: Vmi, state: State): Promise<Result> => {
+    const target = launcherOn(vmi, state.targetNode);
+    if (target === undefined || !runtime.isRunning(target)) return undefined;
+    return write(vmi, {
+      ...state,
+      targetNodeAddress: podAddress(state.targetNode ?? ""),
+      targetDirectMigrationNodePorts: { "49152": 0, "49153": 49152 },
+      targetNodeDomainDetected: false,
+    });
+  };
+
+  const begin = (vmi: Vmi, state: State): Promise<Result> =>
+    write(vmi, { ...state, startTimestamp: timestamp(clock), mode: "PreCopy" });
+
+  const move = async (vmi: Vmi, state: State): Promise<Result> => {
+    const target = launcherOn(vmi, state.targetNode);
+    if (target !== undefined && runtime.exitCodeOf(target) !== undefined)
+      return fail(vmi, state, "the target pod ended during the migration");
+    const { attempt, since } = attemptOf(vmi, state);
+    const left = since + plan.secondsOf(attempt) * 1000 - clock.now().getTime();
+    if (left > 0) return { requeueAfterMs: left };
+    if (plan.outcomeOf(attempt) === "Failed") return fail(vmi, state, "Live migration failed");
+    return arrive(vmi, state);
+  };
+
+  /** The guest runs on the target: from here on this is its node, and nothing is left to evacuate. */
+  const arrive = async (vmi: Vmi, state: State): Promise<Result> => {
+    const now = timestamp(clock);
+    const { [kubevirt.ANNOTATION.evictionSource]: _source, ...annotations } = vmi.metadata.annotations ?? {};
+    const { [kubevirt.LABEL.migrationTargetNodeName]: _target, ...labels } = vmi.metadata.labels ?? {};
+    const { evacuationNodeName: _mark, ...status } = vmi.status ?? {};
+    const nodeName = state.targetNode ?? "";
+    await client.update(kubevirt.virtualMachineInstances, {
+      ...vmi,
+      metadata: { ...vmi.metadata, annotations, labels: { ...labels, [kubevirt.LABEL.nodeName]: nodeName } },
+      status: {
+        ...status,
+        nodeName,
+        interfaces: [{ name: "default", ipAddress: podAddress(launcherOn(vmi, nodeName) ?? "") }],
+        conditions: withCondition(status.conditions, liveMigratable(vmi.spec), now),
+        migrationState: {
+          ...state,
+          targetNodeDomainDetected: true,
+          targetNodeDomainReadyTimestamp: now,
+          endTimestamp: now,
+          completed: true,
+        },
+      },
+    });
+    return undefined;
+  };
+
+  const fail = (vmi: Vmi, state: State, failureReason: string): Promise<Result> =>
+    write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
+
+  /** The launcher the guest has left has nothing more to do. */
+  const leave = async (vmi: Vmi, state: State): Promise<Result> => {
+    const source = launcherOn(vmi, state.sourceNode);
+    if (
+      state.failed !== true &&
+      state.sourceNode !== vmi.status?.nodeName &&
+      source !== undefined &&
+      runtime.isRunning(source)
+    )
+      runtime.exit(source, 0);
+    return undefined;
+  };
+
+  const write = async (vmi: Vmi, migrationState: State): Promise<Result> => {
+    await client.update(kubevirt.virtualMachineInstances, { ...vmi, status: { ...vmi.status, migrationState } });
+    return undefined;
+  };
+
+  /** Timestamps in the status are whole seconds; a migration may be shorter than that. */
+  const attemptOf = (vmi: Vmi, { migrationUid = "" }: State): { readonly attempt: Attempt; readonly since: number } => {
+    const { name, namespace = "", uid } = vmi.metadata;
+    const known = attempts.get(uid) ?? [];
+    const all = known.some((other) => other.migrationUid === migrationUid)
+      ? known
+      : [...known, { migrationUid, since: clock.now().getTime() }];
+    attempts.set(uid, all);
+    const index = all.findIndex((other) => other.migrationUid === migrationUid);
+    return { attempt: { namespace, name, attempt: index + 1 }, since: all[index]?.since ?? 0 };
+  };
+
+  return step;
+}
+
+function launcherOn({ status }: Vmi, node: string | undefined): string | undefined {
+  return Object.entries(status?.activePods ?? {}).find(([, podNode]) => podNode === node)?.[0];
+}

@@ -1,0 +1,44 @@
+/**
+ * virt-api's admission of VirtualMachineInstances.
+ * Owns: who may change their status, spec and reserved labels. Does not own: migrations (migrations.ts).
+ */
+import { FINALIZER, LABEL, type VirtualMachineInstance } from "../resources.ts";
+import { ALLOWED, invalid, isOwnAccount, isSame, patched, type Admit } from "./review.ts";
+
+const RESERVED_LABELS = [
+  LABEL.createdBy,
+  LABEL.migrationJobUID,
+  LABEL.nodeName,
+  LABEL.migrationTargetNodeName,
+  LABEL.schedulable,
+  LABEL.installStrategy,
+];
+
+/** The kind has no status subresource, so this is all that keeps others from writing it: it silently puts it back. */
+export const mutateVmi: Admit<VirtualMachineInstance> = (request) => {
+  const { object, oldObject, operation } = request;
+  if (operation === "CREATE") {
+    const finalizers = [...new Set([...(object.metadata.finalizers ?? []), FINALIZER.vmi])];
+    return patched([
+      { op: "add", path: "/metadata/finalizers", value: finalizers },
+      { op: "add", path: "/status", value: { ...object.status, phase: "Pending" } },
+    ]);
+  }
+  if (operation !== "UPDATE" || isOwnAccount(request) || isSame(object.status, oldObject?.status)) return ALLOWED;
+  return patched([{ op: "add", path: "/status", value: oldObject?.status ?? {} }]);
+};
+
+export const admitVmiUpdate: Admit<VirtualMachineInstance> = (request) => {
+  const { object, oldObject } = request;
+  if (oldObject === null || isOwnAccount(request)) return ALLOWED;
+  if (!isSame(object.spec, oldObject.spec))
+    return invalid({ reason: "FieldValueNotSupported", message: "update of VMI object is restricted" });
+  const changed = RESERVED_LABELS.some(
+    (label) => object.metadata.labels?.[label] !== oldObject.metadata.labels?.[label],
+  );
+  if (!changed) return ALLOWED;
+  return invalid({
+    reason: "FieldValueNotSupported",
+    message: "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited",
+  });
+};
