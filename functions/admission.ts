@@ -42,10 +42,19 @@ export async function reviewEvictionRequest(c: Context<{ Bindings: Env }>, targe
     if (!dryRun) followUp(c, target, ruled);
     return c.json(review.renderRuling(uid, ruled.decision));
   } catch (error) {
-    if (!(error instanceof ClusterError)) throw error;
-    target.logFailure("reviewing an eviction", error);
-    return c.json(refuseBlindly(uid, eviction, error.message));
+    return c.json(refuseBlindly(uid, eviction, whyBlind(target, error)));
   }
+}
+
+/** A defect of ours is blindness too: any code but 429 would let the eviction through. */
+function whyBlind(target: Target, error: unknown): string {
+  if (error instanceof ClusterError) {
+    target.logFailure("reviewing an eviction", error);
+    return error.message;
+  }
+  const stack = error instanceof Error ? error.stack : undefined;
+  target.platform.log({ level: "error", cluster: target.name, message: "unexpected error", error: stack });
+  return "an unexpected error";
 }
 
 async function bodyOf(c: Context): Promise<unknown> {

@@ -69,8 +69,10 @@ function reject(c: Context, rejection: Rejection): Response {
 
 /** Whether CLUSTERS parses. Nothing about clusters: anybody may ask. */
 function fleetReadyz(c: AppContext): Response {
-  const problems = problemsOf(parseClusters(c.env.CLUSTERS));
-  if (problems.length === 0) return c.json({ ready: true });
-  const message = `expected a JSON object of valid entries; the log names the ${problems.length} that is wrong`;
+  const { CLUSTERS, CLUSTER_REGISTRY } = c.env;
+  const problems = problemsOf(parseClusters(CLUSTERS));
+  const configured = CLUSTERS !== undefined || CLUSTER_REGISTRY !== undefined;
+  if (configured && problems.length === 0) return c.json({ ready: true });
+  const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
   return reject(c, { reason: "InvalidConfiguration", field: "CLUSTERS", message });
 }

@@ -22,7 +22,7 @@ import {
 } from "./projections.ts";
 import { collection, type Resource } from "./paths.ts";
 import { proveMarking } from "./prove-marking.ts";
-import { type OnOddItem, readAll, readOne } from "./read.ts";
+import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
 import { slotsOf } from "./record-schema.ts";
 import * as schemas from "./schemas.ts";
 import { type Endpoint, sender } from "./transport.ts";
@@ -33,6 +33,8 @@ export interface Cluster {
   getVmi(key: NamespacedName): Promise<VmiFacts | undefined>;
   getNode(name: string): Promise<NodeFacts | undefined>;
   listVmis(scope: "All" | "Evacuating"): Promise<readonly VmiFacts[]>;
+  /** Whether any VMI carries the evacuation label: one small request. */
+  isAnyEvacuating(): Promise<boolean>;
   listMigrations(ofVmi?: NamespacedName): Promise<readonly MigrationFacts[]>;
   listBudgets(namespace?: string): Promise<readonly BudgetFacts[]>;
   listNodes(): Promise<readonly NodeFacts[]>;
@@ -73,6 +75,12 @@ export function connect(options: ClusterOptions): Cluster {
         project: vmiFacts,
         ...(scope === "All" ? {} : { labelSelector: names.EVACUATION_LABEL }),
       }),
+    isAnyEvacuating: async () => {
+      const path = collection("virtualmachineinstances");
+      const query = { labelSelector: names.EVACUATION_LABEL, limit: "1" };
+      const { body } = await send({ method: "GET", path, query });
+      return parseAnswer(schemas.Page, body, `GET ${path}`).items.length > 0;
+    },
     listMigrations: (ofVmi) =>
       readAll(send, {
         ...list,

@@ -34,6 +34,8 @@ export async function observe(scope: Scope, observer: Observer): Promise<World> 
 
 type Observed = Omit<World, "settings" | "now" | "complete" | "activePods">;
 
+const NOTHING: Observed = { register: { slots: [] }, vmis: [], budgets: [], migrations: [], tainted: new Set() };
+
 async function observeAll({ cluster, settings }: Observer): Promise<Observed> {
   const register = await cluster.getSlots();
   const budgets = await cluster.listBudgets();
@@ -46,6 +48,8 @@ async function observeAll({ cluster, settings }: Observer): Promise<Observed> {
 
 async function observeEvacuating(named: readonly NamespacedName[], observer: Observer): Promise<Observed> {
   const { cluster, settings } = observer;
+  // With nothing under way there is nothing to read: an idle tick costs one request.
+  if (named.length === 0 && !(await cluster.isAnyEvacuating())) return NOTHING;
   const register = await cluster.getSlots();
   const [listed, ...found] = await Promise.all([
     cluster.listVmis("Evacuating"),
@@ -53,10 +57,6 @@ async function observeEvacuating(named: readonly NamespacedName[], observer: Obs
   ]);
   const present = found.filter((vmi) => vmi !== undefined);
   const vmis = [...new Map([...listed, ...present].map((vmi) => [vmi.uid, vmi])).values()];
-  // With nothing under way there is nothing to read: an idle look costs two requests.
-  if (vmis.length === 0 && register.slots.length === 0) {
-    return { register, vmis, budgets: [], migrations: [], tainted: new Set() };
-  }
   const [budgets, tainted] = await Promise.all([budgetsAround(vmis, cluster), taintedAmong(vmis, cluster, settings)]);
   const migrations = await cluster.listMigrations();
   return { register, vmis, budgets, tainted, migrations: await locate(migrations, vmis, cluster) };
