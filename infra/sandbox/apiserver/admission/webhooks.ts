@@ -1,0 +1,153 @@
+/**
+ * Admission webhooks: which of them a request concerns, in what order they are asked, what their answers mean.
+ * Owns: matching rules and selectors, failure policies, patches and warnings. Does not own: the call over TLS
+ * (webhook-client.ts), conditions in CEL (match-conditions.ts).
+ */
+import { type ResourceContext, collectionOf } from "../context.ts";
+import { listAt } from "../kinds/columns.ts";
+import { NAMESPACES } from "../kinds/core.ts";
+import type { KubeObject } from "../objects.ts";
+import { applyJsonPatch, readJsonPatch } from "../patch/json.ts";
+import { type LabelSelector, type Labels, matchesLabels, requirementsOf } from "../selectors.ts";
+import { parsedOnce } from "../store.ts";
+import { badRequest, fail } from "../status.ts";
+import { conditionsHold } from "./match-conditions.ts";
+import { type AdmissionSubject, reviewOf } from "./review.ts";
+import { type AdmissionResponse, type Webhook, WebhookError, callWebhook } from "./webhook-client.ts";
+
+const GROUP = "admissionregistration.k8s.io";
+
+/** One after another, each sees what those before it have made of the object. */
+export async function admitMutating(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject> {
+  let current = subject;
+  for (const webhook of webhooksOf(ctx, "mutatingwebhookconfigurations")) {
+    const answered = await ask(ctx, webhook, current);
+    if (answered?.response.patch !== undefined) current = { ...current, object: patched(current.object, answered) };
+  }
+  return current.object ?? badRequest("admission left no object");
+}
+
+/** All at once: none can change anything. The first that denies decides. */
+export async function admitValidating(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
+  const webhooks = webhooksOf(ctx, "validatingwebhookconfigurations");
+  if (webhooks.length === 0) return;
+  const outcomes = await Promise.allSettled(webhooks.map((webhook) => ask(ctx, webhook, subject)));
+  const refused = outcomes.find((outcome) => outcome.status === "rejected");
+  if (refused !== undefined) throw refused.reason;
+}
+
+/** The server's own configuration is out of reach of webhooks, or one could make itself irremovable. */
+function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
+  if (ctx.kind.group === GROUP) return [];
+  const configurations = ctx.state.store.collection(`${GROUP}/${plural}`).list("");
+  return configurations.flatMap((stored) => listAt(parsedOnce(stored), "webhooks") as unknown as Webhook[]);
+}
+
+interface Answered {
+  readonly webhook: Webhook;
+  readonly response: AdmissionResponse;
+}
+
+/** undefined: the webhook was not asked, or failed and may be ignored. */
+async function ask(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): Promise<Answered | undefined> {
+  const request = reviewOf(ctx, subject);
+  if (!concerns(ctx, webhook, subject)) return undefined;
+  if (!conditionsHold(ctx, webhook, request)) return undefined;
+  if (subject.dryRun && webhook.sideEffects !== "None" && webhook.sideEffects !== "NoneOnDryRun") {
+    badRequest(`admission webhook "${webhook.name}" does not support dry run`);
+  }
+  try {
+    const response = await callWebhook(webhook, request, ctx.signal);
+    ctx.warnings.push(...(response.warnings ?? []));
+    return response.allowed ? { webhook, response } : deny(webhook, response);
+  } catch (error) {
+    if (!(error instanceof WebhookError)) throw error;
+    if (webhook.failurePolicy === "Ignore") return undefined;
+    return fail({ reason: "WebhookFailed", message: `failed calling webhook "${webhook.name}": ${error.message}` });
+  }
+}
+
+function deny(webhook: Webhook, { status = {} }: AdmissionResponse): never {
+  const prefix = `admission webhook "${webhook.name}" denied the request`;
+  const why = status.message || status.reason;
+  const { code, reason, details } = status;
+  const message = why ? `${prefix}: ${why}` : `${prefix} without explanation`;
+  return fail({
+    reason: "WebhookDenied",
+    message,
+    status: { ...(code && { code }), ...(reason && { reason }), ...(details !== undefined && { details }) },
+  });
+}
+
+function patched(object: KubeObject | undefined, { webhook, response }: Answered): KubeObject {
+  if (response.patchType !== "JSONPatch" || object === undefined) {
+    const message = `webhook "${webhook.name}" returned response.patch but not response.patchType JSONPatch`;
+    return fail({ reason: "InternalError", message });
+  }
+  const patch: unknown = JSON.parse(Buffer.from(response.patch ?? "", "base64").toString());
+  return applyJsonPatch(structuredClone(object), readJsonPatch(patch)) as KubeObject;
+}
+
+function concerns(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): boolean {
+  const rules = webhook.rules ?? [];
+  return (
+    rules.some((rule) => matchesRule(ctx, rule, { webhook, operation: subject.operation })) &&
+    matchesNamespace(ctx, webhook.namespaceSelector ?? {}, subject) &&
+    matchesObject(webhook.objectSelector ?? {}, subject)
+  );
+}
+
+type Rule = NonNullable<Webhook["rules"]>[number];
+
+function matchesRule(
+  { kind, info }: ResourceContext,
+  rule: Rule,
+  { webhook, operation }: { webhook: Webhook; operation: string },
+): boolean {
+  // Equivalent: another version of the same resource is the same resource.
+  const anyVersion = webhook.matchPolicy !== "Exact";
+  const scope = kind.namespaced ? "Namespaced" : "Cluster";
+  return (
+    includes(rule.operations, operation) &&
+    includes(rule.apiGroups, kind.group) &&
+    (anyVersion || includes(rule.apiVersions, kind.version)) &&
+    (rule.scope === undefined || rule.scope === "*" || rule.scope === scope) &&
+    (rule.resources ?? []).some((resource) => matchesResource(resource, info.resource, info.subresource))
+  );
+}
+
+function includes(list: readonly string[] | undefined, value: string): boolean {
+  return list !== undefined && (list.includes("*") || list.includes(value));
+}
+
+/** `pods`, `pods/eviction`, `pods/*`, `*` (no subresources), `*` with `/*` (everything). */
+function matchesResource(pattern: string, resource: string, subresource: string): boolean {
+  const [wantedResource = "", wantedSubresource = ""] = pattern.split("/", 2);
+  const resourceMatches = wantedResource === "*" || wantedResource === resource;
+  const subresourceMatches = wantedSubresource === "*" || wantedSubresource === subresource;
+  return resourceMatches && subresourceMatches;
+}
+
+function matchesNamespace(
+  ctx: ResourceContext,
+  selector: LabelSelector,
+  { object, oldObject }: AdmissionSubject,
+): boolean {
+  const requirements = requirementsOf(selector);
+  if (requirements.length === 0) return true;
+  if (ctx.kind.plural === "namespaces") return matchesLabels(requirements, labelsOf(object ?? oldObject));
+  if (!ctx.kind.namespaced) return true;
+  const namespace = collectionOf(ctx.state, NAMESPACES).get({ namespace: "", name: ctx.info.namespace });
+  return matchesLabels(requirements, namespace?.labels ?? {});
+}
+
+/** Of an update either state may match. */
+function matchesObject(selector: LabelSelector, { object, oldObject }: AdmissionSubject): boolean {
+  const requirements = requirementsOf(selector);
+  const states = [object, oldObject].filter((state) => state !== undefined);
+  return requirements.length === 0 || states.some((state) => matchesLabels(requirements, labelsOf(state)));
+}
+
+function labelsOf(object: KubeObject | undefined): Labels {
+  return object?.metadata.labels ?? {};
+}

@@ -1,0 +1,151 @@
+/**
+ * May this user do that? Role-based access control, from the roles and bindings in the store.
+ * Owns: the decision and the words of its refusal. Does not own: who the user is (authentication.ts).
+ */
+import type { ServerState, User } from "./context.ts";
+import { RBAC_GROUP } from "./kinds/rbac.ts";
+import { type KubeObject, stringAt } from "./objects.ts";
+import type { RequestInfo } from "./request-info.ts";
+import { serviceAccountOf } from "./service-account-tokens.ts";
+import { type StoredObject, parsedOnce } from "./store.ts";
+import { fail } from "./status.ts";
+
+export interface ResourceAttributes {
+  readonly isResource: true;
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export type Attributes =
+  ResourceAttributes | { readonly isResource: false; readonly verb: string; readonly path: string };
+
+interface Rule {
+  readonly verbs?: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+}
+
+export interface Verdict {
+  readonly allowed: boolean;
+  /** Roles that bindings name and that do not exist; the refusal mentions them. */
+  readonly reason: string;
+}
+
+export function authorize(state: ServerState, user: User, info: RequestInfo): void {
+  const verdict = decide(state, user, info);
+  if (!verdict.allowed) refuse(user, info, verdict.reason);
+}
+
+export function decide(state: ServerState, user: User, attributes: Attributes): Verdict {
+  if (user.groups.includes("system:masters")) return { allowed: true, reason: "" };
+  const missing: string[] = [];
+  const namespace = attributes.isResource ? attributes.namespace : "";
+  for (const binding of bindingsOf(state, namespace)) {
+    if (!subjectsOf(binding).some((subject) => isSubject(subject, user, binding))) continue;
+    const rules = rulesOf(state, binding, missing);
+    if (rules.some((rule) => allows(rule, attributes))) return { allowed: true, reason: granted(binding) };
+  }
+  const reason = missing.length === 0 ? "" : `RBAC: ${missing.length === 1 ? missing[0] : `[${missing.join(", ")}]`}`;
+  return { allowed: false, reason };
+}
+
+/** All rules that apply to the user in a namespace, for SelfSubjectRulesReview. */
+export function rulesFor(state: ServerState, user: User, namespace: string): readonly Rule[] {
+  const bindings = bindingsOf(state, namespace);
+  return bindings
+    .filter((binding) => subjectsOf(binding).some((subject) => isSubject(subject, user, binding)))
+    .flatMap((binding) => rulesOf(state, binding, []));
+}
+
+function bindingsOf(state: ServerState, namespace: string): readonly KubeObject[] {
+  const { store } = state;
+  const everywhere = store.collection(`${RBAC_GROUP}/clusterrolebindings`).list("");
+  const here = namespace === "" ? [] : store.collection(`${RBAC_GROUP}/rolebindings`).list(namespace);
+  return [...everywhere, ...here].map((stored: StoredObject) => parsedOnce(stored));
+}
+
+function granted(binding: KubeObject): string {
+  const { name, namespace } = binding.metadata;
+  const where = namespace === undefined ? `"${name}"` : `"${name}/${namespace}"`;
+  const role = `${stringAt(binding, "roleRef.kind")} "${stringAt(binding, "roleRef.name")}"`;
+  return `RBAC: allowed by ${binding.kind} ${where} of ${role}`;
+}
+
+interface Subject {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+function subjectsOf(binding: KubeObject): readonly Subject[] {
+  return (binding.subjects as Subject[] | undefined) ?? [];
+}
+
+function isSubject(subject: Subject, user: User, binding: KubeObject): boolean {
+  switch (subject.kind) {
+    case "User":
+      return subject.name === user.username;
+    case "Group":
+      return user.groups.includes(subject.name);
+    case "ServiceAccount": {
+      const account = serviceAccountOf(user.username);
+      const namespace = subject.namespace ?? binding.metadata.namespace;
+      return account?.name === subject.name && account.namespace === namespace;
+    }
+    default:
+      return false;
+  }
+}
+
+function rulesOf(state: ServerState, binding: KubeObject, missing: string[]): readonly Rule[] {
+  const plural = stringAt(binding, "roleRef.kind") === "Role" ? "roles" : "clusterroles";
+  const name = stringAt(binding, "roleRef.name");
+  const namespace = plural === "roles" ? (binding.metadata.namespace ?? "") : "";
+  const role = state.store.collection(`${RBAC_GROUP}/${plural}`).get({ namespace, name });
+  if (role !== undefined) return (parsedOnce(role).rules as Rule[] | undefined) ?? [];
+  missing.push(`${plural.slice(0, -1)}.${RBAC_GROUP} "${name}" not found`);
+  return [];
+}
+
+function allows(rule: Rule, attributes: Attributes): boolean {
+  if (!matches(rule.verbs, attributes.verb)) return false;
+  if (!attributes.isResource) return matchesPath(rule.nonResourceURLs ?? [], attributes.path);
+  const { group, name } = attributes;
+  const named = rule.resourceNames ?? [];
+  return (
+    matches(rule.apiGroups, group) && matchesResource(rule, attributes) && (named.length === 0 || named.includes(name))
+  );
+}
+
+function matches(list: readonly string[] | undefined, value: string): boolean {
+  return list !== undefined && (list.includes("*") || list.includes(value));
+}
+
+function matchesResource({ resources = [] }: Rule, { resource, subresource }: ResourceAttributes): boolean {
+  if (subresource === "") return matches(resources, resource);
+  return matches(resources, `${resource}/${subresource}`) || resources.includes(`*/${subresource}`);
+}
+
+function matchesPath(urls: readonly string[], path: string): boolean {
+  return urls.some((url) => (url.endsWith("*") ? path.startsWith(url.slice(0, -1)) : url === path));
+}
+
+/** `reason` is what RBAC could not resolve; the real server appends it. */
+export function refuse(user: User, attributes: Attributes, reason = ""): never {
+  const suffix = reason === "" ? "" : `: ${reason}`;
+  if (!attributes.isResource) {
+    const message = `User "${user.username}" cannot ${attributes.verb} path "${attributes.path}"${suffix}`;
+    return fail({ reason: "NonResourceForbidden", message });
+  }
+  const { verb, group, resource, subresource, namespace, name } = attributes;
+  const what = subresource === "" ? resource : `${resource}/${subresource}`;
+  const where = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;
+  const message = `User "${user.username}" cannot ${verb} resource "${what}" in API group "${group}" ${where}${suffix}`;
+  return fail({ reason: "Forbidden", resource: { group, resource }, name, message });
+}

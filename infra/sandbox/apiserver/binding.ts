@@ -1,0 +1,53 @@
+/**
+ * POST pods/{name}/binding: the scheduler's decision.
+ * Owns: binding a pod to a node, once. Does not own: choosing the node.
+ */
+import { admitValidating } from "./admission/webhooks.ts";
+import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
+import { decodeBody } from "./decoding.ts";
+import { successStatus } from "./deletion.ts";
+import { listAt } from "./kinds/columns.ts";
+import { type KubeObject, isRecord, stringAt } from "./objects.ts";
+import { readWriteOptions } from "./options.ts";
+import { parsedOnce } from "./store.ts";
+import { badRequest, fail } from "./status.ts";
+import { changeStored } from "./updating.ts";
+
+export async function handleBinding(ctx: ResourceContext): Promise<Answer> {
+  const { collection, info, kind } = ctx;
+  const binding = decodeBody(ctx) as KubeObject;
+  const node = stringAt(binding, "target.name");
+  if (node === "") badRequest("target.name: Required value");
+  const { dryRun } = readWriteOptions(ctx);
+  await admitValidating(ctx, {
+    operation: "CREATE",
+    object: { ...binding, apiVersion: "v1", kind: "Binding" },
+    oldObject: undefined,
+    options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
+    dryRun,
+  });
+  const stored = collection.get(info);
+  if (stored === undefined) return fail({ reason: "NotFound", resource: resourceOf(kind), name: info.name });
+  checkFree(ctx, parsedOnce(stored), node);
+  if (!dryRun) changeStored(collection, info, (pod) => bind(pod, node, timestamp(ctx.state.now())));
+  return { type: "Document", code: 201, body: successStatus(201) };
+}
+
+function checkFree({ info, kind }: ResourceContext, pod: KubeObject, node: string): void {
+  const conflict = (message: string): never =>
+    fail({ reason: "Conflict", resource: { ...resourceOf(kind), resource: "pods/binding" }, name: info.name, message });
+  if (pod.metadata.deletionTimestamp !== undefined) {
+    conflict(`pod ${info.name} is being deleted, cannot be assigned to a host`);
+  }
+  const bound = stringAt(pod, "spec.nodeName");
+  if (bound !== "") conflict(`pod ${info.name} is already assigned to node ${JSON.stringify(bound || node)}`);
+}
+
+function bind(pod: KubeObject, node: string, now: string): void {
+  const spec = (pod.spec ??= {}) as Record<string, unknown>;
+  const status = isRecord(pod.status) ? pod.status : {};
+  spec.nodeName = node;
+  const others = listAt(status, "conditions").filter((one) => one.type !== "PodScheduled");
+  const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: now };
+  pod.status = { ...status, conditions: [...others, scheduled] };
+}

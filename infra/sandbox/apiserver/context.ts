@@ -1,0 +1,82 @@
+/**
+ * What every step of a request has at hand.
+ * Owns: the types of the server's state, of a request on its way, and of its answer. Does not own: any behaviour.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import type { ResourceKind } from "./kinds/kind.ts";
+import type { KindRegistry } from "./kinds/registry.ts";
+import type { KubeObject } from "./objects.ts";
+import type { RequestInfo, ResourceRequest } from "./request-info.ts";
+import type { TokenIssuer } from "./service-account-tokens.ts";
+import type { Collection, Store, StoredObject } from "./store.ts";
+
+export interface User {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface ServerState {
+  readonly store: Store;
+  readonly kinds: KindRegistry;
+  readonly staticTokens: ReadonlyMap<string, User>;
+  readonly tokenIssuer: TokenIssuer;
+  readonly now: () => Date;
+}
+
+export interface RequestContext {
+  readonly state: ServerState;
+  readonly info: RequestInfo;
+  readonly user: User;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** Become `Warning:` headers of the answer. */
+  readonly warnings: string[];
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal;
+}
+
+export interface ResourceContext extends RequestContext {
+  readonly info: ResourceRequest;
+  readonly kind: ResourceKind;
+  readonly collection: Collection;
+}
+
+export type Answer =
+  | { readonly type: "Object"; readonly code: number; readonly object: KubeObject | StoredObject }
+  | { readonly type: "List"; readonly items: readonly StoredObject[]; readonly metadata: ListMeta }
+  | { readonly type: "Watch"; readonly start: (sink: WatchSink) => void }
+  | { readonly type: "Document"; readonly code: number; readonly body: unknown; readonly contentType?: string }
+  | { readonly type: "Text"; readonly code: number; readonly text: string };
+
+export interface ListMeta {
+  readonly resourceVersion: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+/** Where a watch writes its events, already in the representation the client accepts. */
+export interface WatchSink {
+  send(type: string, stored: StoredObject): void;
+  /** A bookmark, or a Status as an ERROR. */
+  sendRaw(type: "BOOKMARK" | "ERROR", object: unknown): void;
+  end(): void;
+}
+
+export function isStored(object: KubeObject | StoredObject): object is StoredObject {
+  return "json" in object && typeof object.json === "string";
+}
+
+export function resourceOf(kind: ResourceKind): { group: string; resource: string } {
+  return { group: kind.group, resource: kind.plural };
+}
+
+export function collectionOf(state: ServerState, kind: ResourceKind): Collection {
+  return state.store.collection(kind.storage, kind.selectableFields);
+}
+
+/** The time as metadata shows it: whole seconds. */
+export function timestamp(date: Date): string {
+  return date.toISOString().replace(/\.\d+Z$/, "Z");
+}

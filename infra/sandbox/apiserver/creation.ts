@@ -1,0 +1,82 @@
+/**
+ * POST: a new object.
+ * Owns: names, system fields, the order of admission and validation. Does not own: their rules.
+ */
+import { randomInt, randomUUID } from "node:crypto";
+import type { AdmissionSubject } from "./admission/review.ts";
+import { admitMutating, admitValidating } from "./admission/webhooks.ts";
+import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
+import { decodeObject } from "./decoding.ts";
+import { requireActiveNamespace } from "./namespaces.ts";
+import type { KubeObject } from "./objects.ts";
+import { type WriteOptions, readWriteOptions } from "./options.ts";
+import type { StoredObject } from "./store.ts";
+import { fail } from "./status.ts";
+import { validateObject } from "./validation.ts";
+
+export async function handleCreate(ctx: ResourceContext): Promise<Answer> {
+  const options = readWriteOptions(ctx);
+  const object = decodeObject(ctx);
+  return { type: "Object", code: 201, object: await createObject(ctx, object, options) };
+}
+
+/** `object` is in the served version, the answer in the stored one. */
+export async function createObject(
+  ctx: ResourceContext,
+  object: KubeObject,
+  options: WriteOptions,
+): Promise<KubeObject | StoredObject> {
+  requireActiveNamespace(ctx);
+  const subject = (current: KubeObject): AdmissionSubject => ({
+    operation: "CREATE",
+    object: current,
+    oldObject: undefined,
+    options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
+    dryRun: options.dryRun,
+  });
+  const generated = !object.metadata.name;
+  const admitted = await admitMutating(ctx, subject(object));
+  const stored = prepare(ctx, admitted);
+  if (ctx.kind.hasGeneration) stored.metadata.generation = 1;
+  validateObject(ctx.kind, stored, undefined);
+  await admitValidating(ctx, subject(ctx.kind.toServed(stored)));
+  return write(ctx, stored, { dryRun: options.dryRun, generated });
+}
+
+function prepare(ctx: ResourceContext, served: KubeObject): KubeObject {
+  const { kind, state } = ctx;
+  const object = kind.toStored(served);
+  const { metadata } = object;
+  if (metadata.resourceVersion) {
+    fail({ reason: "Unclassified", message: "resourceVersion should not be set on objects to be created" });
+  }
+  for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"] as const) {
+    delete (metadata as Record<string, unknown>)[field];
+  }
+  if (metadata.generateName && !metadata.name) metadata.name = generatedName(metadata.generateName);
+  metadata.uid = randomUUID();
+  metadata.creationTimestamp = timestamp(state.now());
+  if (kind.hasStatus && !kind.keepsStatusOnCreate) delete object.status;
+  kind.applyDefaults(object);
+  return object;
+}
+
+/** Without vowels and look-alikes, as k8s.io/apimachinery/pkg/util/rand. */
+const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
+const LONGEST_PREFIX = 58;
+
+function generatedName(prefix: string): string {
+  const suffix = Array.from({ length: 5 }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
+  return `${prefix.slice(0, LONGEST_PREFIX)}${suffix}`;
+}
+
+function write(ctx: ResourceContext, object: KubeObject, how: { dryRun: boolean; generated: boolean }) {
+  const { kind, collection } = ctx;
+  for (;;) {
+    const { namespace = "", name = "" } = object.metadata;
+    const taken = collection.get({ namespace, name }) !== undefined;
+    if (!taken) return how.dryRun ? object : (collection.create(object) ?? object);
+    if (!how.generated) return fail({ reason: "AlreadyExists", resource: resourceOf(kind), name });
+    object.metadata.name = generatedName(object.metadata.generateName ?? "");
+  }
+}

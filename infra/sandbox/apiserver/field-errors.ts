@@ -1,0 +1,38 @@
+/**
+ * Field errors in the words of the real server (k8s.io/apimachinery/pkg/util/validation/field/errors.go).
+ * Owns: their wording. Does not own: what is checked (validation.ts), how they are sent (status.ts).
+ */
+import type { FieldError } from "./status.ts";
+
+export function invalidValue(field: string, value: unknown, detail: string): FieldError {
+  return { reason: "FieldValueInvalid", field, message: `Invalid value: ${shown(value)}: ${detail}` };
+}
+
+export function requiredValue(field: string, detail = ""): FieldError {
+  return { reason: "FieldValueRequired", field, message: `Required value${detail === "" ? "" : `: ${detail}`}` };
+}
+
+export function forbiddenValue(field: string, detail: string): FieldError {
+  return { reason: "FieldValueForbidden", field, message: `Forbidden: ${detail}` };
+}
+
+export function duplicateValue(field: string, value: unknown): FieldError {
+  return { reason: "FieldValueDuplicate", field, message: `Duplicate value: ${shown(value)}` };
+}
+
+export function tooLongValue(field: string, limit: number): FieldError {
+  return { reason: "FieldValueTooLong", field, message: `Too long: may not be more than ${limit} bytes` };
+}
+
+export function unsupportedValue(field: string, value: unknown, supported: readonly string[]): FieldError {
+  const list = supported.map((one) => JSON.stringify(one)).join(", ");
+  return {
+    reason: "FieldValueNotSupported",
+    field,
+    message: `Unsupported value: ${shown(value)}: supported values: ${list}`,
+  };
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? "null" : JSON.stringify(value);
+}

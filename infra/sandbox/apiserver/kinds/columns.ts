@@ -1,0 +1,89 @@
+/**
+ * Cells that many kinds' tables share.
+ * Owns: names, ages, durations in words. Does not own: which columns a kind has.
+ */
+import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
+import type { Cell, Column } from "./kind.ts";
+
+export const NAME: Column = {
+  name: "Name",
+  type: "string",
+  format: "name",
+  cell: (object) => object.metadata.name ?? "",
+};
+
+export const AGE: Column = {
+  name: "Age",
+  type: "string",
+  cell: (object, now) => ageOf(object.metadata.creationTimestamp, now),
+};
+
+export const CREATED_AT: Column = {
+  name: "Created At",
+  type: "date",
+  cell: (object) => object.metadata.creationTimestamp ?? "",
+};
+
+/** A column of what stands at `path`, or of `absent`. */
+export function at(name: string, path: string, options: { priority?: number; absent?: string } = {}): Column {
+  const { absent = "<none>", ...rest } = options;
+  return { name, type: "string", ...rest, cell: (object) => stringAt(object, path) || absent };
+}
+
+export function countOf(name: string, count: (object: KubeObject) => number): Column {
+  return { name, type: "integer", cell: count };
+}
+
+export function wide(name: string, cell: (object: KubeObject, now: Date) => Cell): Column {
+  return { name, type: "string", priority: 1, cell };
+}
+
+export function text(name: string, cell: (object: KubeObject, now: Date) => Cell): Column {
+  return { name, type: "string", cell };
+}
+
+export function listAt(object: unknown, path: string): readonly Record<string, unknown>[] {
+  const value = fieldAt(object, path);
+  return Array.isArray(value) ? (value as Record<string, unknown>[]) : [];
+}
+
+export function ageOf(timestamp: unknown, now: Date): string {
+  if (typeof timestamp !== "string" || timestamp === "") return "<unknown>";
+  return humanDuration(now.getTime() - Date.parse(timestamp));
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const YEAR = 365 * DAY;
+
+interface Scale {
+  readonly below: number;
+  readonly unit: number;
+  readonly suffix: string;
+  readonly rest?: { readonly unit: number; readonly suffix: string };
+}
+
+/** As k8s.io/apimachinery/pkg/util/duration.HumanDuration: two to three significant figures. */
+const SCALES: readonly Scale[] = [
+  { below: 2 * MINUTE, unit: SECOND, suffix: "s" },
+  { below: 10 * MINUTE, unit: MINUTE, suffix: "m", rest: { unit: SECOND, suffix: "s" } },
+  { below: 3 * HOUR, unit: MINUTE, suffix: "m" },
+  { below: 8 * HOUR, unit: HOUR, suffix: "h", rest: { unit: MINUTE, suffix: "m" } },
+  { below: 2 * DAY, unit: HOUR, suffix: "h" },
+  { below: 8 * DAY, unit: DAY, suffix: "d", rest: { unit: HOUR, suffix: "h" } },
+  { below: 2 * YEAR, unit: DAY, suffix: "d" },
+  { below: 8 * YEAR, unit: YEAR, suffix: "y", rest: { unit: DAY, suffix: "d" } },
+  { below: Number.POSITIVE_INFINITY, unit: YEAR, suffix: "y" },
+];
+
+export function humanDuration(milliseconds: number): string {
+  if (milliseconds < -2 * SECOND) return "<invalid>";
+  const elapsed = Math.max(0, milliseconds);
+  const scale = SCALES.find(({ below }) => elapsed < below);
+  if (scale === undefined) return "<unknown>";
+  const whole = Math.floor(elapsed / scale.unit);
+  const rest = scale.rest && Math.floor((elapsed % scale.unit) / scale.rest.unit);
+  return `${whole}${scale.suffix}${rest ? `${rest}${scale.rest?.suffix}` : ""}`;
+}

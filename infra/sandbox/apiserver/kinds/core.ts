@@ -1,0 +1,128 @@
+/**
+ * The kinds of the core group beside pods and events.
+ * Owns: namespaces, nodes, configmaps, secrets, serviceaccounts. Does not own: what happens to what lies in a namespace.
+ */
+import { type KubeObject, isRecord, stringAt } from "../objects.ts";
+import { AGE, NAME, at, countOf, listAt, text, wide } from "./columns.ts";
+import { type ResourceKind, SET, defineKind } from "./kind.ts";
+
+export const NAMESPACES: ResourceKind = defineKind({
+  version: "v1",
+  kind: "Namespace",
+  plural: "namespaces",
+  shortNames: ["ns"],
+  namespaced: false,
+  hasStatus: true,
+  nameRule: "label",
+  subresources: ["finalize"],
+  verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
+  selectableFields: { "status.phase": "status.phase" },
+  lists: { "status.conditions": ["type"] },
+  columns: [NAME, at("Status", "status.phase"), AGE],
+  applyDefaults: (namespace) => {
+    const { name = "" } = namespace.metadata;
+    namespace.metadata.labels = { ...namespace.metadata.labels, "kubernetes.io/metadata.name": name };
+    namespace.spec ??= { finalizers: ["kubernetes"] };
+    namespace.status ??= { phase: "Active" };
+  },
+  prepareForUpdate: (namespace, previous) => {
+    namespace.spec = previous.spec;
+  },
+});
+
+const NODES: ResourceKind = defineKind({
+  version: "v1",
+  kind: "Node",
+  plural: "nodes",
+  shortNames: ["no"],
+  namespaced: false,
+  hasStatus: true,
+  keepsStatusOnCreate: true,
+  selectableFields: { "spec.unschedulable": "spec.unschedulable" },
+  lists: {
+    "status.conditions": ["type"],
+    "status.addresses": ["type"],
+    "spec.podCIDRs": SET,
+  },
+  columns: [
+    NAME,
+    text("Status", nodeStatus),
+    text("Roles", nodeRoles),
+    AGE,
+    at("Version", "status.nodeInfo.kubeletVersion"),
+    wide("Internal-IP", (node) => nodeAddress(node, "InternalIP")),
+    wide("External-IP", (node) => nodeAddress(node, "ExternalIP")),
+    at("OS-Image", "status.nodeInfo.osImage", { priority: 1, absent: "<unknown>" }),
+    at("Kernel-Version", "status.nodeInfo.kernelVersion", { priority: 1, absent: "<unknown>" }),
+    at("Container-Runtime", "status.nodeInfo.containerRuntimeVersion", { priority: 1, absent: "<unknown>" }),
+  ],
+  applyDefaults: (node) => {
+    node.spec ??= {};
+    node.status ??= {};
+  },
+});
+
+function nodeStatus(node: KubeObject): string {
+  const ready = listAt(node, "status.conditions").find((condition) => condition.type === "Ready");
+  const known = ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady";
+  return isRecord(node.spec) && node.spec.unschedulable === true ? `${known},SchedulingDisabled` : known;
+}
+
+function nodeRoles(node: KubeObject): string {
+  const prefix = "node-role.kubernetes.io/";
+  const roles = Object.keys(node.metadata.labels ?? {}).filter((label) => label.startsWith(prefix));
+  return (
+    roles
+      .map((label) => label.slice(prefix.length))
+      .toSorted()
+      .join(",") || "<none>"
+  );
+}
+
+function nodeAddress(node: KubeObject, type: string): string {
+  const address = listAt(node, "status.addresses").find((one) => one.type === type);
+  return stringAt(address, "address") || "<none>";
+}
+
+const CONFIG_MAPS: ResourceKind = defineKind({
+  version: "v1",
+  kind: "ConfigMap",
+  plural: "configmaps",
+  shortNames: ["cm"],
+  columns: [NAME, countOf("Data", (map) => sizeOf(map.data) + sizeOf(map.binaryData)), AGE],
+});
+
+const SECRETS: ResourceKind = defineKind({
+  version: "v1",
+  kind: "Secret",
+  plural: "secrets",
+  selectableFields: { type: "type" },
+  columns: [NAME, at("Type", "type"), countOf("Data", (secret) => sizeOf(secret.data)), AGE],
+  applyDefaults: (secret) => {
+    secret.type ??= "Opaque";
+    if (!isRecord(secret.stringData)) return;
+    const data = (secret.data ??= {}) as Record<string, string>;
+    for (const [key, value] of Object.entries(secret.stringData)) data[key] = toBase64(String(value));
+    delete secret.stringData;
+  },
+});
+
+function toBase64(value: string): string {
+  return Buffer.from(value).toString("base64");
+}
+
+const SERVICE_ACCOUNTS: ResourceKind = defineKind({
+  version: "v1",
+  kind: "ServiceAccount",
+  plural: "serviceaccounts",
+  shortNames: ["sa"],
+  subresources: ["token"],
+  lists: { secrets: ["name"], imagePullSecrets: ["name"] },
+  columns: [NAME, countOf("Secrets", (account) => listAt(account, "secrets").length), AGE],
+});
+
+function sizeOf(map: unknown): number {
+  return isRecord(map) ? Object.keys(map).length : 0;
+}
+
+export const CORE: readonly ResourceKind[] = [NAMESPACES, NODES, CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS];

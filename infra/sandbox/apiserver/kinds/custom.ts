@@ -1,0 +1,112 @@
+/**
+ * Custom kinds: what a CustomResourceDefinition says, as ResourceKinds.
+ * Owns: that translation, both ways. Does not own: the definition's own kind (extension.ts).
+ */
+import { type KubeObject, isRecord, stringAt } from "../objects.ts";
+import { AGE, NAME, ageOf, listAt } from "./columns.ts";
+import { evaluateJsonPath } from "./json-path.ts";
+import { type Cell, type Column, type ResourceKind, defineKind } from "./kind.ts";
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  readonly jsonPath: string;
+  readonly priority?: number;
+  readonly description?: string;
+}
+
+/** A custom kind in short: everything its CustomResourceDefinition needs. */
+export interface CustomKind {
+  readonly group: string;
+  /** The first is the one objects are stored in. */
+  readonly versions: readonly string[];
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular?: string;
+  readonly scope: "Namespaced" | "Cluster";
+  readonly hasStatus: boolean;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly columns?: readonly PrinterColumn[];
+}
+
+export function definitionOf(custom: CustomKind): KubeObject {
+  const { group, kind, plural, scope, shortNames = [], categories = [] } = custom;
+  const versions = custom.versions.map((name, index) => ({
+    name,
+    served: true,
+    storage: index === 0,
+    schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+    ...(custom.hasStatus && { subresources: { status: {} } }),
+    ...(custom.columns && { additionalPrinterColumns: custom.columns }),
+  }));
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope,
+      names: { kind, plural, singular: custom.singular ?? kind.toLowerCase(), shortNames, categories },
+      versions,
+    },
+  };
+}
+
+/** One ResourceKind for each served version; all share the stored objects. */
+export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
+  const group = stringAt(definition, "spec.group");
+  const names = (definition.spec as { names: Record<string, string & string[]> }).names;
+  const { kind = "", plural = "", singular, shortNames, categories } = names;
+  const versions = listAt(definition, "spec.versions");
+  const stored = versions.find((version) => version.storage === true) ?? versions[0];
+  const storageVersion = `${group}/${stringAt(stored, "name")}`;
+  return versions
+    .filter((version) => version.served !== false)
+    .map((version) => {
+      const apiVersion = `${group}/${stringAt(version, "name")}`;
+      const hasStatus = isRecord(version.subresources) && version.subresources.status !== undefined;
+      return defineKind({
+        group,
+        version: stringAt(version, "name"),
+        kind,
+        plural,
+        ...(singular && { singular }),
+        ...(shortNames && { shortNames }),
+        ...(categories && { categories }),
+        namespaced: stringAt(definition, "spec.scope") !== "Cluster",
+        storageVersion,
+        custom: true,
+        hasStatus,
+        hasGeneration: true,
+        model: undefined,
+        columns: columnsOf(version),
+        toServed: (object) => ({ ...object, apiVersion }),
+        toStored: (object) => ({ ...object, apiVersion: storageVersion }),
+      });
+    });
+}
+
+function columnsOf(version: Record<string, unknown>): readonly Column[] {
+  const columns = listAt(version, "additionalPrinterColumns");
+  if (columns.length === 0) return [NAME, AGE];
+  return [NAME, ...columns.map((column) => printerColumn(column as unknown as PrinterColumn))];
+}
+
+function printerColumn({ name, type, jsonPath, priority, description }: PrinterColumn): Column {
+  return {
+    name,
+    type,
+    ...(priority !== undefined && { priority }),
+    ...(description !== undefined && { description }),
+    cell: (object, now) => cellOf(evaluateJsonPath(jsonPath, object), type, now),
+  };
+}
+
+function cellOf(values: readonly unknown[], type: PrinterColumn["type"], now: Date): Cell {
+  const [value] = values;
+  if (value === undefined || value === null) return null;
+  if (type === "date") return ageOf(value, now);
+  if (type === "string") return typeof value === "string" ? value : JSON.stringify(value);
+  return value as Cell;
+}

@@ -1,0 +1,93 @@
+/**
+ * Events: one kind in two API groups, core/v1 and events.k8s.io/v1, over the same objects.
+ * Owns: both views and the translation between them. Does not own: who writes events and when they expire.
+ */
+import { type KubeObject, stringAt } from "../objects.ts";
+import { ageOf, at, text, wide } from "./columns.ts";
+import { type Column, type ResourceKind, defineKind } from "./kind.ts";
+
+/** events.k8s.io name of a field → its core name. */
+const RENAMED: Readonly<Record<string, string>> = {
+  regarding: "involvedObject",
+  note: "message",
+  reportingController: "reportingComponent",
+  deprecatedSource: "source",
+  deprecatedFirstTimestamp: "firstTimestamp",
+  deprecatedLastTimestamp: "lastTimestamp",
+  deprecatedCount: "count",
+};
+
+const CORE_NAMES = Object.fromEntries(Object.entries(RENAMED).map(([modern, core]) => [core, modern]));
+
+function rename(object: KubeObject, names: Readonly<Record<string, string>>, apiVersion: string): KubeObject {
+  const entries = Object.entries(object).map(([field, value]) => [names[field] ?? field, value]);
+  return { ...(Object.fromEntries(entries) as KubeObject), apiVersion };
+}
+
+const EVENT = {
+  version: "v1",
+  kind: "Event",
+  plural: "events",
+  shortNames: ["ev"],
+  storage: "events",
+  storageVersion: "v1",
+  columns: eventColumns(),
+  applyDefaults: (event: KubeObject) => {
+    event.reportingComponent ??= "";
+    event.reportingInstance ??= "";
+    event.source ??= {};
+    event.firstTimestamp ??= null;
+    event.lastTimestamp ??= null;
+    event.eventTime ??= null;
+  },
+};
+
+const CORE_FIELDS = ["reason", "type", "reportingComponent"];
+const REGARDING = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+
+const CORE_EVENTS: ResourceKind = defineKind({
+  ...EVENT,
+  model: "CoreV1Event",
+  selectableFields: {
+    ...Object.fromEntries(CORE_FIELDS.map((field) => [field, field])),
+    ...Object.fromEntries(REGARDING.map((field) => [`involvedObject.${field}`, `involvedObject.${field}`])),
+    source: "source.component",
+  },
+});
+
+const MODERN_EVENTS: ResourceKind = defineKind({
+  ...EVENT,
+  group: "events.k8s.io",
+  model: "EventsV1Event",
+  selectableFields: {
+    reason: "reason",
+    type: "type",
+    reportingController: "reportingComponent",
+    ...Object.fromEntries(REGARDING.map((field) => [`regarding.${field}`, `involvedObject.${field}`])),
+  },
+  toServed: (stored) => rename(stored, CORE_NAMES, "events.k8s.io/v1"),
+  toStored: (served) => rename(served, RENAMED, "v1"),
+});
+
+function eventColumns(): readonly Column[] {
+  const lastSeen = (event: KubeObject): unknown =>
+    event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
+  const firstSeen = (event: KubeObject): unknown =>
+    event.firstTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp;
+  const object = (event: KubeObject): string =>
+    `${stringAt(event, "involvedObject.kind").toLowerCase()}/${stringAt(event, "involvedObject.name")}`;
+  return [
+    text("Last Seen", (event, now) => ageOf(lastSeen(event), now)),
+    at("Type", "type"),
+    at("Reason", "reason"),
+    text("Object", object),
+    at("Subobject", "involvedObject.fieldPath", { priority: 1, absent: "" }),
+    wide("Source", (event) => stringAt(event, "source.component") || stringAt(event, "reportingComponent")),
+    text("Message", (event) => stringAt(event, "message").trim()),
+    wide("First Seen", (event, now) => ageOf(firstSeen(event), now)),
+    wide("Count", (event) => String(event.count ?? 1)),
+    wide("Name", (event) => event.metadata.name ?? ""),
+  ];
+}
+
+export const EVENTS: readonly ResourceKind[] = [CORE_EVENTS, MODERN_EVENTS];

@@ -1,0 +1,107 @@
+/**
+ * Kinds that the server keeps but gives no behaviour of their own.
+ * Owns: leases, workloads (apps), priority classes. Does not own: the controllers that act on them.
+ */
+import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
+import { AGE, NAME, at, countOf, text } from "./columns.ts";
+import { type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
+import { POD_LISTS } from "./pods.ts";
+
+const LEASES = defineKind({
+  group: "coordination.k8s.io",
+  version: "v1",
+  kind: "Lease",
+  plural: "leases",
+  columns: [NAME, at("Holder", "spec.holderIdentity", { absent: "" }), AGE],
+});
+
+const PRIORITY_CLASSES = defineKind({
+  group: "scheduling.k8s.io",
+  version: "v1",
+  kind: "PriorityClass",
+  plural: "priorityclasses",
+  shortNames: ["pc"],
+  namespaced: false,
+  columns: [
+    NAME,
+    countOf("Value", (one) => Number(one.value ?? 0)),
+    text("Global-Default", (one) => String(one.globalDefault ?? false)),
+    AGE,
+    at("PreemptionPolicy", "preemptionPolicy"),
+  ],
+  applyDefaults: (one) => {
+    one.preemptionPolicy ??= "PreemptLowerPriority";
+  },
+});
+
+const TEMPLATE_LISTS = Object.fromEntries(
+  Object.entries(POD_LISTS).map(([path, keys]) => [`spec.template.${path}`, keys]),
+);
+
+function workload(definition: Pick<KindDefinition, "kind" | "plural" | "shortNames" | "columns">): ResourceKind {
+  return defineKind({
+    ...definition,
+    group: "apps",
+    version: "v1",
+    categories: ["all"],
+    hasStatus: true,
+    hasGeneration: true,
+    lists: { ...TEMPLATE_LISTS, "status.conditions": ["type"] },
+    applyDefaults: (object) => {
+      object.status ??= {};
+    },
+  });
+}
+
+const count = (name: string, path: string) => countOf(name, (object) => Number(fieldAt(object, path) ?? 0));
+const readyOf = (object: KubeObject): string =>
+  `${Number(fieldAt(object, "status.readyReplicas") ?? 0)}/${stringAt(object, "spec.replicas") || "1"}`;
+
+const WORKLOADS = [
+  workload({
+    kind: "Deployment",
+    plural: "deployments",
+    shortNames: ["deploy"],
+    columns: [
+      NAME,
+      text("Ready", readyOf),
+      count("Up-to-date", "status.updatedReplicas"),
+      count("Available", "status.availableReplicas"),
+      AGE,
+    ],
+  }),
+  workload({
+    kind: "ReplicaSet",
+    plural: "replicasets",
+    shortNames: ["rs"],
+    columns: [
+      NAME,
+      count("Desired", "spec.replicas"),
+      count("Current", "status.replicas"),
+      count("Ready", "status.readyReplicas"),
+      AGE,
+    ],
+  }),
+  workload({
+    kind: "StatefulSet",
+    plural: "statefulsets",
+    shortNames: ["sts"],
+    columns: [NAME, text("Ready", readyOf), AGE],
+  }),
+  workload({
+    kind: "DaemonSet",
+    plural: "daemonsets",
+    shortNames: ["ds"],
+    columns: [
+      NAME,
+      count("Desired", "status.desiredNumberScheduled"),
+      count("Current", "status.currentNumberScheduled"),
+      count("Ready", "status.numberReady"),
+      count("Up-to-date", "status.updatedNumberScheduled"),
+      count("Available", "status.numberAvailable"),
+      AGE,
+    ],
+  }),
+];
+
+export const OTHERS: readonly ResourceKind[] = [LEASES, PRIORITY_CLASSES, ...WORKLOADS];

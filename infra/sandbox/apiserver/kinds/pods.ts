@@ -1,0 +1,174 @@
+/**
+ * Pods: their defaults, what may change, how they are listed.
+ * Owns: the Pod kind. Does not own: eviction (eviction.ts), binding (binding.ts), grace (deletion.ts).
+ */
+import { type KubeObject, fieldAt, isRecord, stringAt } from "../objects.ts";
+import type { FieldError } from "../status.ts";
+import { forbiddenValue, requiredValue } from "../field-errors.ts";
+import { AGE, NAME, ageOf, at, listAt, text, wide } from "./columns.ts";
+import { type Column, type ResourceKind, defineKind } from "./kind.ts";
+
+const CONTAINER_LISTS = {
+  ports: ["containerPort", "protocol"],
+  env: ["name"],
+  volumeMounts: ["mountPath"],
+  volumeDevices: ["devicePath"],
+  resizePolicy: ["resourceName"],
+} as const;
+
+const CONTAINERS = ["containers", "initContainers", "ephemeralContainers"] as const;
+
+export const POD_LISTS: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(
+    CONTAINERS.flatMap((list) => [
+      [`spec.${list}`, ["name"]],
+      ...Object.entries(CONTAINER_LISTS).map(([field, keys]) => [`spec.${list}.${field}`, keys]),
+    ]),
+  ),
+  "spec.volumes": ["name"],
+  "spec.imagePullSecrets": ["name"],
+  "spec.hostAliases": ["ip"],
+  "spec.topologySpreadConstraints": ["topologyKey", "whenUnsatisfiable"],
+  "spec.schedulingGates": ["name"],
+  "spec.resourceClaims": ["name"],
+  "status.conditions": ["type"],
+  "status.podIPs": ["ip"],
+  "status.hostIPs": ["ip"],
+};
+
+export const PODS: ResourceKind = defineKind({
+  version: "v1",
+  kind: "Pod",
+  plural: "pods",
+  shortNames: ["po"],
+  categories: ["all"],
+  hasStatus: true,
+  hasGeneration: true,
+  subresources: ["eviction", "binding", "ephemeralcontainers"],
+  selectableFields: {
+    "spec.nodeName": "spec.nodeName",
+    "spec.restartPolicy": "spec.restartPolicy",
+    "spec.schedulerName": "spec.schedulerName",
+    "spec.serviceAccountName": "spec.serviceAccountName",
+    "status.phase": "status.phase",
+    "status.podIP": "status.podIP",
+    "status.nominatedNodeName": "status.nominatedNodeName",
+  },
+  lists: POD_LISTS,
+  columns: podColumns(),
+  applyDefaults: applyPodDefaults,
+  validate: validatePod,
+});
+
+const POD_DEFAULTS = {
+  restartPolicy: "Always",
+  terminationGracePeriodSeconds: 30,
+  dnsPolicy: "ClusterFirst",
+  securityContext: {},
+  schedulerName: "default-scheduler",
+  priority: 0,
+  enableServiceLinks: true,
+  preemptionPolicy: "PreemptLowerPriority",
+};
+
+/** Of the DefaultTolerationSeconds admission. */
+const NODE_PROBLEMS = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+
+function applyPodDefaults(pod: KubeObject): void {
+  const spec = (pod.spec ??= {}) as Record<string, unknown>;
+  for (const [field, value] of Object.entries(POD_DEFAULTS)) spec[field] ??= structuredClone(value);
+  for (const container of CONTAINERS.flatMap((list) => listAt(spec, list))) applyContainerDefaults(container);
+  if (spec.nodeName === "") delete spec.nodeName;
+  if (spec.serviceAccountName !== undefined) spec.serviceAccount ??= spec.serviceAccountName;
+  const tolerations = [...listAt(spec, "tolerations")];
+  for (const key of NODE_PROBLEMS) {
+    const tolerated = tolerations.some((one) => (one.key ?? "") === "" || one.key === key);
+    if (!tolerated) tolerations.push({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 });
+  }
+  spec.tolerations = tolerations;
+  const status = (pod.status ??= {}) as Record<string, unknown>;
+  status.phase ??= "Pending";
+  status.qosClass ??= "BestEffort";
+}
+
+function applyContainerDefaults(container: Record<string, unknown>): void {
+  container.resources ??= {};
+  container.terminationMessagePath ??= "/dev/termination-log";
+  container.terminationMessagePolicy ??= "File";
+  const image = stringAt(container, "image");
+  const tag = /:([^/:]+)$/.exec(image)?.[1];
+  container.imagePullPolicy ??= tag === undefined || tag === "latest" ? "Always" : "IfNotPresent";
+  for (const port of listAt(container, "ports")) port.protocol ??= "TCP";
+}
+
+function validatePod(pod: KubeObject, previous: KubeObject | undefined): readonly FieldError[] {
+  const containers = listAt(pod, "spec.containers");
+  const errors = containers.length === 0 ? [requiredValue("spec.containers")] : containers.flatMap(validateContainer);
+  return previous === undefined ? errors : [...errors, ...validatePodUpdate(pod, previous)];
+}
+
+function validateContainer(container: Record<string, unknown>, index: number): readonly FieldError[] {
+  const field = `spec.containers[${index}]`;
+  const named = stringAt(container, "name") === "" ? [requiredValue(`${field}.name`)] : [];
+  return stringAt(container, "image") === "" ? [...named, requiredValue(`${field}.image`)] : named;
+}
+
+/** What of a running pod's spec may change; everything else is fixed when it is created. */
+const MUTABLE = new Set(["containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"]);
+
+function validatePodUpdate(pod: KubeObject, previous: KubeObject): readonly FieldError[] {
+  const [spec, old] = [pod.spec, previous.spec];
+  if (!isRecord(spec) || !isRecord(old)) return [];
+  const fields = new Set([...Object.keys(spec), ...Object.keys(old)]);
+  const changed = [...fields].filter((field) => {
+    if (field === "terminationGracePeriodSeconds" && old[field] === 1) return false;
+    if (field === "containers" || field === "initContainers")
+      return withoutImages(spec[field]) !== withoutImages(old[field]);
+    return !MUTABLE.has(field) && JSON.stringify(spec[field]) !== JSON.stringify(old[field]);
+  });
+  return changed.length === 0 ? [] : [forbiddenValue("spec", POD_UPDATE_MESSAGE)];
+}
+
+const POD_UPDATE_MESSAGE =
+  "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`," +
+  "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
+  "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+function withoutImages(containers: unknown): string {
+  const list = Array.isArray(containers) ? (containers as Record<string, unknown>[]) : [];
+  return JSON.stringify(list.map(({ image: _image, imagePullPolicy: _policy, ...rest }) => rest));
+}
+
+function podColumns(): readonly Column[] {
+  return [
+    NAME,
+    text("Ready", (pod) => `${readyContainers(pod)}/${listAt(pod, "spec.containers").length}`),
+    text("Status", podStatus),
+    text("Restarts", podRestarts),
+    AGE,
+    at("IP", "status.podIP", { priority: 1 }),
+    at("Node", "spec.nodeName", { priority: 1 }),
+    at("Nominated Node", "status.nominatedNodeName", { priority: 1 }),
+    wide("Readiness Gates", () => "<none>"),
+  ];
+}
+
+function readyContainers(pod: KubeObject): number {
+  return listAt(pod, "status.containerStatuses").filter((one) => one.ready === true).length;
+}
+
+function podStatus(pod: KubeObject): string {
+  const waiting = listAt(pod, "status.containerStatuses")
+    .map((one) => stringAt(one, "state.waiting.reason") || stringAt(one, "state.terminated.reason"))
+    .find((reason) => reason !== "");
+  const phase = stringAt(pod, "status.reason") || waiting || stringAt(pod, "status.phase");
+  if (pod.metadata.deletionTimestamp === undefined) return phase;
+  return stringAt(pod, "status.reason") === "NodeLost" ? "Unknown" : "Terminating";
+}
+
+function podRestarts(pod: KubeObject, now: Date): string {
+  const statuses = listAt(pod, "status.containerStatuses");
+  const count = statuses.reduce((sum, one) => sum + Number(one.restartCount ?? 0), 0);
+  const last = statuses.map((one) => fieldAt(one, "lastState.terminated.finishedAt")).find((at) => at !== undefined);
+  return count === 0 || last === undefined ? String(count) : `${count} (${ageOf(last, now)} ago)`;
+}

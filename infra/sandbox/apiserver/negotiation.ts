@@ -1,0 +1,30 @@
+/**
+ * Which representation of an answer the client accepts.
+ * Owns: the Accept header. Does not own: making the representations (representation.ts, table.ts).
+ */
+import { fail } from "./status.ts";
+
+export type Representation = "Object" | "Table" | "PartialObjectMetadata";
+
+const SUPPORTED = "application/json";
+
+export function negotiate(accept: string | undefined): Representation {
+  for (const clause of (accept ?? "*/*").split(",")) {
+    const representation = ofClause(clause);
+    if (representation !== undefined) return representation;
+  }
+  return fail({ reason: "NotAcceptable", accepted: SUPPORTED });
+}
+
+function ofClause(clause: string): Representation | undefined {
+  const [mediaType = "", ...parameters] = clause.split(";").map((part) => part.trim().toLowerCase());
+  const isJson = mediaType === SUPPORTED || mediaType === "*/*" || mediaType === "application/*";
+  if (!isJson) return undefined;
+  const as = parameters.find((one) => one.startsWith("as="))?.slice(3);
+  if (as === undefined) return "Object";
+  if (!parameters.includes("g=meta.k8s.io") || !parameters.some((one) => one === "v=v1" || one === "v=v1beta1")) {
+    return undefined;
+  }
+  if (as === "table") return "Table";
+  return as === "partialobjectmetadata" || as === "partialobjectmetadatalist" ? "PartialObjectMetadata" : undefined;
+}

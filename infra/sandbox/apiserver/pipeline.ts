@@ -1,0 +1,152 @@
+/**
+ * The way of every request: authenticate, impersonate, authorize, dispatch, render.
+ * Owns: that order, reading the body, writing answers and errors. Does not own: any of the steps.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { authenticate } from "./authentication.ts";
+import { authorize } from "./authorization.ts";
+import type { Answer, RequestContext, ResourceContext, ServerState, WatchSink } from "./context.ts";
+import { impersonate } from "./impersonation.ts";
+import { type Representation, negotiate } from "./negotiation.ts";
+import { Renderer } from "./representation.ts";
+import { readRequest } from "./request-info.ts";
+import { dispatch } from "./routes.ts";
+import { type Failure, RequestFailure, fail, toStatus } from "./status.ts";
+
+const BODY_LIMIT = 3 * 1024 * 1024;
+/** A watcher that lags so far behind is cut off; it comes back with its last resourceVersion. */
+const BACKLOG_LIMIT = 64 * 1024 * 1024;
+
+export async function handleRequest(
+  state: ServerState,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const aborted = new AbortController();
+  response.on("close", () => aborted.abort());
+  const warnings: string[] = [];
+  try {
+    const ctx = await readContext(state, request, { signal: aborted.signal, warnings });
+    const representation = ctx.info.isResource ? negotiate(ctx.headers.accept) : "Object";
+    const answer = await dispatch(ctx);
+    await write(response, { ctx, answer, representation });
+  } catch (error) {
+    writeFailure(response, error instanceof RequestFailure ? error.failure : unexpected(error), warnings);
+  }
+}
+
+async function readContext(
+  state: ServerState,
+  request: IncomingMessage,
+  rest: Pick<RequestContext, "signal" | "warnings">,
+): Promise<RequestContext> {
+  const { headers, method = "GET", url = "/" } = request;
+  const body = await readBody(request);
+  const caller = authenticate(state, headers);
+  const info = readRequest(method, url);
+  const user = impersonate(state, caller, { headers, info });
+  authorize(state, user, info);
+  return { state, info, user, headers, body, ...rest };
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= BODY_LIMIT) chunks.push(chunk);
+  }
+  return size <= BODY_LIMIT ? Buffer.concat(chunks) : fail({ reason: "RequestEntityTooLarge", limit: BODY_LIMIT });
+}
+
+/** A bug of this server: say so, where the person running it sees it. */
+function unexpected(error: unknown): Failure {
+  console.error(error);
+  return { reason: "InternalError", message: error instanceof Error ? error.message : String(error) };
+}
+
+interface Reply {
+  readonly ctx: RequestContext;
+  readonly answer: Answer;
+  readonly representation: Representation;
+}
+
+const JSON_TYPE = "application/json";
+
+async function write(response: ServerResponse, { ctx, answer, representation }: Reply): Promise<void> {
+  for (const warning of ctx.warnings) response.appendHeader("warning", warningHeader(warning));
+  switch (answer.type) {
+    case "Text":
+      return end(response, answer.code, "text/plain; charset=utf-8", answer.text);
+    case "Document":
+      return end(response, answer.code, answer.contentType ?? JSON_TYPE, JSON.stringify(answer.body));
+    case "Object":
+      return end(response, answer.code, JSON_TYPE, rendererFor(ctx, representation).object(answer.object));
+    case "List":
+      return writeList(response, rendererFor(ctx, representation).list(answer.items, answer.metadata));
+    case "Watch":
+      response.writeHead(200, { "content-type": JSON_TYPE, "cache-control": "no-cache, private" });
+      response.flushHeaders();
+      return answer.start(sinkOf(response, rendererFor(ctx, representation)));
+  }
+}
+
+/** Answers that show objects come from handlers of resources: see routes.ts. */
+function rendererFor(ctx: RequestContext, representation: Representation): Renderer {
+  const { info } = ctx;
+  const kind = info.isResource ? ctx.state.kinds.find(info.group, info.version, info.resource) : undefined;
+  if (kind === undefined) throw new Error(`no kind to render for ${info.path}`);
+  return new Renderer({ ...ctx, kind } as ResourceContext, representation);
+}
+
+function end(response: ServerResponse, code: number, contentType: string, text: string): void {
+  response.writeHead(code, { "content-type": contentType, "content-length": Buffer.byteLength(text) });
+  response.end(text);
+}
+
+async function writeList(response: ServerResponse, parts: Iterable<string>): Promise<void> {
+  response.writeHead(200, { "content-type": JSON_TYPE });
+  let pending = "";
+  for (const part of parts) {
+    pending += part;
+    if (pending.length < 256 * 1024) continue;
+    const flushed = response.write(pending);
+    pending = "";
+    if (!flushed) await drained(response);
+  }
+  response.end(pending);
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed) return resolve();
+    response.once("drain", resolve).once("close", resolve);
+  });
+}
+
+function sinkOf(response: ServerResponse, renderer: Renderer): WatchSink {
+  const write = (line: string): void => {
+    response.write(line);
+    if (response.writableLength > BACKLOG_LIMIT) response.destroy();
+  };
+  return {
+    send: (type, stored) => write(renderer.event(type, stored)),
+    sendRaw: (type, object) => write(`${JSON.stringify({ type, object })}\n`),
+    end: () => response.end(),
+  };
+}
+
+function writeFailure(response: ServerResponse, failure: Failure, warnings: readonly string[]): void {
+  if (response.headersSent) return void response.destroy();
+  for (const warning of warnings) response.appendHeader("warning", warningHeader(warning));
+  const status = toStatus(failure);
+  const retryAfter = (status.details as { retryAfterSeconds?: number } | undefined)?.retryAfterSeconds;
+  if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));
+  if (failure.reason === "PageNotFound") return end(response, 404, "text/plain; charset=utf-8", "404 page not found\n");
+  end(response, status.code, JSON_TYPE, JSON.stringify(status));
+}
+
+function warningHeader(text: string): string {
+  const printable = text.replaceAll(/[^\x20-\x7e]/g, " ");
+  return `299 - "${printable.replaceAll(/["\\]/g, "\\$&")}"`;
+}

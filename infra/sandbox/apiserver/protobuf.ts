@@ -1,0 +1,127 @@
+/**
+ * Bodies in protobuf: kubectl's typed commands (create namespace, drain, auth can-i, create token) send nothing else.
+ * Owns: reading the wire format, by the field numbers of the messages in protobuf-messages.ts.
+ * Does not own: answers, which are always JSON; kinds that no stock client sends this way (they are refused by name).
+ */
+import { MESSAGES, type Field, KINDS } from "./protobuf-messages.ts";
+import { badRequest, fail } from "./status.ts";
+
+const MAGIC = Buffer.from("k8s\0");
+
+/** An envelope with apiVersion and kind around the bytes of the object. */
+export function decodeProtobuf(body: Buffer): Record<string, unknown> {
+  if (!body.subarray(0, MAGIC.length).equals(MAGIC))
+    badRequest("the protobuf body does not start with its magic number");
+  const envelope = readMessage(body.subarray(MAGIC.length), "Unknown");
+  const { apiVersion, kind } = (envelope.typeMeta ?? {}) as Record<string, string>;
+  const message = kind === undefined ? undefined : KINDS[kind];
+  if (message === undefined) {
+    const accepted = "application/json, application/yaml";
+    return fail({
+      reason: "UnsupportedMediaType",
+      message: `${String(kind)} is not supported in protobuf here - accepted media types include: ${accepted}`,
+    });
+  }
+  return { apiVersion, kind, ...readMessage(envelope.raw as Buffer, message) };
+}
+
+class Reader {
+  readonly #bytes: Buffer;
+  #position = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get done(): boolean {
+    return this.#position >= this.#bytes.length;
+  }
+
+  varint(): number {
+    let [value, scale] = [0, 1];
+    for (;;) {
+      const byte = this.#bytes[this.#position++];
+      if (byte === undefined) return badRequest("the protobuf body ends too early");
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 128;
+    }
+  }
+
+  bytes(): Buffer {
+    const length = this.varint();
+    const start = this.#position;
+    this.#position += length;
+    return this.#bytes.subarray(start, this.#position);
+  }
+
+  skip(wireType: number): void {
+    if (wireType === 0) this.varint();
+    else if (wireType === 2) this.bytes();
+    else this.#position += wireType === 1 ? 8 : 4;
+  }
+}
+
+function readMessage(bytes: Buffer, name: string): Record<string, unknown> {
+  const fields = MESSAGES[name] ?? {};
+  const result: Record<string, unknown> = {};
+  for (const reader = new Reader(bytes); !reader.done;) {
+    const tag = reader.varint();
+    const field = fields[tag >>> 3];
+    if (field === undefined) reader.skip(tag & 7);
+    else put(result, field, reader);
+  }
+  return name === "IntOrString" || name === "Time" || name === "MicroTime" ? result : withoutEmpty(result);
+}
+
+/** Go writes empty strings and messages where JSON leaves them out. */
+function withoutEmpty(message: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== "" && value !== undefined));
+}
+
+function put(result: Record<string, unknown>, [name, type, shape]: Field, reader: Reader): void {
+  if (shape === "map") {
+    const entry = readEntry(reader.bytes(), type);
+    result[name] = { ...(result[name] as object | undefined), [entry.key]: entry.value };
+    return;
+  }
+  const value = readValue(reader, type);
+  result[name] = shape === "list" ? [...((result[name] as unknown[] | undefined) ?? []), value] : value;
+}
+
+function readEntry(bytes: Buffer, type: string): { key: string; value: unknown } {
+  let [key, value]: [string, unknown] = ["", ""];
+  for (const reader = new Reader(bytes); !reader.done;) {
+    if (reader.varint() >>> 3 === 1) key = reader.bytes().toString();
+    else value = readValue(reader, type);
+  }
+  return { key, value };
+}
+
+const SCALARS: Readonly<Record<string, (reader: Reader) => unknown>> = {
+  string: (reader) => reader.bytes().toString(),
+  base64: (reader) => reader.bytes().toString("base64"),
+  raw: (reader) => reader.bytes(),
+  int: (reader) => signed(reader.varint()),
+  bool: (reader) => reader.varint() === 1,
+};
+
+/** A negative number is its two's complement in 64 bits. */
+function signed(value: number): number {
+  return value >= 2 ** 63 ? value - 2 ** 64 : value;
+}
+
+function readValue(reader: Reader, type: string): unknown {
+  const scalar = SCALARS[type];
+  if (scalar !== undefined) return scalar(reader);
+  const message = readMessage(reader.bytes(), type);
+  if (type === "Time" || type === "MicroTime") return timeOf(message);
+  if (type === "IntOrString") return message.type === 1 ? message.strVal : (message.intVal ?? 0);
+  return message;
+}
+
+/** Go's zero time is a message without fields: no time at all. */
+function timeOf({ seconds, nanos = 0 }: Record<string, unknown>): string | undefined {
+  if (typeof seconds !== "number") return undefined;
+  return new Date(seconds * 1000 + Number(nanos) / 1e6).toISOString();
+}

@@ -1,0 +1,72 @@
+/**
+ * From objects to the bytes of an answer.
+ * Owns: objects, lists and watch events in each representation. Does not own: choosing one (negotiation.ts).
+ */
+import { type ListMeta, type ResourceContext, isStored } from "./context.ts";
+import type { Representation } from "./negotiation.ts";
+import { type KubeObject, apiVersionOf } from "./objects.ts";
+import { type StoredObject, parse } from "./store.ts";
+import { metadataOf, tableOf } from "./table.ts";
+
+export class Renderer {
+  readonly #ctx: ResourceContext;
+  readonly #as: Representation;
+  readonly #apiVersion: string;
+  #describesColumns = true;
+
+  constructor(ctx: ResourceContext, as: Representation) {
+    this.#ctx = ctx;
+    this.#as = as;
+    this.#apiVersion = apiVersionOf(ctx.kind.group, ctx.kind.version);
+  }
+
+  object(object: KubeObject | StoredObject): string {
+    if (this.#as === "Object") return this.#text(object);
+    const tree = isStored(object) ? parse(object) : object;
+    if (this.#as === "PartialObjectMetadata") return JSON.stringify(metadataOf(tree));
+    return JSON.stringify({ ...this.#table([tree]), metadata: { resourceVersion: tree.metadata.resourceVersion } });
+  }
+
+  *list(items: readonly StoredObject[], metadata: ListMeta): Generator<string> {
+    if (this.#as === "Table") {
+      yield JSON.stringify({ ...this.#table(items.map(parse)), metadata });
+      return;
+    }
+    const { kind } = this.#ctx;
+    const partial = this.#as === "PartialObjectMetadata";
+    const head = partial
+      ? { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1", metadata }
+      : { kind: `${kind.kind}List`, apiVersion: this.#apiVersion, metadata };
+    yield `${JSON.stringify(head).slice(0, -1)},"items":[`;
+    for (const [index, item] of items.entries()) {
+      yield `${index === 0 ? "" : ","}${partial ? JSON.stringify(metadataOf(parse(item))) : this.#text(item)}`;
+    }
+    yield "]}\n";
+  }
+
+  event(type: string, stored: StoredObject): string {
+    return `{"type":"${type}","object":${this.#eventObject(stored)}}\n`;
+  }
+
+  #eventObject(stored: StoredObject): string {
+    if (this.#as !== "Table") return this.object(stored);
+    const table = this.#table([parse(stored)]);
+    // A client keeps the columns from the first event.
+    const columnDefinitions = this.#describesColumns ? table.columnDefinitions : null;
+    this.#describesColumns = false;
+    return JSON.stringify({ ...table, columnDefinitions, metadata: { resourceVersion: String(stored.revision) } });
+  }
+
+  #text(object: KubeObject | StoredObject): string {
+    const { kind } = this.#ctx;
+    if (isStored(object)) {
+      return kind.storageVersion === this.#apiVersion ? object.json : JSON.stringify(kind.toServed(parse(object)));
+    }
+    return JSON.stringify(kind.toServed(object));
+  }
+
+  #table(objects: readonly KubeObject[]) {
+    const { kind, state, info } = this.#ctx;
+    return tableOf(kind, objects, { now: state.now(), includeObject: info.query.get("includeObject") || "Metadata" });
+  }
+}

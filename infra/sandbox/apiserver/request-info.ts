@@ -1,0 +1,113 @@
+/**
+ * What a request asks for, read from its method and URL alone.
+ * Owns: the verb, group, resource, namespace and name that authorization and routing see.
+ * Does not own: whether any of it exists (routes.ts).
+ */
+import { type FieldRequirement, parseFieldSelector } from "./selectors.ts";
+
+export interface ResourceRequest {
+  readonly isResource: true;
+  readonly verb: string;
+  readonly path: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly query: URLSearchParams;
+}
+
+export interface NonResourceRequest {
+  readonly isResource: false;
+  readonly verb: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+export type RequestInfo = ResourceRequest | NonResourceRequest;
+
+const VERBS: Readonly<Record<string, string>> = {
+  GET: "get",
+  HEAD: "get",
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+/** Below a namespace's name these are parts of the namespace itself, not resources inside it. */
+const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
+
+export function readRequest(method: string, target: string): RequestInfo {
+  const url = new URL(target, "https://localhost");
+  const parts = url.pathname.split("/").filter(Boolean).map(decode);
+  const query = url.searchParams;
+  const prefix = resourcePrefix(parts);
+  if (prefix === undefined) {
+    return { isResource: false, verb: method.toLowerCase(), path: url.pathname, query };
+  }
+  const place = placeOf(parts.slice(prefix.length));
+  const verb = collectionVerb(VERBS[method] ?? method.toLowerCase(), place.name, query);
+  const name = place.name === "" && verb !== "create" ? nameFromSelector(query) : place.name;
+  return { isResource: true, verb, path: url.pathname, ...prefix.version, ...place, name, query };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function resourcePrefix(parts: readonly string[]) {
+  const [root, first, second] = parts;
+  if (root === "api" && first !== undefined && parts.length > 2) {
+    return { length: 2, version: { group: "", version: first } };
+  }
+  if (root === "apis" && first !== undefined && second !== undefined && parts.length > 3) {
+    return { length: 3, version: { group: first, version: second } };
+  }
+  return undefined;
+}
+
+function placeOf(parts: readonly string[]) {
+  const [first = "", second = "", third, ...rest] = parts;
+  const namespaced = first === "namespaces" && third !== undefined && !NAMESPACE_SUBRESOURCES.has(third);
+  if (namespaced) {
+    const [name = "", ...subresource] = rest;
+    return { namespace: second, resource: third, name, subresource: subresource.join("/") };
+  }
+  // RBAC of a namespace object looks into that namespace, as in the real server.
+  const namespace = first === "namespaces" ? second : "";
+  return {
+    namespace,
+    resource: first,
+    name: second,
+    subresource: third === undefined ? "" : [third, ...rest].join("/"),
+  };
+}
+
+function collectionVerb(verb: string, name: string, query: URLSearchParams): string {
+  if (verb === "get" && isTrue(query.get("watch"))) return "watch";
+  if (name !== "") return verb;
+  if (verb === "get") return "list";
+  return verb === "delete" ? "deletecollection" : verb;
+}
+
+/** A list of exactly one name is authorized like a read of that name. */
+function nameFromSelector(query: URLSearchParams): string {
+  const text = query.get("fieldSelector");
+  if (text === null) return "";
+  const named = (one: FieldRequirement): boolean => one.field === "metadata.name" && one.operator === "=";
+  try {
+    return parseFieldSelector(text).find(named)?.value ?? "";
+  } catch {
+    return ""; // malformed: the handler says so, after authorization
+  }
+}
+
+export function isTrue(value: string | null): boolean {
+  return value === "true" || value === "1";
+}

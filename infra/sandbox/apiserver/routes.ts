@@ -1,0 +1,103 @@
+/**
+ * Which handler answers a request.
+ * Owns: the table of verbs and subresources, the paths that are no resources. Does not own: what the handlers do.
+ */
+import { REVIEWS, handleReview } from "./access-reviews.ts";
+import { handleBinding } from "./binding.ts";
+import { type Answer, type RequestContext, type ResourceContext, collectionOf } from "./context.ts";
+import { handleCreate } from "./creation.ts";
+import { handleDelete, handleDeleteCollection } from "./deletion.ts";
+import { type Discovery, VERSION, coreDiscovery, groupDiscovery, oneGroup, resourceDiscovery } from "./discovery.ts";
+import { handleEviction } from "./eviction.ts";
+import { handleFinalize } from "./namespaces.ts";
+import { openApiDocument } from "./openapi.ts";
+import { handlePatch } from "./patching.ts";
+import { handleGet, handleList } from "./reading.ts";
+import type { ResourceRequest } from "./request-info.ts";
+import { requestToken } from "./service-account-tokens.ts";
+import { fail } from "./status.ts";
+import { handleUpdate } from "./updating.ts";
+import { handleWatch } from "./watch.ts";
+
+type Handler = (ctx: ResourceContext) => Answer | Promise<Answer>;
+
+const MAIN: Readonly<Record<string, Handler>> = {
+  get: handleGet,
+  list: handleList,
+  watch: handleWatch,
+  create: handleCreate,
+  update: handleUpdate,
+  patch: handlePatch,
+  delete: handleDelete,
+  deletecollection: handleDeleteCollection,
+};
+
+const STATUS: Readonly<Record<string, Handler>> = { get: handleGet, update: handleUpdate, patch: handlePatch };
+
+const SUBRESOURCES: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
+  eviction: { create: handleEviction },
+  binding: { create: handleBinding },
+  token: { create: requestToken },
+  finalize: { update: handleFinalize },
+};
+
+export function dispatch(ctx: RequestContext): Answer | Promise<Answer> {
+  const { info } = ctx;
+  if (!info.isResource) return nonResource(ctx);
+  const review = REVIEWS.find((one) => one.plural === info.resource && one.group === info.group);
+  if (review !== undefined)
+    return info.verb === "create" ? handleReview(ctx, review) : fail({ reason: "MethodNotAllowed" });
+  const kind = ctx.state.kinds.find(info.group, info.version, info.resource);
+  if (kind === undefined || isMisplacedKind(info, kind.namespaced)) return fail({ reason: "PageNotFound" });
+  const handlers = handlersOf(info, kind.hasStatus, kind.subresources);
+  if (handlers === undefined) return fail({ reason: "PageNotFound" });
+  const handler = handlers[info.verb];
+  if (handler === undefined || isMisplaced(info, kind.namespaced)) return fail({ reason: "MethodNotAllowed" });
+  const namespace = kind.namespaced ? info.namespace : "";
+  return handler({ ...ctx, info: { ...info, namespace }, kind, collection: collectionOf(ctx.state, kind) });
+}
+
+/** Across all namespaces there are only lists and watches; a named object lies in one. */
+function isMisplacedKind(info: ResourceRequest, namespaced: boolean): boolean {
+  if (!namespaced) return info.namespace !== "" && info.resource !== "namespaces";
+  return info.namespace === "" && info.verb !== "list" && info.verb !== "watch" && info.name !== "";
+}
+
+function handlersOf(
+  { subresource }: ResourceRequest,
+  hasStatus: boolean,
+  subresources: readonly string[],
+): Readonly<Record<string, Handler>> | undefined {
+  if (subresource === "") return MAIN;
+  if (subresource === "status") return hasStatus ? STATUS : undefined;
+  return subresources.includes(subresource) ? SUBRESOURCES[subresource] : undefined;
+}
+
+/** POST to a name, PUT and PATCH without one, changes across all namespaces. */
+function isMisplaced({ verb, name, namespace, subresource }: ResourceRequest, namespaced: boolean): boolean {
+  if (namespaced && namespace === "") return verb !== "list" && verb !== "watch";
+  if (verb === "create") return subresource === "" && name !== "";
+  return (verb === "update" || verb === "patch") && name === "";
+}
+
+const HEALTH = new Set(["/livez", "/readyz", "/healthz"]);
+
+function nonResource(ctx: RequestContext): Answer | Promise<Answer> {
+  const { path } = ctx.info;
+  if (HEALTH.has(path)) return { type: "Text", code: 200, text: "ok" };
+  if (path === "/version" || path === "/version/") return document({ body: VERSION });
+  if (path.startsWith("/openapi/")) return openApiDocument(ctx);
+  return document(discoveryOf(ctx, path.split("/").filter(Boolean)));
+}
+
+function discoveryOf(ctx: RequestContext, [root, first, second]: readonly string[]): Discovery | undefined {
+  if (root === "api") return first === undefined ? coreDiscovery(ctx) : resourceDiscovery(ctx, "", first);
+  if (root !== "apis") return undefined;
+  if (first === undefined) return groupDiscovery(ctx);
+  return second === undefined ? oneGroup(ctx, first) : resourceDiscovery(ctx, first, second);
+}
+
+function document(discovery: Discovery | undefined): Answer {
+  if (discovery === undefined) return fail({ reason: "PageNotFound" });
+  return { type: "Document", code: 200, ...discovery };
+}

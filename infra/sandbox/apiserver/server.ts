@@ -1,0 +1,98 @@
+/**
+ * An API server in memory, over HTTPS, that behaves like kube-apiserver 1.36.
+ * Owns: the listener, the state behind it, its beginning and end. Does not own: requests (pipeline.ts), what controllers,
+ * kubelets and schedulers do: they are clients like any other.
+ */
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Authority } from "../certificates.ts";
+import { bootstrapObjects } from "./bootstrap.ts";
+import { type ServerState, type User, collectionOf, timestamp } from "./context.ts";
+import { type CustomKind, definitionOf } from "./kinds/custom.ts";
+import { KindRegistry } from "./kinds/registry.ts";
+import type { KubeObject } from "./objects.ts";
+import { handleRequest } from "./pipeline.ts";
+import { TokenIssuer } from "./service-account-tokens.ts";
+import { Store, parse } from "./store.ts";
+
+export type { CustomKind, PrinterColumn } from "./kinds/custom.ts";
+
+export interface ApiServerOptions {
+  /** Issues the serving certificate. */
+  readonly authority: Authority;
+  /** 0, the default: any free one. */
+  readonly port?: number;
+  /** As in kube-apiserver's --token-auth-file. */
+  readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups?: readonly string[] }>>;
+  /** Known from the start, as if their CustomResourceDefinitions had been created. */
+  readonly kinds?: readonly CustomKind[];
+  readonly now?: () => Date;
+}
+
+export interface ApiServer {
+  readonly url: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+const HOST = "127.0.0.1";
+
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const state = createState(options);
+  const { certPem, keyPem } = await options.authority.issue([HOST, "localhost", "::1"]);
+  const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
+    void handleRequest(state, request, response);
+  });
+  // Watches last; idle clients keep their connections, as with the real server.
+  Object.assign(server, { requestTimeout: 0, keepAliveTimeout: 90_000 });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(options.port ?? 0, HOST, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `https://${HOST}:${port}`,
+    port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function createState({ tokens, kinds = [], now = () => new Date() }: ApiServerOptions): ServerState {
+  const users = Object.entries(tokens).map(([token, { user, groups = [] }]): [string, User] => [
+    token,
+    { username: user, groups },
+  ]);
+  const state: ServerState = {
+    store: new Store(),
+    kinds: new KindRegistry(),
+    staticTokens: new Map(users),
+    tokenIssuer: new TokenIssuer(),
+    now,
+  };
+  installDefinitions(state);
+  for (const object of [...bootstrapObjects(), ...kinds.map(definitionOf)]) seed(state, object);
+  return state;
+}
+
+/** A custom kind is served from the moment its definition is stored. */
+function installDefinitions(state: ServerState): void {
+  const definitions = state.kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  if (definitions === undefined) throw new Error("CustomResourceDefinition is not a built-in kind");
+  collectionOf(state, definitions).log.subscribe(({ type, object }) => {
+    if (type === "DELETED") state.kinds.uninstall(parse(object));
+    else state.kinds.install(parse(object));
+  });
+}
+
+function seed(state: ServerState, object: KubeObject): void {
+  const kind = state.kinds.ofObject(object.apiVersion, object.kind);
+  if (kind === undefined) throw new Error(`no kind ${object.apiVersion} ${object.kind}`);
+  object.metadata.uid = crypto.randomUUID();
+  object.metadata.creationTimestamp = timestamp(state.now());
+  if (kind.hasGeneration) object.metadata.generation = 1;
+  kind.applyDefaults(object);
+  collectionOf(state, kind).create(object);
+}

@@ -1,0 +1,187 @@
+/**
+ * The objects, as etcd would keep them: JSON text under sorted keys, one revision counter for all.
+ * Owns: resourceVersions, compare-and-swap, the indexes that make selected lists cheap, the log that watches read.
+ * Does not own: what may be written (creation.ts, updating.ts, deletion.ts).
+ */
+import { type KubeObject, type NamespacedName, stringAt } from "./objects.ts";
+import { WatchLog } from "./watch-log.ts";
+
+/** One revision of one object. Text, not a tree: a tenth of the memory, a read copies nothing, nobody can change it. */
+export interface StoredObject extends NamespacedName {
+  readonly revision: number;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The values its kind can be selected by, under their paths. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly json: string;
+}
+
+/** Selector label → path. */
+export type SelectableFields = Readonly<Record<string, string>>;
+
+export class Store {
+  readonly #collections = new Map<string, Collection>();
+  #revision = 1;
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  collection(storage: string, fields: SelectableFields = {}): Collection {
+    let collection = this.#collections.get(storage);
+    if (collection === undefined) {
+      collection = new Collection(fields, () => ++this.#revision);
+      this.#collections.set(storage, collection);
+    }
+    return collection;
+  }
+}
+
+export class Collection {
+  readonly log = new WatchLog();
+  readonly #paths: readonly string[];
+  readonly #nextRevision: () => number;
+  readonly #objects = new Map<string, StoredObject>();
+  readonly #keys: string[] = [];
+  /** `label=value` → the keys of the objects that carry it; fields are indexed beside labels. */
+  readonly #index = new Map<string, Set<string>>();
+
+  constructor(fields: SelectableFields, nextRevision: () => number) {
+    // Name and namespace are the key already.
+    this.#paths = [...new Set(Object.values(fields))].filter((path) => !path.startsWith("metadata.n"));
+    this.#nextRevision = nextRevision;
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get({ namespace, name }: NamespacedName): StoredObject | undefined {
+    return this.#objects.get(`${namespace}/${name}`);
+  }
+
+  /** undefined: the name is taken. */
+  create(object: KubeObject): StoredObject | undefined {
+    const key = keyOf(object);
+    if (this.#objects.has(key)) return undefined;
+    const stored = this.#store(object);
+    this.#keys.splice(this.#position(key), 0, key);
+    this.#put(key, stored, undefined);
+    this.log.append({ type: "ADDED", revision: stored.revision, object: stored, previous: undefined });
+    return stored;
+  }
+
+  /** undefined: `previous` is no longer the current revision. */
+  replace(previous: StoredObject, object: KubeObject): StoredObject | undefined {
+    const key = keyOf(object);
+    if (this.#objects.get(key) !== previous) return undefined;
+    const stored = this.#store(object);
+    this.#put(key, stored, previous);
+    this.log.append({ type: "MODIFIED", revision: stored.revision, object: stored, previous });
+    return stored;
+  }
+
+  /** The last state, under the revision of its removal; undefined: `previous` is no longer the current revision. */
+  remove(previous: StoredObject, last: KubeObject): StoredObject | undefined {
+    const key = `${previous.namespace}/${previous.name}`;
+    if (this.#objects.get(key) !== previous) return undefined;
+    const stored = this.#store(last);
+    this.#objects.delete(key);
+    this.#keys.splice(this.#position(key), 1);
+    for (const entry of indexEntries(previous)) this.#unindex(entry, key);
+    this.log.append({ type: "DELETED", revision: stored.revision, object: stored, previous });
+    return stored;
+  }
+
+  /** In key order; `entries` (label=value) narrow the search to what the index holds for the rarest of them. */
+  list(namespace: string, entries: readonly string[] = []): readonly StoredObject[] {
+    const found = this.#candidates(namespace, entries).map((key) => this.#objects.get(key));
+    return found.filter((object) => object !== undefined);
+  }
+
+  #candidates(namespace: string, entries: readonly string[]): readonly string[] {
+    const sets = entries.map((entry) => this.#index.get(entry) ?? new Set<string>());
+    const [rarest] = sets.toSorted((a, b) => a.size - b.size);
+    if (rarest !== undefined) {
+      const keys = [...rarest].toSorted();
+      return namespace === "" ? keys : keys.filter((key) => key.startsWith(`${namespace}/`));
+    }
+    if (namespace === "") return this.#keys;
+    // "0" follows "/" in ASCII.
+    return this.#keys.slice(this.#position(`${namespace}/`), this.#position(`${namespace}0`));
+  }
+
+  #store(object: KubeObject): StoredObject {
+    const revision = this.#nextRevision();
+    object.metadata.resourceVersion = String(revision);
+    const { namespace = "", name = "", labels = {} } = object.metadata;
+    const fields = Object.fromEntries(this.#paths.map((path) => [path, stringAt(object, path)]));
+    return { namespace, name, revision, labels, fields, json: JSON.stringify(object) };
+  }
+
+  #put(key: string, stored: StoredObject, previous: StoredObject | undefined): void {
+    this.#objects.set(key, stored);
+    const before = new Set(previous && indexEntries(previous));
+    const after = new Set(indexEntries(stored));
+    for (const entry of before) if (!after.has(entry)) this.#unindex(entry, key);
+    for (const entry of after) {
+      const keys = this.#index.get(entry);
+      if (keys === undefined) this.#index.set(entry, new Set([key]));
+      else keys.add(key);
+    }
+  }
+
+  #unindex(entry: string, key: string): void {
+    const keys = this.#index.get(entry);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#index.delete(entry);
+  }
+
+  /** Of the first key not before `key`. */
+  #position(key: string): number {
+    let [low, high] = [0, this.#keys.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#keys[middle] ?? "") < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+export function parse(stored: StoredObject): KubeObject {
+  return JSON.parse(stored.json) as KubeObject;
+}
+
+const trees = new WeakMap<StoredObject, KubeObject>();
+
+/** For what is read on every request, like roles. Shared: never change it. */
+export function parsedOnce(stored: StoredObject): KubeObject {
+  let tree = trees.get(stored);
+  if (tree === undefined) {
+    tree = parse(stored);
+    trees.set(stored, tree);
+  }
+  return tree;
+}
+
+export function fieldOf(stored: StoredObject, path: string): string {
+  if (path === "metadata.name") return stored.name;
+  return path === "metadata.namespace" ? stored.namespace : (stored.fields[path] ?? "");
+}
+
+function keyOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+}
+
+function indexEntries(stored: StoredObject): string[] {
+  const fields = Object.entries(stored.fields).map(([field, value]) => fieldEntry(field, value));
+  return [...Object.entries(stored.labels).map(([key, value]) => labelEntry(key, value)), ...fields];
+}
+
+export function labelEntry(key: string, value: string): string {
+  return `${key}=${value}`;
+}
+
+export function fieldEntry(field: string, value: string): string {
+  return `field:${field}=${value}`;
+}

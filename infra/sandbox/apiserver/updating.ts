@@ -1,0 +1,192 @@
+/**
+ * PUT and PATCH: changes to an existing object.
+ * Owns: the read-change-admit-check-write loop all changes go through, and what each subresource may change.
+ * Does not own: the patch formats (patch/), deletion (deletion.ts).
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { AdmissionSubject } from "./admission/review.ts";
+import { admitMutating, admitValidating } from "./admission/webhooks.ts";
+import { type Answer, type ResourceContext, resourceOf } from "./context.ts";
+import { decodeObject } from "./decoding.ts";
+import { type KubeObject, type NamespacedName, type ObjectMeta, isRecord } from "./objects.ts";
+import { readWriteOptions } from "./options.ts";
+import { type Collection, type StoredObject, parse } from "./store.ts";
+import { badRequest, fail } from "./status.ts";
+import { validateObject } from "./validation.ts";
+
+/** Which part of the object a request may change. */
+export type Part = "main" | "status" | "finalize";
+
+export interface Modification {
+  readonly part: Part;
+  /** From the current state (a copy, in the served version) to the wanted one; called again if somebody else was faster. */
+  readonly change: (current: KubeObject) => KubeObject;
+  readonly dryRun?: boolean;
+}
+
+export const MODIFIED_MESSAGE =
+  "the object has been modified; please apply your changes to the latest version and try again";
+
+export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
+  const options = readWriteOptions(ctx);
+  const part = ctx.info.subresource === "status" ? "status" : "main";
+  const object = await modifyObject(ctx, { part, change: replaceWith(ctx), dryRun: options.dryRun });
+  return { type: "Object", code: 200, object };
+}
+
+export function replaceWith(ctx: ResourceContext): Modification["change"] {
+  const wanted = decodeObject(ctx);
+  const { name } = ctx.info;
+  if ((wanted.metadata.name ||= name) !== name) {
+    badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`);
+  }
+  return (current) => {
+    checkUid(ctx, wanted.metadata, current.metadata);
+    return structuredClone(wanted);
+  };
+}
+
+function checkUid(ctx: ResourceContext, { uid }: ObjectMeta, { uid: actual }: ObjectMeta): void {
+  if (!uid || uid === actual) return;
+  const { kind, info } = ctx;
+  const place = [kind.custom ? kind.group : "", kind.plural, info.namespace, info.name].filter(Boolean).join("/");
+  const message =
+    `StorageError: invalid object, Code: 4, Key: /registry/${place}, ResourceVersion: 0, ` +
+    `AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${actual}`;
+  fail({ reason: "Conflict", resource: resourceOf(kind), name: info.name, message });
+}
+
+/** The changed object, in the stored version. */
+export async function modifyObject(
+  ctx: ResourceContext,
+  modification: Modification,
+): Promise<KubeObject | StoredObject> {
+  const { kind, collection, info } = ctx;
+  for (;;) {
+    const stored = collection.get(info);
+    if (stored === undefined) return fail({ reason: "NotFound", resource: resourceOf(kind), name: info.name });
+    const previous = parse(stored);
+    const object = await changed(ctx, modification, previous);
+    if (isDeepStrictEqual(object, previous)) return stored;
+    if (modification.dryRun) return object;
+    const written = commit(ctx, stored, object);
+    if (written !== undefined) return written; // else somebody else was faster: look again
+  }
+}
+
+/** A change by the server itself, without admission and validation; undefined: the object is gone. */
+export function changeStored(
+  collection: Collection,
+  key: NamespacedName,
+  change: (object: KubeObject) => void,
+): StoredObject | undefined {
+  const stored = collection.get(key);
+  if (stored === undefined) return undefined;
+  const object = parse(stored);
+  change(object);
+  return isDeepStrictEqual(object, parse(stored)) ? stored : collection.replace(stored, object);
+}
+
+function commit(ctx: ResourceContext, stored: StoredObject, object: KubeObject): StoredObject | undefined {
+  const { collection } = ctx;
+  return isFinished(object) ? collection.remove(stored, object) : collection.replace(stored, object);
+}
+
+/** A deleted object goes with its last finalizer, unless it still has time to terminate. */
+function isFinished({ kind, metadata, spec }: KubeObject): boolean {
+  if (metadata.deletionTimestamp === undefined || (metadata.finalizers?.length ?? 0) > 0) return false;
+  const held = kind === "Namespace" && isRecord(spec) && Array.isArray(spec.finalizers) && spec.finalizers.length > 0;
+  return !held && (metadata.deletionGracePeriodSeconds ?? 0) === 0;
+}
+
+async function changed(ctx: ResourceContext, modification: Modification, previous: KubeObject): Promise<KubeObject> {
+  const { kind } = ctx;
+  const oldObject = kind.toServed(previous);
+  const wanted = modification.change(structuredClone(oldObject));
+  const subject = (object: KubeObject): AdmissionSubject => ({
+    operation: "UPDATE",
+    object,
+    oldObject,
+    options: { kind: ctx.info.verb === "patch" ? "PatchOptions" : "UpdateOptions", apiVersion: "meta.k8s.io/v1" },
+    dryRun: modification.dryRun ?? false,
+  });
+  keepSystemFields(wanted.metadata, previous.metadata);
+  const admitted = await admitMutating(ctx, subject(wanted));
+  checkVersion(ctx, admitted.metadata, previous.metadata);
+  const object = prepare(ctx, kind.toStored(admitted), { previous, part: modification.part });
+  validateObject(kind, object, previous);
+  await admitValidating(ctx, subject(kind.toServed(object)));
+  return object;
+}
+
+function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMeta): void {
+  if (meta.resourceVersion && meta.resourceVersion !== previous.resourceVersion) {
+    fail({ reason: "Conflict", resource: resourceOf(ctx.kind), name: ctx.info.name, message: MODIFIED_MESSAGE });
+  }
+  meta.resourceVersion = previous.resourceVersion ?? "";
+}
+
+/** What a client leaves out of these stays as it was; what it changes is refused later. */
+const SYSTEM_FIELDS = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"] as const;
+
+function keepSystemFields(meta: ObjectMeta, old: ObjectMeta): void {
+  for (const field of [...SYSTEM_FIELDS, "deletionGracePeriodSeconds"] as const) {
+    const value = old[field];
+    if (value !== undefined && value !== null) (meta as Record<string, unknown>)[field] ??= value;
+    else if (field.startsWith("deletion")) delete meta[field];
+  }
+}
+
+function prepare(ctx: ResourceContext, object: KubeObject, how: { previous: KubeObject; part: Part }): KubeObject {
+  const { kind } = ctx;
+  const { previous, part } = how;
+  dropEmpty(object.metadata);
+  if (part === "status") return prepareStatus(kind.custom, object, previous);
+  if (part === "main") {
+    kind.applyDefaults(object);
+    if (kind.hasStatus) keepStatus(object, previous.status);
+    kind.prepareForUpdate(object, previous);
+  }
+  setGeneration(ctx, object, previous);
+  return object;
+}
+
+/** Of a custom object only the status; of a built-in one labels and annotations, too. */
+function prepareStatus(custom: boolean, object: KubeObject, previous: KubeObject): KubeObject {
+  const { status } = object;
+  const { ownerReferences: _refused, ...metadata } = object.metadata;
+  const { ownerReferences } = previous.metadata;
+  const kept = custom ? previous.metadata : { ...metadata, ...(ownerReferences && { ownerReferences }) };
+  const { generation } = previous.metadata;
+  const result: KubeObject = { ...previous, metadata: { ...kept, ...(generation !== undefined && { generation }) } };
+  keepStatus(result, status);
+  return result;
+}
+
+function keepStatus(object: KubeObject, status: unknown): void {
+  if (status === undefined) delete object.status;
+  else object.status = status;
+}
+
+function setGeneration(ctx: ResourceContext, object: KubeObject, previous: KubeObject): void {
+  const { generation } = previous.metadata;
+  if (generation === undefined) delete object.metadata.generation;
+  else object.metadata.generation = desiredStateEqual(ctx, object, previous) ? generation : generation + 1;
+}
+
+/** A custom kind without a status subresource has no status: all its fields are desired state. */
+function desiredStateEqual({ kind }: ResourceContext, a: KubeObject, b: KubeObject): boolean {
+  const ignored = (object: KubeObject): Record<string, unknown> => {
+    const { metadata: _metadata, ...rest } = object;
+    if (kind.hasStatus) delete (rest as Record<string, unknown>).status;
+    return rest;
+  };
+  return isDeepStrictEqual(ignored(a), ignored(b));
+}
+
+function dropEmpty(meta: ObjectMeta): void {
+  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"] as const) {
+    const value = meta[field];
+    if (value === null || (value !== undefined && Object.keys(value).length === 0)) delete meta[field];
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * What the server checks of every object, whatever its kind: names, labels, annotations, what must not change.
+ * Owns: metadata rules in the real server's words. Does not own: the fields of a kind (kinds/).
+ */
+import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from "./field-errors.ts";
+import type { ResourceKind } from "./kinds/kind.ts";
+import type { KubeObject, ObjectMeta } from "./objects.ts";
+import { type FieldError, fail } from "./status.ts";
+
+interface Rule {
+  readonly pattern: RegExp;
+  readonly limit: number;
+  readonly message: string;
+}
+
+const LABEL_FORM = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const QUALIFIED_FORM = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+
+function rule(form: string, limit: number, text: string, ...examples: string[]): Rule {
+  const shown = examples
+    .map((one) => `'${one}'`)
+    .join(", ")
+    .replaceAll("', '", "',  or '");
+  const message = `${text} (e.g. ${shown}, regex used for validation is '${form}')`;
+  return { pattern: new RegExp(`^(?:${form})$`), limit, message };
+}
+
+const SUBDOMAIN = rule(
+  `${LABEL_FORM}(\\.${LABEL_FORM})*`,
+  253,
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+    "and must start and end with an alphanumeric character",
+  "example.com",
+);
+
+const LABEL = rule(
+  LABEL_FORM,
+  63,
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+    "and must start and end with an alphanumeric character",
+  "my-name",
+  "123-abc",
+);
+
+const QUALIFIED_NAME = rule(
+  QUALIFIED_FORM,
+  63,
+  "name part must consist of alphanumeric characters, '-', '_' or '.', " +
+    "and must start and end with an alphanumeric character",
+  "MyName",
+  "my.name",
+  "123-abc",
+);
+
+const LABEL_VALUE = rule(
+  `(${QUALIFIED_FORM})?`,
+  63,
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', " +
+    "and must start and end with an alphanumeric character",
+  "MyValue",
+  "my_value",
+  "12345",
+);
+
+function broken({ pattern, limit, message }: Rule, field: string, value: string): FieldError[] {
+  const errors = value.length > limit ? [invalidValue(field, value, `must be no more than ${limit} bytes`)] : [];
+  return pattern.test(value) ? errors : [...errors, invalidValue(field, value, message)];
+}
+
+export function validateObject(kind: ResourceKind, object: KubeObject, previous: KubeObject | undefined): void {
+  const errors = [
+    ...(previous === undefined ? nameErrors(kind, object.metadata) : changeErrors(object.metadata, previous.metadata)),
+    ...labelErrors(object.metadata),
+    ...annotationErrors(object.metadata),
+    ...finalizerErrors(object.metadata),
+    ...kind.validate(object, previous),
+  ];
+  if (errors.length > 0) fail({ reason: "Invalid", kind, name: object.metadata.name ?? "", errors });
+}
+
+function nameErrors(kind: ResourceKind, { name = "" }: ObjectMeta): readonly FieldError[] {
+  const field = "metadata.name";
+  if (name === "") return [requiredValue(field, "name or generateName is required")];
+  if (kind.nameRule === "path") return pathErrors(field, name);
+  return broken(kind.nameRule === "label" ? LABEL : SUBDOMAIN, field, name);
+}
+
+function pathErrors(field: string, name: string): readonly FieldError[] {
+  if (name === "." || name === "..") return [invalidValue(field, name, `may not be '${name}'`)];
+  const forbidden = ["/", "%"].filter((part) => name.includes(part));
+  return forbidden.map((part) => invalidValue(field, name, `may not contain '${part}'`));
+}
+
+function labelErrors({ labels = {} }: ObjectMeta): readonly FieldError[] {
+  const field = "metadata.labels";
+  return Object.entries(labels).flatMap(([key, value]) => [
+    ...keyErrors(field, key),
+    ...broken(LABEL_VALUE, field, value),
+  ]);
+}
+
+function keyErrors(field: string, key: string): readonly FieldError[] {
+  const [name = "", prefix] = key.split("/", 2).toReversed();
+  const prefixErrors = prefix === undefined || SUBDOMAIN.pattern.test(prefix) ? [] : [prefixed(field, key)];
+  if (name === "") return [...prefixErrors, invalidValue(field, key, "name part must be non-empty")];
+  return [...prefixErrors, ...broken(QUALIFIED_NAME, field, name).map((error) => ({ ...error, ...shown(error, key) }))];
+}
+
+function prefixed(field: string, key: string): FieldError {
+  return invalidValue(field, key, `prefix part ${SUBDOMAIN.message}`);
+}
+
+/** The whole key is shown, though only its name part was judged. */
+function shown({ message }: FieldError, key: string): { message: string } {
+  return { message: message.replace(/^Invalid value: "[^"]*"/, `Invalid value: ${JSON.stringify(key)}`) };
+}
+
+const ANNOTATIONS_LIMIT = 256 * 1024;
+
+function annotationErrors({ annotations = {} }: ObjectMeta): readonly FieldError[] {
+  const field = "metadata.annotations";
+  const entries = Object.entries(annotations);
+  const size = entries.reduce((sum, [key, value]) => sum + key.length + String(value).length, 0);
+  const errors = entries.flatMap(([key]) => keyErrors(field, key.toLowerCase()));
+  return size > ANNOTATIONS_LIMIT ? [...errors, tooLongValue(field, ANNOTATIONS_LIMIT)] : errors;
+}
+
+const STANDARD_FINALIZERS = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
+
+function finalizerErrors({ finalizers = [] }: ObjectMeta): readonly FieldError[] {
+  const bare = finalizers.filter((one) => !one.includes("/") && !STANDARD_FINALIZERS.has(one));
+  const errors = finalizers.flatMap((one) => keyErrors("metadata.finalizers", one));
+  const unqualified = "name is neither a standard finalizer name nor is it fully qualified";
+  return [...errors, ...bare.map((one) => invalidValue("metadata.finalizers", one, unqualified))];
+}
+
+const IMMUTABLE = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
+
+function changeErrors(meta: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
+  const [now, before] = [meta as Record<string, unknown>, old as Record<string, unknown>];
+  const changed = IMMUTABLE.filter((field) => now[field] !== before[field]);
+  const errors = changed.flatMap((field) => {
+    const error = invalidValue(`metadata.${field}`, now[field], "field is immutable");
+    return field === "uid" ? [error, error] : [error]; // checked twice by the real server, too
+  });
+  return [...errors, ...newFinalizers(meta, old)];
+}
+
+function newFinalizers(meta: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
+  if (old.deletionTimestamp === undefined) return [];
+  const added = (meta.finalizers ?? []).filter((one) => !old.finalizers?.includes(one));
+  if (added.length === 0) return [];
+  const list = `[]string{${added.map((one) => JSON.stringify(one)).join(", ")}}`;
+  const detail = `no new finalizers can be added if the object is being deleted, found new finalizers ${list}`;
+  return [forbiddenValue("metadata.finalizers", detail)];
+}
