@@ -43,7 +43,7 @@ export function startKubelets(options: KubeletOptions): Actor {
     const exitCode = runtime.exitCodeOf(pod.metadata.uid);
     if (exitCode !== undefined) await report(kubelet, pod, ended(pod, exitCode, timestamp(clock)));
     else if (needsStart(pod)) {
-      runtime.start(pod.metadata.uid);
+      runtime.start(pod);
       await report(kubelet, pod, running(pod, timestamp(clock)));
     }
     return undefined;

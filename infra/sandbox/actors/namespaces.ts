@@ -8,7 +8,7 @@ import { startController, type Result } from "./controller.ts";
 import { discoverAll, type DiscoveredResource } from "./discovery.ts";
 import { startInformer } from "./informer.ts";
 import { namespaces, pathOf, type Namespace } from "./resources.ts";
-import { StatusError, type Status } from "./status-error.ts";
+import { isNotFound, StatusError, type Status } from "./status-error.ts";
 
 const FINALIZER = "kubernetes";
 /** Content that terminates on its own time (pods with grace) is looked at again. */
@@ -29,12 +29,16 @@ export function startNamespaceController(options: NamespaceControllerOptions): A
     const left = await empty(name);
     if (left > 0) return { requeueAfterMs: LOOK_AGAIN_MS };
     const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
-    await client.update(
-      namespaces,
-      { ...namespace, spec: { ...namespace.spec, finalizers } },
-      { subresource: "finalize" },
-    );
+    await finalize({ ...namespace, spec: { ...namespace.spec, finalizers } });
     return undefined;
+  };
+
+  const finalize = async (namespace: Namespace) => {
+    try {
+      await client.update(namespaces, namespace, { subresource: "finalize" });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
   };
 
   const empty = async (namespace: string): Promise<number> => {

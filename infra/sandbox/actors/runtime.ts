@@ -3,10 +3,13 @@
  * Owns: which pods' processes run, have been told to end, or have ended. Does not own: pod status (kubelet.ts).
  */
 import type { Clock } from "./clock.ts";
+import { keyOf, type KubeObject } from "./resources.ts";
 
 export interface ContainerRuntime {
   /** Starts a pod's processes, once. */
-  start(podUid: string): void;
+  start(pod: KubeObject): void;
+  /** The uid of the pod of this key (`namespace/name`) that was started last. */
+  uidOf(podKey: string): string | undefined;
   /** SIGTERM: by default the processes end after `terminationMs`, at the latest after the grace period. */
   terminate(podUid: string, graceMs: number): void;
   /** A process ends by itself. */
@@ -29,6 +32,7 @@ interface Process {
 
 export function createContainerRuntime(clock: Clock, terminationMs: number): ContainerRuntime {
   const processes = new Map<string, Process>();
+  const uids = new Map<string, string>();
   const listeners: ((podUid: string) => void)[] = [];
 
   const exit = (podUid: string, exitCode: number) => {
@@ -40,9 +44,12 @@ export function createContainerRuntime(clock: Clock, terminationMs: number): Con
   };
 
   return {
-    start(podUid) {
-      if (!processes.has(podUid)) processes.set(podUid, {});
+    start(pod) {
+      if (processes.has(pod.metadata.uid)) return;
+      processes.set(pod.metadata.uid, {});
+      uids.set(keyOf(pod), pod.metadata.uid);
     },
+    uidOf: (podKey) => uids.get(podKey),
     terminate(podUid, graceMs) {
       const process = processes.get(podUid);
       if (process === undefined || process.exitCode !== undefined) return exit(podUid, 0);

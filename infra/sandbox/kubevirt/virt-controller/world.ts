@@ -79,10 +79,10 @@ export function isActive(pod: Pod): boolean {
   return pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
 }
 
-/** Of the launchers on the VMI's node, the newest; of all of them while it has no node. */
+/** Of the launchers on the VMI's node (on any, while it has none) one that lives, else the newest. */
 export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined {
   const { nodeName } = vmi.status ?? {};
-  return launchers
-    .filter((pod) => nodeName === undefined || pod.spec?.nodeName === nodeName)
-    .toSorted((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp))[0];
+  const here = launchers.filter((pod) => nodeName === undefined || pod.spec?.nodeName === nodeName);
+  const newest = here.toSorted((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp));
+  return newest.find(isActive) ?? newest[0];
 }

@@ -26,6 +26,8 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   /** Migrations of a VMI that began to move memory, by VMI uid. */
   const attempts = new Map<string, { readonly migrationUid: string; readonly since: number }[]>();
 
+  const launcher = ({ metadata }: Vmi, pod = ""): string | undefined => runtime.uidOf(`${metadata.namespace}/${pod}`);
+
   const step = async (vmi: Vmi): Promise<Result> => {
     const state = vmi.status?.migrationState;
     if (state === undefined) return undefined;
@@ -39,7 +41,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
 
   /** The target's handler opens its ports once the launcher there runs. */
   const prepare = async (vmi: Vmi, state: State): Promise<Result> => {
-    const target = launcherOn(vmi, state.targetNode);
+    const target = launcher(vmi, state.targetPod);
     if (target === undefined || !runtime.isRunning(target)) return undefined;
     return write(vmi, {
       ...state,
@@ -53,7 +55,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     write(vmi, { ...state, startTimestamp: timestamp(clock), mode: "PreCopy" });
 
   const move = async (vmi: Vmi, state: State): Promise<Result> => {
-    const target = launcherOn(vmi, state.targetNode);
+    const target = launcher(vmi, state.targetPod);
     if (target !== undefined && runtime.exitCodeOf(target) !== undefined)
       return fail(vmi, state, "the target pod ended during the migration");
     const { attempt, since } = attemptOf(vmi, state);
@@ -76,7 +78,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
       status: {
         ...status,
         nodeName,
-        interfaces: [{ name: "default", ipAddress: podAddress(launcherOn(vmi, nodeName) ?? "") }],
+        interfaces: [{ name: "default", ipAddress: podAddress(launcher(vmi, state.targetPod) ?? "") }],
         conditions: withCondition(status.conditions, liveMigratable(vmi.spec), now),
         migrationState: {
           ...state,
@@ -95,7 +97,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
 
   /** The launcher the guest has left has nothing more to do. */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {
-    const source = launcherOn(vmi, state.sourceNode);
+    const source = launcher(vmi, state.sourcePod);
     if (
       state.failed !== true &&
       state.sourceNode !== vmi.status?.nodeName &&
@@ -124,8 +126,4 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   };
 
   return step;
-}
-
-function launcherOn({ status }: Vmi, node: string | undefined): string | undefined {
-  return Object.entries(status?.activePods ?? {}).find(([, podNode]) => podNode === node)?.[0];
 }

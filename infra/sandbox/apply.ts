@@ -1,0 +1,63 @@
+/**
+ * Installs Lifeboat in a cluster from the shipped manifests, as an administrator does with `kubectl apply -k`.
+ * Owns: filling in what is site-specific, waiting for the token. Does not own: the manifests (infra/kubernetes).
+ */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { load, loadAll } from "js-yaml";
+import type { KubeClient } from "./actors/client.ts";
+import type { Manifest } from "./actors/rbac.ts";
+import { secrets } from "./actors/resources.ts";
+import { waitFor } from "./actors/wait-for.ts";
+import { applyManifests } from "./manifests.ts";
+
+export interface Site {
+  /** Where the Worker answers evictions of this cluster, webhook token included. */
+  readonly url: string;
+  /** The authority of the Worker's certificate. */
+  readonly caPem: string;
+  /** Further files of infra/kubernetes, for example `optional/configuration.yaml`. */
+  readonly optional?: readonly string[];
+}
+
+export interface Installed {
+  /** The service account's, for the Worker's `CLUSTERS`. */
+  readonly token: string;
+}
+
+const folder = fileURLToPath(new URL("../kubernetes/", import.meta.url));
+const TOKEN_SECRET = { namespace: "lifeboat-system", name: "lifeboat-token" };
+
+export async function applyLifeboat(client: KubeClient, site: Site): Promise<Installed> {
+  const { resources } = load(read("kustomization.yaml")) as { readonly resources: readonly string[] };
+  const manifests = [...resources, ...(site.optional ?? [])].flatMap((file) => loadAll(read(file)) as Manifest[]);
+  await applyManifests(
+    client,
+    manifests.map((manifest) => (isWebhookConfiguration(manifest) ? pointTo(manifest, site) : manifest)),
+  );
+  const secret = await waitFor(client, {
+    resource: secrets,
+    key: TOKEN_SECRET,
+    what: "filled with a token",
+    until: ({ data }) => data?.["token"] !== undefined,
+  });
+  return { token: Buffer.from(secret.data?.["token"] ?? "", "base64").toString() };
+}
+
+interface WebhookConfiguration extends Manifest {
+  readonly webhooks: readonly { readonly name: string; readonly clientConfig: object }[];
+}
+
+function isWebhookConfiguration(manifest: Manifest): manifest is WebhookConfiguration {
+  return manifest.kind === "ValidatingWebhookConfiguration";
+}
+
+function pointTo(configuration: WebhookConfiguration, { url, caPem }: Site): Manifest {
+  const clientConfig = { url, caBundle: Buffer.from(caPem).toString("base64") };
+  const webhooks = configuration.webhooks.map((webhook) => ({ ...webhook, clientConfig }));
+  return { ...configuration, webhooks } as Manifest;
+}
+
+function read(file: string): string {
+  return readFileSync(`${folder}${file}`, "utf8");
+}

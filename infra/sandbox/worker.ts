@@ -1,0 +1,93 @@
+/**
+ * The bundled Worker in workerd, beside one or several clusters.
+ * Owns: running it over HTTPS with a certificate of the sandbox's authority. Does not own: building it, what it does.
+ */
+import { readFileSync } from "node:fs";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { Miniflare, NoOpLog, type RequestInit, type Response } from "miniflare";
+import type { Authority } from "./certificates.ts";
+
+export interface ClusterEntry {
+  readonly server: string;
+  readonly token: string;
+  readonly webhookToken: string;
+  readonly operatorToken?: string;
+  readonly relaySecret?: string | readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface WorkerOptions {
+  /** Issues the Worker's certificate; the API servers it issued certificates to are trusted. */
+  readonly authority: Authority;
+  /** Further authorities whose API servers are trusted: those of other sandboxes. */
+  readonly trusted?: readonly string[];
+  /** `CLUSTERS`, or its text where it is to be a bad one. */
+  readonly clusters: Readonly<Record<string, ClusterEntry>> | string;
+  /** 0 or absent: any free port. A Worker that is down comes back on the port it had. */
+  readonly port?: number;
+  /** What the Worker writes to its console, line by line. */
+  readonly onLog?: (line: string) => void;
+}
+
+export interface RunningWorker {
+  readonly url: string;
+  readonly port: number;
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** Fires the cron trigger as if it were `time`. */
+  scheduled(time?: Date): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const CRON = "* * * * *";
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { authority, trusted = [], clusters, port = 0, onLog = () => undefined } = options;
+  const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
+  const worker = new Miniflare({
+    modules: [{ type: "ESModule", path: `${root}.build/index.js` }],
+    compatibilityDate: compatibilityDate(),
+    bindings: { CLUSTERS: typeof clusters === "string" ? clusters : JSON.stringify(clusters) },
+    host: "127.0.0.1",
+    port,
+    https: true,
+    httpsKey: keyPem,
+    httpsCert: certPem,
+    // Only for this Worker, unlike NODE_EXTRA_CA_CERTS, which is read once per process.
+    outboundService: {
+      network: {
+        allow: ["public", "private"],
+        tlsOptions: { trustBrowserCas: true, trustedCertificates: [authority.caPem, ...trusted] },
+      },
+    },
+    log: new NoOpLog(),
+    handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
+      for (const stream of [stdout, stderr])
+        stream.setEncoding("utf8").on("data", (text: string) => report(text, onLog));
+    },
+  });
+  const url = (await worker.ready).origin;
+
+  return {
+    url,
+    port: Number(new URL(url).port),
+    fetch: (path, init) => worker.dispatchFetch(`${url}${path}`, init),
+    async scheduled(time = new Date()) {
+      const instance = await worker.getWorker();
+      await instance.scheduled({ scheduledTime: time, cron: CRON });
+    },
+    stop: () => worker.dispose(),
+  };
+}
+
+/** The date the Worker is deployed with. */
+function compatibilityDate(): string {
+  const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(readFileSync(`${root}wrangler.toml`, "utf8"))?.[1];
+  if (date === undefined) throw new Error("wrangler.toml names no compatibility_date");
+  return date;
+}
+
+function report(text: string, onLog: (line: string) => void): void {
+  for (const line of text.split("\n")) if (line !== "") onLog(line);
+}
