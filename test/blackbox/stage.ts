@@ -1,0 +1,173 @@
+/**
+ * The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS.
+ * Owns: setting that up for a test, and what tests ask of the cluster. Does not own: expectations.
+ */
+import { dump } from "js-yaml";
+import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
+import { configMaps, events, pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
+import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
+import { applyLifeboat } from "../../infra/sandbox/apply.ts";
+import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../infra/sandbox/fleet.ts";
+import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { type Sandbox, type SandboxOptions, startSandbox } from "../../infra/sandbox/sandbox.ts";
+import { type RunningWorker, startWorker } from "../../infra/sandbox/worker.ts";
+
+export const NAMESPACE = "vms";
+export const WEBHOOK_TOKEN = "webhook-token-of-the-test";
+const CLUSTER = "sandbox";
+const BEARER = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
+
+export interface StageOptions extends SandboxOptions {
+  readonly nodes?: readonly string[];
+  /** Keys of the LifeboatConfiguration. */
+  readonly configuration?: Readonly<Record<string, unknown>>;
+  readonly onLog?: (line: string) => void;
+}
+
+export interface Stage {
+  readonly sandbox: Sandbox;
+  readonly client: KubeClient;
+  worker(): RunningWorker;
+  /** Lifeboat down, and back at the same address. */
+  stopWorker(): Promise<void>;
+  restartWorker(): Promise<void>;
+  configure(configuration: Readonly<Record<string, unknown>>): Promise<void>;
+  createVm(vm: Omit<VirtualMachine, "namespace">): Promise<kubevirt.VirtualMachineInstance>;
+  /** A full scan, as some scheduler asks for it: afterwards every VM has its budget. */
+  reconcile(): Promise<Readonly<Record<string, number>>>;
+  ask(method: string, path: string): Promise<{ code: number; body: Readonly<Record<string, unknown>> }>;
+  stop(): Promise<void>;
+}
+
+/** A cluster of short times: nothing in a test needs to wait for a default. */
+const QUICK = {
+  reconcilers: { evacuation: true },
+  evacuation: { maxAttempts: 5, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 0.5 },
+};
+
+export async function startStage(options: StageOptions = {}): Promise<Stage> {
+  const { nodes = ["node01", "node02", "node03"], configuration = QUICK, onLog, ...rest } = options;
+  const sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05, ...rest });
+  const { client, authority } = sandbox;
+  const site = (url: string) => ({ url, caPem: authority.caPem });
+  const { token } = await applyLifeboat(client, site("https://127.0.0.1:1/"));
+  const clusters = { [CLUSTER]: { server: sandbox.url, token, webhookToken: WEBHOOK_TOKEN } };
+  const start = (port: number) => startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
+  let worker = await start(0);
+  await applyLifeboat(client, site(`${worker.url}/clusters/${CLUSTER}/admission/evictions/${WEBHOOK_TOKEN}`));
+  await configureLifeboat(client, configuration);
+  for (const name of nodes) await createNode(client, name);
+
+  const ask: Stage["ask"] = async (method, path) => {
+    const answer = await worker.fetch(`/clusters/${CLUSTER}${path}`, { method, headers: BEARER });
+    return { code: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  };
+  return {
+    sandbox,
+    client,
+    worker: () => worker,
+    stopWorker: () => worker.stop(),
+    async restartWorker() {
+      worker = await start(worker.port);
+    },
+    configure: (changed) => configureLifeboat(client, changed),
+    createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
+    async reconcile() {
+      const { code, body } = await ask("POST", "/reconcile");
+      if (code !== 200) throw new Error(`reconcile answered ${code}: ${JSON.stringify(body)}`);
+      return body["done"] as Record<string, number>;
+    },
+    ask,
+    async stop() {
+      await worker.stop();
+      await sandbox.stop();
+    },
+  };
+}
+
+async function configureLifeboat(client: KubeClient, keys: Readonly<Record<string, unknown>>): Promise<void> {
+  const key = { namespace: "lifeboat-system", name: "lifeboat" };
+  const configuration = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration", ...keys };
+  const data = { "config.yaml": dump(configuration) };
+  if ((await client.get(configMaps, key)) === undefined) await client.create(configMaps, { metadata: key, data });
+  else await client.patch(configMaps, key, { type: "merge", body: { data } });
+}
+
+/** The running launcher pods of a VMI, the one on its node first. */
+export async function launchersOf(client: KubeClient, vmi: kubevirt.VirtualMachineInstance): Promise<readonly Pod[]> {
+  const labelSelector = `kubevirt.io/created-by=${vmi.metadata.uid}`;
+  const { items } = await client.list(pods, NAMESPACE, { labelSelector });
+  const running = items.filter((pod) => pod.status?.phase === "Running");
+  return running.toSorted((a) => (a.spec?.nodeName === vmi.status?.nodeName ? -1 : 1));
+}
+
+export interface EvictionAnswer {
+  readonly code: number;
+  readonly message: string;
+  readonly warnings: string;
+}
+
+/** What any HTTP client gets who evicts a pod; `admission webhook "…" denied the request: ` is part of the message. */
+export async function evict(client: KubeClient, pod: Pod, more: Record<string, unknown> = {}): Promise<EvictionAnswer> {
+  const { namespace, name } = pod.metadata;
+  const { annotations, ...body } = more;
+  const {
+    code,
+    headers,
+    body: answer,
+  } = await client.raw({
+    method: "POST",
+    path: `/api/v1/namespaces/${namespace}/pods/${name}/eviction`,
+    body: {
+      apiVersion: "policy/v1",
+      kind: "Eviction",
+      metadata: { namespace, name, ...(annotations === undefined ? {} : { annotations }) },
+      ...body,
+    },
+  });
+  const { message = "" } = answer as { message?: string };
+  return { code, message, warnings: String(headers["warning"] ?? "") };
+}
+
+export async function getVmi(client: KubeClient, name: string): Promise<kubevirt.VirtualMachineInstance> {
+  const vmi = await client.get(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name });
+  if (vmi === undefined) throw new Error(`no VMI ${name}`);
+  return vmi;
+}
+
+export async function untilVmi(
+  client: KubeClient,
+  name: string,
+  what: string,
+  until: (vmi: kubevirt.VirtualMachineInstance) => boolean,
+): Promise<kubevirt.VirtualMachineInstance> {
+  const key = { namespace: NAMESPACE, name };
+  return await waitFor(client, { resource: kubevirt.virtualMachineInstances, key, what, until });
+}
+
+/** It runs on another node, and nothing of the evacuation is left on it. */
+export function hasSettledAwayFrom(node: string) {
+  return ({ metadata, status }: kubevirt.VirtualMachineInstance): boolean =>
+    status?.phase === "Running" &&
+    status.nodeName !== node &&
+    status.evacuationNodeName === undefined &&
+    metadata.labels?.["lifeboat.dev/evacuation"] === undefined &&
+    metadata.annotations?.["lifeboat.dev/evacuation"] === undefined;
+}
+
+export async function migrationsOf(
+  client: KubeClient,
+  vmi: string,
+): Promise<readonly kubevirt.VirtualMachineInstanceMigration[]> {
+  const { items } = await client.list(kubevirt.migrations, NAMESPACE);
+  return items.filter((migration) => migration.spec.vmiName === vmi);
+}
+
+/** Lifeboat's sentences about a VMI, oldest first. */
+export async function storyOf(client: KubeClient, vmi: string): Promise<readonly string[]> {
+  const { items } = await client.list(events, NAMESPACE);
+  return items
+    .filter((event) => event.source?.component === "lifeboat" && event.involvedObject.name === vmi)
+    .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
+    .map((event) => `${event.type} ${event.reason}`);
+}
