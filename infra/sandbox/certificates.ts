@@ -2,7 +2,8 @@
  * A certificate authority that lives in memory.
  * Owns: keys and certificates of the sandbox. Does not own: who trusts them, what they protect.
  */
-import "reflect-metadata"; // @peculiar/x509 injects its parts by decorators and asks its user for the polyfill
+// oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
+import "reflect-metadata";
 import { isIP } from "node:net";
 import { randomBytes, type webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";

@@ -8,10 +8,10 @@ import { keyOf, type KubeObject } from "./resources.ts";
 export type OnChange<T> = (object: T | undefined, previous: T | undefined) => void;
 
 export interface Cache<T extends KubeObject> {
-  get(key: string): T | undefined;
-  list(): Iterable<T>;
-  byIndex(index: string, value: string): readonly T[];
-  onChange(listener: OnChange<T>): void;
+  readonly get: (key: string) => T | undefined;
+  readonly list: () => Iterable<T>;
+  readonly byIndex: (index: string, value: string) => readonly T[];
+  readonly onChange: (listener: OnChange<T>) => void;
   set(object: T): void;
   remove(key: string): void;
   /** Everything that is not among these is gone. */
@@ -57,7 +57,7 @@ export function createCache<T extends KubeObject>(
     set: (object) => change(keyOf(object), object),
     remove: (key) => change(key, undefined),
     replace(found) {
-      for (const key of [...objects.keys()]) if (!found.has(key)) change(key, undefined);
+      for (const key of objects.keys()) if (!found.has(key)) change(key, undefined);
       for (const [key, object] of found) change(key, object);
     },
   };

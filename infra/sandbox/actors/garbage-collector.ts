@@ -6,6 +6,7 @@
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import type { Actor, ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
+import type { KubeObject } from "./resources.ts";
 import { startOwnerGraph, type Item } from "./owner-graph.ts";
 
 const FOREGROUND = "foregroundDeletion";
@@ -51,9 +52,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     const known = graph.find(uid)?.object;
     const owner = known ?? (await client.get(resource, resource.namespaced ? { namespace, name } : { name }));
     if (owner?.metadata.uid !== uid) return "gone";
-    const { deletionTimestamp, finalizers = [] } = owner.metadata;
-    const waits = deletionTimestamp !== undefined && finalizers.includes(FOREGROUND) && blockOwnerDeletion === true;
-    return waits ? "waiting" : "there";
+    return blockOwnerDeletion === true && isWaiting(owner) ? "waiting" : "there";
   };
 
   const remove = ({ resource, object }: Item, propagationPolicy: "Background" | "Foreground") => {
@@ -111,4 +110,9 @@ export function startGarbageCollector(options: ActorOptions): Actor {
 
 function blocks(references: readonly V1OwnerReference[] | undefined, owner: string): boolean {
   return (references ?? []).some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true);
+}
+
+/** Deleted in the foreground: it goes after its dependents. */
+function isWaiting({ metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): boolean {
+  return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
 }

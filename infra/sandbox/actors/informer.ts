@@ -2,7 +2,7 @@
  * A cache of one kind: list, then watch, for ever; survives dropped watches, restarts and expired versions.
  * Owns: being up to date, indexes over the cache. Does not own: what anybody does about a change.
  */
-import { createCache, type OnChange } from "./cache.ts";
+import { createCache, type Cache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";
 import { keyOf, type KubeObject, type Resource } from "./resources.ts";
@@ -24,11 +24,7 @@ export interface InformerOptions<T extends KubeObject> {
   readonly project?: (object: T) => T;
 }
 
-export interface Informer<T extends KubeObject> {
-  get(key: string): T | undefined;
-  list(): Iterable<T>;
-  byIndex(index: string, value: string): readonly T[];
-  onChange(listener: OnChange<T>): void;
+export interface Informer<T extends KubeObject> extends Pick<Cache<T>, "get" | "list" | "byIndex" | "onChange"> {
   /** Resolves once the first list has arrived. */
   readonly synced: Promise<void>;
   stop(): Promise<void>;
@@ -93,10 +89,7 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
   const running = run();
 
   return {
-    get: cache.get,
-    list: cache.list,
-    byIndex: cache.byIndex,
-    onChange: cache.onChange,
+    ...cache,
     synced,
     async stop() {
       stopped.abort();

@@ -4,7 +4,7 @@
  */
 import type { Readable } from "node:stream";
 
-export async function* readJsonLines(stream: Readable): AsyncGenerator<unknown> {
+export async function* readJsonLines(stream: Readable): AsyncIterable<unknown> {
   stream.setEncoding("utf8");
   let rest = "";
   for await (const chunk of stream) {

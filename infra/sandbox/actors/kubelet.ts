@@ -61,15 +61,6 @@ export function startKubelets(options: KubeletOptions): Actor {
     return undefined;
   };
 
-  const report = async (kubelet: KubeClient, pod: Pod, status: Pod["status"] | undefined) => {
-    if (status === undefined) return;
-    try {
-      await kubelet.update(pods, { ...pod, status: status as NonNullable<Pod["status"]> }, { subresource: "status" });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  };
-
   const controller = startController({ name: "kubelet", reconcile, workers: 8, ...options });
   controller.watch(bound, (pod) => [keyOf(pod)]);
   bound.onChange((pod, previous) => {
@@ -81,4 +72,13 @@ export function startKubelets(options: KubeletOptions): Actor {
 
 function isFinished(pod: Pod): boolean {
   return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+}
+
+async function report(kubelet: KubeClient, pod: Pod, status: Pod["status"]): Promise<void> {
+  if (status === undefined) return;
+  try {
+    await kubelet.update(pods, { ...pod, status }, { subresource: "status" });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }

@@ -68,10 +68,12 @@ export function isTolerated(taint: Taint, pod: Pod): boolean {
   return (pod.spec?.tolerations ?? []).some((toleration) => tolerates(toleration, taint));
 }
 
-function tolerates({ key, operator = "Equal", value = "", effect }: Toleration, taint: Taint): boolean {
-  if (effect !== undefined && effect !== "" && effect !== taint.effect) return false;
-  if (key === undefined || key === "") return operator === "Exists";
-  return key === taint.key && (operator === "Exists" || value === (taint.value ?? ""));
+/** No effect means every effect; no key, with Exists, every taint. */
+function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
+  const { value: taintValue = "" } = taint;
+  if (effect && effect !== taint.effect) return false;
+  if (key && key !== taint.key) return false;
+  return operator === "Exists" || (Boolean(key) && (value ?? "") === taintValue);
 }
 
 function matchesNode(spec: PodSpec, node: Node): boolean {

@@ -56,7 +56,7 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
     for (const condition of CONDITIONS)
       conditions = withCondition(conditions, { ...condition, lastHeartbeatTime: now }, now);
     const status = { ...describe(node), conditions };
-    await kubelet.update(nodes, { ...node, status } as Node, { subresource: "status" });
+    await kubelet.update(nodes, { ...node, status }, { subresource: "status" });
   };
 
   const renew = async (kubelet: KubeClient, node: Node) => {

@@ -32,7 +32,7 @@ export function startOwnerGraph({ client, clock, onError }: ActorOptions): Owner
     { readonly resource: DiscoveredResource; readonly informer: Informer<KubeObject> }
   >();
   const listeners: ((object: KubeObject) => void)[] = [];
-  let cancel: () => void = () => undefined;
+  let cancel: (() => void) | undefined;
   let stopped = false;
 
   const discover = async () => {
@@ -73,11 +73,9 @@ export function startOwnerGraph({ client, clock, onError }: ActorOptions): Owner
     synced: discovering,
     async stop() {
       stopped = true;
-      cancel();
-      const all = () => Promise.all([...informers.values()].map(({ informer }) => informer.stop()));
-      await all();
+      cancel?.();
+      await stopAll([...informers.values()]);
       await discovering;
-      await all();
     },
   };
 }
@@ -85,8 +83,8 @@ export function startOwnerGraph({ client, clock, onError }: ActorOptions): Owner
 /** Most changes are none of the garbage collector's business. */
 function sameBonds(object: KubeObject | undefined, previous: KubeObject | undefined): boolean {
   if (object === undefined || previous === undefined) return false;
-  const bonds = ({ metadata: { resourceVersion: _, ...rest } }: KubeObject) => JSON.stringify(rest);
-  return bonds(object) === bonds(previous);
+  const [now, before] = [object, previous].map(({ metadata }) => JSON.stringify({ ...metadata, resourceVersion: "" }));
+  return now === before;
 }
 
 function isCollectable({ verbs, plural }: DiscoveredResource): boolean {
@@ -95,8 +93,15 @@ function isCollectable({ verbs, plural }: DiscoveredResource): boolean {
 
 /** A reference may name another version of the same group. */
 function matches(resource: DiscoveredResource, apiVersion: string, kind: string): boolean {
-  const group = (version: string) => (version.includes("/") ? version.split("/")[0] : "");
-  return resource.kind === kind && group(resource.apiVersion) === group(apiVersion);
+  return resource.kind === kind && groupOf(resource.apiVersion) === groupOf(apiVersion);
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+}
+
+async function stopAll(watched: readonly { readonly informer: Informer<KubeObject> }[]): Promise<void> {
+  await Promise.all(watched.map(({ informer }) => informer.stop()));
 }
 
 function metadataOnly({ metadata }: KubeObject): KubeObject {

@@ -5,7 +5,7 @@
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
 import { startInformer } from "./informer.ts";
-import { keyOf, secrets, serviceAccounts, type Secret } from "./resources.ts";
+import { keyOf, secrets, serviceAccounts, type Secret, type ServiceAccount } from "./resources.ts";
 
 export interface TokenControllerOptions extends ActorOptions {
   readonly caPem: string;
@@ -26,14 +26,18 @@ export function startServiceAccountTokenController(options: TokenControllerOptio
     const secret = tokens.get(key);
     const name = secret?.metadata.annotations?.[ACCOUNT_NAME];
     if (secret === undefined || name === undefined || secret.metadata.deletionTimestamp !== undefined) return undefined;
-    const { namespace, uid } = secret.metadata;
-    // Asked, not remembered: a cache that lags would delete the Secret of an account that was just created.
-    const account = await client.get(serviceAccounts, { namespace, name });
-    const expected = secret.metadata.annotations?.[ACCOUNT_UID] ?? account?.metadata.uid;
-    if (account === undefined || account.metadata.uid !== expected)
-      await client.delete(secrets, secret.metadata, { preconditions: { uid } });
+    const account = await accountOf(secret, name);
+    if (account === undefined)
+      await client.delete(secrets, secret.metadata, { preconditions: { uid: secret.metadata.uid } });
     else if (!isFilled(secret)) await fill(secret, name, account.metadata.uid);
     return undefined;
+  };
+
+  /** Asked, not remembered: a cache that lags would delete the Secret of an account that was just created. */
+  const accountOf = async ({ metadata }: Secret, name: string): Promise<ServiceAccount | undefined> => {
+    const account = await client.get(serviceAccounts, { namespace: metadata.namespace, name });
+    const { [ACCOUNT_UID]: expected = account?.metadata.uid } = metadata.annotations ?? {};
+    return account?.metadata.uid === expected ? account : undefined;
   };
 
   const fill = async (secret: Secret, name: string, accountUid: string) => {

@@ -31,7 +31,7 @@ export function createTransport(config: KubeConfig): Transport {
 
   return {
     async send(request, signal) {
-      const { headers: identity, ...tls } = await credentials;
+      const { identity, tls } = await credentials;
       const body = request.body === undefined ? undefined : JSON.stringify(request.body);
       const content = body !== undefined && {
         "content-type": request.contentType ?? "application/json",
@@ -56,10 +56,11 @@ export function createTransport(config: KubeConfig): Transport {
   };
 }
 
-async function readCredentials(config: KubeConfig): Promise<RequestOptions & { headers?: OutgoingHttpHeaders }> {
+async function readCredentials(config: KubeConfig): Promise<{ tls: RequestOptions; identity: OutgoingHttpHeaders }> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
-  return options as RequestOptions & { headers?: OutgoingHttpHeaders };
+  const { headers, ...tls } = options;
+  return { tls, identity: (headers ?? {}) as OutgoingHttpHeaders };
 }
 
 function urlOf(server: string, { path, query = {} }: RawRequest): URL {

@@ -3,7 +3,7 @@
  * Owns: the waiting and its end. Does not own: what is wanted.
  */
 import type { KubeClient } from "./client.ts";
-import { keyOf, type Key, type KubeObject, type Resource } from "./resources.ts";
+import type { Key, KubeObject, Resource } from "./resources.ts";
 
 export interface Awaited<T extends KubeObject> {
   readonly resource: Resource<T>;
@@ -18,28 +18,33 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 
 export async function waitFor<T extends KubeObject>(client: KubeClient, awaited: Awaited<T>): Promise<T> {
   const { resource, key, what, until, timeoutMs = DEFAULT_TIMEOUT_MS } = awaited;
-  const names = [
-    `metadata.name=${key.name}`,
-    ...(key.namespace === undefined ? [] : [`metadata.namespace=${key.namespace}`]),
-  ];
-  const given = new AbortController();
-  const timer = setTimeout(() => given.abort(), timeoutMs);
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), timeoutMs);
   let last: T | undefined;
   try {
-    // Without a resourceVersion a watch begins with what is there; the server may end it at any time.
-    while (!given.signal.aborted) {
-      const changes = client.watch(resource, { fieldSelector: names.join(",") }, given.signal);
-      for await (const { type, object } of changes) {
-        if (type === "ADDED" || type === "MODIFIED") last = object;
-        if (last !== undefined && until(last)) return last;
-      }
+    for await (const object of statesOf(client, resource, key, over.signal)) {
+      last = object;
+      if (until(object)) return object;
     }
   } catch (error) {
-    if (!given.signal.aborted) throw error;
+    if (!over.signal.aborted) throw error;
   } finally {
     clearTimeout(timer);
-    given.abort();
+    over.abort();
   }
-  const name = last === undefined ? `${key.namespace ?? ""}/${key.name}` : keyOf(last);
+  const name = key.namespace === undefined ? key.name : `${key.namespace}/${key.name}`;
   throw new Error(`${resource.kind} ${name} is not ${what} after ${timeoutMs} ms; last seen: ${JSON.stringify(last)}`);
+}
+
+/** Without a resourceVersion a watch begins with what is there; the server may end it at any time. */
+async function* statesOf<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  { namespace, name }: Key,
+  signal: AbortSignal,
+): AsyncIterable<T> {
+  const fields = [`metadata.name=${name}`, ...(namespace === undefined ? [] : [`metadata.namespace=${namespace}`])];
+  while (!signal.aborted)
+    for await (const { type, object } of client.watch(resource, { fieldSelector: fields.join(",") }, signal))
+      if (type === "ADDED" || type === "MODIFIED") yield object;
 }

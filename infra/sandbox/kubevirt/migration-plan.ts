@@ -22,9 +22,11 @@ export interface MigrationPlan {
 
 const DEFAULT_SECONDS = 2;
 
+const always = (): Outcome => "Succeeded";
+
 export function createMigrationPlan(seconds: number = DEFAULT_SECONDS): MigrationPlan {
   let secondsOf: (attempt: Attempt) => number = () => seconds;
-  let outcomeOf: (attempt: Attempt) => Outcome = () => "Succeeded";
+  let outcomeOf: (attempt: Attempt) => Outcome = always;
   return {
     configure({ seconds, outcome }) {
       if (seconds !== undefined) secondsOf = typeof seconds === "number" ? () => seconds : seconds;

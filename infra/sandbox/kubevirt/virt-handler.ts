@@ -41,19 +41,15 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const reconcile = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
     if (vmi === undefined || kubevirt.isFinal(vmi.status)) return undefined;
-    switch (vmi.status?.phase) {
-      case "Scheduled":
-        return start(vmi);
-      case "Running":
-        return (await end(vmi)) ? undefined : migrate(vmi);
-      default:
-        return undefined;
-    }
+    const { phase } = vmi.status ?? {};
+    if (phase === "Scheduled") await start(vmi);
+    if (phase !== "Running" || (await end(vmi))) return undefined;
+    return migrate(vmi);
   };
 
-  const start = async (vmi: Vmi): Promise<Result> => {
+  const start = async (vmi: Vmi): Promise<void> => {
     const launcher = launcherOf(vmi);
-    if (launcher === undefined || !runtime.isRunning(launcher)) return undefined;
+    if (launcher === undefined || !runtime.isRunning(launcher)) return;
     const now = timestamp(clock);
     const status = {
       ...enterPhase(vmi.status ?? {}, "Running", now),
@@ -63,7 +59,6 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
       migrationTransport: "Unix",
     };
     await client.update(kubevirt.virtualMachineInstances, { ...vmi, status });
-    return undefined;
   };
 
   /** The launcher was told to end, or died: so did the guest. True if it has. */

@@ -75,8 +75,8 @@ export function startEvacuationController(options: ActorOptions, world: World, t
     if (nodeName !== undefined) controller.enqueue(nodeName, REACTION_MS);
   });
   world.migrations.onChange((migration, previous) => {
-    const { metadata, spec } = (migration ?? previous) as kubevirt.VirtualMachineInstanceMigration;
-    const vmiKey = `${metadata.namespace}/${spec.vmiName}`;
+    const either = migration ?? previous;
+    const vmiKey = `${either?.metadata.namespace}/${either?.spec.vmiName}`;
     expected.delete(vmiKey);
     const nodeName = world.vmis.get(vmiKey)?.status?.nodeName;
     if (nodeName !== undefined) controller.enqueue(nodeName, REACTION_MS);

@@ -19,24 +19,42 @@ const UNSCHEDULABLE_MS = 5 * 60_000;
 const PENDING_MS = 15 * 60_000;
 
 export function nextPhase(facts: MigrationFacts): string {
-  const { migration, vmi, target } = facts;
-  const { phase = "" } = migration.status ?? {};
-  if (vmi === undefined || kubevirt.isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined)
-    return "Failed";
-  const state = vmi.status?.migrationState;
-  const mine = state?.migrationUid === migration.metadata.uid ? state : undefined;
-  if (mine?.endTimestamp !== undefined) return mine.failed === true ? "Failed" : "Succeeded";
-  if (migration.metadata.deletionTimestamp !== undefined && mine === undefined) return "Failed";
+  const { migration, vmi } = facts;
+  if (vmi === undefined || isGoing(vmi)) return "Failed";
+  const state = stateFor(migration, vmi);
+  if (state?.endTimestamp !== undefined) return state.failed === true ? "Failed" : "Succeeded";
+  if (state === undefined && migration.metadata.deletionTimestamp !== undefined) return "Failed";
+  return onward(migration.status?.phase ?? "", state, facts);
+}
+
+function onward(phase: string, state: kubevirt.MigrationState | undefined, { target, now }: MigrationFacts): string {
   switch (phase) {
     case "":
       return "Pending";
     case "Pending":
       return target === undefined ? "Pending" : "Scheduling";
     case "Scheduling":
-      return isLost(target, facts.now) ? "Failed" : isReady(target) ? "Scheduled" : "Scheduling";
+      return scheduling(target, now);
     default:
-      return target === undefined || !isActive(target) ? "Failed" : handedOver(phase, mine);
+      return target !== undefined && isActive(target) ? handedOver(phase, state) : "Failed";
   }
+}
+
+function isGoing({ metadata, status }: kubevirt.VirtualMachineInstance): boolean {
+  return kubevirt.isFinal(status) || metadata.deletionTimestamp !== undefined;
+}
+
+/** The VMI's migration state, if it is about this migration. */
+function stateFor(
+  { metadata }: kubevirt.VirtualMachineInstanceMigration,
+  { status }: kubevirt.VirtualMachineInstance,
+): kubevirt.MigrationState | undefined {
+  return status?.migrationState?.migrationUid === metadata.uid ? status.migrationState : undefined;
+}
+
+function scheduling(target: Pod | undefined, now: Date): string {
+  if (isLost(target, now)) return "Failed";
+  return isReady(target) ? "Scheduled" : "Scheduling";
 }
 
 /** Once handed over, the VMI's own migration state says how far the handlers are. */

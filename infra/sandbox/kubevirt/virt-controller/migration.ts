@@ -23,6 +23,7 @@ type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 const KEPT = 5;
+const LOOK_AGAIN_MS = 60_000;
 
 export function startMigrationController(options: ActorOptions, world: World): Controller {
   const { client, clock } = options;
@@ -45,19 +46,13 @@ export function startMigrationController(options: ActorOptions, world: World): C
   /** What the phase the migration is in asks for; the next look will see what came of it. */
   const act = async (migration: Migration, vmi: Vmi, target: Pod | undefined): Promise<Result> => {
     const aborted = migration.metadata.deletionTimestamp !== undefined;
-    switch (migration.status?.phase) {
-      case "Pending":
-        return target === undefined && !aborted ? start(migration, vmi) : undefined;
-      case "Scheduling":
-        return { requeueAfterMs: 60_000 };
-      case "Scheduled":
-        if (target === undefined || aborted) return undefined;
-        await handOver(client, { vmi, migration, target, source: currentPod(vmi, world.podsOf(vmi)) });
-        return undefined;
-      default:
-        if (aborted) await requestAbort(client, vmi, migration);
-        return undefined;
-    }
+    const phase = migration.status?.phase ?? "";
+    if (aborted) await requestAbort(client, vmi, migration);
+    else if (phase === "Pending" && target === undefined) return start(migration, vmi);
+    else if (phase === "Scheduled" && target !== undefined)
+      await handOver(client, { vmi, migration, target, source: currentPod(vmi, world.podsOf(vmi)) });
+    // A target pod that stays unplaced changes nothing: the time it has must be looked at.
+    return phase === "Scheduling" ? { requeueAfterMs: LOOK_AGAIN_MS } : undefined;
   };
 
   const start = async (migration: Migration, vmi: Vmi): Promise<Result> => {

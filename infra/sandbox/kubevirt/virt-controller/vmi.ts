@@ -71,20 +71,9 @@ export function startVmiController(options: ActorOptions, world: World): Control
   };
 
   const sync = async (vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[]) => {
-    const now = timestamp(clock);
-    const active = launchers.filter(isActive);
-    const { nodeName, ...before } = vmi.status ?? {};
-    const scheduled = isWaiting(vmi) && isTrue(pod?.status?.conditions, "Ready") ? pod?.spec?.nodeName : undefined;
-    const node = scheduled ?? nodeName;
-    const status: Status = {
-      ...enterPhase(before, phaseOf(vmi, pod), now),
-      ...(node !== undefined && { nodeName: node }),
-      activePods: Object.fromEntries(active.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
-      conditions: withCondition(before.conditions, readyCondition(vmi, pod), now),
-    };
-    const labels = { ...vmi.metadata.labels, ...(scheduled !== undefined && { [kubevirt.LABEL.nodeName]: scheduled }) };
-    if (isSame(vmi.status, status) && isSame(vmi.metadata.labels ?? {}, labels)) return;
-    await client.update(kubevirt.virtualMachineInstances, { ...vmi, metadata: { ...vmi.metadata, labels }, status });
+    const next = stateOf(vmi, pod, launchers, timestamp(clock));
+    if (isSame(vmi.status, next.status) && isSame(vmi.metadata.labels ?? {}, next.metadata.labels ?? {})) return;
+    await client.update(kubevirt.virtualMachineInstances, next);
   };
 
   /** A deleted VMI takes its pods with it, then goes itself. */
@@ -105,8 +94,27 @@ export function startVmiController(options: ActorOptions, world: World): Control
   return controller;
 }
 
+/** The VMI as its pods say it should be. */
+function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[], now: string): Vmi {
+  const { status = {}, metadata } = vmi;
+  const active = launchers.filter(isActive);
+  const next: Status = {
+    ...enterPhase(status, phaseOf(vmi, pod), now),
+    activePods: Object.fromEntries(active.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
+    conditions: withCondition(status.conditions, readyCondition(vmi, pod), now),
+  };
+  const node = isWaiting(vmi) && isPodReady(pod) ? pod?.spec?.nodeName : undefined;
+  if (node === undefined) return { ...vmi, status: next };
+  const labels = { ...metadata.labels, [kubevirt.LABEL.nodeName]: node };
+  return { ...vmi, metadata: { ...metadata, labels }, status: { ...next, nodeName: node } };
+}
+
 function isWaiting({ status }: Vmi): boolean {
   return [undefined, "", "Pending", "Scheduling"].includes(status?.phase);
+}
+
+function isPodReady(pod: Pod | undefined): boolean {
+  return isTrue(pod?.status?.conditions, "Ready");
 }
 
 function phaseOf(vmi: Vmi, pod: Pod | undefined): string {
@@ -114,21 +122,18 @@ function phaseOf(vmi: Vmi, pod: Pod | undefined): string {
   if (kubevirt.isFinal(vmi.status)) return phase;
   if (pod === undefined || !isActive(pod)) return "Failed";
   if (!isWaiting(vmi)) return phase;
-  return isTrue(pod.status?.conditions, "Ready") ? "Scheduled" : "Scheduling";
+  return isPodReady(pod) ? "Scheduled" : "Scheduling";
 }
 
 function readyCondition(vmi: Vmi, pod: Pod | undefined) {
-  const { phase } = vmi.status ?? {};
-  const down = pod === undefined || pod.metadata.deletionTimestamp !== undefined;
-  if (phase === "Running" && !down && isTrue(pod.status?.conditions, "Ready")) return { type: "Ready", status: "True" };
-  if (phase === undefined || phase === "Pending" || phase === "Scheduling" || phase === "Scheduled")
-    return {
-      type: "Ready",
-      status: "False",
-      reason: "GuestNotRunning",
-      message: "Guest VM is not reported as running",
-    };
-  if (down)
-    return { type: "Ready", status: "False", reason: "PodTerminating", message: "virt-launcher pod is terminating" };
-  return { type: "Ready", status: "False", reason: "PodNotReady", message: "virt-launcher pod is not ready" };
+  if (isWaiting(vmi) || vmi.status?.phase === "Scheduled")
+    return notReady("GuestNotRunning", "Guest VM is not reported as running");
+  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined)
+    return notReady("PodTerminating", "virt-launcher pod is terminating");
+  if (!isPodReady(pod)) return notReady("PodNotReady", "virt-launcher pod is not ready");
+  return { type: "Ready", status: "True" };
+}
+
+function notReady(reason: string, message: string) {
+  return { type: "Ready", status: "False", reason, message };
 }
