@@ -6,7 +6,7 @@ import { authenticate } from "./authentication.ts";
 import { type Attributes, decide, rulesFor } from "./authorization.ts";
 import type { Answer, RequestContext, User } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
-import { type KubeObject, fieldAt, isRecord, stringAt } from "./objects.ts";
+import { fieldAt, isRecord, stringAt, stringsAt } from "./objects.ts";
 
 export interface Review {
   readonly group: string;
@@ -70,7 +70,7 @@ export const REVIEWS: readonly Review[] = [
 ];
 
 export function handleReview(ctx: RequestContext, review: Review): Answer {
-  const body = decodeBody(ctx) as KubeObject;
+  const body = decodeBody(ctx);
   const spec = isRecord(body.spec) ? body.spec : {};
   const object = {
     kind: review.kind,
@@ -100,8 +100,7 @@ function attributesOf(spec: Record<string, unknown>): Attributes {
 }
 
 function subjectOf(spec: Record<string, unknown>): User {
-  const groups = Array.isArray(spec.groups) ? (spec.groups as string[]) : [];
-  return { username: stringAt(spec, "user"), groups };
+  return { username: stringAt(spec, "user"), groups: stringsAt(spec, "groups") };
 }
 
 function rulesStatus(ctx: RequestContext, spec: Record<string, unknown>): Record<string, unknown> {

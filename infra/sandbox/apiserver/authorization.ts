@@ -4,7 +4,7 @@
  */
 import type { ServerState, User } from "./context.ts";
 import { RBAC_GROUP } from "./kinds/rbac.ts";
-import { type KubeObject, stringAt } from "./objects.ts";
+import { type KubeObject, stringAt, recordsAt, viewAs } from "./objects.ts";
 import type { RequestInfo } from "./request-info.ts";
 import { serviceAccountOf } from "./service-account-tokens.ts";
 import { type StoredObject, parsedOnce } from "./store.ts";
@@ -84,7 +84,7 @@ interface Subject {
 }
 
 function subjectsOf(binding: KubeObject): readonly Subject[] {
-  return (binding.subjects as Subject[] | undefined) ?? [];
+  return viewAs(recordsAt(binding, "subjects"));
 }
 
 function isSubject(subject: Subject, user: User, binding: KubeObject): boolean {
@@ -108,7 +108,7 @@ function rulesOf(state: ServerState, binding: KubeObject, missing: string[]): re
   const name = stringAt(binding, "roleRef.name");
   const namespace = plural === "roles" ? (binding.metadata.namespace ?? "") : "";
   const role = state.store.collection(`${RBAC_GROUP}/${plural}`).get({ namespace, name });
-  if (role !== undefined) return (parsedOnce(role).rules as Rule[] | undefined) ?? [];
+  if (role !== undefined) return viewAs(recordsAt(parsedOnce(role), "rules"));
   missing.push(`${plural.slice(0, -1)}.${RBAC_GROUP} "${name}" not found`);
   return [];
 }

@@ -6,8 +6,7 @@ import { admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
 import { successStatus } from "./deletion.ts";
-import { listAt } from "./kinds/columns.ts";
-import { type KubeObject, isRecord, stringAt } from "./objects.ts";
+import { type KubeObject, isRecord, stringAt, recordsAt, childOf, recordAt } from "./objects.ts";
 import { readWriteOptions } from "./options.ts";
 import { parsedOnce } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
@@ -15,13 +14,13 @@ import { changeStored } from "./updating.ts";
 
 export async function handleBinding(ctx: ResourceContext): Promise<Answer> {
   const { collection, info, kind } = ctx;
-  const binding = decodeBody(ctx) as KubeObject;
+  const binding = decodeBody(ctx);
   const node = stringAt(binding, "target.name");
   if (node === "") badRequest("target.name: Required value");
   const { dryRun } = readWriteOptions(ctx);
   await admitValidating(ctx, {
     operation: "CREATE",
-    object: { ...binding, apiVersion: "v1", kind: "Binding" },
+    object: { ...binding, apiVersion: "v1", kind: "Binding", metadata: recordAt(binding, "metadata") },
     oldObject: undefined,
     options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
     dryRun,
@@ -44,10 +43,10 @@ function checkFree({ info, kind }: ResourceContext, pod: KubeObject, node: strin
 }
 
 function bind(pod: KubeObject, node: string, now: string): void {
-  const spec = (pod.spec ??= {}) as Record<string, unknown>;
+  const spec = childOf(pod, "spec");
   const status = isRecord(pod.status) ? pod.status : {};
   spec.nodeName = node;
-  const others = listAt(status, "conditions").filter((one) => one.type !== "PodScheduled");
+  const others = recordsAt(status, "conditions").filter((one) => one.type !== "PodScheduled");
   const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: now };
   pod.status = { ...status, conditions: [...others, scheduled] };
 }

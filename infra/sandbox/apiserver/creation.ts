@@ -50,8 +50,8 @@ function prepare(ctx: ResourceContext, served: KubeObject): KubeObject {
   if (metadata.resourceVersion) {
     fail({ reason: "Unclassified", message: "resourceVersion should not be set on objects to be created" });
   }
-  for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"] as const) {
-    delete (metadata as Record<string, unknown>)[field];
+  for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds", "generation"] as const) {
+    delete metadata[field];
   }
   if (metadata.generateName && !metadata.name) metadata.name = generatedName(metadata.generateName);
   metadata.uid = randomUUID();

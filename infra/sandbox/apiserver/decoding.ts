@@ -4,7 +4,7 @@
  */
 import { load } from "js-yaml";
 import type { RequestContext, ResourceContext } from "./context.ts";
-import { type KubeObject, apiVersionOf, isRecord } from "./objects.ts";
+import { type KubeObject, apiVersionOf, isRecord, textOf, viewAs } from "./objects.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { badRequest, fail } from "./status.ts";
 
@@ -60,16 +60,16 @@ export function checkObject(ctx: ResourceContext, value: Record<string, unknown>
   value.apiVersion ??= apiVersion;
   value.kind ??= kind.kind;
   if (value.kind !== kind.kind) {
-    badRequest(`${String(value.kind)} in version "${String(value.apiVersion)}" cannot be handled as a ${kind.kind}`);
+    badRequest(`${textOf(value.kind)} in version "${textOf(value.apiVersion)}" cannot be handled as a ${kind.kind}`);
   }
   if (value.apiVersion !== apiVersion) {
     badRequest(
-      `the API version in the data (${String(value.apiVersion)}) does not match the expected API version (${apiVersion})`,
+      `the API version in the data (${textOf(value.apiVersion)}) does not match the expected API version (${apiVersion})`,
     );
   }
   if (value.metadata === null || value.metadata === undefined) value.metadata = {};
   if (!isRecord(value.metadata)) badRequest("metadata: expected an object");
-  const object = value as KubeObject;
+  const object = viewAs<KubeObject>(value);
   alignNamespace(object, kind.namespaced ? info.namespace : "");
   return object;
 }

@@ -7,7 +7,7 @@ import { admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, type ServerState, collectionOf, resourceOf, timestamp } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import { IMMORTAL, hasOwnFinalizers } from "./namespaces.ts";
-import { type KubeObject, stringAt } from "./objects.ts";
+import { type KubeObject, childOf, stringAt } from "./objects.ts";
 import { type DeleteOptions, readDeleteOptions } from "./options.ts";
 import { selectObjects } from "./reading.ts";
 import { type StoredObject, parse } from "./store.ts";
@@ -89,15 +89,12 @@ export function remove(state: ServerState, kind: ResourceKind, { stored, options
   const object = parse(stored);
   const grace = graceOf(kind, object, options);
   const finalizers = finalizersAfter(object, options);
-  const held = finalizers.length > 0 || (kind.plural === "namespaces" && hasOwnFinalizers(object));
-  if (!held && grace === 0) {
-    if (options.isDryRun) return { object, gone: true };
-    return collection.remove(stored, object) && { object, gone: true };
-  }
-  const marked = markDeleted(state, structuredClone(object), { grace, finalizers });
-  if (options.isDryRun || marked === undefined) return { object: marked ?? object, gone: false };
-  const written = collection.replace(stored, marked);
-  return written && { object: marked, gone: false };
+  const gone = grace === 0 && finalizers.length === 0 && !hasOwnFinalizers(object);
+  const last = gone ? object : markDeleted(state, structuredClone(object), { grace, finalizers });
+  if (last === undefined) return { object, gone };
+  if (options.isDryRun) return { object: last, gone };
+  const written = gone ? collection.remove(stored, last) : collection.replace(stored, last);
+  return written && { object: last, gone };
 }
 
 function checkPreconditions(kind: ResourceKind, object: KubeObject, wanted: DeleteOptions["preconditions"]): void {
@@ -152,6 +149,6 @@ function markDeleted(
   metadata.deletionGracePeriodSeconds = grace;
   if (finalizers.length > 0) metadata.finalizers = [...finalizers];
   if (metadata.generation !== undefined) metadata.generation += 1;
-  if (object.kind === "Namespace") object.status = { ...(object.status as object), phase: "Terminating" };
+  if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
   return object;
 }

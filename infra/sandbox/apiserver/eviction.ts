@@ -6,11 +6,20 @@ import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, collectionOf, resourceOf, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
 import { type Deletion, remove, successStatus } from "./deletion.ts";
-import { listAt } from "./kinds/columns.ts";
 import { POD_DISRUPTION_BUDGETS } from "./kinds/policy.ts";
-import { type KubeObject, fieldAt, isRecord, stringAt } from "./objects.ts";
+import {
+  type KubeObject,
+  fieldAt,
+  isRecord,
+  stringAt,
+  recordAt,
+  recordsAt,
+  childOf,
+  viewAs,
+  textOf,
+} from "./objects.ts";
 import { type DeleteOptions, readWriteOptions } from "./options.ts";
-import { type LabelSelector, matchesLabels, requirementsOf } from "./selectors.ts";
+import { matchesLabels, requirementsOf } from "./selectors.ts";
 import { type StoredObject, parse, parsedOnce } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
 import { changeStored } from "./updating.ts";
@@ -30,7 +39,7 @@ export async function handleEviction(ctx: ResourceContext): Promise<Answer> {
   };
   await admitMutating(ctx, subject);
   await admitValidating(ctx, subject);
-  const options = (isRecord(eviction.deleteOptions) ? eviction.deleteOptions : {}) as DeleteOptions;
+  const options = viewAs<DeleteOptions>(recordAt(eviction, "deleteOptions"));
   evict(ctx, { ...options, isDryRun: dryRunQuery || (options.dryRun?.includes("All") ?? false) });
   return { type: "Document", code: 201, body: successStatus(201) };
 }
@@ -40,12 +49,12 @@ function decodeEviction(ctx: ResourceContext): KubeObject {
   const { namespace, name } = ctx.info;
   body.apiVersion ??= "policy/v1";
   body.kind ??= "Eviction";
-  if (body.kind !== "Eviction" || !VERSIONS.has(String(body.apiVersion))) {
-    badRequest(`${String(body.kind)} in version "${String(body.apiVersion)}" cannot be handled as an Eviction`);
+  if (body.kind !== "Eviction" || !VERSIONS.has(textOf(body.apiVersion))) {
+    badRequest(`${textOf(body.kind)} in version "${textOf(body.apiVersion)}" cannot be handled as an Eviction`);
   }
   const metadata = isRecord(body.metadata) ? body.metadata : {};
   if ((metadata.name || name) !== name) badRequest("name in URL does not match name in Eviction object");
-  return { ...(body as KubeObject), metadata: { name, namespace, ...metadata } };
+  return viewAs({ ...body, metadata: { name, namespace, ...metadata } });
 }
 
 function notFound(ctx: ResourceContext): never {
@@ -81,13 +90,13 @@ function budgetsOf({ state, info }: ResourceContext, pod: StoredObject): readonl
     .list(info.namespace)
     .filter((budget) => {
       const selector = fieldAt(parsedOnce(budget), "spec.selector");
-      return isRecord(selector) && matchesLabels(requirementsOf(selector as LabelSelector), pod.labels);
+      return isRecord(selector) && matchesLabels(requirementsOf(viewAs(selector)), pod.labels);
     });
 }
 
 /** An unready pod is not among the healthy ones: while the budget is met (or if the policy says so) it may go. */
 function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
-  const ready = listAt(pod, "status.conditions").some((one) => one.type === "Ready" && one.status === "True");
+  const ready = recordsAt(pod, "status.conditions").some((one) => one.type === "Ready" && one.status === "True");
   if (ready) return false;
   const healthy = Number(fieldAt(budget, "status.currentHealthy") ?? 0);
   const desired = Number(fieldAt(budget, "status.desiredHealthy") ?? 0);
@@ -101,10 +110,9 @@ function spend(ctx: ResourceContext, budget: StoredObject, dryRun: boolean): voi
   checkBudget(object);
   if (dryRun) return;
   changeStored(collectionOf(ctx.state, POD_DISRUPTION_BUDGETS), budget, (current) => {
-    const status = current.status as Record<string, unknown>;
-    const disrupted = isRecord(status.disruptedPods) ? status.disruptedPods : {};
+    const status = childOf(current, "status");
     status.disruptionsAllowed = Number(status.disruptionsAllowed) - 1;
-    status.disruptedPods = { ...disrupted, [podName]: timestamp(ctx.state.now()) };
+    childOf(status, "disruptedPods")[podName] = timestamp(ctx.state.now());
   });
 }
 
@@ -112,9 +120,9 @@ const STILL_PROCESSING_SECONDS = 10;
 
 function checkBudget(budget: KubeObject): void {
   const name = budget.metadata.name ?? "";
-  const status = (budget.status ?? {}) as Record<string, number | undefined>;
-  const { observedGeneration = 0, disruptionsAllowed = 0, desiredHealthy = 0, currentHealthy = 0 } = status;
-  if (observedGeneration < (budget.metadata.generation ?? 0)) {
+  const of = (field: string): number => Number(fieldAt(budget, `status.${field}`) ?? 0);
+  const disruptionsAllowed = of("disruptionsAllowed");
+  if (of("observedGeneration") < (budget.metadata.generation ?? 0)) {
     const message = `The disruption budget ${name} is still being processed by the server.`;
     fail({ reason: "DisruptionBudget", message, retryAfterSeconds: STILL_PROCESSING_SECONDS });
   }
@@ -122,7 +130,8 @@ function checkBudget(budget: KubeObject): void {
     fail({ reason: "Forbidden", resource: BUDGETS, name, message: "pdb disruptions allowed is negative" });
   }
   if (disruptionsAllowed > 0) return;
-  const message = `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+  const [needs, has] = [of("desiredHealthy"), of("currentHealthy")];
+  const message = `The disruption budget ${name} needs ${needs} healthy pods and has ${has} currently`;
   fail({ reason: "DisruptionBudget", message });
 }
 
@@ -149,8 +158,8 @@ function checkUid(ctx: ResourceContext, stored: StoredObject, { preconditions }:
 }
 
 function markDisrupted({ state }: ResourceContext, pod: KubeObject): void {
-  const status = (pod.status ??= {}) as Record<string, unknown>;
-  const others = listAt(status, "conditions").filter((one) => one.type !== "DisruptionTarget");
+  const status = childOf(pod, "status");
+  const others = recordsAt(status, "conditions").filter((one) => one.type !== "DisruptionTarget");
   const condition = {
     type: "DisruptionTarget",
     status: "True",

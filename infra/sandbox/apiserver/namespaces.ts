@@ -4,7 +4,7 @@
  */
 import type { Answer, ResourceContext } from "./context.ts";
 import { NAMESPACES } from "./kinds/core.ts";
-import { type KubeObject, fieldAt } from "./objects.ts";
+import { type KubeObject, fieldAt, stringsAt } from "./objects.ts";
 import { parsedOnce } from "./store.ts";
 import { fail } from "./status.ts";
 import { modifyObject, replaceWith } from "./updating.ts";
@@ -38,7 +38,7 @@ export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-export function hasOwnFinalizers(namespace: KubeObject): boolean {
-  const finalizers = fieldAt(namespace, "spec.finalizers");
-  return Array.isArray(finalizers) && finalizers.length > 0;
+/** A namespace has finalizers in its spec, too: it is not gone before somebody has emptied it. */
+export function hasOwnFinalizers(object: KubeObject): boolean {
+  return object.kind === "Namespace" && object.apiVersion === "v1" && stringsAt(object, "spec.finalizers").length > 0;
 }

@@ -16,15 +16,19 @@ export function negotiate(accept: string | undefined): Representation {
   return fail({ reason: "NotAcceptable", accepted: SUPPORTED });
 }
 
+const TRANSFORMED: Readonly<Record<string, Representation>> = {
+  "as=table": "Table",
+  "as=partialobjectmetadata": "PartialObjectMetadata",
+  "as=partialobjectmetadatalist": "PartialObjectMetadata",
+};
+
 function ofClause(clause: string): Representation | undefined {
   const [mediaType = "", ...parameters] = clause.split(";").map((part) => part.trim().toLowerCase());
   const isJson = mediaType === SUPPORTED || mediaType === "*/*" || mediaType === "application/*";
   if (!isJson) return undefined;
-  const as = parameters.find((one) => one.startsWith("as="))?.slice(3);
+  const as = parameters.find((one) => one.startsWith("as="));
   if (as === undefined) return "Object";
-  if (!parameters.includes("g=meta.k8s.io") || !parameters.some((one) => one === "v=v1" || one === "v=v1beta1")) {
-    return undefined;
-  }
-  if (as === "table") return "Table";
-  return as === "partialobjectmetadata" || as === "partialobjectmetadatalist" ? "PartialObjectMetadata" : undefined;
+  const known =
+    parameters.includes("g=meta.k8s.io") && (parameters.includes("v=v1") || parameters.includes("v=v1beta1"));
+  return known ? TRANSFORMED[as] : undefined;
 }

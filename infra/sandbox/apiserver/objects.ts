@@ -43,6 +43,9 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
+/** Any JSON object. */
+export type Tree = Record<string, unknown>;
+
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -60,7 +63,7 @@ export interface NamespacedName {
   readonly name: string;
 }
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Tree {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -75,8 +78,47 @@ export function fieldAt(object: unknown, path: string): unknown {
 }
 
 export function stringAt(object: unknown, path: string): string {
+  return textOf(fieldAt(object, path));
+}
+
+/** Of a scalar; everything else has none. */
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+}
+
+export function recordAt(object: unknown, path: string): Tree {
   const value = fieldAt(object, path);
-  return value === undefined || value === null ? "" : String(value as string | number | boolean);
+  return isRecord(value) ? value : {};
+}
+
+export function recordsAt(object: unknown, path: string): Tree[] {
+  const value = fieldAt(object, path);
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+export function stringsAt(object: unknown, path: string): string[] {
+  const value = fieldAt(object, path);
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}
+
+/** The map at a key, made if there is none. */
+export function childOf(parent: Tree, key: string): Tree {
+  const value = parent[key];
+  if (isRecord(value)) return value;
+  const child = {};
+  parent[key] = child;
+  return child;
+}
+
+/**
+ * What a kind's stored objects look like, once they have been admitted and validated.
+ * The only place where JSON is given a type without a check.
+ */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+export function viewAs<T>(value: unknown): T {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return value as T;
 }
 
 export function apiVersionOf(group: string, version: string): string {

@@ -5,6 +5,7 @@
 import type { RequestContext } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
 import { unsupportedValue } from "./field-errors.ts";
+import { viewAs } from "./objects.ts";
 import { badRequest, fail } from "./status.ts";
 
 export interface WriteOptions {
@@ -73,10 +74,10 @@ export function readDeleteOptions(ctx: RequestContext): DeleteOptions & { readon
 
 function optionsFromQuery(query: URLSearchParams): DeleteOptions {
   const grace = query.get("gracePeriodSeconds");
-  const policy = query.get("propagationPolicy") as NonNullable<DeleteOptions["propagationPolicy"]> | null;
+  const policy = query.get("propagationPolicy");
   return {
     dryRun: query.getAll("dryRun"),
     ...(grace !== null && { gracePeriodSeconds: Number(grace) }),
-    ...(policy !== null && { propagationPolicy: policy }),
+    ...(policy !== null && { propagationPolicy: viewAs<"Orphan">(policy) }),
   };
 }

@@ -5,10 +5,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { authenticate } from "./authentication.ts";
 import { authorize } from "./authorization.ts";
-import type { Answer, RequestContext, ResourceContext, ServerState, WatchSink } from "./context.ts";
+import type { Answer, RequestContext, ServerState, WatchSink } from "./context.ts";
 import { impersonate } from "./impersonation.ts";
 import { type Representation, negotiate } from "./negotiation.ts";
 import { Renderer } from "./representation.ts";
+import { stringAt } from "./objects.ts";
 import { readRequest } from "./request-info.ts";
 import { dispatch } from "./routes.ts";
 import { type Failure, RequestFailure, fail, toStatus } from "./status.ts";
@@ -96,7 +97,8 @@ function rendererFor(ctx: RequestContext, representation: Representation): Rende
   const { info } = ctx;
   const kind = info.isResource ? ctx.state.kinds.find(info.group, info.version, info.resource) : undefined;
   if (kind === undefined) throw new Error(`no kind to render for ${info.path}`);
-  return new Renderer({ ...ctx, kind } as ResourceContext, representation);
+  const includeObject = info.query.get("includeObject") || "Metadata";
+  return new Renderer({ kind, as: representation, now: ctx.state.now, includeObject });
 }
 
 function end(response: ServerResponse, code: number, contentType: string, text: string): void {
@@ -140,8 +142,8 @@ function writeFailure(response: ServerResponse, failure: Failure, warnings: read
   if (response.headersSent) return void response.destroy();
   for (const warning of warnings) response.appendHeader("warning", warningHeader(warning));
   const status = toStatus(failure);
-  const retryAfter = (status.details as { retryAfterSeconds?: number } | undefined)?.retryAfterSeconds;
-  if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));
+  const retryAfter = stringAt(status, "details.retryAfterSeconds");
+  if (retryAfter !== "") response.setHeader("retry-after", retryAfter);
   if (failure.reason === "PageNotFound") return end(response, 404, "text/plain; charset=utf-8", "404 page not found\n");
   end(response, status.code, JSON_TYPE, JSON.stringify(status));
 }

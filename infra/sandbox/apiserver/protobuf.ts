@@ -3,6 +3,7 @@
  * Owns: reading the wire format, by the field numbers of the messages in protobuf-messages.ts.
  * Does not own: answers, which are always JSON; kinds that no stock client sends this way (they are refused by name).
  */
+import { childOf, stringAt } from "./objects.ts";
 import { MESSAGES, type Field, KINDS } from "./protobuf-messages.ts";
 import { badRequest, fail } from "./status.ts";
 
@@ -13,16 +14,17 @@ export function decodeProtobuf(body: Buffer): Record<string, unknown> {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     badRequest("the protobuf body does not start with its magic number");
   const envelope = readMessage(body.subarray(MAGIC.length), "Unknown");
-  const { apiVersion, kind } = (envelope.typeMeta ?? {}) as Record<string, string>;
-  const message = kind === undefined ? undefined : KINDS[kind];
+  const kind = stringAt(envelope, "typeMeta.kind");
+  const message = KINDS[kind];
   if (message === undefined) {
     const accepted = "application/json, application/yaml";
     return fail({
       reason: "UnsupportedMediaType",
-      message: `${String(kind)} is not supported in protobuf here - accepted media types include: ${accepted}`,
+      message: `${kind} is not supported in protobuf here - accepted media types include: ${accepted}`,
     });
   }
-  return { apiVersion, kind, ...readMessage(envelope.raw as Buffer, message) };
+  const raw = Buffer.isBuffer(envelope.raw) ? envelope.raw : Buffer.alloc(0);
+  return { apiVersion: stringAt(envelope, "typeMeta.apiVersion"), kind, ...readMessage(raw, message) };
 }
 
 class Reader {
@@ -82,11 +84,12 @@ function withoutEmpty(message: Record<string, unknown>): Record<string, unknown>
 function put(result: Record<string, unknown>, [name, type, shape]: Field, reader: Reader): void {
   if (shape === "map") {
     const entry = readEntry(reader.bytes(), type);
-    result[name] = { ...(result[name] as object | undefined), [entry.key]: entry.value };
+    childOf(result, name)[entry.key] = entry.value;
     return;
   }
   const value = readValue(reader, type);
-  result[name] = shape === "list" ? [...((result[name] as unknown[] | undefined) ?? []), value] : value;
+  const others = Array.isArray(result[name]) ? result[name] : [];
+  result[name] = shape === "list" ? [...others, value] : value;
 }
 
 function readEntry(bytes: Buffer, type: string): { key: string; value: unknown } {

@@ -178,10 +178,9 @@ function encodeToken(rv: number, start: string): string {
 
 function decodeToken(text: string): ContinueToken {
   try {
-    const token = JSON.parse(Buffer.from(text, "base64url").toString()) as Partial<ContinueToken>;
-    if (token.v === "meta.k8s.io/v1" && typeof token.rv === "number" && typeof token.start === "string") {
-      return { v: token.v, rv: token.rv, start: token.start };
-    }
+    const token: Partial<ContinueToken> = JSON.parse(Buffer.from(text, "base64url").toString());
+    const { v, rv, start } = token;
+    if (v === "meta.k8s.io/v1" && typeof rv === "number" && typeof start === "string") return { v, rv, start };
   } catch {
     // said below
   }

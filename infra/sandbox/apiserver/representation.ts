@@ -2,22 +2,31 @@
  * From objects to the bytes of an answer.
  * Owns: objects, lists and watch events in each representation. Does not own: choosing one (negotiation.ts).
  */
-import { type ListMeta, type ResourceContext, isStored } from "./context.ts";
+import { type ListMeta, isStored } from "./context.ts";
+import type { ResourceKind } from "./kinds/kind.ts";
 import type { Representation } from "./negotiation.ts";
 import { type KubeObject, apiVersionOf } from "./objects.ts";
 import { type StoredObject, parse } from "./store.ts";
 import { metadataOf, tableOf } from "./table.ts";
 
+export interface RenderingOptions {
+  readonly kind: ResourceKind;
+  readonly as: Representation;
+  readonly now: () => Date;
+  /** What of an object comes with its row in a table: None, Metadata, Object. */
+  readonly includeObject: string;
+}
+
 export class Renderer {
-  readonly #ctx: ResourceContext;
+  readonly #how: RenderingOptions;
   readonly #as: Representation;
   readonly #apiVersion: string;
   #describesColumns = true;
 
-  constructor(ctx: ResourceContext, as: Representation) {
-    this.#ctx = ctx;
-    this.#as = as;
-    this.#apiVersion = apiVersionOf(ctx.kind.group, ctx.kind.version);
+  constructor(how: RenderingOptions) {
+    this.#how = how;
+    this.#as = how.as;
+    this.#apiVersion = apiVersionOf(how.kind.group, how.kind.version);
   }
 
   object(object: KubeObject | StoredObject): string {
@@ -32,7 +41,7 @@ export class Renderer {
       yield JSON.stringify({ ...this.#table(items.map(parse)), metadata });
       return;
     }
-    const { kind } = this.#ctx;
+    const { kind } = this.#how;
     const partial = this.#as === "PartialObjectMetadata";
     const head = partial
       ? { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1", metadata }
@@ -58,7 +67,7 @@ export class Renderer {
   }
 
   #text(object: KubeObject | StoredObject): string {
-    const { kind } = this.#ctx;
+    const { kind } = this.#how;
     if (isStored(object)) {
       return kind.storageVersion === this.#apiVersion ? object.json : JSON.stringify(kind.toServed(parse(object)));
     }
@@ -66,7 +75,7 @@ export class Renderer {
   }
 
   #table(objects: readonly KubeObject[]) {
-    const { kind, state, info } = this.#ctx;
-    return tableOf(kind, objects, { now: state.now(), includeObject: info.query.get("includeObject") || "Metadata" });
+    const { kind, now, includeObject } = this.#how;
+    return tableOf(kind, objects, { now: now(), includeObject });
   }
 }

@@ -100,12 +100,15 @@ function collectionVerb(verb: string, name: string, query: URLSearchParams): str
 function nameFromSelector(query: URLSearchParams): string {
   const text = query.get("fieldSelector");
   if (text === null) return "";
-  const named = (one: FieldRequirement): boolean => one.field === "metadata.name" && one.operator === "=";
   try {
-    return parseFieldSelector(text).find(named)?.value ?? "";
+    return parseFieldSelector(text).find(isName)?.value ?? "";
   } catch {
     return ""; // malformed: the handler says so, after authorization
   }
+}
+
+function isName({ field, operator }: FieldRequirement): boolean {
+  return field === "metadata.name" && operator === "=";
 }
 
 export function isTrue(value: string | null): boolean {

@@ -48,7 +48,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(options.port ?? 0, HOST, resolve);
   });
-  const { port } = server.address() as AddressInfo;
+  const port = portOf(server.address());
   return {
     url: `https://${HOST}:${port}`,
     port,
@@ -58,6 +58,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         server.closeAllConnections();
       }),
   };
+}
+
+function portOf(address: string | AddressInfo | null): number {
+  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
+  return address.port;
 }
 
 function createState({ tokens, kinds = [], now = () => new Date() }: ApiServerOptions): ServerState {

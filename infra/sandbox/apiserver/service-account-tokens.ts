@@ -5,7 +5,7 @@
 import { type KeyObject, generateKeyPairSync, randomUUID, sign, verify } from "node:crypto";
 import { type Answer, type ResourceContext, type ServerState, type User, resourceOf, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
-import { type KubeObject, type NamespacedName, fieldAt, isRecord } from "./objects.ts";
+import { type KubeObject, type NamespacedName, fieldAt, recordAt, stringsAt, viewAs } from "./objects.ts";
 import { parse } from "./store.ts";
 import { fail } from "./status.ts";
 
@@ -43,7 +43,7 @@ export class TokenIssuer {
     if (header !== HEADER || payload === undefined || signature === undefined) return undefined;
     const key = { key: this.#keys.publicKey, dsaEncoding: "ieee-p1363" } as const;
     const valid = verify("sha256", Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, "base64url"));
-    return valid ? (JSON.parse(Buffer.from(payload, "base64url").toString()) as Claims) : undefined;
+    return valid ? viewAs(JSON.parse(Buffer.from(payload, "base64url").toString())) : undefined;
   }
 }
 
@@ -55,10 +55,10 @@ function encode(value: unknown): string {
 export function requestToken(ctx: ResourceContext): Answer {
   const account = ctx.collection.get(ctx.info);
   if (account === undefined) fail({ reason: "NotFound", resource: resourceOf(ctx.kind), name: ctx.info.name });
-  const request = decodeBody(ctx) as KubeObject;
-  const spec = isRecord(request.spec) ? request.spec : {};
+  const spec = recordAt(decodeBody(ctx), "spec");
   const seconds = Number(spec.expirationSeconds ?? ONE_HOUR_SECONDS);
-  const audiences = (spec.audiences as string[] | undefined) ?? [ISSUER];
+  const asked = stringsAt(spec, "audiences");
+  const audiences = asked.length === 0 ? [ISSUER] : asked;
   const now = Math.floor(ctx.state.now().getTime() / 1000);
   const { namespace, name } = ctx.info;
   const token = ctx.state.tokenIssuer.issue({

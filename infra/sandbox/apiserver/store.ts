@@ -3,7 +3,7 @@
  * Owns: resourceVersions, compare-and-swap, the indexes that make selected lists cheap, the log that watches read.
  * Does not own: what may be written (creation.ts, updating.ts, deletion.ts).
  */
-import { type KubeObject, type NamespacedName, stringAt } from "./objects.ts";
+import { type KubeObject, type NamespacedName, stringAt, viewAs } from "./objects.ts";
 import { WatchLog } from "./watch-log.ts";
 
 /** One revision of one object. Text, not a tree: a tenth of the memory, a read copies nothing, nobody can change it. */
@@ -149,7 +149,7 @@ export class Collection {
 }
 
 export function parse(stored: StoredObject): KubeObject {
-  return JSON.parse(stored.json) as KubeObject;
+  return viewAs(JSON.parse(stored.json));
 }
 
 const trees = new WeakMap<StoredObject, KubeObject>();

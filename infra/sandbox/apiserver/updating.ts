@@ -132,7 +132,7 @@ const SYSTEM_FIELDS = ["name", "namespace", "uid", "creationTimestamp", "deletio
 function keepSystemFields(meta: ObjectMeta, old: ObjectMeta): void {
   for (const field of [...SYSTEM_FIELDS, "deletionGracePeriodSeconds"] as const) {
     const value = old[field];
-    if (value !== undefined && value !== null) (meta as Record<string, unknown>)[field] ??= value;
+    if (value !== undefined && value !== null) Object.assign(meta, { [field]: meta[field] ?? value });
     else if (field.startsWith("deletion")) delete meta[field];
   }
 }

@@ -4,7 +4,7 @@
  */
 import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from "./field-errors.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
-import type { KubeObject, ObjectMeta } from "./objects.ts";
+import type { KubeObject, ObjectMeta, Tree } from "./objects.ts";
 import { type FieldError, fail } from "./status.ts";
 
 interface Rule {
@@ -120,7 +120,7 @@ const ANNOTATIONS_LIMIT = 256 * 1024;
 function annotationErrors({ annotations = {} }: ObjectMeta): readonly FieldError[] {
   const field = "metadata.annotations";
   const entries = Object.entries(annotations);
-  const size = entries.reduce((sum, [key, value]) => sum + key.length + String(value).length, 0);
+  const size = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   const errors = entries.flatMap(([key]) => keyErrors(field, key.toLowerCase()));
   return size > ANNOTATIONS_LIMIT ? [...errors, tooLongValue(field, ANNOTATIONS_LIMIT)] : errors;
 }
@@ -137,7 +137,7 @@ function finalizerErrors({ finalizers = [] }: ObjectMeta): readonly FieldError[]
 const IMMUTABLE = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
 
 function changeErrors(meta: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
-  const [now, before] = [meta as Record<string, unknown>, old as Record<string, unknown>];
+  const [now, before]: [Tree, Tree] = [{ ...meta }, { ...old }];
   const changed = IMMUTABLE.filter((field) => now[field] !== before[field]);
   const errors = changed.flatMap((field) => {
     const error = invalidValue(`metadata.${field}`, now[field], "field is immutable");

@@ -45,21 +45,21 @@ interface GroupVersionResource {
 }
 
 export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject): AdmissionRequest {
-  const { info, kind: resourceKind, user } = ctx;
+  const { info, kind: resourceKind } = ctx;
   const { group, version, plural: resource } = resourceKind;
-  const kind = kindOf(subject.object) ?? kindOf(subject.oldObject) ?? { group, version, kind: resourceKind.kind };
-  const { username, uid, groups, extra } = user;
+  const kind = kindOf(subject.object ?? subject.oldObject) ?? { group, version, kind: resourceKind.kind };
+  const { subresource, namespace } = info;
   return {
     uid: randomUUID(),
     kind,
     resource: { group, version, resource },
-    ...(info.subresource !== "" && { subResource: info.subresource, requestSubResource: info.subresource }),
+    ...(subresource !== "" && { subResource: subresource, requestSubResource: subresource }),
     requestKind: kind,
     requestResource: { group, version, resource },
     name: info.name || (subject.object?.metadata.name ?? ""),
-    ...(info.namespace !== "" && { namespace: info.namespace }),
+    ...(namespace !== "" && { namespace }),
     operation: subject.operation,
-    userInfo: { username, groups, ...(uid !== undefined && { uid }), ...(extra && { extra }) },
+    userInfo: ctx.user,
     object: subject.object ?? null,
     oldObject: subject.oldObject ?? null,
     dryRun: subject.dryRun,

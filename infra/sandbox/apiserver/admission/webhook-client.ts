@@ -3,8 +3,9 @@
  * Owns: TLS with the configured CA only, the timeout, what makes an answer invalid. Does not own: what an answer means
  * (webhooks.ts).
  */
-import { request as httpsRequest } from "node:https";
-import { isRecord } from "../objects.ts";
+import type { IncomingMessage } from "node:http";
+import { Agent, request as httpsRequest } from "node:https";
+import { isRecord, textOf } from "../objects.ts";
 import type { LabelSelector } from "../selectors.ts";
 import type { AdmissionRequest } from "./review.ts";
 
@@ -57,48 +58,76 @@ interface HttpAnswer {
   readonly text: string;
 }
 
-function post({ clientConfig, timeoutSeconds }: Webhook, body: string, signal: AbortSignal): Promise<HttpAnswer> {
-  const { url, caBundle } = clientConfig;
-  if (url === undefined) {
+async function post(webhook: Webhook, body: string, signal: AbortSignal): Promise<HttpAnswer> {
+  const { clientConfig, timeoutSeconds: seconds = DEFAULT_TIMEOUT_SECONDS } = webhook;
+  if (clientConfig.url === undefined) {
     throw new WebhookError("failed to call webhook: clientConfig.service is not supported here, use clientConfig.url");
   }
-  const seconds = timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS;
-  const target = new URL(url);
-  target.searchParams.set("timeout", `${seconds}s`);
-  const failed = (why: string): WebhookError =>
-    new WebhookError(`failed to call webhook: Post "${target.href}": ${why}`);
+  const url = new URL(clientConfig.url);
+  url.searchParams.set("timeout", `${seconds}s`);
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+  try {
+    return await send({ url, body, agent: agentFor(clientConfig.caBundle), signal: deadline });
+  } catch (error) {
+    const why = deadline.aborted ? "context deadline exceeded" : String(error instanceof Error ? error.message : error);
+    throw new WebhookError(`failed to call webhook: Post "${url.href}": ${why}`, { cause: error });
+  }
+}
+
+const agents = new Map<string | undefined, Agent>();
+
+/** Trusts exactly this CA: with a caBundle the public ones do not count. Connections are kept, as the real server does. */
+function agentFor(caBundle: string | undefined): Agent {
+  let agent = agents.get(caBundle);
+  if (agent === undefined) {
+    const ca = caBundle === undefined ? {} : { ca: Buffer.from(caBundle, "base64") };
+    agent = new Agent({ keepAlive: true, ...ca });
+    agents.set(caBundle, agent);
+  }
+  return agent;
+}
+
+interface Call {
+  readonly url: URL;
+  readonly body: string;
+  readonly agent: Agent;
+  readonly signal: AbortSignal;
+}
+
+function send(call: Call): Promise<HttpAnswer> {
+  const { url, body, agent, signal } = call;
   return new Promise((resolve, reject) => {
-    const request = httpsRequest(target, {
+    const request = httpsRequest(url, {
       method: "POST",
-      // Exactly this CA: with a caBundle the public ones do not count.
-      ...(caBundle !== undefined && { ca: Buffer.from(caBundle, "base64") }),
       headers: {
         accept: "application/json, */*",
         "content-type": "application/json",
         "content-length": Buffer.byteLength(body),
         "user-agent": "kube-apiserver-admission",
       },
-      agent: false,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]),
+      agent,
+      signal,
     });
-    request.on("error", (error) => reject(failed(isTimeout(error) ? "context deadline exceeded" : error.message)));
-    request.on("response", (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > ANSWER_LIMIT) request.destroy(new Error("the response is too large"));
-        else chunks.push(chunk);
-      });
-      response.on("error", (error) => reject(failed(isTimeout(error) ? "context deadline exceeded" : error.message)));
-      response.on("end", () => resolve({ code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+    request.on("error", (error) => {
+      // The webhook closed a kept connection just as we took it: that says nothing about the webhook.
+      const stale = request.reusedSocket && "code" in error && error.code === "ECONNRESET";
+      if (stale && !signal.aborted) resolve(send(call));
+      else reject(error);
     });
+    request.on("response", (response) => void readAll(response).then(resolve, reject));
     request.end(body);
   });
 }
 
-function isTimeout(error: Error): boolean {
-  return error.name === "AbortError" || error.name === "TimeoutError";
+async function readAll(response: IncomingMessage): Promise<HttpAnswer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > ANSWER_LIMIT) throw new Error("the response is too large");
+    chunks.push(chunk);
+  }
+  return { code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() };
 }
 
 function readAnswer({ code, text }: HttpAnswer, uid: string): AdmissionResponse {
@@ -106,13 +135,13 @@ function readAnswer({ code, text }: HttpAnswer, uid: string): AdmissionResponse 
   if (review.apiVersion !== "admission.k8s.io/v1" || review.kind !== "AdmissionReview") {
     throw invalid(
       "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, " +
-        `got ${String(review.apiVersion ?? "")}, Kind=${String(review.kind ?? "")}`,
+        `got ${textOf(review.apiVersion)}, Kind=${textOf(review.kind)}`,
     );
   }
   const { response } = review;
   if (!isRecord(response)) throw invalid("webhook response was absent");
   if (response.uid !== uid) throw invalid(`expected response.uid="${uid}", got ${JSON.stringify(response.uid ?? "")}`);
-  return { ...response, uid, allowed: response.allowed === true } as AdmissionResponse;
+  return { ...response, uid, allowed: response.allowed === true };
 }
 
 function invalid(why: string): WebhookError {

@@ -4,15 +4,14 @@
  * (webhook-client.ts), conditions in CEL (match-conditions.ts).
  */
 import { type ResourceContext, collectionOf } from "../context.ts";
-import { listAt } from "../kinds/columns.ts";
 import { NAMESPACES } from "../kinds/core.ts";
-import type { KubeObject } from "../objects.ts";
+import { type KubeObject, recordsAt, viewAs } from "../objects.ts";
 import { applyJsonPatch, readJsonPatch } from "../patch/json.ts";
 import { type LabelSelector, type Labels, matchesLabels, requirementsOf } from "../selectors.ts";
 import { parsedOnce } from "../store.ts";
 import { badRequest, fail } from "../status.ts";
 import { conditionsHold } from "./match-conditions.ts";
-import { type AdmissionSubject, reviewOf } from "./review.ts";
+import { type AdmissionRequest, type AdmissionSubject, reviewOf } from "./review.ts";
 import { type AdmissionResponse, type Webhook, WebhookError, callWebhook } from "./webhook-client.ts";
 
 const GROUP = "admissionregistration.k8s.io";
@@ -40,7 +39,7 @@ export async function admitValidating(ctx: ResourceContext, subject: AdmissionSu
 function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
   if (ctx.kind.group === GROUP) return [];
   const configurations = ctx.state.store.collection(`${GROUP}/${plural}`).list("");
-  return configurations.flatMap((stored) => listAt(parsedOnce(stored), "webhooks") as unknown as Webhook[]);
+  return configurations.flatMap((stored) => viewAs<Webhook[]>(recordsAt(parsedOnce(stored), "webhooks")));
 }
 
 interface Answered {
@@ -50,16 +49,25 @@ interface Answered {
 
 /** undefined: the webhook was not asked, or failed and may be ignored. */
 async function ask(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): Promise<Answered | undefined> {
-  const request = reviewOf(ctx, subject);
   if (!concerns(ctx, webhook, subject)) return undefined;
-  if (!conditionsHold(ctx, webhook, request)) return undefined;
+  const review = reviewOf(ctx, subject);
+  if (!conditionsHold(ctx, webhook, review)) return undefined;
   if (subject.dryRun && webhook.sideEffects !== "None" && webhook.sideEffects !== "NoneOnDryRun") {
     badRequest(`admission webhook "${webhook.name}" does not support dry run`);
   }
+  const response = await call(ctx, webhook, review);
+  if (response === undefined) return undefined;
+  ctx.warnings.push(...(response.warnings ?? []));
+  return response.allowed ? { webhook, response } : deny(webhook, response);
+}
+
+async function call(
+  ctx: ResourceContext,
+  webhook: Webhook,
+  review: AdmissionRequest,
+): Promise<AdmissionResponse | undefined> {
   try {
-    const response = await callWebhook(webhook, request, ctx.signal);
-    ctx.warnings.push(...(response.warnings ?? []));
-    return response.allowed ? { webhook, response } : deny(webhook, response);
+    return await callWebhook(webhook, review, ctx.signal);
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
     if (webhook.failurePolicy === "Ignore") return undefined;
@@ -85,7 +93,7 @@ function patched(object: KubeObject | undefined, { webhook, response }: Answered
     return fail({ reason: "InternalError", message });
   }
   const patch: unknown = JSON.parse(Buffer.from(response.patch ?? "", "base64").toString());
-  return applyJsonPatch(structuredClone(object), readJsonPatch(patch)) as KubeObject;
+  return viewAs(applyJsonPatch(structuredClone(object), readJsonPatch(patch)));
 }
 
 function concerns(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): boolean {

@@ -2,7 +2,7 @@
  * Cells that many kinds' tables share.
  * Owns: names, ages, durations in words. Does not own: which columns a kind has.
  */
-import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
+import { type KubeObject, stringAt } from "../objects.ts";
 import type { Cell, Column } from "./kind.ts";
 
 export const NAME: Column = {
@@ -40,11 +40,6 @@ export function wide(name: string, cell: (object: KubeObject, now: Date) => Cell
 
 export function text(name: string, cell: (object: KubeObject, now: Date) => Cell): Column {
   return { name, type: "string", cell };
-}
-
-export function listAt(object: unknown, path: string): readonly Record<string, unknown>[] {
-  const value = fieldAt(object, path);
-  return Array.isArray(value) ? (value as Record<string, unknown>[]) : [];
 }
 
 export function ageOf(timestamp: unknown, now: Date): string {

@@ -2,8 +2,8 @@
  * The kinds of the core group beside pods and events.
  * Owns: namespaces, nodes, configmaps, secrets, serviceaccounts. Does not own: what happens to what lies in a namespace.
  */
-import { type KubeObject, isRecord, stringAt } from "../objects.ts";
-import { AGE, NAME, at, countOf, listAt, text, wide } from "./columns.ts";
+import { type KubeObject, isRecord, stringAt, recordsAt, childOf, textOf } from "../objects.ts";
+import { AGE, NAME, at, countOf, text, wide } from "./columns.ts";
 import { type ResourceKind, SET, defineKind } from "./kind.ts";
 
 export const NAMESPACES: ResourceKind = defineKind({
@@ -63,7 +63,7 @@ const NODES: ResourceKind = defineKind({
 });
 
 function nodeStatus(node: KubeObject): string {
-  const ready = listAt(node, "status.conditions").find((condition) => condition.type === "Ready");
+  const ready = recordsAt(node, "status.conditions").find((condition) => condition.type === "Ready");
   const known = ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady";
   return isRecord(node.spec) && node.spec.unschedulable === true ? `${known},SchedulingDisabled` : known;
 }
@@ -80,7 +80,7 @@ function nodeRoles(node: KubeObject): string {
 }
 
 function nodeAddress(node: KubeObject, type: string): string {
-  const address = listAt(node, "status.addresses").find((one) => one.type === type);
+  const address = recordsAt(node, "status.addresses").find((one) => one.type === type);
   return stringAt(address, "address") || "<none>";
 }
 
@@ -101,8 +101,8 @@ const SECRETS: ResourceKind = defineKind({
   applyDefaults: (secret) => {
     secret.type ??= "Opaque";
     if (!isRecord(secret.stringData)) return;
-    const data = (secret.data ??= {}) as Record<string, string>;
-    for (const [key, value] of Object.entries(secret.stringData)) data[key] = toBase64(String(value));
+    const data = childOf(secret, "data");
+    for (const [key, value] of Object.entries(secret.stringData)) data[key] = toBase64(textOf(value));
     delete secret.stringData;
   },
 });
@@ -118,7 +118,7 @@ const SERVICE_ACCOUNTS: ResourceKind = defineKind({
   shortNames: ["sa"],
   subresources: ["token"],
   lists: { secrets: ["name"], imagePullSecrets: ["name"] },
-  columns: [NAME, countOf("Secrets", (account) => listAt(account, "secrets").length), AGE],
+  columns: [NAME, countOf("Secrets", (account) => recordsAt(account, "secrets").length), AGE],
 });
 
 function sizeOf(map: unknown): number {

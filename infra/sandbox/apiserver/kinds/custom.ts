@@ -2,8 +2,8 @@
  * Custom kinds: what a CustomResourceDefinition says, as ResourceKinds.
  * Owns: that translation, both ways. Does not own: the definition's own kind (extension.ts).
  */
-import { type KubeObject, isRecord, stringAt } from "../objects.ts";
-import { AGE, NAME, ageOf, listAt } from "./columns.ts";
+import { type KubeObject, isRecord, stringAt, recordsAt, stringsAt, viewAs } from "../objects.ts";
+import { AGE, NAME, ageOf } from "./columns.ts";
 import { evaluateJsonPath } from "./json-path.ts";
 import { type Cell, type Column, type ResourceKind, defineKind } from "./kind.ts";
 
@@ -56,9 +56,11 @@ export function definitionOf(custom: CustomKind): KubeObject {
 /** One ResourceKind for each served version; all share the stored objects. */
 export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
   const group = stringAt(definition, "spec.group");
-  const names = (definition.spec as { names: Record<string, string & string[]> }).names;
-  const { kind = "", plural = "", singular, shortNames, categories } = names;
-  const versions = listAt(definition, "spec.versions");
+  const of = (field: string): string => stringAt(definition, `spec.names.${field}`);
+  const [kind, plural, singular] = [of("kind"), of("plural"), of("singular")];
+  const shortNames = stringsAt(definition, "spec.names.shortNames");
+  const categories = stringsAt(definition, "spec.names.categories");
+  const versions = recordsAt(definition, "spec.versions");
   const stored = versions.find((version) => version.storage === true) ?? versions[0];
   const storageVersion = `${group}/${stringAt(stored, "name")}`;
   return versions
@@ -71,9 +73,9 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
         version: stringAt(version, "name"),
         kind,
         plural,
-        ...(singular && { singular }),
-        ...(shortNames && { shortNames }),
-        ...(categories && { categories }),
+        ...(singular !== "" && { singular }),
+        shortNames,
+        categories,
         namespaced: stringAt(definition, "spec.scope") !== "Cluster",
         storageVersion,
         custom: true,
@@ -88,9 +90,9 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
 }
 
 function columnsOf(version: Record<string, unknown>): readonly Column[] {
-  const columns = listAt(version, "additionalPrinterColumns");
+  const columns = recordsAt(version, "additionalPrinterColumns");
   if (columns.length === 0) return [NAME, AGE];
-  return [NAME, ...columns.map((column) => printerColumn(column as unknown as PrinterColumn))];
+  return [NAME, ...columns.map((column) => printerColumn(viewAs(column)))];
 }
 
 function printerColumn({ name, type, jsonPath, priority, description }: PrinterColumn): Column {
@@ -108,5 +110,5 @@ function cellOf(values: readonly unknown[], type: PrinterColumn["type"], now: Da
   if (value === undefined || value === null) return null;
   if (type === "date") return ageOf(value, now);
   if (type === "string") return typeof value === "string" ? value : JSON.stringify(value);
-  return value as Cell;
+  return viewAs(value);
 }

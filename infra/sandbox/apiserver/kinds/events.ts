@@ -2,7 +2,7 @@
  * Events: one kind in two API groups, core/v1 and events.k8s.io/v1, over the same objects.
  * Owns: both views and the translation between them. Does not own: who writes events and when they expire.
  */
-import { type KubeObject, stringAt } from "../objects.ts";
+import { type KubeObject, stringAt, viewAs, textOf } from "../objects.ts";
 import { ageOf, at, text, wide } from "./columns.ts";
 import { type Column, type ResourceKind, defineKind } from "./kind.ts";
 
@@ -21,7 +21,7 @@ const CORE_NAMES = Object.fromEntries(Object.entries(RENAMED).map(([modern, core
 
 function rename(object: KubeObject, names: Readonly<Record<string, string>>, apiVersion: string): KubeObject {
   const entries = Object.entries(object).map(([field, value]) => [names[field] ?? field, value]);
-  return { ...(Object.fromEntries(entries) as KubeObject), apiVersion };
+  return { ...viewAs<KubeObject>(Object.fromEntries(entries)), apiVersion };
 }
 
 const EVENT = {
@@ -70,24 +70,26 @@ const MODERN_EVENTS: ResourceKind = defineKind({
 });
 
 function eventColumns(): readonly Column[] {
-  const lastSeen = (event: KubeObject): unknown =>
-    event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
-  const firstSeen = (event: KubeObject): unknown =>
-    event.firstTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp;
-  const object = (event: KubeObject): string =>
-    `${stringAt(event, "involvedObject.kind").toLowerCase()}/${stringAt(event, "involvedObject.name")}`;
   return [
     text("Last Seen", (event, now) => ageOf(lastSeen(event), now)),
     at("Type", "type"),
     at("Reason", "reason"),
-    text("Object", object),
+    text("Object", regardingOf),
     at("Subobject", "involvedObject.fieldPath", { priority: 1, absent: "" }),
     wide("Source", (event) => stringAt(event, "source.component") || stringAt(event, "reportingComponent")),
     text("Message", (event) => stringAt(event, "message").trim()),
-    wide("First Seen", (event, now) => ageOf(firstSeen(event), now)),
-    wide("Count", (event) => String(event.count ?? 1)),
+    wide("First Seen", (event, now) => ageOf(event.firstTimestamp ?? event.eventTime ?? lastSeen(event), now)),
+    wide("Count", (event) => textOf(event.count) || "1"),
     wide("Name", (event) => event.metadata.name ?? ""),
   ];
+}
+
+function lastSeen(event: KubeObject): unknown {
+  return event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
+}
+
+function regardingOf(event: KubeObject): string {
+  return `${stringAt(event, "involvedObject.kind").toLowerCase()}/${stringAt(event, "involvedObject.name")}`;
 }
 
 export const EVENTS: readonly ResourceKind[] = [CORE_EVENTS, MODERN_EVENTS];

@@ -2,10 +2,10 @@
  * The kinds by which a cluster extends its API server: webhook configurations and CustomResourceDefinitions.
  * Owns: their shape and defaults. Does not own: calling webhooks (admission/), the kinds a definition makes (custom.ts).
  */
-import { type KubeObject, fieldAt, isRecord, stringAt } from "../objects.ts";
+import { type KubeObject, fieldAt, isRecord, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { invalidValue } from "../field-errors.ts";
-import { AGE, CREATED_AT, NAME, countOf, listAt } from "./columns.ts";
+import { AGE, CREATED_AT, NAME, countOf } from "./columns.ts";
 import { type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 
 const WEBHOOKS = {
@@ -15,7 +15,7 @@ const WEBHOOKS = {
   hasGeneration: true,
   categories: ["api-extensions"],
   lists: { webhooks: ["name"], "webhooks.matchConditions": ["name"] },
-  columns: [NAME, countOf("Webhooks", (configuration) => listAt(configuration, "webhooks").length), AGE],
+  columns: [NAME, countOf("Webhooks", (configuration) => recordsAt(configuration, "webhooks").length), AGE],
 } satisfies Partial<KindDefinition>;
 
 const WEBHOOK_DEFAULTS = {
@@ -27,9 +27,9 @@ const WEBHOOK_DEFAULTS = {
 };
 
 function defaultWebhooks(configuration: KubeObject, more: Readonly<Record<string, unknown>> = {}): void {
-  for (const webhook of listAt(configuration, "webhooks")) {
+  for (const webhook of recordsAt(configuration, "webhooks")) {
     for (const [field, value] of Object.entries({ ...WEBHOOK_DEFAULTS, ...more })) webhook[field] ??= value;
-    for (const rule of listAt(webhook, "rules")) rule.scope ??= "*";
+    for (const rule of recordsAt(webhook, "rules")) rule.scope ??= "*";
   }
 }
 
@@ -50,8 +50,7 @@ const CUSTOM_RESOURCE_DEFINITIONS: ResourceKind = defineKind({
     if (!isRecord(names)) return;
     names.singular ??= stringAt(names, "kind").toLowerCase();
     names.listKind ??= `${stringAt(names, "kind")}List`;
-    const spec = definition.spec as Record<string, unknown>;
-    spec.conversion ??= { strategy: "None" };
+    childOf(definition, "spec").conversion ??= { strategy: "None" };
   },
   validate: validateDefinition,
 });

@@ -2,7 +2,7 @@
  * Kinds that the server keeps but gives no behaviour of their own.
  * Owns: leases, workloads (apps), priority classes. Does not own: the controllers that act on them.
  */
-import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
+import { type KubeObject, fieldAt, stringAt, textOf } from "../objects.ts";
 import { AGE, NAME, at, countOf, text } from "./columns.ts";
 import { type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 import { POD_LISTS } from "./pods.ts";
@@ -25,7 +25,7 @@ const PRIORITY_CLASSES = defineKind({
   columns: [
     NAME,
     countOf("Value", (one) => Number(one.value ?? 0)),
-    text("Global-Default", (one) => String(one.globalDefault ?? false)),
+    text("Global-Default", (one) => textOf(one.globalDefault) || "false"),
     AGE,
     at("PreemptionPolicy", "preemptionPolicy"),
   ],

@@ -2,10 +2,10 @@
  * Pods: their defaults, what may change, how they are listed.
  * Owns: the Pod kind. Does not own: eviction (eviction.ts), binding (binding.ts), grace (deletion.ts).
  */
-import { type KubeObject, fieldAt, isRecord, stringAt } from "../objects.ts";
+import { type KubeObject, type Tree, fieldAt, isRecord, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { forbiddenValue, requiredValue } from "../field-errors.ts";
-import { AGE, NAME, ageOf, at, listAt, text, wide } from "./columns.ts";
+import { AGE, NAME, ageOf, at, text, wide } from "./columns.ts";
 import { type Column, type ResourceKind, defineKind } from "./kind.ts";
 
 const CONTAINER_LISTS = {
@@ -75,20 +75,25 @@ const POD_DEFAULTS = {
 const NODE_PROBLEMS = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 function applyPodDefaults(pod: KubeObject): void {
-  const spec = (pod.spec ??= {}) as Record<string, unknown>;
+  const spec = childOf(pod, "spec");
   for (const [field, value] of Object.entries(POD_DEFAULTS)) spec[field] ??= structuredClone(value);
-  for (const container of CONTAINERS.flatMap((list) => listAt(spec, list))) applyContainerDefaults(container);
+  for (const container of CONTAINERS.flatMap((list) => recordsAt(spec, list))) applyContainerDefaults(container);
   if (spec.nodeName === "") delete spec.nodeName;
   if (spec.serviceAccountName !== undefined) spec.serviceAccount ??= spec.serviceAccountName;
-  const tolerations = [...listAt(spec, "tolerations")];
-  for (const key of NODE_PROBLEMS) {
-    const tolerated = tolerations.some((one) => (one.key ?? "") === "" || one.key === key);
-    if (!tolerated) tolerations.push({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 });
-  }
-  spec.tolerations = tolerations;
-  const status = (pod.status ??= {}) as Record<string, unknown>;
+  spec.tolerations = withDefaultTolerations(recordsAt(spec, "tolerations"));
+  const status = childOf(pod, "status");
   status.phase ??= "Pending";
   status.qosClass ??= "BestEffort";
+}
+
+function withDefaultTolerations(tolerations: readonly Tree[]): readonly Tree[] {
+  const isTolerated = (key: string): boolean =>
+    tolerations.some(
+      (one) => (one.key === undefined || one.key === "" || one.key === key) && one.effect !== "NoSchedule",
+    );
+  const missing = NODE_PROBLEMS.filter((key) => !isTolerated(key));
+  const added = missing.map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }));
+  return [...tolerations, ...added];
 }
 
 function applyContainerDefaults(container: Record<string, unknown>): void {
@@ -98,11 +103,11 @@ function applyContainerDefaults(container: Record<string, unknown>): void {
   const image = stringAt(container, "image");
   const tag = /:([^/:]+)$/.exec(image)?.[1];
   container.imagePullPolicy ??= tag === undefined || tag === "latest" ? "Always" : "IfNotPresent";
-  for (const port of listAt(container, "ports")) port.protocol ??= "TCP";
+  for (const port of recordsAt(container, "ports")) port.protocol ??= "TCP";
 }
 
 function validatePod(pod: KubeObject, previous: KubeObject | undefined): readonly FieldError[] {
-  const containers = listAt(pod, "spec.containers");
+  const containers = recordsAt(pod, "spec.containers");
   const errors = containers.length === 0 ? [requiredValue("spec.containers")] : containers.flatMap(validateContainer);
   return previous === undefined ? errors : [...errors, ...validatePodUpdate(pod, previous)];
 }
@@ -135,14 +140,15 @@ const POD_UPDATE_MESSAGE =
   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
 function withoutImages(containers: unknown): string {
-  const list = Array.isArray(containers) ? (containers as Record<string, unknown>[]) : [];
-  return JSON.stringify(list.map(({ image: _image, imagePullPolicy: _policy, ...rest }) => rest));
+  return JSON.stringify(
+    recordsAt({ containers }, "containers").map(({ image: _image, imagePullPolicy: _policy, ...rest }) => rest),
+  );
 }
 
 function podColumns(): readonly Column[] {
   return [
     NAME,
-    text("Ready", (pod) => `${readyContainers(pod)}/${listAt(pod, "spec.containers").length}`),
+    text("Ready", (pod) => `${readyContainers(pod)}/${recordsAt(pod, "spec.containers").length}`),
     text("Status", podStatus),
     text("Restarts", podRestarts),
     AGE,
@@ -154,11 +160,11 @@ function podColumns(): readonly Column[] {
 }
 
 function readyContainers(pod: KubeObject): number {
-  return listAt(pod, "status.containerStatuses").filter((one) => one.ready === true).length;
+  return recordsAt(pod, "status.containerStatuses").filter((one) => one.ready === true).length;
 }
 
 function podStatus(pod: KubeObject): string {
-  const waiting = listAt(pod, "status.containerStatuses")
+  const waiting = recordsAt(pod, "status.containerStatuses")
     .map((one) => stringAt(one, "state.waiting.reason") || stringAt(one, "state.terminated.reason"))
     .find((reason) => reason !== "");
   const phase = stringAt(pod, "status.reason") || waiting || stringAt(pod, "status.phase");
@@ -167,7 +173,7 @@ function podStatus(pod: KubeObject): string {
 }
 
 function podRestarts(pod: KubeObject, now: Date): string {
-  const statuses = listAt(pod, "status.containerStatuses");
+  const statuses = recordsAt(pod, "status.containerStatuses");
   const count = statuses.reduce((sum, one) => sum + Number(one.restartCount ?? 0), 0);
   const last = statuses.map((one) => fieldAt(one, "lastState.terminated.finishedAt")).find((at) => at !== undefined);
   return count === 0 || last === undefined ? String(count) : `${count} (${ageOf(last, now)} ago)`;

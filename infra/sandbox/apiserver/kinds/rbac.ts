@@ -2,10 +2,10 @@
  * Roles and their bindings.
  * Owns: the kinds of rbac.authorization.k8s.io. Does not own: what they allow (authorization.ts).
  */
-import { type KubeObject, stringAt } from "../objects.ts";
+import { type KubeObject, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { invalidValue } from "../field-errors.ts";
-import { AGE, CREATED_AT, NAME, listAt, text, wide } from "./columns.ts";
+import { AGE, CREATED_AT, NAME, text, wide } from "./columns.ts";
 import { type Column, type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
@@ -13,7 +13,7 @@ export const RBAC_GROUP = "rbac.authorization.k8s.io";
 const BASE = { group: RBAC_GROUP, version: "v1", nameRule: "path" } as const satisfies Partial<KindDefinition>;
 
 const subjectsOf = (kind: string) => (binding: KubeObject) =>
-  listAt(binding, "subjects")
+  recordsAt(binding, "subjects")
     .filter((subject) => subject.kind === kind)
     .map((subject) => [subject.namespace, subject.name].filter(Boolean).join("/"))
     .join(", ");
@@ -28,9 +28,9 @@ const BINDING = {
     wide("ServiceAccounts", subjectsOf("ServiceAccount")),
   ] satisfies Column[],
   applyDefaults: (binding: KubeObject) => {
-    const roleRef = (binding.roleRef ??= {}) as Record<string, unknown>;
+    const roleRef = childOf(binding, "roleRef");
     roleRef.apiGroup ||= RBAC_GROUP;
-    for (const subject of listAt(binding, "subjects")) {
+    for (const subject of recordsAt(binding, "subjects")) {
       if (subject.kind !== "ServiceAccount") subject.apiGroup ??= RBAC_GROUP;
     }
   },

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import jsonPatch, { type Operation } from "fast-json-patch";
-import { isRecord } from "../objects.ts";
+import { isRecord, viewAs } from "../objects.ts";
 import { badRequest, fail } from "../status.ts";
 
 const LIMIT = 10_000;
@@ -15,7 +15,7 @@ export function readJsonPatch(value: unknown): readonly Operation[] {
     return badRequest("json: cannot unmarshal object into Go value of type jsonpatch.Patch");
   }
   if (value.length > LIMIT) fail({ reason: "RequestEntityTooLarge", limit: LIMIT });
-  return value as Operation[];
+  return viewAs(value);
 }
 
 export function applyJsonPatch(document: object, operations: readonly Operation[]): object {

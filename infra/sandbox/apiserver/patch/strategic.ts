@@ -4,7 +4,7 @@
  * The order follows k8s.io/apimachinery/pkg/util/strategicpatch, which client tools rely on.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord } from "../objects.ts";
+import { fieldAt, isRecord } from "../objects.ts";
 import { badRequest } from "../status.ts";
 
 type Lists = Readonly<Record<string, readonly string[]>>;
@@ -56,11 +56,11 @@ function mergeValue(original: unknown, patch: unknown, { place, order }: ListPla
   const keys = place.lists[place.path];
   if (keys === undefined) return patch;
   const wanted = Array.isArray(order) ? order : undefined;
-  const list = Array.isArray(original) ? (original as unknown[]) : [];
+  const list: unknown[] = Array.isArray(original) ? original : [];
   const [key] = keys;
   return key === undefined
     ? mergeSet(list, patch, wanted)
-    : mergeItems(list as Item[], patch as Item[], { key, place, wanted });
+    : mergeItems(list.filter(isRecord), patch.filter(isRecord), { key, place, wanted });
 }
 
 function mergeSet(
@@ -93,7 +93,7 @@ function mergeItems(
     if (index === -1) merged.push(mergeMap({}, item, place));
     else merged[index] = mergeMap(merged[index] ?? {}, item, place);
   }
-  return arrange(merged, { patched: contents, original, wanted, identity: (item) => (item as Item)[key] });
+  return arrange(merged, { patched: contents, original, wanted, identity: (item) => fieldAt(item, key) });
 }
 
 interface Arrangement {
