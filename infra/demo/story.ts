@@ -13,6 +13,8 @@ export interface Row {
   readonly migratable: boolean;
   readonly decision: string;
   readonly now: string;
+  /** Of the migration that is under way. */
+  readonly phase?: string;
   readonly mood: Mood;
 }
 
@@ -41,7 +43,7 @@ type Why = { readonly before: VirtualMachine; readonly because: string };
 
 /** What Lifeboat decided, by the reason of the Event that tells it; the why is the strategy, or KubeVirt's own reason. */
 const DECISIONS: Readonly<Record<string, (why: Why) => string>> = {
-  EvacuationTriggered: ({ before }) => (before.strategy === "External" ? "evacuate, left to its owner" : "evacuate"),
+  EvacuationTriggered: ({ before }) => (before.strategy === "External" ? "leave to its owner" : "evacuate"),
   EvacuationAdopted: () => "evacuate",
   EvictionRefused: ({ because }) => `refuse: ${because}`,
   ShutdownByStrategy: ({ because }) => `shut down: ${because}`,
@@ -50,14 +52,16 @@ const DECISIONS: Readonly<Record<string, (why: Why) => string>> = {
 function decisionOf(before: VirtualMachine, vmi: VirtualMachine | undefined, world: World): string {
   const decision = DECISIONS[lastDecision(before.uid, world) ?? ""];
   if (decision !== undefined) return decision({ before, because: before.pinnedBecause ?? "" });
-  return before.strategy === "None" && isLeaving(vmi, world) ? "allow: strategy None" : "";
+  return before.strategy === "None" && isLeaving(vmi, world) ? "allow" : "";
 }
 
 function lastDecision(uid: string, world: World): string | undefined {
   return [...world.events.values()].findLast((event) => event.uid === uid && event.reason in DECISIONS)?.reason;
 }
 
-function placeOf(before: VirtualMachine, vmi: VirtualMachine | undefined, world: World): Pick<Row, "now" | "mood"> {
+type Place = Pick<Row, "now" | "phase" | "mood">;
+
+function placeOf(before: VirtualMachine, vmi: VirtualMachine | undefined, world: World): Place {
   if (vmi === undefined || FINAL.has(vmi.phase)) {
     return mayStop(before, vmi) ? { now: "shut down", mood: "stopped" } : { now: "LOST", mood: "lost" };
   }
@@ -68,9 +72,9 @@ function placeOf(before: VirtualMachine, vmi: VirtualMachine | undefined, world:
   return { now: waitingFor(vmi, migration, world), mood: vmi.marked ? "waiting" : "idle" };
 }
 
-function moving(before: VirtualMachine, migration: MigrationView): Pick<Row, "now" | "mood"> {
+function moving(before: VirtualMachine, migration: MigrationView): Place {
   const target = migration.targetNode ?? "…";
-  return { now: `${before.nodeName} → ${target}  ${migration.phase}`, mood: "moving" };
+  return { now: `${before.nodeName} → ${target}`, phase: migration.phase, mood: "moving" };
 }
 
 function waitingFor(vmi: VirtualMachine, migration: MigrationView | undefined, world: World): string {
@@ -86,11 +90,11 @@ function lastMigration(vmi: VirtualMachine, world: World): MigrationView | undef
     .at(-1);
 }
 
-/** The VMI, or the launcher pod that holds its guest, is being deleted. */
+/** The VMI, or the launcher pod that holds its guest, is being deleted, or already gone. */
 function isLeaving(vmi: VirtualMachine | undefined, world: World): boolean {
   if (vmi === undefined || vmi.deleting || FINAL.has(vmi.phase)) return true;
-  return [...world.pods.values()].some(
-    (pod) => pod.launcherOf === vmi.uid && pod.nodeName === vmi.nodeName && pod.deleting,
+  return ![...world.pods.values()].some(
+    (pod) => pod.launcherOf === vmi.uid && pod.nodeName === vmi.nodeName && !pod.deleting,
   );
 }
 
@@ -117,8 +121,13 @@ function count<T>(map: ReadonlyMap<string, T>, wanted: (value: T) => boolean): n
   return [...map.values()].filter(wanted).length;
 }
 
+/** Nothing more will happen to it: it has moved, or its guest has ended. */
+export function isAtRest({ mood, now }: Row): boolean {
+  return mood === "moved" || mood === "lost" || now === "shut down";
+}
+
 /** Whether the only VMs left on the node are those whose strategy keeps them there. */
 export function onlyRefusedRemain(rows: readonly Row[]): boolean {
-  const open = rows.filter((row) => row.mood !== "moved" && !(row.mood === "stopped" && row.now === "shut down"));
+  const open = rows.filter((row) => !isAtRest(row));
   return open.length > 0 && open.every((row) => row.decision.startsWith("refuse"));
 }

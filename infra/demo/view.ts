@@ -8,6 +8,7 @@ import type { Mood, NodeLine, Row } from "./story.ts";
 import type { Summary } from "./summary.ts";
 
 export interface Frame {
+  readonly seconds: number;
   readonly rows: readonly Row[];
   readonly nodes: readonly NodeLine[];
   /** What the drain said last. */
@@ -39,7 +40,16 @@ const MARK = {
   lost: "✗",
 } as const satisfies Record<Mood, string>;
 
-const HEADINGS = ["VM", "STRATEGY", "MIGRATABLE", "DECISION", "NOW"] as const;
+interface Column {
+  readonly heading: string;
+  readonly cell: (row: Row) => string;
+}
+
+const VM: Column = { heading: "VM", cell: (row) => row.vm };
+const STRATEGY: Column = { heading: "STRATEGY", cell: (row) => row.strategy };
+const MIGRATABLE: Column = { heading: "MIGRATABLE", cell: (row) => (row.migratable ? "yes" : "no") };
+const DECISION: Column = { heading: "DECISION", cell: (row) => row.decision };
+const NOW: Column = { heading: "NOW", cell: (row) => [row.now, row.phase].filter(Boolean).join("  ") };
 
 export function renderFrame(frame: Frame, look: Look): readonly string[] {
   const paint = painter(look);
@@ -48,21 +58,32 @@ export function renderFrame(frame: Frame, look: Look): readonly string[] {
     "",
     ...frame.nodes.map((node) => cut(nodeLine(node), look.width)),
     "",
-    paint("dim", cut(frame.drain, look.width)),
+    paint("dim", cut(`${Math.floor(frame.seconds)} s  ${frame.drain}`, look.width)),
   ];
 }
 
 function table(rows: readonly Row[], look: Look): readonly string[] {
   const paint = painter(look);
-  const cells = rows.map((row) => [row.vm, row.strategy, row.migratable ? "yes" : "no", row.decision, row.now]);
-  const widths = HEADINGS.map((heading, column) =>
-    Math.max(heading.length, ...cells.map((line) => line[column]!.length)),
-  );
-  const format = (line: readonly string[]) => line.map((cell, column) => cell.padEnd(widths[column]!)).join("  ");
+  const columns = fit([VM, STRATEGY, MIGRATABLE, DECISION, NOW], rows, look.width - 2);
+  const line = (cells: (column: Column) => string) =>
+    columns.map(([column, width]) => cut(cells(column), width).padEnd(width)).join("  ");
   return [
-    paint("bold", cut(`  ${format(HEADINGS)}`, look.width)),
-    ...rows.map((row, index) => paint(STYLE[row.mood], cut(`${MARK[row.mood]} ${format(cells[index]!)}`, look.width))),
+    paint("bold", cut(`  ${line(({ heading }) => heading)}`, look.width)),
+    ...rows.map((row) => paint(STYLE[row.mood], cut(`${MARK[row.mood]} ${line(({ cell }) => cell(row))}`, look.width))),
   ];
+}
+
+/** Each column with its width. Where the room is short, MIGRATABLE goes, then DECISION is cut: NOW is what matters. */
+function fit(columns: readonly Column[], rows: readonly Row[], room: number): readonly (readonly [Column, number])[] {
+  const widths = new Map(columns.map((column) => [column, widthOf(column, rows)]));
+  const excess = () => [...widths.values()].reduce((sum, width) => sum + width + 2, -2) - room;
+  if (excess() > 0) widths.delete(MIGRATABLE);
+  if (excess() > 0) widths.set(DECISION, Math.max(DECISION.heading.length, widthOf(DECISION, rows) - excess()));
+  return [...widths];
+}
+
+function widthOf({ heading, cell }: Column, rows: readonly Row[]): number {
+  return Math.max(heading.length, ...rows.map((row) => cell(row).length));
 }
 
 function nodeLine(node: NodeLine): string {
@@ -81,14 +102,14 @@ export function renderChanges(previous: readonly Row[], rows: readonly Row[]): r
   const before = new Map(previous.map((row) => [row.vm, row]));
   return rows.flatMap((row) => {
     const old = before.get(row.vm);
-    const changed = old === undefined || old.decision !== row.decision || old.now !== row.now;
-    return changed ? [`${MARK[row.mood]} ${[row.vm, describe(row), row.now].filter(Boolean).join("  ")}`] : [];
+    const why = old?.decision === row.decision ? [] : [describe(row)];
+    const changed = why.length > 0 || old?.now !== row.now;
+    return changed ? [[`${MARK[row.mood]} ${row.vm}`, ...why, row.now].join("  ")] : [];
   });
 }
 
-function describe(row: Row): string {
-  const kind = `${row.strategy}, ${row.migratable ? "migratable" : "not migratable"}`;
-  return row.decision === "" ? `(${kind})` : `(${kind}: ${row.decision})`;
+function describe({ strategy, migratable, decision }: Row): string {
+  return [`${strategy}, ${migratable ? "" : "not "}migratable`, decision].filter(Boolean).join(": ");
 }
 
 export function renderSummary(summary: Summary, look: Look): readonly string[] {

@@ -1,20 +1,28 @@
 /**
- * Installs the locked dependencies if the checkout has none, or older ones than its lock file.
+ * Installs the locked dependencies if the checkout lacks any of them.
  * Runs before every npm script that needs them, so on the Node that happens to be installed (20 or later);
  * the scripts themselves then run on the Node 24 that is one of the dependencies.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const stamp = `${root}/node_modules/.lifeboat-lock`;
-const lock = createHash("sha256")
-  .update(readFileSync(`${root}/package-lock.json`))
-  .digest("hex");
 
-if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== lock) {
+/** @param {string} file @returns {Record<string, { version?: string, optional?: boolean }>} */
+function packagesOf(file) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).packages : {};
+}
+
+/** npm notes in node_modules what it has installed, last of all. Optional packages are those of other platforms. */
+function isInstalled() {
+  const installed = packagesOf(`${root}/node_modules/.package-lock.json`);
+  return Object.entries(packagesOf(`${root}/package-lock.json`)).every(
+    ([path, { version, optional }]) => path === "" || optional || installed[path]?.version === version,
+  );
+}
+
+if (!isInstalled()) {
   console.error("Installing dependencies (npm ci) …");
   const { status, error } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
@@ -25,5 +33,4 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== lock) {
     console.error(`npm ci failed: ${error?.message ?? `exit code ${status}`}`);
     process.exit(1);
   }
-  writeFileSync(stamp, lock);
 }

@@ -17,7 +17,8 @@ const rows: readonly Row[] = [
     strategy: "LiveMigrateIfPossible",
     migratable: true,
     decision: "evacuate",
-    now: "node-1 → node-2  Running",
+    now: "node-1 → node-2",
+    phase: "Running",
     mood: "moving",
   },
 ];
@@ -25,7 +26,7 @@ const nodes = [
   { name: "node-1", cordoned: true, vms: 2, pods: 1 },
   { name: "node-2", cordoned: false, vms: 0, pods: 0 },
 ];
-const frame = { rows, nodes, drain: "evicting pod shop/virt-launcher-web-abcde" };
+const frame = { seconds: 7.9, rows, nodes, drain: "evicting pod shop/virt-launcher-web-abcde" };
 
 describe("a frame", () => {
   test("shows each VM, each node and the drain's last words", () => {
@@ -37,7 +38,15 @@ describe("a frame", () => {
       "  node-1 cordoned     ▣ ▣  ▫",
       "  node-2",
       "",
-      "evicting pod shop/virt-launcher-web-abcde",
+      "7 s  evicting pod shop/virt-launcher-web-abcde",
+    ]);
+  });
+
+  test("in a narrow terminal the decision is cut, not where the VM is now", () => {
+    expect(renderFrame(frame, { width: 72, colour: false }).slice(0, 3)).toEqual([
+      "  VM        STRATEGY               DECISION     NOW",
+      "· shop/db   LiveMigrate            refuse: Di…  stays, running",
+      "→ shop/web  LiveMigrateIfPossible  evacuate     node-1 → node-2  Running",
     ]);
   });
 
@@ -55,18 +64,16 @@ describe("a frame", () => {
 describe("without a terminal", () => {
   test("the first lines name every VM", () => {
     expect(renderChanges([], rows)).toEqual([
-      "· shop/db  (LiveMigrate, not migratable: refuse: DisksNotLiveMigratable)  stays, running",
-      "→ shop/web  (LiveMigrateIfPossible, migratable: evacuate)  node-1 → node-2  Running",
+      "· shop/db  LiveMigrate, not migratable: refuse: DisksNotLiveMigratable  stays, running",
+      "→ shop/web  LiveMigrateIfPossible, migratable: evacuate  node-1 → node-2",
     ]);
   });
 
   test("only what changed is said", () => {
     const arrived = rows.map((row) =>
-      row.vm === "shop/web" ? { ...row, now: "on node-2", mood: "moved" as const } : row,
+      row.vm === "shop/web" ? { ...row, now: "on node-2", phase: "", mood: "moved" as const } : row,
     );
-    expect(renderChanges(rows, arrived)).toEqual([
-      "✓ shop/web  (LiveMigrateIfPossible, migratable: evacuate)  on node-2",
-    ]);
+    expect(renderChanges(rows, arrived)).toEqual(["✓ shop/web  on node-2"]);
     expect(renderChanges(rows, rows)).toEqual([]);
   });
 });

@@ -1,0 +1,44 @@
+/**
+ * Tells what happens while it happens: on a terminal as a table that is drawn again, elsewhere as a line per change.
+ * Owns: what is said when, and what of the drain's own words is worth repeating. Does not own: the looks (view.ts).
+ */
+import { parseDrainLine } from "./drain-output.ts";
+import type { Screen } from "./screen.ts";
+import type { NodeLine, Row } from "./story.ts";
+import { renderChanges, renderFrame } from "./view.ts";
+
+export interface Narrator {
+  /** The state of things; called as often as one likes. */
+  tell(rows: readonly Row[], nodes: readonly NodeLine[]): void;
+  /** A line of the drain. */
+  heard(line: string): void;
+  /** A remark of the demo's own. */
+  note(text: string): void;
+}
+
+export function createNarrator(screen: Screen, elapsedMs: () => number): Narrator {
+  let rows: readonly Row[] = [];
+  let drain = "";
+  const repeated = new Set<string>();
+  const stamp = () => `${(elapsedMs() / 1000).toFixed(1).padStart(5)} s  `;
+
+  return {
+    tell(now, nodes) {
+      if (screen.live) screen.draw(renderFrame({ seconds: elapsedMs() / 1000, rows: now, nodes, drain }, screen));
+      else screen.print(...renderChanges(rows, now).map((line) => stamp() + line));
+      rows = now;
+    },
+    heard(line) {
+      const said = parseDrainLine(line);
+      // Said for every pod, and shown in the table anyway.
+      if (said.says === "Evicting" || said.says === "Evicted" || line === "") return;
+      drain = said.says === "Refused" ? `${said.pod}: ${said.message}` : line;
+      // Refusals are repeated every 5 s.
+      if (!screen.live && !repeated.has(drain)) screen.print(`${stamp()}  ${drain}`);
+      repeated.add(drain);
+    },
+    note(text) {
+      screen.print(screen.live ? `» ${text}` : `${stamp()}» ${text}`);
+    },
+  };
+}
