@@ -2,7 +2,7 @@
  * Reading: single objects (404 is undefined) and whole lists, page by page.
  * Owns: GET requests and turning their answers into facts. Does not own: when to read what (shared/reconcilers).
  */
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failure.ts";
 import { collection, object, type Resource } from "./paths.ts";
@@ -26,20 +26,24 @@ function issueOf(error: z.core.$ZodError): string {
   return issue === undefined ? "invalid" : `${issue.path.join(".") || "(root)"}: ${issue.message}`;
 }
 
+/**
+ * A name that an object can have (RFC 1123 subdomain). Names come from annotations and paths too, which say what they
+ * like, and `..` in a URL leads elsewhere: an object of such a name does not exist.
+ */
+function isObjectName(name: string): boolean {
+  return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name);
+}
+
 export async function readOne<S extends z.ZodMiniType>(
   send: Send,
   resource: Resource,
   key: NamespacedName,
   schema: S,
 ): Promise<z.output<S> | undefined> {
+  if (!isObjectName(key.name) || (key.namespace !== "" && !isObjectName(key.namespace))) return undefined;
   const path = object(resource, key);
   const { code, body } = await send({ method: "GET", path, expect: [404] });
-  if (code === 404) {
-    // A proxy's 404 page would otherwise look like a pod that is gone.
-    parseAnswer(z.object({ kind: z.literal("Status"), code: z.literal(404) }), body, `GET ${path}`);
-    return undefined;
-  }
-  return parseAnswer(schema, body, `GET ${path}`);
+  return code === 404 ? undefined : parseAnswer(schema, body, `GET ${path}`);
 }
 
 export interface ListOptions<S extends z.ZodMiniType, T> {

@@ -134,6 +134,8 @@ export const KubeVirt = z.object({
 
 /** A page of a list; items are parsed one by one, so that one odd object never hides the rest. */
 export const Page = z.object({
+  // Without this any JSON object would be an empty list: no VMIs, no budgets, no KubeVirt.
+  kind: z.string("expected a list").check(z.endsWith("List", "expected a list")),
   metadata: z.prefault(z.object({ continue: Text }), {}),
   items: listOf(z.unknown()),
 });

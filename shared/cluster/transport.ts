@@ -44,7 +44,12 @@ export function sender(endpoint: Endpoint, signal: AbortSignal): Send {
     if (status >= 300 && !request.expect?.includes(status)) {
       throw new ClusterError({ reason: "Refused", code: status, request: label });
     }
-    return { code: status, body: parse(text, label) };
+    const body = parse(text, label);
+    // A proxy's 404 would otherwise look like a pod that is gone, its 409 like work that somebody else has done.
+    if (status >= 400 && !isStatus(body, status)) {
+      throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
+    }
+    return { code: status, body };
   };
 }
 
@@ -74,6 +79,11 @@ function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<st
     ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
     ...(request.as === undefined ? {} : { "impersonate-user": request.as }),
   };
+}
+
+function isStatus(body: unknown, code: number): boolean {
+  if (typeof body !== "object" || body === null || !("kind" in body) || !("code" in body)) return false;
+  return body.kind === "Status" && body.code === code;
 }
 
 function parse(text: string, label: string): unknown {
