@@ -9,26 +9,40 @@ const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 function isServer(text: string): boolean {
   if (/^binding:[A-Za-z_][A-Za-z0-9_]*$/.test(text)) return true;
-  if (!URL.canParse(text)) return false;
+  if (/\s/.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, search, hash, username, password } = new URL(text);
   if (search !== "" || hash !== "" || username !== "" || password !== "") return false;
   return protocol === "https:" || (protocol === "http:" && LOOPBACK.has(hostname));
 }
 
-const NonEmpty = z.string().check(z.minLength(1, "expected a text that is not empty"));
+/** No space, no line break (`base64 -d` leaves none, an editor does): such a token can never be sent or presented. */
+const Token = z
+  .string("expected a token")
+  .check(z.regex(/^[\x21-\x7e]+$/, "expected a token, without spaces or line breaks"));
+
+/** What every request says itself; twice, `Authorization` and `authorization` would be joined to nonsense. */
+const OWN_HEADERS = /^(authorization|accept|content-type|user-agent|impersonate-.*)$/i;
+const HeaderName = z.string().check(
+  z.regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header"),
+  z.refine((name) => !OWN_HEADERS.test(name), "expected a header that Lifeboat does not set itself"),
+);
+const HeaderValue = z.string("expected a text").check(z.regex(/^[\x20-\x7e]*$/, "expected a text without line breaks"));
+
 const RelaySecret = z.string().check(z.regex(/^whsec_[A-Za-z0-9+/]+=*$/, "expected whsec_ and base64"));
 
 const Entry = z.strictObject({
   server: z
-    .string()
+    .string("expected a text")
     .check(
       z.refine(isServer, "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service"),
     ),
-  token: NonEmpty,
-  webhookToken: NonEmpty,
-  operatorToken: z.exactOptional(NonEmpty),
-  relaySecret: z.exactOptional(z.union([RelaySecret, z.array(RelaySecret).check(z.minLength(1))])),
-  headers: z._default(z.record(z.string(), z.string()), {}),
+  token: Token,
+  webhookToken: Token,
+  operatorToken: z.exactOptional(Token),
+  relaySecret: z.exactOptional(
+    z.union([RelaySecret, z.array(RelaySecret).check(z.minLength(1, "expected at least one"))]),
+  ),
+  headers: z._default(z.record(HeaderName, HeaderValue), {}),
 });
 
 export type ClusterEntry = z.output<typeof Entry>;

@@ -8,8 +8,10 @@ import { CONFIG_KEY } from "../policy/names.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES } from "../policy/settings.ts";
 import { type Parsed, parseConfig } from "./problem.ts";
 
+const LONGEST_SECONDS = 7 * 24 * 3600;
+const SECONDS = `expected seconds, from 0 to ${LONGEST_SECONDS}`;
 const seconds = (fallback: number) =>
-  z._default(z.number().check(z.nonnegative("expected seconds, 0 or more")), fallback);
+  z._default(z.number(SECONDS).check(z.nonnegative(SECONDS), z.maximum(LONGEST_SECONDS, SECONDS)), fallback);
 const count = (fallback: number) =>
   z._default(z.int("expected a whole number").check(z.minimum(1, "expected 1 or more")), fallback);
 const flag = (fallback: boolean) => z._default(z.boolean("expected true or false"), fallback);
@@ -36,7 +38,7 @@ const Evacuation = z.strictObject({
 const Guard = z.strictObject({
   mode: z._default(z.enum(["Off", "Deny", "Hold", "Auto"], "expected Off, Deny, Hold or Auto"), "Auto"),
   deadlineSeconds: z.prefault(z.strictObject({ Preemption: seconds(120), NoExecuteTaint: seconds(300) }), {}),
-  maxHolds: z._default(z.int("expected a whole number").check(z.nonnegative()), 8),
+  maxHolds: z._default(z.int("expected a whole number").check(z.nonnegative("expected 0 or more")), 8),
 });
 
 const gates = z.partialRecord(z.enum(FEATURE_GATES), z.boolean("expected true or false"));

@@ -28,5 +28,7 @@ function problemsOf(issue: z.core.$ZodIssue, root: string): readonly ConfigProbl
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({ field: at([...issue.path, key]), message: "unknown key" }));
   }
-  return [{ field: at(issue.path), message: issue.message }];
+  // What is wrong with a key of a record, rather than that one is wrong.
+  const { message } = issue.code === "invalid_key" ? (issue.issues[0] ?? issue) : issue;
+  return [{ field: at(issue.path), message }];
 }
