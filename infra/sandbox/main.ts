@@ -1,56 +1,61 @@
 /**
- * `npm run sandbox`: the sandbox alone, until interrupted.
- * Owns: the command line. Does not own: the sandbox.
+ * `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted.
+ * Owns: what is in it to begin with, what is printed. Does not own: the flags (command-line.ts), the cluster (sandbox.ts).
  */
 import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
-import { parseArgs } from "node:util";
-import { startSandbox } from "./sandbox.ts";
+import { buildWorker } from "../tools/build-worker.ts";
+import { parseArguments, USAGE, UsageError, type Arguments } from "./command-line.ts";
+import { createNode, createVirtualMachineInstance } from "./fleet.ts";
+import { startLifeboat, type Lifeboat } from "./lifeboat.ts";
+import { startSandbox, type Sandbox } from "./sandbox.ts";
 
-const USAGE = `Usage: npm run sandbox -- [--port N] [--kubeconfig FILE] [--empty]
+const NODES = ["node-1", "node-2", "node-3"];
 
-  --port N           listen on this port of 127.0.0.1 (default: any free one)
-  --kubeconfig FILE  where to write the administrator's kubeconfig (default: sandbox.kubeconfig)
-  --empty            only an API server, disruption controller, garbage collector and token controller;
-                     KubeVirt's kinds are known, but there is nothing else of it
-`;
-
-interface Arguments {
-  readonly port: number;
-  readonly kubeconfig: string;
-  readonly empty: boolean;
-}
-
-class UsageError extends Error {}
-
-export function parseArguments(args: readonly string[]): Arguments {
-  const options = { port: { type: "string" }, kubeconfig: { type: "string" }, empty: { type: "boolean" } } as const;
-  const {
-    port = "0",
-    kubeconfig = "sandbox.kubeconfig",
-    empty = false,
-  } = read(() => parseArgs({ args: [...args], options }).values);
-  if (!/^\d+$/.test(port) || Number(port) > 65_535)
-    throw new UsageError(`--port: expected a port number, got "${port}"`);
-  return { port: Number(port), kubeconfig: resolve(kubeconfig), empty };
-}
-
-function read<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}
+// prettier-ignore
+const VMS = [
+  { name: "web",     node: "node-1", evictionStrategy: "LiveMigrate" },
+  { name: "ledger",  node: "node-1", evictionStrategy: "LiveMigrate",           migratable: false },
+  { name: "render",  node: "node-1", evictionStrategy: "LiveMigrateIfPossible" },
+  { name: "gpu",     node: "node-2", evictionStrategy: "LiveMigrateIfPossible", migratable: false, reason: "HostDeviceNotLiveMigratable" },
+  { name: "router",  node: "node-2", evictionStrategy: "External" },
+  { name: "scratch", node: "node-3", evictionStrategy: "None" },
+];
 
 async function main(): Promise<void> {
-  const { port, kubeconfig, empty } = parseArguments(process.argv.slice(2));
+  const options = parseArguments(process.argv.slice(2));
+  const { port, empty } = options;
+  const interruption = interrupted();
   const sandbox = await startSandbox({ port, empty, onError: complain });
-  await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
-  console.log(`The sandbox is up at ${sandbox.url}${empty ? " (empty)" : ""}. Use it with\n`);
-  console.log(`  export KUBECONFIG=${kubeconfig}\n  kubectl get nodes\n\nCtrl-C ends it.`);
-  await interrupted();
+  const lifeboat = empty ? undefined : await populate(sandbox);
+  await writeFile(options.kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
+  console.log(usage(sandbox, lifeboat, options));
+  await interruption;
+  await lifeboat?.worker.stop();
   await sandbox.stop();
+}
+
+async function populate(sandbox: Sandbox): Promise<Lifeboat> {
+  const { client } = sandbox;
+  await Promise.all([buildWorker(), ...NODES.map((name) => createNode(client, name))]);
+  await Promise.all(VMS.map((vm) => createVirtualMachineInstance(client, { namespace: "default", ...vm })));
+  const lifeboat = await startLifeboat(sandbox, { onLog: (line) => console.log(line) });
+  const headers = { authorization: `Bearer ${lifeboat.webhookToken}` };
+  const answer = await lifeboat.worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers });
+  await answer.text();
+  return lifeboat;
+}
+
+function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, { kubeconfig }: Arguments): string {
+  const lines = [`The sandbox is up at ${sandbox.url}`, "", `  export KUBECONFIG=${kubeconfig}`];
+  if (lifeboat === undefined) lines.push("  kubectl api-resources");
+  else
+    lines.push(
+      "  kubectl get nodes,vmi -o wide",
+      "  kubectl drain node-1 --ignore-daemonsets --force --delete-emptydir-data",
+      "",
+      `Lifeboat answers at ${lifeboat.url} (operator token ${lifeboat.operatorToken})`,
+    );
+  return [...lines, "", "Ctrl-C ends it."].join("\n");
 }
 
 function complain(error: unknown, key: string): void {
@@ -64,10 +69,8 @@ function interrupted(): Promise<void> {
   });
 }
 
-if (import.meta.main) {
-  main().catch((error: unknown) => {
-    const isUsage = error instanceof UsageError;
-    console.error(isUsage ? `${error.message}\n\n${USAGE}` : error);
-    process.exitCode = isUsage ? 2 : 1;
-  });
-}
+main().catch((error: unknown) => {
+  if (error instanceof UsageError) console.error(`${error.message}\n\n${USAGE}`);
+  else console.error(error);
+  process.exit(error instanceof UsageError ? 2 : 1);
+});

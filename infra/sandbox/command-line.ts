@@ -1,0 +1,41 @@
+/**
+ * The command line of `npm run sandbox`.
+ * Owns: flags and what is wrong with them. Does not own: what they lead to (main.ts).
+ */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+export const USAGE = `Usage: npm run sandbox -- [--port N] [--kubeconfig FILE] [--empty]
+
+  --port N           listen on this port of 127.0.0.1 (default: any free one)
+  --kubeconfig FILE  where to write the administrator's kubeconfig (default: ./sandbox.kubeconfig)
+  --empty            only the API server, disruption controller and garbage collection: KubeVirt's kinds are known,
+                     but there are no nodes, no VMs, no webhooks of KubeVirt, and nothing of Lifeboat
+`;
+
+export interface Arguments {
+  readonly port: number;
+  readonly kubeconfig: string;
+  readonly empty: boolean;
+}
+
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export function parseArguments(args: readonly string[]): Arguments {
+  const { port = "0", kubeconfig = "sandbox.kubeconfig", empty = false } = parseFlags(args);
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    throw new UsageError(`--port: expected a port number, got "${port}"`);
+  if (kubeconfig === "") throw new UsageError("--kubeconfig: expected the name of a file");
+  return { port: Number(port), kubeconfig: resolve(kubeconfig), empty };
+}
+
+function parseFlags(args: readonly string[]) {
+  const options = { port: { type: "string" }, kubeconfig: { type: "string" }, empty: { type: "boolean" } } as const;
+  try {
+    return parseArgs({ args: [...args], options, strict: true }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Lifeboat beside a sandbox, as shipped: its manifests in the cluster, its Worker under exactly that service account.
+ * Owns: the order in which the two come to know each other. Does not own: either (apply.ts, worker.ts).
+ */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { applyLifeboat } from "./apply.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { startWorker, type RunningWorker } from "./worker.ts";
+
+export interface LifeboatOptions {
+  /** The cluster's name in `CLUSTERS`. */
+  readonly cluster?: string;
+  /** Further files of infra/kubernetes to apply. */
+  readonly optional?: readonly string[];
+  readonly onLog?: (line: string) => void;
+}
+
+export interface Lifeboat {
+  readonly worker: RunningWorker;
+  /** Where it answers for this cluster. */
+  readonly url: string;
+  readonly webhookToken: string;
+  readonly operatorToken: string;
+}
+
+export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions = {}): Promise<Lifeboat> {
+  const { cluster = "sandbox", optional = [], onLog } = options;
+  const { client, authority, url: server, caPem } = sandbox;
+  const [webhookToken, operatorToken] = [randomBytes(24).toString("hex"), randomBytes(24).toString("hex")];
+  // The webhook's URL names the Worker's port, and the Worker needs the token that comes with the manifests.
+  const port = await freePort();
+  const url = `https://127.0.0.1:${port}/clusters/${cluster}`;
+  const { token } = await applyLifeboat(client, { url: `${url}/admission/evictions/${webhookToken}`, caPem, optional });
+  const clusters = { [cluster]: { server, token, webhookToken, operatorToken } };
+  const worker = await startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
+  return { worker, url, webhookToken, operatorToken };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
