@@ -51,6 +51,7 @@ export async function tellDrain({ client, clock, kubeconfig }: Stage, screen: Sc
     drain.stop();
     await ended;
     await watched.stop();
+    screen.keep();
   }
 
   const summary = summarize(before, await readWorld(client), DRAINED_NODE);

@@ -13,35 +13,29 @@ const TELL: Readonly<Record<StoryName, (stage: Stage, screen: Screen) => Promise
   drain: tellDrain,
 };
 
-async function run({ story, exit }: Arguments): Promise<boolean> {
+/** Of an interrupted story; once it is told, the exit code is what it came to. */
+const INTERRUPTED = 130;
+
+async function run({ story, exit }: Arguments): Promise<number> {
+  let code = INTERRUPTED;
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(code));
   const screen = createScreen(process.stdout);
-  const interrupted = new Promise<void>((resolve) => {
-    process.once("SIGINT", resolve);
-    process.once("SIGTERM", resolve);
-  });
   screen.print(
-    "Starting a cluster in this process: API server, scheduler, kubelets, KubeVirt; and Lifeboat in workerd …",
+    "Starting a cluster in this process (API server, scheduler, kubelets, KubeVirt), and Lifeboat beside it …",
   );
   const stage = await setStage();
   try {
-    const told = tell(story, stage, screen);
-    const ended = await Promise.race([told, interrupted]);
-    if (ended === undefined) return false;
-    if (!exit && process.stdout.isTTY) {
-      screen.print(...invitation(stage));
-      await interrupted;
-    }
-    return ended;
+    const { nodes, vms, pods } = await setScene(stage.client);
+    await stage.reconcile();
+    screen.print(`Lifeboat looks after ${vms} virtual machines on ${nodes} nodes, beside ${pods} other pods.`);
+    code = (await TELL[story](stage, screen)) ? 0 : 1;
+    if (exit || !process.stdout.isTTY) return code;
+    screen.print(...invitation(stage));
+    // Until a signal comes.
+    return await new Promise<never>(() => undefined);
   } finally {
     await stage.stop();
   }
-}
-
-async function tell(story: StoryName, stage: Stage, screen: Screen): Promise<boolean> {
-  const { nodes, vms, pods } = await setScene(stage.client);
-  await stage.reconcile();
-  screen.print(`Lifeboat looks after ${vms} virtual machines on ${nodes} nodes, beside ${pods} ordinary pods.`);
-  return TELL[story](stage, screen);
 }
 
 function invitation(stage: Stage): readonly string[] {
@@ -72,7 +66,7 @@ async function main(): Promise<number> {
       console.error(`${parsed.message}\n\n${USAGE}`);
       return 2;
     case "Run":
-      return (await run(parsed.arguments)) ? 0 : 1;
+      return run(parsed.arguments);
   }
 }
 

@@ -38,7 +38,8 @@ export function createNarrator(screen: Screen, elapsedMs: () => number): Narrato
       repeated.add(drain);
     },
     note(text) {
-      screen.print(screen.live ? `» ${text}` : `${stamp()}» ${text}`);
+      if (screen.live) screen.print(`» ${text}`, "");
+      else screen.print(`${stamp()}» ${text}`);
     },
   };
 }

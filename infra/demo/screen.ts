@@ -13,6 +13,8 @@ export interface Screen {
   print(...lines: readonly string[]): void;
   /** Lines that stand below all others until the next draw. */
   draw(lines: readonly string[]): void;
+  /** What was drawn last stays; what follows stands below it. */
+  keep(): void;
 }
 
 const CLEAR_BELOW = "\u001B[0J";
@@ -35,6 +37,9 @@ export function createScreen(out: WriteStream): Screen {
       const fitting = lines.slice(0, Math.max(1, (out.rows ?? 24) - 1));
       out.write(erase() + text(fitting));
       drawn = fitting;
+    },
+    keep() {
+      drawn = [];
     },
   };
 }

@@ -4,7 +4,8 @@
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,6 +49,8 @@ export async function setStage(): Promise<Stage> {
   const actors = [startOwner(options), startReplicaSets(options)];
   const { worker, webhookToken, operatorToken } = await installLifeboat(sandbox);
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
+  // However this process ends, an administrator's token does not stay behind.
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const kubeconfig = join(folder, "kubeconfig");
   const caFile = join(folder, "ca.crt");
   await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
@@ -70,7 +73,6 @@ export async function setStage(): Promise<Stage> {
       await Promise.all(actors.map((actor) => actor.stop()));
       await worker.stop();
       await sandbox.stop();
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }
@@ -82,7 +84,7 @@ interface Installation {
 }
 
 async function installLifeboat({ client, authority, url: server }: Sandbox): Promise<Installation> {
-  const [webhookToken, operatorToken] = [randomBytes(24).toString("hex"), randomBytes(24).toString("hex")];
+  const [webhookToken, operatorToken] = [randomBytes(16).toString("hex"), randomBytes(16).toString("hex")];
   // The webhook's URL names the Worker's port, and the Worker needs the token that comes with the manifests.
   const port = await freePort();
   const url = `https://127.0.0.1:${port}/clusters/${CLUSTER}/admission/evictions/${webhookToken}`;

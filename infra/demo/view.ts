@@ -51,12 +51,15 @@ const MIGRATABLE: Column = { heading: "MIGRATABLE", cell: (row) => (row.migratab
 const DECISION: Column = { heading: "DECISION", cell: (row) => row.decision };
 const NOW: Column = { heading: "NOW", cell: (row) => [row.now, row.phase].filter(Boolean).join("  ") };
 
+const LEGEND = "".padEnd(22) + "▣ virtual machine  ▫ other pod";
+
 export function renderFrame(frame: Frame, look: Look): readonly string[] {
   const paint = painter(look);
   return [
     ...table(frame.rows, look),
     "",
     ...frame.nodes.map((node) => cut(nodeLine(node), look.width)),
+    paint("dim", cut(LEGEND, look.width)),
     "",
     paint("dim", cut(`${Math.floor(frame.seconds)} s  ${frame.drain}`, look.width)),
   ];

@@ -37,6 +37,7 @@ describe("a frame", () => {
       "",
       "  node-1 cordoned     ▣ ▣  ▫",
       "  node-2",
+      "                      ▣ virtual machine  ▫ other pod",
       "",
       "7 s  evicting pod shop/virt-launcher-web-abcde",
     ]);
