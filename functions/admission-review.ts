@@ -71,13 +71,15 @@ export function renderRuling(uid: string, ruling: Ruling): AdmissionReview {
 
 const UNIT_SECONDS = { ms: 0.001, s: 1, m: 60, h: 3600 } as const;
 const DEFAULT_TIMEOUT_SECONDS = 10;
+/** Kubernetes allows a webhook no more. */
+const LONGEST_TIMEOUT_SECONDS = 30;
 
 /** Seconds the API server waits, from its `?timeout=` (a Go duration); its default where that is missing or odd. */
 export function timeoutSeconds(query: string | undefined): number {
   const parts = [...(query ?? "").matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([all]) => all).join("") !== query) return DEFAULT_TIMEOUT_SECONDS;
   const total = parts.reduce((sum, [, value, unit]) => sum + Number(value) * unitSeconds(unit), 0);
-  return total > 0 ? total : DEFAULT_TIMEOUT_SECONDS;
+  return total > 0 ? Math.min(total, LONGEST_TIMEOUT_SECONDS) : DEFAULT_TIMEOUT_SECONDS;
 }
 
 function unitSeconds(unit: string | undefined): number {

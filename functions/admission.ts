@@ -10,7 +10,7 @@ import { causeOfEviction } from "../shared/policy/cause.ts";
 import { type Review, reviewEviction, ruleOnEviction } from "../shared/reconcilers/eviction.ts";
 import * as review from "./admission-review.ts";
 import { driveOn, tell } from "./drive-on.ts";
-import type { Env } from "./env.ts";
+import type { Env, Platform } from "./env.ts";
 import { RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
@@ -48,13 +48,20 @@ export async function reviewEvictionRequest(c: Context<{ Bindings: Env }>, targe
 
 /** A defect of ours is blindness too: any code but 429 would let the eviction through. */
 function whyBlind(target: Target, error: unknown): string {
-  if (error instanceof ClusterError) {
-    target.logFailure("reviewing an eviction", error);
-    return error.message;
+  target.logFailure("reviewing an eviction", error);
+  return error instanceof ClusterError ? error.message : "an unexpected error";
+}
+
+/** The same where there is no cluster to ask, because of its configuration or of a defect: no 5xx either. */
+export async function refuseUnreviewed(c: Context, platform: Platform, error: unknown): Promise<Response> {
+  const { uid } = envelopeOf(await bodyOf(c));
+  if (error instanceof RejectionError && error.rejection.reason === "InvalidConfiguration") {
+    const { field, message } = error.rejection;
+    return c.json(review.refusal(uid, blindMessage("this pod", `${field}: ${message}`)));
   }
   const stack = error instanceof Error ? error.stack : undefined;
-  target.platform.log({ level: "error", cluster: target.name, message: "unexpected error", error: stack });
-  return "an unexpected error";
+  platform.log({ level: "error", message: "unexpected error", error: stack });
+  return c.json(review.refusal(uid, blindMessage("this pod", "an unexpected error")));
 }
 
 async function bodyOf(c: Context): Promise<unknown> {

@@ -6,32 +6,33 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
-import { reviewEvictionRequest } from "./admission.ts";
+import { refuseUnreviewed, reviewEvictionRequest } from "./admission.ts";
 import type { Env, Platform } from "./env.ts";
 import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
 import { clusterReadyz } from "./readyz.ts";
-import { type Rejection, RejectionError, renderRejection } from "./rejection.ts";
+import { isCallersFault, type Rejection, RejectionError, renderRejection } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
-import { authenticate, bearerOf, type Caller, findTarget, type IsolateState, type Target } from "./target.ts";
+import * as targets from "./target.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
 
 type AppContext = Context<{ Bindings: Env }>;
-type Door = (c: AppContext, target: Target) => Promise<Response>;
+type Door = (c: AppContext, target: targets.Target) => Promise<Response>;
 
-export function createApp(platform: Platform, state: IsolateState): Hono<{ Bindings: Env }> {
+export function createApp(platform: Platform, state: targets.IsolateState): Hono<{ Bindings: Env }> {
   const app = new Hono<{ Bindings: Env }>();
 
   /** Finds the cluster, authenticates the caller, opens the door. */
-  const guarded = (caller: Caller, door: Door) => async (c: AppContext) => {
-    const target = await findTarget(c.req.param("cluster") ?? "", { env: c.env, platform, state });
+  const guarded = (caller: targets.Caller, door: Door) => async (c: AppContext) => {
+    const name = c.req.param("cluster") ?? "";
+    const entry = await targets.findEntry(name, c.env);
     const inPath = caller === "webhook" ? c.req.param("webhookToken") : undefined;
-    await authenticate(target, caller, bearerOf(c.req.header("authorization")) ?? inPath);
-    return await door(c, target);
+    await targets.authenticate(entry, caller, targets.bearerOf(c.req.header("authorization")) ?? inPath);
+    return await door(c, targets.targetOf(name, entry, { env: c.env, platform, state }));
   };
   const named = (
-    door: (c: AppContext, target: Target, key: { namespace: string; name: string }) => Promise<Response>,
+    door: (c: AppContext, target: targets.Target, key: { namespace: string; name: string }) => Promise<Response>,
   ) =>
     guarded("operator", (c, target) =>
       door(c, target, { namespace: c.req.param("namespace") ?? "", name: c.req.param("name") ?? "" }),
@@ -41,9 +42,20 @@ export function createApp(platform: Platform, state: IsolateState): Hono<{ Bindi
     maxSize: LARGEST_REVIEW_BYTES,
     onError: (c) => reject(c, { reason: "PayloadTooLarge", bytes: LARGEST_REVIEW_BYTES }),
   });
-  const review = guarded("webhook", reviewEvictionRequest);
-  app.post("/clusters/:cluster/admission/evictions", limit, review);
-  app.post("/clusters/:cluster/admission/evictions/:webhookToken", limit, review);
+  /** After authentication: nobody else makes us hold megabytes. */
+  const limited = async (c: AppContext, open: () => Promise<Response>) => {
+    const answers: Response[] = [];
+    const rejected = await limit(c, async () => void answers.push(await open()));
+    return rejected ?? answers[0] ?? reject(c, { reason: "InternalError" });
+  };
+  const guardedReview = guarded("webhook", (c, target) => limited(c, () => reviewEvictionRequest(c, target)));
+  const review = (c: AppContext) =>
+    guardedReview(c).catch((error: unknown) => {
+      if (isCallersFault(error)) throw error;
+      return limited(c, () => refuseUnreviewed(c, platform, error));
+    });
+  app.post("/clusters/:cluster/admission/evictions", review);
+  app.post("/clusters/:cluster/admission/evictions/:webhookToken", review);
   app.post("/clusters/:cluster/reconcile", guarded("webhook", reconcileNow));
   app.get("/clusters/:cluster/explain/pods/:namespace/:name", named(explainPod));
   app.get("/clusters/:cluster/evacuations", guarded("operator", listEvacuations));

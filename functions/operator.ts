@@ -4,8 +4,9 @@
  */
 import type { Context } from "hono";
 import { stagesOf } from "../shared/policy/evacuation.ts";
-import type { NamespacedName } from "../shared/policy/facts.ts";
-import { strategyOf } from "../shared/policy/stage.ts";
+import type { NamespacedName, VmiFacts } from "../shared/policy/facts.ts";
+import type { Settings } from "../shared/policy/settings.ts";
+import { resolveStrategy } from "../shared/policy/strategy.ts";
 import { cancelEvacuation } from "../shared/reconcilers/cancel.ts";
 import { reviewEviction } from "../shared/reconcilers/eviction.ts";
 import { observe } from "../shared/reconcilers/world.ts";
@@ -33,12 +34,18 @@ export async function explainPod(c: Context, target: Target, pod: NamespacedName
     actions: decision.actions.map((action) => action.verb),
     facts: {
       pod: { phase: facts.pod.phase, nodeName: facts.pod.nodeName, ready: facts.pod.ready, labels: facts.pod.labels },
-      ...(vmi === undefined ? {} : { vmi: { ...vmi, strategy: strategyOf(vmi, facts.settings) } }),
+      ...(vmi === undefined ? {} : { vmi: { ...vmi, strategy: strategyInForce(vmi, facts.settings) } }),
       ...(facts.budgets === undefined ? {} : { budgets: facts.budgets }),
       ...(facts.migrations === undefined ? {} : { migrations: facts.migrations }),
       settings: facts.settings,
     },
   });
+}
+
+/** As written, where nobody knows it: to call it None would explain the opposite of the decision. */
+function strategyInForce(vmi: VmiFacts, { clusterStrategy }: Settings): string {
+  const resolved = resolveStrategy(vmi.evictionStrategy, clusterStrategy);
+  return resolved.known ? resolved.strategy : resolved.value;
 }
 
 /** Evacuations under way: VMIs that carry the label, and where each stands. */

@@ -25,6 +25,8 @@ export async function clusterReadyz(c: Context, target: Target): Promise<Respons
   const checks: readonly Check[] = [
     ...loaded.problems.map((problem) => ({ name: "configuration", ok: false, ...problem })),
     ...(loaded.problems.length === 0 ? [{ name: "configuration", ok: true }] : []),
+    await check("pods", () => cluster.canList("pods")),
+    await check("nodes", () => cluster.canList("nodes")),
     await check("slots", () => cluster.getSlots()),
     await check("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
     await check("budgets", () => cluster.canList("poddisruptionbudgets")),

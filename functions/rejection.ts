@@ -70,6 +70,11 @@ export function renderRejection(r: Rejection): RenderedError {
   }
 }
 
+/** Whether asking the same again would be answered the same. */
+export function isCallersFault(error: unknown): boolean {
+  return error instanceof RejectionError && renderRejection(error.rejection).code < 500;
+}
+
 function unavailableCode({ failure }: ClusterError): ErrorCode {
   switch (failure.reason) {
     case "Unreachable":

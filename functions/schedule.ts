@@ -3,16 +3,16 @@
  * Owns: which cluster gets how much of a tick, full or not. Does not own: the pass (shared/reconcilers).
  */
 import type { Context } from "hono";
-import { ClusterError } from "../shared/cluster/failure.ts";
 import { parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
 import { driveOn, passOver } from "./drive-on.ts";
-import type { Env } from "./env.ts";
+import type { ClusterRegistry } from "./env.ts";
 import { reportConfiguration } from "./readyz.ts";
 import { RejectionError } from "./rejection.ts";
 import { type Surroundings, type Target, targetOf } from "./target.ts";
 
 /** A full scan of ten thousand VMs is about 120 pages. */
 const FULL_SCAN_SECONDS = 60;
+const REPORT_SECONDS = 5;
 /** Of the ticks, a minute apart, every tenth looks at everything; the others at what carries the label. */
 const FULL_SCAN_EVERY = 10;
 const TICK_MS = 60_000;
@@ -39,14 +39,18 @@ async function tickOne(target: Target, full: boolean): Promise<void> {
     await reportProblems(target);
     if (requeueAfterSeconds !== undefined) await driveOn(target, [], requeueAfterSeconds);
   } catch (error) {
-    if (!(error instanceof ClusterError)) throw error;
     target.logFailure("the scheduled tick", error);
   }
 }
 
+/** Never throws: what has been done before has been done. */
 async function reportProblems(target: Target): Promise<void> {
-  const loaded = await target.settings(target.connect(FULL_SCAN_SECONDS));
-  if (loaded.problems.length > 0) await reportConfiguration(target, loaded);
+  try {
+    const loaded = await target.settings(target.connect(REPORT_SECONDS));
+    if (loaded.problems.length > 0) await reportConfiguration(target, loaded);
+  } catch (error) {
+    target.logFailure("reporting the configuration", error);
+  }
 }
 
 /** Every cluster whose entry is valid, of the secret and of the registry; the secret wins. */
@@ -54,7 +58,7 @@ async function allTargets(surroundings: Surroundings): Promise<readonly Target[]
   const { env, platform } = surroundings;
   const parsed = parseClusters(env.CLUSTERS);
   const entries = new Map(parsed.ok ? parsed.value : []);
-  for (const [name, text] of await registryEntries(env)) {
+  for (const [name, text] of await registryEntries(surroundings)) {
     if (!entries.has(name)) entries.set(name, parseRegistryEntry(text, name));
   }
   const problems = [
@@ -75,9 +79,21 @@ function connectable(name: string, entry: Target["entry"], surroundings: Surroun
   }
 }
 
-async function registryEntries({ CLUSTER_REGISTRY: registry }: Env): Promise<readonly (readonly [string, string])[]> {
-  if (registry === undefined) return [];
-  const found: [string, string][] = [];
+type NamedText = readonly [name: string, text: string];
+
+/** A registry that fails does not hurt the clusters of the secret. */
+async function registryEntries({ env, platform }: Surroundings): Promise<readonly NamedText[]> {
+  try {
+    return env.CLUSTER_REGISTRY === undefined ? [] : await readRegistry(env.CLUSTER_REGISTRY);
+  } catch (error) {
+    const stack = error instanceof Error ? error.stack : undefined;
+    platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
+    return [];
+  }
+}
+
+async function readRegistry(registry: ClusterRegistry): Promise<readonly NamedText[]> {
+  const found: NamedText[] = [];
   for (let cursor: string | undefined, complete = false; !complete;) {
     const page = await registry.list(cursor === undefined ? {} : { cursor });
     for (const { name } of page.keys) {

@@ -4,7 +4,7 @@
  */
 import { timingSafeEqual } from "hono/utils/buffer";
 import { type Cluster, connect } from "../shared/cluster/cluster.ts";
-import type { ClusterError } from "../shared/cluster/failure.ts";
+import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Endpoint } from "../shared/cluster/transport.ts";
 import { type ClusterEntry, parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
 import { type LoadedSettings, SettingsCache } from "../shared/config/load-settings.ts";
@@ -31,7 +31,8 @@ export interface Target {
   /** A view of the cluster whose requests all end after so many seconds. */
   connect(seconds: number): Cluster;
   settings(cluster: Cluster, fresh?: boolean): Promise<LoadedSettings>;
-  logFailure(doing: string, error: ClusterError): void;
+  /** Also what nobody expected: one cluster's defect is no other's. */
+  logFailure(doing: string, error: unknown): void;
 }
 
 export interface Surroundings {
@@ -42,17 +43,6 @@ export interface Surroundings {
 
 /** The URL's host is only Host header and SNI of a VPC service; every API server's certificate has this name. */
 const BINDING_SERVER = "https://kubernetes.default.svc";
-
-export async function findTarget(name: string, surroundings: Surroundings): Promise<Target> {
-  const entry = await findEntry(name, surroundings.env);
-  if (entry === undefined) throw new RejectionError({ reason: "UnknownCluster" });
-  if (!entry.ok) {
-    const [problem] = entry.problems;
-    const { field, message } = problem ?? { field: `CLUSTERS.${name}`, message: "invalid" };
-    throw new RejectionError({ reason: "InvalidConfiguration", field, message });
-  }
-  return targetOf(name, entry.value, surroundings);
-}
 
 export function targetOf(name: string, entry: ClusterEntry, { env, platform, state }: Surroundings): Target {
   const endpoint = endpointOf(entry, env, platform);
@@ -70,17 +60,31 @@ export function targetOf(name: string, entry: ClusterEntry, { env, platform, sta
         now: platform.now,
       }),
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
-    logFailure: (doing, error) => log({ level: "error", doing, failure: error.failure }),
+    logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),
   };
 }
 
-async function findEntry(name: string, env: Env): Promise<Parsed<ClusterEntry> | undefined> {
+/** Neither body nor token of the other side: see ClusterError. */
+function described(error: unknown): Record<string, unknown> {
+  if (error instanceof ClusterError) return { failure: error.failure };
+  return { message: "unexpected error", error: error instanceof Error ? error.stack : undefined };
+}
+
+/** `CLUSTERS` wins; where that is no JSON at all, the registry's clusters go on. */
+export async function findEntry(name: string, env: Env): Promise<ClusterEntry> {
   const clusters = parseClusters(env.CLUSTERS);
-  if (!clusters.ok) return clusters;
-  const entry = clusters.value.get(name);
-  if (entry !== undefined || env.CLUSTER_REGISTRY === undefined) return entry;
-  const text = await env.CLUSTER_REGISTRY.get(name);
-  return text === null ? undefined : parseRegistryEntry(text, name);
+  const inSecret = clusters.ok ? clusters.value.get(name) : undefined;
+  const entry = inSecret ?? (await registered(name, env)) ?? (clusters.ok ? undefined : clusters);
+  if (entry === undefined) throw new RejectionError({ reason: "UnknownCluster" });
+  if (entry.ok) return entry.value;
+  const [problem] = entry.problems;
+  const { field, message } = problem ?? { field: `CLUSTERS.${name}`, message: "invalid" };
+  throw new RejectionError({ reason: "InvalidConfiguration", field, message });
+}
+
+async function registered(name: string, env: Env): Promise<Parsed<ClusterEntry> | undefined> {
+  const text = (await env.CLUSTER_REGISTRY?.get(name)) ?? undefined;
+  return text === undefined ? undefined : parseRegistryEntry(text, name);
 }
 
 function endpointOf(entry: ClusterEntry, env: Env, platform: Platform): Endpoint {
@@ -104,8 +108,8 @@ function isFetcher(value: unknown): value is { fetch: Endpoint["fetch"] } {
 export type Caller = "webhook" | "operator";
 
 /** One path for a missing and for a wrong token, in constant time. */
-export async function authenticate(target: Target, caller: Caller, presented: string | undefined): Promise<void> {
-  const { webhookToken, operatorToken = webhookToken } = target.entry;
+export async function authenticate(entry: ClusterEntry, caller: Caller, presented: string | undefined): Promise<void> {
+  const { webhookToken, operatorToken = webhookToken } = entry;
   const expected = caller === "operator" ? operatorToken : webhookToken;
   if (!(await timingSafeEqual(presented ?? "", expected))) throw new RejectionError({ reason: "Unauthorized" });
 }
