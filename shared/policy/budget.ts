@@ -5,7 +5,7 @@
  * Upstream: KubeVirt's disruption budget controller as of 1.5, the last that created budgets.
  */
 import type { Action } from "./action.ts";
-import { type BudgetFacts, isFinal, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
+import { type BudgetFacts, isFinal, keyOf, type MigrationFacts, type OwnerReference, type VmiFacts } from "./facts.ts";
 import { hash8 } from "./hash.ts";
 import type { Settings } from "./settings.ts";
 import { derivedName } from "./slots.ts";
@@ -37,13 +37,17 @@ export function budgetName(vmi: VmiFacts): string {
   return derivedName(vmi.name, hash8(vmi.uid));
 }
 
+function isVmi(owner: OwnerReference): boolean {
+  return owner.kind === "VirtualMachineInstance";
+}
+
 function ownedBy(vmi: VmiFacts, budget: BudgetFacts): boolean {
-  return budget.owners.some((o) => o.kind === "VirtualMachineInstance" && o.uid === vmi.uid);
+  return budget.owners.some((o) => isVmi(o) && o.uid === vmi.uid);
 }
 
 /** KubeVirt's own budget for the VMI (1.5 and older): the VMI is its controller. Ours never has one. */
 function isKubeVirts(budget: BudgetFacts, vmi: VmiFacts): boolean {
-  return budget.owners.some((o) => o.controller && o.kind === "VirtualMachineInstance" && o.uid === vmi.uid);
+  return budget.owners.some((o) => o.controller && isVmi(o) && o.uid === vmi.uid);
 }
 
 /**
@@ -66,7 +70,7 @@ export function desiredBudget(
 /** Whether a migration may be created: the VMI's budget is 2, and the disruption controller has seen it. */
 export function isReadyForMigration(vmi: VmiFacts, budgets: readonly BudgetFacts[], settings: Settings): boolean {
   if (!settings.reconcilers.budget) return true;
-  const own = budgets.filter((b) => ownedBy(vmi, b));
+  const own = budgets.filter((b) => !b.deleting && ownedBy(vmi, b));
   // KubeVirt's migration controller grows its own budget itself.
   if (own.some((b) => isKubeVirts(b, vmi))) return true;
   return own.some(({ managedByUs, minAvailable, generation, status }) => {
@@ -84,37 +88,34 @@ export function planBudgets(w: BudgetWorld): Plan {
   if (!w.settings.reconcilers.budget) return { chains: [] };
   const unfinished = w.migrations.filter((m) => !isFinal(m));
   const migrating = new Set(unfinished.map((m) => keyOf({ namespace: m.namespace, name: m.vmiName })));
-  const byOwner = Map.groupBy(
-    w.budgets.filter((b) => !b.deleting),
-    (b) => b.owners.find((o) => o.kind === "VirtualMachineInstance")?.uid,
-  );
-  const perVmi = w.vmis.flatMap((vmi) => {
+  const present = w.budgets.filter((b) => !b.deleting);
+  const named = new Map(w.vmis.map((vmi) => [keyOf({ namespace: vmi.namespace, name: budgetName(vmi) }), vmi.uid]));
+  const byVmi = Map.groupBy(present, (b) => named.get(keyOf(b)) ?? b.owners.find(isVmi)?.uid);
+  const perVmi = w.vmis.map((vmi) => {
     const wanted = desiredBudget(vmi, migrating.has(keyOf(vmi)), w);
-    return budgetActions(vmi, wanted, byOwner.get(vmi.uid) ?? []);
+    return budgetActions(vmi, wanted, byVmi.get(vmi.uid) ?? []);
   });
-  const actions = w.complete ? [...perVmi, ...surplus(w)] : perVmi;
-  return { chains: actions.map((action) => [action]) };
+  const uids = new Set(w.vmis.map((vmi) => vmi.uid));
+  const surplus = [...byVmi].flatMap(([uid, budgets]) => (uid !== undefined && uids.has(uid) ? [] : budgets));
+  // Garbage collection does this too, unless the owner reference was removed.
+  const surplusActions = w.complete ? deletionsOf(surplus.filter((b) => b.managedByUs)) : [];
+  return { chains: [...perVmi.filter((chain) => chain.length > 0), ...surplusActions.map((action) => [action])] };
 }
 
-function budgetActions(vmi: VmiFacts, wanted: 1 | 2 | undefined, owned: readonly BudgetFacts[]): readonly Action[] {
+function deletionsOf(budgets: readonly BudgetFacts[]) {
+  return budgets.map((budget) => ({ verb: "DeleteBudget", budget }) as const);
+}
+
+/** `found`: the VMI's budgets, and whatever stands under the name of the one it is to have. */
+function budgetActions(vmi: VmiFacts, wanted: 1 | 2 | undefined, found: readonly BudgetFacts[]): readonly Action[] {
   const name = budgetName(vmi);
-  const yields = owned.some((b) => isKubeVirts(b, vmi));
-  const keep = wanted === undefined || yields ? undefined : owned.find((b) => b.managedByUs && b.name === name);
-  const deletes = owned
-    .filter((b) => b.managedByUs && b !== keep)
-    .map((budget) => ({ verb: "DeleteBudget", budget }) as const);
-  if (wanted === undefined || yields) return deletes;
+  const ours = found.filter((b) => b.managedByUs);
+  if (wanted === undefined || found.some((b) => isKubeVirts(b, vmi))) return deletionsOf(ours);
+  const keep = ours.find((b) => b.name === name && ownedBy(vmi, b));
+  const deletes = deletionsOf(ours.filter((b) => b !== keep));
   if (keep === undefined) return [...deletes, { verb: "CreateBudget", vmi, name, minAvailable: wanted }];
   // While two ready pods are left, shrinking would make one of them evictable.
   const early = wanted === 1 && keep.status.currentHealthy > 1;
   if (keep.minAvailable === wanted || early) return deletes;
   return [...deletes, { verb: "ResizeBudget", budget: keep, minAvailable: wanted }];
-}
-
-/** Ours, for VMIs that are no more: garbage collection does this too, unless the owner reference was removed. */
-function surplus({ vmis, budgets }: BudgetWorld): readonly Action[] {
-  const uids = new Set(vmis.map((vmi) => vmi.uid));
-  return budgets
-    .filter((b) => b.managedByUs && !b.deleting && !b.owners.some((o) => uids.has(o.uid)))
-    .map((budget) => ({ verb: "DeleteBudget", budget }) as const);
 }

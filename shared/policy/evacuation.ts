@@ -10,10 +10,10 @@ import { type BudgetFacts, keyOf, type MigrationFacts, type VmiFacts } from "./f
 import { isGrown, isReadyForMigration } from "./budget.ts";
 import { failedAttempt } from "./giving-up.ts";
 import type { Plan } from "./plan.ts";
-import { beginRecord, endRecord, restSeconds, secondsAfter } from "./record.ts";
+import { beginRecord, endRecord, restingRecord } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { type Candidate, grantedSlots, keptSlots, type Slot, slotFor, type SlotsRegister } from "./slots.ts";
-import { type Stage, stageOf } from "./stage.ts";
+import { isToMigrate, type Stage, stageOf } from "./stage.ts";
 
 export interface EvacuationWorld {
   /** The VMIs to look at: at least all that carry a record or a mark. */
@@ -157,27 +157,29 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
   }
 }
 
-/** The label goes last, when the budget is back at its size: until then whoever lists evacuations sees what is left. */
-function leftover(vmi: VmiFacts, { budgets, settings, now }: EvacuationWorld): readonly Action[] {
-  if (isGrown(vmi, budgets, settings)) return [];
+/**
+ * The label goes last, when the budget is back at its size: until then whoever lists evacuations sees what is left. It
+ * does not go back if the VMI has come to another node that it is to leave.
+ */
+function leftover(vmi: VmiFacts, { budgets, tainted, settings, now }: EvacuationWorld): readonly Action[] {
+  if (isGrown(vmi, budgets, settings) && !isToMigrate(vmi, tainted, settings)) return [];
   const { record } = vmi;
   if (record === undefined) return [{ verb: "Forget", vmi }];
+  if (restingRecord(vmi, settings, now) !== undefined) return [{ verb: "Forget", vmi, record }];
   const moved = record.node !== vmi.nodeName;
-  const resting = record.outcome !== undefined && restSeconds(record, settings, now) > 0;
-  if (resting && !moved) return [{ verb: "Forget", vmi, record }];
   const told = `moved from node ${record.node} to node ${vmi.nodeName} (cause ${record.cause})`;
   const story = moved && record.outcome === undefined ? [tell(vmi, "Evacuated", told, record.id)] : [];
   return [{ verb: "Forget", vmi }, ...story];
 }
 
-/** Writes the record of an evacuation that somebody else began. An earlier one's back-off is kept. */
+/** Writes the record of an evacuation that somebody else began. The back-off of an earlier one from this node is kept. */
 function takeOver(vmi: VmiFacts, { settings, now }: EvacuationWorld): readonly Action[] {
   const node = vmi.nodeName ?? "";
   const byTaint = vmi.evacuationNodeName === undefined;
   const cause = byTaint ? "DrainTaint" : vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
   const requestedBy = byTaint ? `taint ${settings.drainTaintKey}` : "KubeVirt";
-  const rest = restSeconds(vmi.record, settings, now);
-  const begin = { cause, requestedBy, node, ...(rest > 0 ? { notBefore: secondsAfter(now, rest) } : {}) } as const;
+  const notBefore = restingRecord(vmi, settings, now)?.notBefore;
+  const begin = { cause, requestedBy, node, ...(notBefore === undefined ? {} : { notBefore }) } as const;
   const record = beginRecord(vmi, begin, now);
   const told = byTaint
     ? `node ${node} carries the drain taint ${settings.drainTaintKey}: evacuating the VM`

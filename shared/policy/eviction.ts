@@ -12,7 +12,7 @@ import type { BudgetFacts, MigrationFacts, PodFacts, VmiFacts } from "./facts.ts
 import { isFinal } from "./facts.ts";
 import { MESSAGE } from "./messages.ts";
 import { unprotectedReason } from "./pod-kind.ts";
-import { beginRecord, isActive, restSeconds } from "./record.ts";
+import { beginRecord, isActive, restingRecord, restSeconds } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { type EvictionStrategy, mobilityOf, resolveStrategy } from "./strategy.ts";
 
@@ -157,9 +157,9 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
 
 function evacuate({ pod, vmi, request, settings, now }: LiveEviction): EvictionDecision {
   if (vmi.nodeName === undefined) return deny("NotScheduled", MESSAGE.NotScheduled(vmi));
-  const rest = vmi.record?.outcome === undefined ? 0 : restSeconds(vmi.record, settings, now);
-  if (vmi.record?.outcome !== undefined && rest > 0) {
-    return deny("BackingOff", MESSAGE.BackingOff(vmi, vmi.record.outcome, rest));
+  const resting = restingRecord(vmi, settings, now);
+  if (resting !== undefined) {
+    return deny("BackingOff", MESSAGE.BackingOff(vmi, resting.outcome, restSeconds(resting, settings, now)));
   }
   const begin = { cause: request.cause, requestedBy: request.username, node: vmi.nodeName, podUID: pod.uid };
   const { record: found } = vmi;

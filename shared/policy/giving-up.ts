@@ -85,6 +85,6 @@ function evacuationOf(vmi: VmiFacts, now: Date): EvacuationRecord | undefined {
   const { nodeName: node, evacuationNodeName: mark, record } = vmi;
   if (node === undefined) return undefined;
   if (isActive(record, node)) return record;
-  if (mark !== undefined) return beginRecord(vmi, { cause: "ApiEviction", requestedBy: "KubeVirt", node }, now);
+  if (mark === node) return beginRecord(vmi, { cause: "ApiEviction", requestedBy: "KubeVirt", node }, now);
   return record?.outcome === "Cancelled" ? record : undefined;
 }

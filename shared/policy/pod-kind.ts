@@ -32,8 +32,8 @@ export function vmiNameOf(launcher: PodFacts): string | undefined {
  * here it only matters whether the pod is that VMI's at all: a VMI that was deleted and made anew has another UID.
  */
 export function unprotectedReason(pod: PodFacts, launcher: PodFacts | undefined, vmi: VmiFacts | undefined) {
+  if (isCompleted(pod)) return "PodCompleted";
   const owner = launcherOfHotplug(pod);
-  if (owner === undefined && isCompleted(pod)) return "PodCompleted";
   const subject = owner === undefined ? pod : launcher;
   if (subject?.uid !== (owner ?? pod).uid) return "VmiGone";
   if (!isLauncher(subject) || vmiNameOf(subject) === undefined) return "NotAVirtualMachine";

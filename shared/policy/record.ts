@@ -59,14 +59,33 @@ export function secondsAfter(now: Date, seconds: number): string {
   return new Date(now.getTime() + seconds * 1000).toISOString();
 }
 
+/** How far the clocks of two functions may be apart: one may read now what another writes a moment later. */
+const CLOCK_SKEW_SECONDS = 30;
+
 /**
- * Seconds until `notBefore`, 0 if it has passed. Whoever may edit a VMI may edit its record, so a time further away than
- * the longest back-off is not one of ours and does not count.
+ * Seconds until a time that lies `most` seconds ahead at the longest, 0 if it has passed. Whoever may edit a VMI may edit
+ * its record, so a time further away is not one of ours and does not count.
  */
+export function secondsUntil(milliseconds: number, most: number, now: Date): number {
+  const left = (milliseconds - now.getTime()) / 1000;
+  return left > 0 && left <= most + CLOCK_SKEW_SECONDS ? left : 0;
+}
+
+/** Seconds until `notBefore`, 0 if it has passed. */
 export function restSeconds(record: EvacuationRecord | undefined, settings: Settings, now: Date): number {
   if (record?.notBefore === undefined) return 0;
-  const left = (Date.parse(record.notBefore) - now.getTime()) / 1000;
-  return left > 0 && left <= settings.evacuation.maxBackoffSeconds ? left : 0;
+  return secondsUntil(Date.parse(record.notBefore), settings.evacuation.maxBackoffSeconds, now);
+}
+
+/** The record of an evacuation from this node that ended without a move, and now keeps a new one waiting. */
+export function restingRecord(
+  vmi: { readonly nodeName?: string; readonly record?: EvacuationRecord },
+  settings: Settings,
+  now: Date,
+): (EvacuationRecord & { readonly outcome: Outcome }) | undefined {
+  const { record, nodeName } = vmi;
+  if (record?.outcome === undefined || record.node !== nodeName) return undefined;
+  return restSeconds(record, settings, now) > 0 ? { ...record, outcome: record.outcome } : undefined;
 }
 
 /** The record of an evacuation that ended without a move, kept on the VMI for its back-off. */

@@ -5,7 +5,7 @@
  */
 import type { MigrationFacts, VmiFacts } from "./facts.ts";
 import { isFinal } from "./facts.ts";
-import { type EvacuationRecord, isActive, restSeconds } from "./record.ts";
+import { type EvacuationRecord, isActive, restSeconds, secondsUntil } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { MIGRATES, type EvictionStrategy, resolveStrategy } from "./strategy.ts";
 
@@ -61,8 +61,9 @@ function isLive(vmi: VmiFacts): vmi is VmiFacts & { readonly nodeName: string } 
   return !vmi.deleting && !isFinal(vmi) && vmi.nodeName !== undefined;
 }
 
-/** Whether mark or record speak of another node than the one it is on. */
+/** Whether mark or record speak of another node than the one it is on. A mark for that one makes it a new evacuation. */
 function hasLeft(vmi: VmiFacts): boolean {
+  if (isMarked(vmi)) return false;
   return [vmi.evacuationNodeName, vmi.record?.node].some((node) => node !== undefined && node !== vmi.nodeName);
 }
 
@@ -100,10 +101,9 @@ function underWay(vmi: VmiFacts, record: EvacuationRecord, { migrations, setting
   return seconds > 0 ? { stage: "Waiting", seconds } : { stage: "Ready", record };
 }
 
-/** Time left for KubeVirt's evacuation controller to act on the mark, however far apart the clocks are. */
+/** Time left for KubeVirt's evacuation controller to act on the mark. */
 function adoptionSeconds(record: EvacuationRecord, settings: Settings, now: Date): number {
   if (settings.reconcilers.evacuation !== "Auto" || record.attempts > 0) return 0;
   const { adoptSeconds } = settings.evacuation;
-  const age = (now.getTime() - Date.parse(record.since)) / 1000;
-  return Math.min(adoptSeconds - age, adoptSeconds);
+  return secondsUntil(Date.parse(record.since) + adoptSeconds * 1000, adoptSeconds, now);
 }
