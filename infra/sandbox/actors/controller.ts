@@ -5,7 +5,7 @@
 import type { Clock } from "./clock.ts";
 import type { Informer } from "./informer.ts";
 import type { KubeObject } from "./resources.ts";
-import { isConflict } from "./status-error.ts";
+import { isConflict, isNotFound } from "./status-error.ts";
 
 export type Result = { readonly requeueAfterMs: number } | undefined;
 
@@ -15,7 +15,7 @@ export interface ControllerOptions {
   readonly reconcile: (key: string) => Promise<Result>;
   /** Keys reconciled at the same time; never the same key twice. */
   readonly workers?: number;
-  /** Told about failures, except conflicts: these only mean "look again". */
+  /** Told about failures, except those that only mean "look again": somebody was faster, or the object is gone. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -76,7 +76,7 @@ export function startController(options: ControllerOptions): Controller {
     } catch (error) {
       const count = failures.get(key) ?? 0;
       failures.set(key, count + 1);
-      if (!stopped && !isConflict(error)) options.onError?.(error, key);
+      if (!stopped && !isConflict(error) && !isNotFound(error)) options.onError?.(error, key);
       enqueue(key, Math.min(FIRST_RETRY_MS * 2 ** count, LAST_RETRY_MS));
     } finally {
       active.delete(key);

@@ -22,7 +22,7 @@ export function nextPhase(facts: MigrationFacts): string {
   const { migration, vmi } = facts;
   if (vmi === undefined || isGoing(vmi)) return "Failed";
   const state = stateFor(migration, vmi);
-  if (state?.endTimestamp !== undefined) return state.failed === true ? "Failed" : "Succeeded";
+  if (state?.failed === true) return "Failed";
   if (state === undefined && migration.metadata.deletionTimestamp !== undefined) return "Failed";
   return onward(migration.status?.phase ?? "", state, facts);
 }
@@ -57,11 +57,19 @@ function scheduling(target: Pod | undefined, now: Date): string {
   return isReady(target) ? "Scheduled" : "Scheduling";
 }
 
-/** Once handed over, the VMI's own migration state says how far the handlers are. */
+/** Once handed over, the VMI's own migration state says how far the handlers are; no phase is left out. */
 function handedOver(phase: string, state: kubevirt.MigrationState | undefined): string {
   if (state === undefined) return phase;
-  if (state.startTimestamp !== undefined) return "Running";
-  return state.targetNodeAddress === undefined ? "PreparingTarget" : "TargetReady";
+  switch (phase) {
+    case "Scheduled":
+      return "PreparingTarget";
+    case "PreparingTarget":
+      return state.targetNodeAddress === undefined ? phase : "TargetReady";
+    case "TargetReady":
+      return state.startTimestamp === undefined ? phase : "Running";
+    default:
+      return state.endTimestamp === undefined ? phase : "Succeeded";
+  }
 }
 
 function isReady(target: Pod | undefined): boolean {

@@ -51,8 +51,10 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     });
   };
 
-  const begin = (vmi: Vmi, state: State): Promise<Result> =>
-    write(vmi, { ...state, startTimestamp: timestamp(clock), mode: "PreCopy" });
+  const begin = (vmi: Vmi, state: State): Promise<Result> => {
+    attemptOf(vmi, state);
+    return write(vmi, { ...state, startTimestamp: timestamp(clock), mode: "PreCopy" });
+  };
 
   const move = async (vmi: Vmi, state: State): Promise<Result> => {
     const target = launcher(vmi, state.targetPod);

@@ -1,0 +1,181 @@
+/**
+ * Migrations from beginning to end: phases, outcomes, who has to wait, what is left behind.
+ */
+import { beforeAll, describe, expect, test } from "vitest";
+import { pods, type Pod } from "../../../infra/sandbox/actors/resources.ts";
+import { createNode, createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
+import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { useSandbox } from "../with-sandbox.ts";
+
+const NAMESPACE = "guests";
+const SECONDS = 600;
+const PHASES = ["Pending", "Scheduling", "Scheduled", "PreparingTarget", "TargetReady", "Running", "Succeeded"];
+
+const world = useSandbox({ migrationSeconds: SECONDS });
+
+beforeAll(async () => {
+  await Promise.all(["node-1", "node-2", "node-3"].map((name) => createNode(world.sandbox.client, name)));
+});
+
+function createGuest(name: string) {
+  const vm = { namespace: NAMESPACE, name, evictionStrategy: "LiveMigrate", node: "node-1" };
+  return createVirtualMachineInstance(world.sandbox.client, vm);
+}
+
+async function migrate(vmiName: string) {
+  const metadata = { generateName: `${vmiName}-`, namespace: NAMESPACE };
+  return (await world.sandbox.client.create(kubevirt.migrations, { metadata, spec: { vmiName } })).metadata;
+}
+
+const vmi = (name: string) => world.until(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, () => true);
+const reaches = (key: { name: string; namespace?: string }, phase: string) =>
+  world.until(kubevirt.migrations, key, ({ status }) => status?.phase === phase);
+
+async function launchersOf(name: string): Promise<readonly Pod[]> {
+  const { metadata } = await vmi(name);
+  const labelSelector = `${kubevirt.LABEL.createdBy}=${metadata.uid}`;
+  return (await world.sandbox.client.list(pods, NAMESPACE, { labelSelector })).items;
+}
+
+/** Migrates from beginning to end and lets the time pass that it takes. */
+async function migrateFully(name: string) {
+  const migration = await migrate(name);
+  await reaches(migration, "Running");
+  world.clock.advance(SECONDS * 1_000);
+  return migration;
+}
+
+describe("a migration that succeeds", () => {
+  test("goes through KubeVirt's phases, moves the VMI and clears its mark", async () => {
+    await createGuest("mover");
+    const [source] = await launchersOf("mover");
+    const key = { namespace: NAMESPACE, name: "mover" };
+    const asVirtApi = world.sandbox.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
+    const mark = {
+      status: { evacuationNodeName: "node-1" },
+      metadata: { annotations: { "kubevirt.io/eviction-source": "descheduler" } },
+    };
+    await asVirtApi.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: mark });
+
+    const migration = await migrate("mover");
+    await reaches(migration, "Running");
+    const during = await vmi("mover");
+    expect(during.status).toMatchObject({ nodeName: "node-1", evacuationNodeName: "node-1", phase: "Running" });
+    expect(Object.keys(during.status?.activePods ?? {})).toHaveLength(2);
+    const target = (await launchersOf("mover")).find(({ metadata }) => metadata.name !== source?.metadata.name);
+    expect(target?.spec?.nodeName).not.toBe("node-1");
+    expect(target?.metadata).toMatchObject({
+      labels: { [kubevirt.LABEL.migrationJobUID]: migration.uid, [kubevirt.LABEL.app]: "virt-launcher" },
+      annotations: { [kubevirt.ANNOTATION.migrationJobName]: migration.name, [kubevirt.ANNOTATION.domain]: "mover" },
+    });
+
+    world.clock.advance(SECONDS * 1_000);
+    const done = await reaches(migration, "Succeeded");
+    expect(done.status?.phaseTransitionTimestamps?.map(({ phase }) => phase)).toEqual(PHASES);
+    expect(done.status?.migrationState).toMatchObject({
+      migrationUid: migration.uid,
+      sourceNode: "node-1",
+      sourcePod: source?.metadata.name,
+      targetNode: target?.spec?.nodeName,
+      targetPod: target?.metadata.name,
+      completed: true,
+    });
+    const after = await vmi("mover");
+    expect(after.status).toMatchObject({ nodeName: target?.spec?.nodeName, phase: "Running" });
+    expect(after.status).not.toHaveProperty("evacuationNodeName");
+    expect(after.metadata.annotations ?? {}).not.toHaveProperty("kubevirt.io/eviction-source");
+    expect(after.metadata.labels).toMatchObject({ [kubevirt.LABEL.nodeName]: target?.spec?.nodeName });
+    expect(after.metadata.labels).not.toHaveProperty(kubevirt.LABEL.migrationTargetNodeName);
+    await world.until(kubevirt.migrations, migration, ({ metadata }) => (metadata.finalizers ?? []).length === 0);
+  });
+
+  test("leaves the source's launcher completed, and only one active pod", async () => {
+    const [source] = (await launchersOf("mover")).filter(({ spec }) => spec?.nodeName === "node-1");
+    await world.until(pods, source?.metadata ?? { name: "" }, ({ status }) => status?.phase === "Succeeded");
+    await world.until(
+      kubevirt.virtualMachineInstances,
+      { namespace: NAMESPACE, name: "mover" },
+      ({ status }) => Object.keys(status?.activePods ?? {}).length === 1,
+    );
+  });
+
+  test("of a VMI's finished migrations the five newest stay", async () => {
+    await createGuest("traveller");
+    const all: string[] = [];
+    for (let trip = 0; trip < 7; trip++) {
+      const migration = await migrateFully("traveller");
+      all.push(migration.name);
+      await reaches(migration, "Succeeded");
+      await world.until(kubevirt.migrations, migration, ({ metadata }) => metadata.finalizers === undefined);
+    }
+    const kept = async () => {
+      const { items } = await world.sandbox.client.list(kubevirt.migrations, NAMESPACE);
+      return items.map(({ metadata }) => metadata.name).filter((name) => all.includes(name));
+    };
+    await world.pass(async () => (await kept()).length === 5);
+    expect((await kept()).toSorted()).toEqual(all.slice(-5).toSorted());
+  });
+});
+
+describe("a migration that does not succeed", () => {
+  test("fails as configured, per attempt; the VMI stays where it is, marked", async () => {
+    await createGuest("stubborn");
+    world.sandbox.migrations.configure({
+      outcome: ({ name, attempt }) => (name === "stubborn" && attempt === 1 ? "Failed" : "Succeeded"),
+    });
+    const first = await migrateFully("stubborn");
+    const failed = await reaches(first, "Failed");
+    expect(failed.status?.migrationState).toMatchObject({ failed: true, completed: true });
+    expect((await vmi("stubborn")).status).toMatchObject({ nodeName: "node-1", phase: "Running" });
+    await world.pass(async () => (await launchersOf("stubborn")).length === 1);
+
+    await reaches(await migrateFully("stubborn"), "Succeeded");
+  });
+
+  test("deleted while it moves memory, it is aborted and goes", async () => {
+    await createGuest("undecided");
+    const migration = await migrate("undecided");
+    await reaches(migration, "Running");
+    await world.sandbox.client.delete(kubevirt.migrations, migration);
+    await world.pass(async () => (await world.sandbox.client.get(kubevirt.migrations, migration)) === undefined);
+    const { status } = await vmi("undecided");
+    expect(status).toMatchObject({
+      nodeName: "node-1",
+      phase: "Running",
+      migrationState: { abortRequested: true, abortStatus: "Succeeded", failed: true },
+    });
+  });
+
+  test("a target nobody can place is given up after five minutes", async () => {
+    const { client } = world.sandbox;
+    await createGuest("stuck");
+    const addedNodeSelector = { "kubernetes.io/hostname": "nowhere" };
+    const { metadata: migration } = await client.create(kubevirt.migrations, {
+      metadata: { generateName: "stuck-", namespace: NAMESPACE },
+      spec: { vmiName: "stuck", addedNodeSelector },
+    });
+    const { status } = await reaches(migration, "Scheduling");
+    const since = Date.parse(status?.phaseTransitionTimestamps?.at(-1)?.phaseTransitionTimestamp ?? "");
+    await world.pass(async () => (await client.get(kubevirt.migrations, migration))?.status?.phase === "Failed");
+    const seconds = (world.clock.now().getTime() - since) / 1_000;
+    expect(seconds).toBeGreaterThan(300);
+    expect((await vmi("stuck")).status).toMatchObject({ phase: "Running", nodeName: "node-1" });
+  });
+});
+
+describe("whose turn it is", () => {
+  test("no more than two leave a node at the same time, the others stay Pending", async () => {
+    const names = ["queue-1", "queue-2", "queue-3", "queue-4"];
+    await Promise.all(names.map(createGuest));
+    const all = await Promise.all(names.map(migrate));
+    const phases = async () => {
+      const found = await Promise.all(all.map((key) => world.sandbox.client.get(kubevirt.migrations, key)));
+      return found.map((migration) => migration?.status?.phase).toSorted();
+    };
+    await expect.poll(phases).toEqual(["Pending", "Pending", "Running", "Running"]);
+    world.clock.advance(SECONDS * 1_000);
+    await expect.poll(phases).toEqual(["Running", "Running", "Succeeded", "Succeeded"]);
+    world.clock.advance(SECONDS * 1_000);
+    await expect.poll(phases).toEqual(["Succeeded", "Succeeded", "Succeeded", "Succeeded"]);
+  });
+});

@@ -1,0 +1,50 @@
+/**
+ * A sandbox per test file, whose time the tests step through.
+ * Owns: starting and stopping it, waiting in its time. Does not own: what is in it.
+ */
+import { afterAll, beforeAll, expect } from "vitest";
+import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actors/clock.ts";
+import type { Key, KubeObject, Resource } from "../../infra/sandbox/actors/resources.ts";
+import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
+import { startSandbox, type Sandbox, type SandboxOptions } from "../../infra/sandbox/sandbox.ts";
+
+export interface World {
+  readonly sandbox: Sandbox;
+  readonly clock: SteppedClock;
+  until<T extends KubeObject>(resource: Resource<T>, key: Key, condition: (object: T) => boolean): Promise<T>;
+  /** Lets time pass, a second at a time, until it is so. */
+  pass(condition: () => Promise<boolean>, limitSeconds?: number): Promise<void>;
+}
+
+/** Only valid inside tests and hooks. */
+export function useSandbox(options: Omit<SandboxOptions, "clock"> = {}): World {
+  const clock = createSteppedClock();
+  const failures: unknown[] = [];
+  let sandbox: Sandbox | undefined;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ ...options, clock, onError: (error) => failures.push(error) });
+  });
+  afterAll(async () => {
+    await sandbox?.stop();
+    expect(failures).toEqual([]);
+  });
+  const started = () => {
+    if (sandbox === undefined) throw new Error("the sandbox is not started yet");
+    return sandbox;
+  };
+  return {
+    clock,
+    get sandbox() {
+      return started();
+    },
+    until: (resource, key, until) =>
+      waitFor(started().client, { resource, key, what: "as expected", until, timeoutMs: 10_000 }),
+    async pass(condition, limitSeconds = 3_600) {
+      for (let second = 0; second < limitSeconds; second++) {
+        if (await condition()) return;
+        clock.advance(1_000);
+      }
+      throw new Error(`not so after ${limitSeconds} s of the sandbox's time`);
+    },
+  };
+}
