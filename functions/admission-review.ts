@@ -19,7 +19,7 @@ const Name = z.string("expected a name").check(z.minLength(1, "expected a name")
 export const EvictionRequestSchema = z.object({
   uid: z.string(),
   operation: z.literal("CREATE", "expected CREATE"),
-  resource: z.object({ group: z.literal(""), resource: z.literal("pods", "expected pods") }),
+  resource: z.object({ group: z.literal("", "expected the core group"), resource: z.literal("pods", "expected pods") }),
   subResource: z.literal("eviction", "expected eviction"),
   namespace: Name,
   name: Name,

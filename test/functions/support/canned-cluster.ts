@@ -1,0 +1,77 @@
+/**
+ * The few answers of a Kubernetes API server that reviewing one eviction needs, each of which a test may replace.
+ * Owns: one VMI `apps/web` (LiveMigrate, migratable, on node01) and its launcher pod. Does not own: real API server
+ * behaviour: tests of that use the sandbox.
+ */
+import { type Behaviour, json, type StubRequest, type StubServer, startStubServer, status } from "./stub-server.ts";
+
+export const POD = { namespace: "apps", name: "virt-launcher-web-abcde" };
+
+/** What is asked: one name for each kind of request. */
+export type Question = "pod" | "vmi" | "kubevirt" | "configuration" | "mark" | "list" | "event" | "other";
+
+export type CannedAnswers = Partial<Record<Question, Behaviour>>;
+
+const metadata = (name: string) => ({ namespace: "apps", name, uid: `uid-of-${name}`, resourceVersion: "7" });
+
+export const CANNED_POD = {
+  kind: "Pod",
+  metadata: {
+    ...metadata(POD.name),
+    labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": "uid-of-web" },
+    annotations: { "kubevirt.io/domain": "web" },
+  },
+  spec: { nodeName: "node01" },
+  status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] },
+};
+
+export const CANNED_VMI = {
+  kind: "VirtualMachineInstance",
+  metadata: { ...metadata("web"), labels: { app: "web" }, annotations: { note: "x" } },
+  spec: { evictionStrategy: "LiveMigrate" },
+  status: {
+    phase: "Running",
+    nodeName: "node01",
+    activePods: { [CANNED_POD.metadata.uid]: "node01" },
+    conditions: [{ type: "LiveMigratable", status: "True" }],
+  },
+};
+
+export const list = (...items: readonly unknown[]): Behaviour =>
+  json({ kind: "List", metadata: { resourceVersion: "7" }, items });
+
+export const notFound = status(404, "NotFound");
+
+const GOOD: Record<Question, Behaviour> = {
+  pod: json(CANNED_POD),
+  vmi: json(CANNED_VMI),
+  kubevirt: list({ metadata: { ...metadata("kubevirt"), namespace: "kubevirt" }, spec: { configuration: {} } }),
+  configuration: notFound,
+  mark: json({ ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } }),
+  list: list(),
+  event: json({}, 201),
+  other: notFound,
+};
+
+export async function startCannedCluster(answers: CannedAnswers | Behaviour = {}): Promise<StubServer> {
+  const instead = typeof answers === "function" ? undefined : answers;
+  return await startStubServer((request) => {
+    if (typeof answers === "function") return answers;
+    const question = questionOf(request);
+    return instead?.[question] ?? GOOD[question];
+  });
+}
+
+const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
+  [/^GET .*\/pods\/[^/]+$/, "pod"],
+  [/^GET .*\/virtualmachineinstances\/[^/]+$/, "vmi"],
+  [/^GET .*\/kubevirts$/, "kubevirt"],
+  [/^GET .*\/configmaps\/lifeboat$/, "configuration"],
+  [/^PATCH .*\/virtualmachineinstances\/[^/]+$/, "mark"],
+  [/^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|poddisruptionbudgets)$/, "list"],
+  [/^POST .*\/events$/, "event"],
+];
+
+export function questionOf({ method, path }: StubRequest): Question {
+  return QUESTIONS.find(([pattern]) => pattern.test(`${method} ${path}`))?.[1] ?? "other";
+}

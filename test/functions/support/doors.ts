@@ -1,0 +1,91 @@
+/**
+ * The doors as a platform opens them: the real fetch, a clock of our own, and everything after an answer awaited.
+ * Owns: that platform. Does not own: clusters (canned-cluster.ts, test-cluster.ts).
+ */
+import { setImmediate } from "node:timers/promises";
+import { createApp } from "../../../functions/app.ts";
+import type { Env } from "../../../functions/env.ts";
+import { runTick } from "../../../functions/schedule.ts";
+import { newIsolateState } from "../../../functions/target.ts";
+
+export const NOW = new Date("2026-11-20T12:00:00.000Z");
+
+export const TOKENS = {
+  token: "service-account-token",
+  webhookToken: "webhook-token",
+  operatorToken: "operator-token",
+} as const;
+
+/** A minimal valid entry, plus a tweak. */
+export function entry(server: string, tweak: Readonly<Record<string, unknown>> = {}) {
+  return { server, ...TOKENS, ...tweak };
+}
+
+export interface Answer {
+  readonly code: number;
+  readonly text: string;
+  /** Undefined if it is not JSON. */
+  readonly body: unknown;
+}
+
+export interface Doors {
+  request(path: string, init?: RequestInit): Promise<Answer>;
+  tick(at: Date): Promise<void>;
+  /** Waits for what goes on after the answers. */
+  settle(): Promise<void>;
+  /** Moves the clock. */
+  pass(seconds: number): void;
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+}
+
+export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
+
+/** `CLUSTERS` may be given as an object. */
+export function openDoors({ CLUSTERS, ...others }: TestEnv): Doors {
+  let now = NOW.getTime();
+  const log: Record<string, unknown>[] = [];
+  const after: Promise<unknown>[] = [];
+  const platform = {
+    fetch: (url: string, init: RequestInit) => fetch(url, init),
+    now: () => new Date(now),
+    // Time passes by sleeping only, and sleeping takes no time.
+    sleep: async (ms: number) => {
+      now += ms;
+      await setImmediate();
+    },
+    log: (line: Readonly<Record<string, unknown>>) => void log.push(line),
+  };
+  const state = newIsolateState();
+  const app = createApp(platform, state);
+  const text = typeof CLUSTERS === "string" ? CLUSTERS : JSON.stringify(CLUSTERS);
+  const env: Env = { ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
+  const context = {
+    waitUntil: (promise: Promise<unknown>) => void after.push(promise),
+    passThroughOnException: () => undefined,
+    props: {},
+  };
+  return {
+    log,
+    async request(path, init) {
+      const response = await app.request(path, init, env, context);
+      const answer = await response.text();
+      return { code: response.status, text: answer, body: parsed(answer) };
+    },
+    tick: (at) => runTick(at.getTime(), { env, platform, state }),
+    async settle() {
+      while (after.length > 0) await after.shift();
+    },
+    pass: (seconds) => void (now += seconds * 1000),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export const asWebhook = { authorization: `Bearer ${TOKENS.webhookToken}` };
+export const asOperator = { authorization: `Bearer ${TOKENS.operatorToken}` };

@@ -1,0 +1,65 @@
+/**
+ * AdmissionReviews of evictions: a minimal valid one, plus a tweak.
+ * Owns: their JSON, and reading the answers. Does not own: sending them.
+ */
+import { POD } from "./canned-cluster.ts";
+import { type Answer, asWebhook, type Doors } from "./doors.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+export const UID = "00000000-0000-0000-0000-000000000001";
+
+export interface Tweaks {
+  /** Of the review itself, of its request, and of the Eviction in it. */
+  readonly review?: Json;
+  readonly request?: Json;
+  readonly eviction?: Json;
+}
+
+export function evictionReview({ review, request, eviction }: Tweaks = {}): Json {
+  return {
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: {
+      uid: UID,
+      kind: { group: "policy", version: "v1", kind: "Eviction" },
+      resource: { group: "", version: "v1", resource: "pods" },
+      subResource: "eviction",
+      operation: "CREATE",
+      ...POD,
+      userInfo: { username: "admin" },
+      object: { apiVersion: "policy/v1", kind: "Eviction", metadata: POD, ...eviction },
+      oldObject: null,
+      dryRun: false,
+      ...request,
+    },
+    ...review,
+  };
+}
+
+export function evictionOf(pod: { readonly namespace: string; readonly name: string }): Json {
+  return evictionReview({ request: pod, eviction: { metadata: pod } });
+}
+
+export interface Asked {
+  readonly cluster?: string;
+  /** As the API server says it. */
+  readonly timeout?: string;
+}
+
+/** What an API server sends. */
+export async function review(doors: Doors, body: Json = evictionReview(), asked: Asked = {}): Promise<Answer> {
+  const { cluster = "prod", timeout = "10s" } = asked;
+  const path = `/clusters/${cluster}/admission/evictions?timeout=${timeout}`;
+  return await doors.request(path, { method: "POST", headers: asWebhook, body: JSON.stringify(body) });
+}
+
+/** The review that denies, as the API server reads it. */
+export function refusal(message: unknown): Json {
+  const response = { uid: UID, allowed: false, status: { code: 429, reason: "TooManyRequests", message } };
+  return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
+}
+
+export function allowance(more: Json = {}): Json {
+  return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid: UID, allowed: true, ...more } };
+}
