@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { configMaps, nodes, pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
+import { applyLifeboat } from "../../infra/sandbox/apply.ts";
+import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
+import {
+  migrations,
+  virtualMachineInstances,
+  type VirtualMachineInstance,
+} from "../../infra/sandbox/kubevirt/resources.ts";
+import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
+import { startWorker, type RunningWorker } from "../../infra/sandbox/worker.ts";
+import { startRecordingProxy, type RecordingProxy } from "./recording-proxy.ts";
+import { permissions, shipped } from "./shipped.ts";
+
+/** Everything Lifeboat does, done once as the shipped account: it needs all that the roles grant, and nothing else. */
+const namespace = "vms";
+const TOKEN = "webhook-token";
+const CONFIGURATION = `apiVersion: lifeboat.dev/v1alpha1
+kind: LifeboatConfiguration
+evacuation: {adoptSeconds: 0.2, backoffSeconds: 0.2}
+`;
+
+let sandbox: Sandbox;
+let proxy: RecordingProxy;
+let worker: RunningWorker;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0 });
+  const { client, authority, caPem, url: server } = sandbox;
+  const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem });
+  proxy = await startRecordingProxy({ authority, server, named: new Set(["configmaps"]) });
+  const clusters = { sandbox: { server: proxy.url, token, webhookToken: TOKEN } };
+  worker = await startWorker({ authority, clusters });
+  await install();
+  await client.create(configMaps, {
+    metadata: { namespace: "lifeboat-system", name: "lifeboat" },
+    data: { "config.yaml": CONFIGURATION },
+  });
+  for (const node of ["node-1", "node-2"]) await createNode(client, node);
+});
+async function install(...optional: readonly string[]): Promise<void> {
+  const url = `${worker.url}/clusters/sandbox/admission/evictions/${TOKEN}`;
+  await applyLifeboat(sandbox.client, { url, caPem: sandbox.caPem, optional });
+}
+
+afterAll(async () => {
+  await worker.stop();
+  await proxy.stop();
+  await sandbox.stop();
+});
+
+async function fetchAs(method: string, path: string) {
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const answer = await worker.fetch(`/clusters/sandbox${path}`, { method, headers });
+  return { path, code: answer.status, body: await answer.json() };
+}
+
+async function ask(method: string, path: string): Promise<void> {
+  expect(await fetchAs(method, path)).toMatchObject({ code: 200 });
+}
+
+async function createVm(name: string, evictionStrategy: string): Promise<void> {
+  await createVirtualMachineInstance(sandbox.client, { namespace, name, evictionStrategy, node: "node-1" });
+  await ask("POST", "/reconcile");
+}
+
+async function evict(vm: string): Promise<void> {
+  const { items } = await sandbox.client.list(pods, namespace);
+  const name = items.find((pod) => pod.metadata.annotations?.["kubevirt.io/domain"] === vm)?.metadata.name;
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
+  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name } };
+  expect((await sandbox.client.raw({ method: "POST", path, body })).code).toBe(429);
+}
+
+async function until(name: string, what: string, so: (vmi: VirtualMachineInstance) => boolean): Promise<void> {
+  await waitFor(sandbox.client, { resource: virtualMachineInstances, key: { namespace, name }, what, until: so });
+}
+
+function hasLeft({ metadata, status }: VirtualMachineInstance): boolean {
+  return status?.nodeName !== "node-1" && metadata.labels?.["lifeboat.dev/evacuation"] === undefined;
+}
+
+/** With no room elsewhere a migration stays pending, and can be cancelled. */
+async function cordonTarget(unschedulable: boolean): Promise<void> {
+  await sandbox.client.patch(nodes, { name: "node-2" }, { type: "merge", body: { spec: { unschedulable } } });
+}
+
+async function migratingVms(): Promise<readonly string[]> {
+  return (await sandbox.client.list(migrations, namespace)).items.map(({ spec }) => spec.vmiName);
+}
+
+/** Together they need every permission; each is there for one that no other needs. */
+const STEPS: readonly (readonly [string, () => Promise<void>])[] = [
+  [
+    "a drain moves a VM",
+    async () => {
+      await createVm("moved", "LiveMigrate");
+      await ask("GET", "/readyz");
+      await evict("moved");
+      await until("moved", "moved", hasLeft);
+    },
+  ],
+  [
+    "KubeVirt's own migration is adopted",
+    async () => {
+      await createVm("adopted", "LiveMigrate");
+      sandbox.evacuationController.enabled = true;
+      await evict("adopted");
+      await until("adopted", "moved", hasLeft);
+      sandbox.evacuationController.enabled = false;
+    },
+  ],
+  [
+    "an evacuation is cancelled",
+    async () => {
+      await createVm("cancelled", "LiveMigrate");
+      await cordonTarget(true);
+      await evict("cancelled");
+      await expect.poll(migratingVms, { timeout: 20_000 }).toContain("cancelled");
+      await ask("GET", "/evacuations");
+      await ask("DELETE", `/evacuations/${namespace}/cancelled`);
+      await cordonTarget(false);
+    },
+  ],
+  [
+    "a budget that is no longer wanted goes",
+    async () => {
+      await createVm("stopped", "LiveMigrate");
+      await sandbox.client.delete(virtualMachineInstances, { namespace, name: "stopped" });
+      await ask("POST", "/reconcile");
+    },
+  ],
+  [
+    "a tainted node is emptied",
+    async () => {
+      await createVm("tainted", "LiveMigrate");
+      const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
+      await sandbox.client.patch(nodes, { name: "node-1" }, { type: "merge", body: { spec: { taints } } });
+      await ask("POST", "/reconcile");
+      await until("tainted", "moved", hasLeft);
+    },
+  ],
+];
+
+test("every permission is used, and none is missing", async () => {
+  for (const [what, step] of STEPS) {
+    await step();
+    expect([...proxy.forbidden], what).toEqual([]);
+  }
+  expect([...proxy.used].toSorted()).toEqual(shipped().flatMap(permissions).toSorted());
+});
+
+const roleBindings: Resource = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "RoleBinding",
+  plural: "rolebindings",
+  namespaced: true,
+};
+
+function unbind(name: string): Promise<boolean> {
+  return sandbox.client.delete(roleBindings, { namespace: "kubevirt", name });
+}
+
+test("the constrained impersonation of 1.36 does instead of the plain one; without either the cluster is not ready", async () => {
+  await createVm("sample", "None");
+  await install("optional/constrained-impersonation.yaml");
+  expect(await unbind("lifeboat-impersonation")).toBe(true);
+  await ask("GET", "/readyz");
+  expect(await unbind("lifeboat-constrained-impersonation")).toBe(true);
+  const { code, body } = await fetchAs("GET", "/readyz");
+  expect(code).toBe(503);
+  expect(JSON.stringify(body)).toContain("403 Forbidden: the service account lacks a permission");
+});
