@@ -66,6 +66,8 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     }
     case "DeleteBudget":
       return await remove("poddisruptionbudgets", action.budget, context);
+    case "DeletePod":
+      return await remove("pods", action.pod, context);
     case "WriteSlots":
       return await writeSlots(action, context);
     case "Event":

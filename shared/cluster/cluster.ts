@@ -3,7 +3,7 @@
  * Owns: the interface and its implementation over HTTP. Does not own: decisions.
  */
 import type { Action } from "../policy/action.ts";
-import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isCompleted } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { SlotsRegister } from "../policy/slots.ts";
@@ -16,7 +16,6 @@ import {
   type KubeVirtFacts,
   migrationFacts,
   nodeFacts,
-  type NodeFacts,
   podFacts,
   vmiFacts,
 } from "./projections.ts";

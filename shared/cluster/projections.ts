@@ -3,8 +3,9 @@
  * Owns: the projections. Does not own: the schemas (schemas.ts), rules.
  */
 import type * as z from "zod/mini";
-import type { BudgetFacts, MigrationFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type { BudgetFacts, DisruptionTarget, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
+import { quantity } from "./quantity.ts";
 import { recordOf } from "./record-schema.ts";
 import type { Budget, ConfigMap, KubeVirt, Meta, Migration, Node, Pod, Vmi } from "./schemas.ts";
 
@@ -33,7 +34,26 @@ export function podFacts({ metadata, spec, status }: Parsed<typeof Pod>): PodFac
     labels: metadata.labels ?? {},
     annotations: metadata.annotations ?? {},
     owners: metadata.ownerReferences,
+    priority: spec.priority ?? 0,
+    memoryRequest: spec.containers.reduce((sum, c) => sum + quantity(c.resources?.requests["memory"]), 0),
+    tolerations: spec.tolerations.map((t) => ({
+      ...present({ ...t, tolerationSeconds: t.tolerationSeconds ?? undefined }),
+    })),
+    ...present({ disruptionTarget: disruptionTargetOf(status.conditions) }),
   };
+}
+
+function disruptionTargetOf(conditions: Parsed<typeof Pod>["status"]["conditions"]): DisruptionTarget | undefined {
+  const condition = conditions.find((c) => c.type === "DisruptionTarget");
+  if (condition === undefined) return undefined;
+  const { status, reason, lastTransitionTime: since = "" } = condition;
+  return { active: status === "True", since, ...present({ reason }) };
+}
+
+/** The guest runs on the target from post-copy on, or once its domain is ready there. */
+function isGuestOnTarget({ migrationState }: Parsed<typeof Vmi>["status"]): boolean {
+  if (!migrationState || migrationState.failed === true || migrationState.endTimestamp !== undefined) return false;
+  return migrationState.mode === "PostCopy" || migrationState.targetNodeDomainReadyTimestamp !== undefined;
 }
 
 export function vmiFacts({ metadata, spec, status }: Parsed<typeof Vmi>): VmiFacts {
@@ -50,6 +70,8 @@ export function vmiFacts({ metadata, spec, status }: Parsed<typeof Vmi>): VmiFac
     activePods: status.activePods,
     hasLabels: Boolean(labels),
     hasAnnotations: Boolean(annotations),
+    guestOnTarget: isGuestOnTarget(status),
+    guestMemory: quantity(spec.domain?.memory?.guest),
     ...present({
       evictionStrategy: spec.evictionStrategy,
       nodeName: status.nodeName,
@@ -97,14 +119,18 @@ export function budgetFacts({ metadata, spec, status }: Parsed<typeof Budget>): 
   };
 }
 
-/** A node: whether it carries the drain taint is all that matters of it. */
-export interface NodeFacts {
-  readonly name: string;
-  readonly taints: readonly { readonly key: string; readonly effect: string }[];
-}
+const PRESSURES = new Set(["MemoryPressure", "DiskPressure", "PIDPressure"]);
 
-export function nodeFacts({ metadata, spec }: Parsed<typeof Node>): NodeFacts {
-  return { name: metadata.name, taints: spec.taints };
+export function nodeFacts({ metadata, spec, status }: Parsed<typeof Node>): NodeFacts {
+  const conditions = status.conditions.filter((c) => c.status === "True").map((c) => c.type);
+  return {
+    name: metadata.name,
+    ready: conditions.includes("Ready"),
+    unschedulable: spec.unschedulable === true,
+    taints: spec.taints.map((taint) => ({ ...present({ value: taint.value }), key: taint.key, effect: taint.effect })),
+    pressures: conditions.filter((type) => PRESSURES.has(type)),
+    allocatableMemory: quantity(status.allocatable["memory"]),
+  };
 }
 
 /** What the KubeVirt CR says about evictions and migrations; its namespace is where KubeVirt's own accounts live. */

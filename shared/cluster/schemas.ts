@@ -45,17 +45,36 @@ export const Meta = z.object({
   ownerReferences: listOf(Owner),
 });
 
-const Conditions = listOf(z.object({ type: z.string(), status: z.string(), reason: Text, message: Text }));
+const Conditions = listOf(
+  z.object({ type: z.string(), status: z.string(), reason: Text, message: Text, lastTransitionTime: Text }),
+);
+
+const Toleration = z.object({
+  key: Text,
+  operator: Text,
+  value: Text,
+  effect: Text,
+  tolerationSeconds: z.nullish(z.number()),
+});
+const Requests = z.object({ resources: z.nullish(z.object({ requests: StringsOrNone })) });
 
 export const Pod = z.object({
   metadata: Meta,
-  spec: z.object({ nodeName: Text }),
+  spec: z.object({
+    nodeName: Text,
+    priority: z.nullish(z.number()),
+    tolerations: listOf(Toleration),
+    containers: listOf(Requests),
+  }),
   status: z.prefault(z.object({ phase: z._default(z.string(), ""), conditions: Conditions }), {}),
 });
 
 export const Vmi = z.object({
   metadata: Meta,
-  spec: z.object({ evictionStrategy: Text }),
+  spec: z.object({
+    evictionStrategy: Text,
+    domain: z.nullish(z.object({ memory: z.nullish(z.object({ guest: Text })) })),
+  }),
   status: z.prefault(
     z.object({
       phase: z._default(z.string(), ""),
@@ -63,6 +82,14 @@ export const Vmi = z.object({
       evacuationNodeName: Text,
       activePods: StringsOrNone,
       conditions: Conditions,
+      migrationState: z.nullish(
+        z.object({
+          mode: Text,
+          targetNodeDomainReadyTimestamp: Text,
+          endTimestamp: Text,
+          failed: z.nullish(z.boolean()),
+        }),
+      ),
     }),
     {},
   ),
@@ -104,7 +131,11 @@ export const Budget = z.object({
 
 export const Node = z.object({
   metadata: Meta,
-  spec: z.object({ taints: listOf(z.object({ key: z.string(), effect: z.string() })) }),
+  spec: z.object({
+    unschedulable: z.nullish(z.boolean()),
+    taints: listOf(z.object({ key: z.string(), value: Text, effect: z.string() })),
+  }),
+  status: z.prefault(z.object({ conditions: Conditions, allocatable: StringsOrNone }), {}),
 });
 
 export const ConfigMap = z.object({ metadata: Meta, data: StringsOrNone });

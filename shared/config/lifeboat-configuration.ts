@@ -38,6 +38,10 @@ const Evacuation = z.strictObject({
 const Guard = z.strictObject({
   mode: z._default(z.enum(["Off", "Deny", "Hold", "Auto"], "expected Off, Deny, Hold or Auto"), "Auto"),
   deadlineSeconds: z.prefault(z.strictObject({ Preemption: seconds(120), NoExecuteTaint: seconds(300) }), {}),
+  requesters: z._default(
+    z.array(z.string("expected a username")).check(z.minLength(1, "expected at least one username")),
+    [...DEFAULT_SETTINGS.guard.requesters],
+  ),
   maxHolds: z._default(z.int("expected a whole number").check(z.nonnegative("expected 0 or more")), 8),
 });
 
@@ -63,14 +67,11 @@ export const DEFAULT_CONFIGURATION: LifeboatConfiguration = LifeboatConfiguratio
 
 /** Keys that are set to more than their default and that this version accepts without acting on them. */
 export function withoutEffect(c: LifeboatConfiguration): readonly string[] {
-  const gates = FEATURE_GATES.filter((gate) => gate !== "DeschedulerSupport" && c.featureGates[gate] === true);
-  const { annotations, disruption, pressure } = c.reconcilers;
+  const gates = FEATURE_GATES.filter((gate) => gate === "EvictionsInBackground" && c.featureGates[gate] === true);
+  const { annotations } = c.reconcilers;
   const keys: readonly (readonly [string, boolean])[] = [
     ["marking", c.marking === "Evict"],
     ["reconcilers.annotations", annotations !== "Auto"],
-    ["reconcilers.disruption", !disruption],
-    ["reconcilers.pressure", !pressure],
-    ["guard", JSON.stringify(c.guard) !== JSON.stringify(DEFAULT_CONFIGURATION.guard)],
     ["descheduling.intervalSeconds", c.descheduling.intervalSeconds > 0],
   ];
   const ignored = [...gates.map((gate) => `featureGates.${gate}`), ...keys.flatMap(([key, set]) => (set ? [key] : []))];

@@ -17,7 +17,8 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
     featureGates: FEATURE_GATES.filter((gate) => own.featureGates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
-    reconcilers: { evacuation: own.reconcilers.evacuation, budget: own.reconcilers.budget },
+    reconcilers: own.reconcilers,
     evacuation: own.evacuation,
+    guard: own.guard,
   };
 }

@@ -5,7 +5,7 @@
  * performing it twice is the same as once. Does not own: the requests they become (shared/cluster).
  */
 import type { Cause, Urgency } from "./cause.ts";
-import type { BudgetFacts, MigrationFacts, NamespacedName, VmiFacts } from "./facts.ts";
+import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
 import type { EvacuationRecord } from "./record.ts";
 import type { Slot } from "./slots.ts";
 
@@ -31,6 +31,8 @@ export type Action =
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
   | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
+  /** Finish what the taint manager gave up on. */
+  | { readonly verb: "DeletePod"; readonly pod: PodFacts }
   /** Replace the slots register by compare-and-set; without a resourceVersion it is created. */
   | { readonly verb: "WriteSlots"; readonly resourceVersion?: string; readonly slots: readonly Slot[] }
   | ({ readonly verb: "Event" } & Story);
@@ -48,6 +50,11 @@ export const STORY_REASONS = [
   "Evacuated",
   "EvacuationAbandoned",
   "EvacuationCancelled",
+  "DisruptionHeld",
+  "DisruptionNotHeld",
+  "DisruptionSeen",
+  "DeadlineKept",
+  "NodeUnderPressure",
   "InvalidConfiguration",
 ] as const;
 
@@ -85,5 +92,10 @@ export const STORY_TYPE = {
   Evacuated: "Normal",
   EvacuationAbandoned: "Warning",
   EvacuationCancelled: "Normal",
+  DisruptionHeld: "Normal",
+  DisruptionNotHeld: "Warning",
+  DisruptionSeen: "Warning",
+  DeadlineKept: "Warning",
+  NodeUnderPressure: "Normal",
   InvalidConfiguration: "Warning",
 } as const satisfies Record<StoryReason, Story["type"]>;

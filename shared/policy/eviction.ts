@@ -11,6 +11,7 @@ import { type FirstAnswer, FIRST_REQUEST, IN_PROGRESS, LATER_REQUEST } from "./e
 import type { BudgetFacts, MigrationFacts, PodFacts, VmiFacts } from "./facts.ts";
 import { isFinal } from "./facts.ts";
 import { MESSAGE } from "./messages.ts";
+import { isMigrationTarget } from "./migration-target.ts";
 import { unprotectedReason } from "./pod-kind.ts";
 import { beginRecord, isActive, restingRecord, restSeconds } from "./record.ts";
 import type { Settings } from "./settings.ts";
@@ -122,17 +123,6 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
       if (f.migrations === undefined) return { verdict: "Ask", question: "Migrations" };
       return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [{ verb: "Forget", vmi }]);
   }
-}
-
-/**
- * A pod on another node than its VMI, or one that KubeVirt does not count among the VMI's own: its end is not the
- * guest's end, so it is never marked for. The second half also keeps a pod that merely claims to belong to a VMI, which
- * a tenant can create, from moving that VMI.
- */
-function isMigrationTarget(pod: PodFacts, vmi: VmiFacts): boolean {
-  if (vmi.nodeName === undefined) return false;
-  const listed = Object.keys(vmi.activePods);
-  return pod.nodeName !== vmi.nodeName || (listed.length > 0 && !listed.includes(pod.uid));
 }
 
 function firstRequest(f: LiveEviction, before: readonly Action[] = []): EvictionDecision {

@@ -25,6 +25,44 @@ export interface PodFacts extends NamespacedName {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly owners: readonly OwnerReference[];
+  /** Condition `DisruptionTarget`: that something is about to end the pod, and why. */
+  readonly disruptionTarget?: DisruptionTarget;
+  readonly tolerations?: readonly Toleration[];
+  readonly priority?: number;
+  /** Bytes, of all containers. */
+  readonly memoryRequest?: number;
+}
+
+export interface DisruptionTarget {
+  readonly active: boolean;
+  readonly reason?: string;
+  /** RFC 3339, by a clock of the control plane: when it last became what it is. */
+  readonly since: string;
+}
+
+export interface Taint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
+export interface Toleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly value?: string;
+  readonly effect?: string;
+  readonly tolerationSeconds?: number;
+}
+
+export interface NodeFacts {
+  readonly name: string;
+  readonly ready: boolean;
+  readonly unschedulable: boolean;
+  readonly taints: readonly Taint[];
+  /** Of MemoryPressure, DiskPressure and PIDPressure, those that are True. */
+  readonly pressures: readonly string[];
+  /** Bytes. */
+  readonly allocatableMemory: number;
 }
 
 /** Condition `LiveMigratable` of a VMI: only `True` makes it migratable; reason and message say why not. */
@@ -48,6 +86,10 @@ export interface VmiFacts extends NamespacedName {
   /** `status.activePods`: pod UID to node, of every pod that KubeVirt counts as this VMI's own, finished ones included. */
   readonly activePods: Readonly<Record<string, string>>;
   readonly evictionSource?: string;
+  /** The guest has gone over to the target of its migration, though `nodeName` does not say so yet. */
+  readonly guestOnTarget?: boolean;
+  /** Bytes that the guest may use. */
+  readonly guestMemory?: number;
   /** The record as found, to test against when it is replaced; and parsed, if it is one. */
   readonly recordText?: string;
   readonly record?: EvacuationRecord;

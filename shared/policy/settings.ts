@@ -26,7 +26,12 @@ export interface Settings {
     readonly parallelMigrationsPerCluster: number;
     readonly parallelOutboundMigrationsPerNode: number;
   };
-  readonly reconcilers: { readonly evacuation: ReconcilerMode; readonly budget: boolean };
+  readonly reconcilers: {
+    readonly evacuation: ReconcilerMode;
+    readonly budget: boolean;
+    readonly disruption: boolean;
+    readonly pressure: boolean;
+  };
   readonly evacuation: {
     readonly maxAttempts: number;
     readonly backoffSeconds: number;
@@ -34,6 +39,21 @@ export interface Settings {
     /** How long to wait for KubeVirt's own migration after a mark before creating one. */
     readonly adoptSeconds: number;
   };
+  readonly guard: GuardSettings;
+}
+
+/** `Auto`: hold where the scheduler preempts asynchronously (Kubernetes 1.33 and later), else deny. */
+export type GuardMode = "Off" | "Deny" | "Hold" | "Auto";
+
+/** What holds back deletions that do not ask. */
+export interface GuardSettings {
+  readonly mode: GuardMode;
+  /** How long such a deletion is held back at most, by its cause. */
+  readonly deadlineSeconds: { readonly Preemption: number; readonly NoExecuteTaint: number };
+  /** Deletions held at a time: each occupies one of the API server's seats. */
+  readonly maxHolds: number;
+  /** Users whose deletions are such; anybody else's are never delayed. */
+  readonly requesters: readonly string[];
 }
 
 export const DEFAULT_SETTINGS: Settings = {
@@ -41,6 +61,16 @@ export const DEFAULT_SETTINGS: Settings = {
   featureGates: [],
   drainTaintKey: "kubevirt.io/drain",
   limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 },
-  reconcilers: { evacuation: "Auto", budget: true },
+  reconcilers: { evacuation: "Auto", budget: true, disruption: true, pressure: true },
   evacuation: { maxAttempts: 5, backoffSeconds: 20, maxBackoffSeconds: 320, adoptSeconds: 5 },
+  guard: {
+    mode: "Auto",
+    deadlineSeconds: { Preemption: 120, NoExecuteTaint: 300 },
+    maxHolds: 8,
+    requesters: [
+      "system:kube-scheduler",
+      "system:serviceaccount:kube-system:node-controller",
+      "system:serviceaccount:kube-system:taint-eviction-controller",
+    ],
+  },
 };

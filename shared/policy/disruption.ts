@@ -1,0 +1,100 @@
+/**
+ * Disruptions already under way: pods that are being ended although nobody asked, and deadlines that have passed.
+ * Owns: marking what the guard did not see, and finishing what the taint manager gave up on. Does not own: the guard.
+ */
+import { type Action, tell } from "./action.ts";
+import { URGENCY } from "./cause.ts";
+import { disruptionOf, GATE_OF_CAUSE } from "./disruption-cause.ts";
+import { isFinal, keyOf, type NodeFacts, type PodFacts, type Taint, type Toleration, type VmiFacts } from "./facts.ts";
+import { GUARD } from "./deletion-table.ts";
+import { isMigrationTarget } from "./migration-target.ts";
+import type { Plan } from "./plan.ts";
+import { isLauncher, vmiNameOf } from "./pod-kind.ts";
+import { beginRecord, type EvacuationRecord, isActive } from "./record.ts";
+import type { Settings } from "./settings.ts";
+import { strategyOf } from "./stage.ts";
+import { mobilityOf } from "./strategy.ts";
+
+export interface DisruptionWorld {
+  readonly vmis: readonly VmiFacts[];
+  /** Launcher pods that somebody has pointed at, and those whose deadline may have passed. */
+  readonly pods: readonly PodFacts[];
+  /** The nodes of these pods. */
+  readonly nodes: readonly NodeFacts[];
+  readonly settings: Settings;
+  readonly now: Date;
+}
+
+export function planDisruptions(w: DisruptionWorld): Plan {
+  if (!w.settings.reconcilers.disruption) return { chains: [] };
+  const vmis = new Map(w.vmis.map((vmi) => [keyOf(vmi), vmi]));
+  const chains = w.pods.filter(isLauncher).map((pod) => {
+    const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    if (vmi === undefined || vmi.deleting || isFinal(vmi)) return [];
+    return pod.deleting ? seen(pod, vmi, w) : overdue(pod, vmi, w);
+  });
+  const waits = w.vmis.flatMap((vmi) => secondsToDeadline(vmi, w));
+  const soonest = waits.reduce((a, b) => Math.min(a, b), Infinity);
+  const filled = chains.filter((chain) => chain.length > 0);
+  return { chains: filled, ...(soonest === Infinity ? {} : { requeueAfterSeconds: soonest }) };
+}
+
+/** A pod that is terminating by a disruption whose VMI nobody has marked: best effort, SIGTERM is on its way. */
+function seen(pod: PodFacts, vmi: VmiFacts, { settings, now }: DisruptionWorld): readonly Action[] {
+  const disruption = disruptionOf(pod, { vmi, launcherUID: pod.uid }, settings, now);
+  const marked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
+  if (disruption === undefined || marked || vmi.nodeName === undefined || isMigrationTarget(pod, vmi)) return [];
+  if (GUARD[strategyOf(vmi, settings)][mobilityOf(vmi)] === "release") return [];
+  const { cause } = disruption;
+  const begin = { cause, requestedBy: pod.disruptionTarget?.reason ?? cause, node: vmi.nodeName, podUID: pod.uid };
+  const record = beginRecord(vmi, begin, now);
+  const told = `pod ${pod.name} is terminating (cause ${cause}): moving the VM off node ${vmi.nodeName}, if there is time`;
+  return [{ verb: "Mark", vmi, record, urgency: URGENCY[cause] }, tell(vmi, "DisruptionSeen", told, record.id)];
+}
+
+function taintRecord(vmi: VmiFacts, settings: Settings): EvacuationRecord | undefined {
+  const { record } = vmi;
+  if (record?.cause !== "NoExecuteTaint" || !isActive(record, vmi.nodeName)) return undefined;
+  return settings.featureGates.includes(GATE_OF_CAUSE.NoExecuteTaint) ? record : undefined;
+}
+
+function leftSeconds(record: EvacuationRecord, { settings, now }: DisruptionWorld): number {
+  const deadline = Date.parse(record.since) + settings.guard.deadlineSeconds.NoExecuteTaint * 1000;
+  return (deadline - now.getTime()) / 1000;
+}
+
+function secondsToDeadline(vmi: VmiFacts, w: DisruptionWorld): readonly number[] {
+  const record = taintRecord(vmi, w.settings);
+  const left = record === undefined ? 0 : leftSeconds(record, w);
+  return left > 0 ? [left] : [];
+}
+
+/** VMIs whose pods must be looked at because their deadline has passed. */
+export function overdueOf(w: Pick<DisruptionWorld, "vmis" | "settings" | "now">): readonly VmiFacts[] {
+  const world = { ...w, pods: [], nodes: [] };
+  return w.vmis.filter((vmi) => {
+    const record = taintRecord(vmi, w.settings);
+    return record !== undefined && leftSeconds(record, world) <= 0;
+  });
+}
+
+/** The taint manager tries five times and never again: past the deadline its deletion is ours to finish. */
+function overdue(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
+  const record = taintRecord(vmi, w.settings);
+  const node = w.nodes.find((n) => n.name === pod.nodeName);
+  if (record === undefined || node === undefined || record.podUID !== pod.uid || leftSeconds(record, w) > 0) return [];
+  const taint = node.taints.find((t) => t.effect === "NoExecute" && !isTolerated(t, pod.tolerations ?? []));
+  if (taint === undefined) return [];
+  const seconds = w.settings.guard.deadlineSeconds.NoExecuteTaint;
+  const told = `it has not left node ${node.name} within ${seconds} s of taint ${taint.key}: deleting pod ${pod.name}`;
+  return [{ verb: "DeletePod", pod }, tell(vmi, "DeadlineKept", told, record.id)];
+}
+
+/** Tolerated for good. A toleration for some seconds has run out, else nobody had deleted the pod. */
+function isTolerated(taint: Taint, tolerations: readonly Toleration[]): boolean {
+  return tolerations.some(({ key, operator = "Equal", value = "", effect, tolerationSeconds }) => {
+    if (tolerationSeconds !== undefined || (effect !== undefined && effect !== taint.effect)) return false;
+    if (key === undefined) return operator === "Exists";
+    return key === taint.key && (operator === "Exists" || value === (taint.value ?? ""));
+  });
+}

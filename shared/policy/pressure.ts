@@ -1,0 +1,139 @@
+/**
+ * Node pressure: which VMs leave a node before its kubelet kills them, and which while it does.
+ * Owns: `shouldEvacuate`, and the choice of the cheapest. Does not own: noticing pressure (the relay, world.ts).
+ *
+ * The kubelet does not ask the API server. So the earliest sign, the node's condition, is acted upon proactively; what
+ * is signalled while a guest is being shut down is acted upon too, but that is a race.
+ */
+import { type Action, tell } from "./action.ts";
+import { URGENCY } from "./cause.ts";
+import { isActive, beginRecord } from "./record.ts";
+import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
+import type { Plan } from "./plan.ts";
+import type { Settings } from "./settings.ts";
+import { strategyOf } from "./stage.ts";
+import { MIGRATES, mobilityOf } from "./strategy.ts";
+
+/** What a node agent sees of a guest; `gracefulShutdown`: its launcher has been told to shut it down. */
+export interface Domain {
+  readonly status: string;
+  readonly gracefulShutdown: boolean;
+}
+
+/** Domain states (libvirt's, as KubeVirt names them) in which there is nothing to move. */
+const DEAD_DOMAINS: ReadonlySet<string> = new Set(["", "Shutoff", "Crashed", "NoState", "Unknown"]);
+
+/** Whether a guest that is being shut down should move instead. Every guard of the node pressure proposal. */
+export function shouldEvacuate(vmi: VmiFacts, domain: Domain, settings: Settings): boolean {
+  const running = vmi.phase === "Running" && !vmi.deleting && vmi.nodeName !== undefined;
+  return running && !DEAD_DOMAINS.has(domain.status) && domain.gracefulShutdown && isToMove(vmi, settings);
+}
+
+/** External always: to be marked is all it asks for. */
+function isToMove(vmi: VmiFacts, settings: Settings): boolean {
+  const strategy = strategyOf(vmi, settings);
+  return strategy === "External" || (MIGRATES[strategy] && mobilityOf(vmi) === "migratable");
+}
+
+function isLeaving(vmi: VmiFacts): boolean {
+  return (
+    isActive(vmi.record, vmi.nodeName) ||
+    (vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName)
+  );
+}
+
+export interface Resident {
+  readonly vmi: VmiFacts;
+  readonly pod: PodFacts;
+}
+
+/** A node that could take VMs, and how many bytes of memory its pods leave free. */
+export interface Taker {
+  readonly node: NodeFacts;
+  readonly freeMemory: number;
+}
+
+export interface PressureWorld {
+  readonly pressured: readonly { readonly node: NodeFacts; readonly residents: readonly Resident[] }[];
+  readonly takers: readonly Taker[];
+  /** Guests that are being ended by a kubelet, or shut down: who says so. */
+  readonly signals: readonly {
+    readonly vmi: VmiFacts;
+    readonly podUID?: string;
+    readonly domain: Domain;
+    readonly by: string;
+  }[];
+  readonly settings: Settings;
+  readonly now: Date;
+}
+
+/** While a node is under pressure, how soon it is looked at again: a VM that has left makes room for the next. */
+const LOOK_AGAIN_SECONDS = 5;
+
+export function planPressure(w: PressureWorld): Plan {
+  const gate = w.settings.featureGates.includes("NodePressureEvictionLiveMigration");
+  if (!gate || !w.settings.reconcilers.pressure) return { chains: [] };
+  const takers = w.takers.map((taker) => ({ ...taker }));
+  const reactive = w.signals.flatMap((signal) => {
+    return shouldEvacuate(signal.vmi, signal.domain, w.settings) && !isLeaving(signal.vmi)
+      ? [markFor(signal.vmi, signal.by, w, signal.podUID)]
+      : [];
+  });
+  const proactive = w.pressured.flatMap((node) => relieve(node, takers, w));
+  const waiting = w.pressured.some(({ residents }) => residents.some(({ vmi }) => isToMove(vmi, w.settings)));
+  return { chains: [...reactive, ...proactive], ...(waiting ? { requeueAfterSeconds: LOOK_AGAIN_SECONDS } : {}) };
+}
+
+/** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */
+function relieve(
+  { node, residents }: PressureWorld["pressured"][number],
+  takers: { node: NodeFacts; freeMemory: number }[],
+  w: PressureWorld,
+): readonly (readonly Action[])[] {
+  const leaving = residents.filter(({ vmi }) => isLeaving(vmi)).length;
+  let places = w.settings.limits.parallelOutboundMigrationsPerNode - leaving;
+  const chains: (readonly Action[])[] = [];
+  for (const { vmi, pod } of residents.filter((r) => isCandidate(r, w.settings)).toSorted(byCost)) {
+    const taker = places > 0 ? takers.find((t) => canTake(t, node, pod)) : undefined;
+    if (taker === undefined) continue;
+    taker.freeMemory -= pod.memoryRequest ?? 0;
+    places -= 1;
+    chains.push(markFor(vmi, `node condition ${node.pressures.join(", ")}`, w, pod.uid));
+  }
+  return chains;
+}
+
+function isCandidate({ vmi, pod }: Resident, settings: Settings): boolean {
+  const live =
+    !vmi.deleting && !isFinal(vmi) && vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting;
+  return live && !isLeaving(vmi) && MIGRATES[strategyOf(vmi, settings)] && mobilityOf(vmi) === "migratable";
+}
+
+/** Lowest priority first; then whoever can use most memory beyond what it requested. */
+function byCost(a: Resident, b: Resident): number {
+  return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);
+}
+
+function overRequest({ vmi, pod }: Resident): number {
+  return (vmi.guestMemory ?? 0) - (pod.memoryRequest ?? 0);
+}
+
+function canTake({ node, freeMemory }: Taker, from: NodeFacts, pod: PodFacts): boolean {
+  return node.name !== from.name && freeMemory >= (pod.memoryRequest ?? 0);
+}
+
+/** Nodes that a VM may be scheduled to: the scheduler has the last word, but where it will say no nothing begins. */
+export function isTaker(node: NodeFacts): boolean {
+  const repels = node.taints.some((taint) => taint.effect === "NoSchedule" || taint.effect === "NoExecute");
+  return node.ready && !node.unschedulable && node.pressures.length === 0 && !repels;
+}
+
+function markFor(vmi: VmiFacts, by: string, { now }: PressureWorld, podUID?: string): readonly Action[] {
+  const node = vmi.nodeName ?? "";
+  const begin = { cause: "NodePressure", requestedBy: by, node, ...(podUID === undefined ? {} : { podUID }) } as const;
+  const record = beginRecord(vmi, begin, now);
+  return [
+    { verb: "Mark", vmi, record, urgency: URGENCY.NodePressure },
+    tell(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${node}`, record.id),
+  ];
+}
