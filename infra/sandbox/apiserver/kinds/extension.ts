@@ -2,9 +2,19 @@
  * The kinds by which a cluster extends its API server: webhook configurations and CustomResourceDefinitions.
  * Owns: their shape and defaults. Does not own: calling webhooks (admission/), the kinds a definition makes (custom.ts).
  */
-import { type KubeObject, fieldAt, isRecord, stringAt, recordsAt, childOf } from "../objects.ts";
+import {
+  type KubeObject,
+  type Tree,
+  childOf,
+  fieldAt,
+  isRecord,
+  recordsAt,
+  stringAt,
+  stringsAt,
+  textOf,
+} from "../objects.ts";
 import type { FieldError } from "../status.ts";
-import { invalidValue } from "../field-errors.ts";
+import { invalidValue, requiredValue, unsupportedValue } from "../field-errors.ts";
 import { AGE, CREATED_AT, NAME, countOf } from "./columns.ts";
 import { type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 
@@ -31,6 +41,45 @@ function defaultWebhooks(configuration: KubeObject, more: Readonly<Record<string
     for (const [field, value] of Object.entries({ ...WEBHOOK_DEFAULTS, ...more })) webhook[field] ??= value;
     for (const rule of recordsAt(webhook, "rules")) rule.scope ??= "*";
   }
+}
+
+const SIDE_EFFECTS = ["None", "NoneOnDryRun"];
+const POLICIES = ["Fail", "Ignore"];
+
+function validateWebhooks(configuration: KubeObject): readonly FieldError[] {
+  return recordsAt(configuration, "webhooks").flatMap((webhook, index) =>
+    validateWebhook(webhook, `webhooks[${index}]`),
+  );
+}
+
+function validateWebhook(webhook: Tree, field: string): readonly FieldError[] {
+  const { sideEffects, failurePolicy, timeoutSeconds } = webhook;
+  const seconds = Number(timeoutSeconds);
+  return [
+    ...(stringsAt(webhook, "admissionReviewVersions").length === 0
+      ? [requiredValue(`${field}.admissionReviewVersions`, "must specify one of v1, v1beta1")]
+      : []),
+    ...(sideEffects === undefined
+      ? [requiredValue(`${field}.sideEffects`, "must specify one of None, NoneOnDryRun")]
+      : []),
+    ...unsupported(`${field}.sideEffects`, sideEffects, SIDE_EFFECTS),
+    ...unsupported(`${field}.failurePolicy`, failurePolicy, POLICIES),
+    ...(seconds < 1 || seconds > 30
+      ? [invalidValue(`${field}.timeoutSeconds`, seconds, "the timeout value must be between 1 and 30 seconds")]
+      : []),
+    ...validateUrl(`${field}.clientConfig.url`, fieldAt(webhook, "clientConfig.url")),
+  ];
+}
+
+function unsupported(field: string, value: unknown, supported: readonly string[]): readonly FieldError[] {
+  return value === undefined || supported.includes(textOf(value)) ? [] : [unsupportedValue(field, value, supported)];
+}
+
+function validateUrl(field: string, url: unknown): readonly FieldError[] {
+  if (typeof url !== "string") return [];
+  const scheme = url.split(":")[0] ?? "";
+  const form = "; desired format: https://host[/path]";
+  return scheme === "https" ? [] : [invalidValue(field, scheme, `'https' is the only allowed URL scheme${form}`)];
 }
 
 const CUSTOM_RESOURCE_DEFINITIONS: ResourceKind = defineKind({
@@ -67,12 +116,14 @@ export const EXTENSION: readonly ResourceKind[] = [
     kind: "ValidatingWebhookConfiguration",
     plural: "validatingwebhookconfigurations",
     applyDefaults: (configuration) => defaultWebhooks(configuration),
+    validate: validateWebhooks,
   }),
   defineKind({
     ...WEBHOOKS,
     kind: "MutatingWebhookConfiguration",
     plural: "mutatingwebhookconfigurations",
     applyDefaults: (configuration) => defaultWebhooks(configuration, { reinvocationPolicy: "Never" }),
+    validate: validateWebhooks,
   }),
   CUSTOM_RESOURCE_DEFINITIONS,
 ];

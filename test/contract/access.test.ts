@@ -1,0 +1,171 @@
+/** Who may do what: tokens, roles, impersonation, and how refusals read. */
+import { expect } from "vitest";
+import { contract, valueAt } from "./contract.ts";
+import { configMap, get, patch, pod, post } from "./requests.ts";
+import type { Request, Target } from "./target.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+
+interface Rule {
+  readonly verbs: readonly string[];
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+function role(name: string, rules: readonly Rule[]): Record<string, unknown> {
+  return { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: { name }, rules };
+}
+
+function bindingTo(name: string): Record<string, unknown> {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: "RoleBinding",
+    metadata: { name },
+    roleRef: { apiGroup: RBAC, kind: "Role", name },
+    subjects: [{ kind: "ServiceAccount", name }],
+  };
+}
+
+const account = (name: string) => ({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name } });
+
+const tokenRequest = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+
+async function tokenOf(send: Target["send"], name: string): Promise<string> {
+  return String(valueAt((await send(post(`serviceaccounts/${name}/token`, tokenRequest))).body, "status.token"));
+}
+
+contract("a service account", ({ asks, given, checks, namespace }) => {
+  let token = "";
+  const me = `system:serviceaccount:${namespace}:worker`;
+  const rules: readonly Rule[] = [
+    { verbs: ["get"], apiGroups: [""], resources: ["pods"] },
+    { verbs: ["get"], apiGroups: [""], resources: ["configmaps"], resourceNames: ["mine"] },
+    { verbs: ["patch"], apiGroups: ["contract.example.com"], resources: ["gadgets"] },
+  ];
+  given("the account", post("serviceaccounts", account("worker")));
+  given("its role", post(`${RBAC}/v1/roles`, role("worker", rules)));
+  given("and the binding", post(`${RBAC}/v1/rolebindings`, bindingTo("worker")));
+  given("a pod", post("pods", pod("p")));
+  given("its config map", post("configmaps", configMap("mine")));
+  given("another", post("configmaps", configMap("other")));
+  const gadget = { apiVersion: "contract.example.com/v1", kind: "Gadget", metadata: { name: "g" } };
+  given("a custom object", post("example/gadgets", gadget));
+  checks("gets a token", async (send) => {
+    token = await tokenOf(send, "worker");
+    expect(token.split(".")).toHaveLength(3);
+  });
+  const mine = (request: Request) => (): Request => ({ ...request, token });
+  const forbidden = (what: string) => ({
+    code: 403,
+    reason: "Forbidden",
+    message: `${what} in the namespace "${namespace}"`,
+  });
+
+  asks("may do what its role says", mine(get("pods/p")), { code: 200, "metadata.name": "p" });
+  asks("not list", mine(get("pods")), {
+    ...forbidden(`pods is forbidden: User "${me}" cannot list resource "pods" in API group ""`),
+    "details.kind": "pods",
+  });
+  asks("not reach a subresource", mine(post("pods/p/eviction", {})), {
+    ...forbidden(`pods "p" is forbidden: User "${me}" cannot create resource "pods/eviction" in API group ""`),
+    "details.name": "p",
+  });
+  asks("by name", mine(get("configmaps/mine")), { code: 200 });
+  asks(
+    "by name only",
+    mine(get("configmaps/other")),
+    forbidden(`configmaps "other" is forbidden: User "${me}" cannot get resource "configmaps" in API group ""`),
+  );
+  asks("a list of one name is a read of it", mine(get("configmaps?fieldSelector=metadata.name%3Dmine")), {
+    ...forbidden(`configmaps "mine" is forbidden: User "${me}" cannot list resource "configmaps" in API group ""`),
+  });
+  asks("patch without get", mine(patch("example/gadgets/g", "merge", { metadata: { labels: { by: "worker" } } })), {
+    code: 200,
+    "metadata.labels": { by: "worker" },
+  });
+  asks(
+    "get of what it may patch",
+    mine(get("example/gadgets/g")),
+    forbidden(
+      `gadgets.contract.example.com "g" is forbidden: User "${me}" cannot get resource "gadgets" in API group "contract.example.com"`,
+    ),
+  );
+  asks("cluster scope", mine(get("/api/v1/nodes")), {
+    code: 403,
+    message: `nodes is forbidden: User "${me}" cannot list resource "nodes" in API group "" at the cluster scope`,
+  });
+  asks("a path", mine(get("/metrics")), {
+    code: 403,
+    reason: "Forbidden",
+    message: `forbidden: User "${me}" cannot get path "/metrics"`,
+  });
+  asks("discovery is for everybody", mine(get("/api")), { code: 200 });
+  asks(
+    "a token that is none",
+    { ...get("pods/p"), token: "a.b.c" },
+    { code: 401, reason: "Unauthorized", message: "Unauthorized" },
+  );
+
+  const ask = (attributes: object) =>
+    mine(
+      post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SelfSubjectAccessReview",
+        spec: { resourceAttributes: { namespace, ...attributes } },
+      }),
+    );
+  asks("asks whether it may", ask({ verb: "get", resource: "pods" }), { code: 201, "status.allowed": true });
+  asks("asks whether it may not", ask({ verb: "delete", resource: "pods" }), { code: 201, "status.allowed": false });
+  asks("asks who it is", mine(post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {})), {
+    code: 201,
+    "status.userInfo.username": me,
+    "status.userInfo.groups": ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+  });
+});
+
+contract("impersonation", ({ asks, given, checks, namespace }) => {
+  let token = "";
+  const other = `system:serviceaccount:${namespace}:other`;
+  given("an account", post("serviceaccounts", account("actor")));
+  given("another", post("serviceaccounts", account("other")));
+  given(
+    "the other may read pods",
+    post(`${RBAC}/v1/roles`, role("other", [{ verbs: ["get"], apiGroups: [""], resources: ["pods"] }])),
+  );
+  given("bound", post(`${RBAC}/v1/rolebindings`, bindingTo("other")));
+  given("a pod", post("pods", pod("p")));
+  checks("the first has a token", async (send) => {
+    token = await tokenOf(send, "actor");
+    expect(token).not.toBe("");
+  });
+  const as =
+    (user: string, headers: Readonly<Record<string, string>> = {}) =>
+    (): Request => ({
+      ...get("pods/p", { headers: { "impersonate-user": user, ...headers } }),
+      token,
+    });
+  asks("nobody may by default", as(other), {
+    code: 403,
+    reason: "Forbidden",
+    message:
+      `serviceaccounts "other" is forbidden: User "system:serviceaccount:${namespace}:actor" cannot impersonate resource ` +
+      `"serviceaccounts" in API group "" in the namespace "${namespace}"`,
+  });
+  const rule = { verbs: ["impersonate"], apiGroups: [""], resources: ["serviceaccounts"], resourceNames: ["other"] };
+  given("a role for it", post(`${RBAC}/v1/roles`, role("actor", [rule])));
+  given("bound to the actor", post(`${RBAC}/v1/rolebindings`, bindingTo("actor")));
+  asks("then what the other may is allowed", as(other), { code: 200 });
+  asks("and no more", () => ({ ...get("pods", { headers: { "impersonate-user": other } }), token }), {
+    code: 403,
+    message: `pods is forbidden: User "${other}" cannot list resource "pods" in API group "" in the namespace "${namespace}"`,
+  });
+  asks("not in other groups", as(other, { "impersonate-group": "system:masters" }), {
+    code: 403,
+    message: /^groups "system:masters" is forbidden: /,
+  });
+  asks("an administrator may be anybody", get("pods/p", { headers: { "impersonate-user": "nobody" } }), {
+    code: 403,
+    message: `pods "p" is forbidden: User "nobody" cannot get resource "pods" in API group "" in the namespace "${namespace}"`,
+  });
+});

@@ -1,0 +1,105 @@
+/**
+ * How the contract is written: rows of a question (a request) and its answer, asked one after another in a namespace of
+ * their own.
+ * Owns: the form of the rows, how an answer is compared. Does not own: the rows.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type Request, type Response, type Target, connect } from "./target.ts";
+
+/** Dotted paths into the answer, and what stands there; a path that must lead nowhere is undefined. */
+export interface Answer {
+  readonly code: number;
+  readonly reason?: string | undefined;
+  readonly message?: string | RegExp;
+  readonly [path: string]: unknown;
+}
+
+export interface Scenario {
+  readonly target: () => Target;
+  readonly namespace: string;
+  /** A step that the rows after it rest on. */
+  given(title: string, request: Request): void;
+  asks(title: string, request: Request | (() => Request), answer: Answer): void;
+  /** For what one row cannot say. */
+  checks(title: string, check: (send: Target["send"]) => Promise<void>): void;
+}
+
+let scenarios = 0;
+
+export function contract(title: string, write: (scenario: Scenario) => void): void {
+  describe(title, () => {
+    const namespace = `contract-${process.pid}-${scenarios++}`;
+    let target: Target;
+    beforeAll(async () => {
+      target = await connect();
+      const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
+      await succeed(target, { method: "POST", path: "/api/v1/namespaces", body });
+      for (const definition of DEFINITIONS) await install(target, definition);
+    });
+    afterAll(async () => {
+      await target.send({ method: "DELETE", path: `/api/v1/namespaces/${namespace}` });
+      await target.stop();
+    });
+    const placed = (request: Request): Request => ({ ...request, path: request.path.replaceAll("{ns}", namespace) });
+    write({
+      target: () => target,
+      namespace,
+      given: (step, request) => test(step, () => succeed(target, placed(request))),
+      asks: (question, request, answer) =>
+        test(question, async () => {
+          const response = await target.send(placed(typeof request === "function" ? request() : request));
+          compare(response, answer);
+        }),
+      checks: (question, check) => test(question, () => check((request) => target.send(placed(request)))),
+    });
+  });
+}
+
+async function succeed(target: Target, request: Request): Promise<void> {
+  const response = await target.send(request);
+  expect(response.code, response.text).toBeLessThan(300);
+}
+
+export function compare(response: Response, { code, message, ...fields }: Answer): void {
+  const seen: Record<string, unknown> = { code: response.code };
+  for (const path of Object.keys(fields)) seen[path] = valueAt(response.body, path);
+  expect(seen, response.text).toEqual({ code, ...fields });
+  if (typeof message === "string") expect(response.body.message).toBe(message);
+  if (message instanceof RegExp) expect(response.body.message).toMatch(message);
+}
+
+/** `a.b.c`; in a list a number is an index and any other key collects from all items; `[x.io/y]` is a key with dots. */
+export function valueAt(value: unknown, path: string): unknown {
+  const keys = path.match(/\[[^\]]+\]|[^.[\]]+/g) ?? [];
+  return keys.reduce<unknown>((current, key) => step(current, key.replaceAll(/^\[|\]$/g, "")), value);
+}
+
+function step(value: unknown, key: string): unknown {
+  if (!Array.isArray(value)) return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+  return /^\d+$/.test(key) ? value[Number(key)] : value.map((item: unknown) => step(item, key));
+}
+
+const EXAMPLE = "contract.example.com";
+
+/** Widgets have a status subresource, gadgets have none. */
+const DEFINITIONS = [definition("Widget", "widgets", { status: {} }), definition("Gadget", "gadgets", undefined)];
+
+function definition(kind: string, plural: string, subresources: object | undefined): Record<string, unknown> {
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const version = { name: "v1", served: true, storage: true, schema, ...(subresources && { subresources }) };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${EXAMPLE}` },
+    spec: { group: EXAMPLE, scope: "Namespaced", names: { kind, plural }, versions: [version] },
+  };
+}
+
+async function install(target: Target, body: Record<string, unknown>): Promise<void> {
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const { code, text } = await target.send({ method: "POST", path, body });
+  expect([201, 409], text).toContain(code);
+  const plural = String(valueAt(body, "spec.names.plural"));
+  const list: Request = { method: "GET", path: `/apis/${EXAMPLE}/v1/${plural}` };
+  await vi.waitFor(async () => expect((await target.send(list)).code).toBe(200), { timeout: 10_000 });
+}
