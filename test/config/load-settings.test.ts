@@ -1,0 +1,173 @@
+/** Reading a cluster's settings: the cache, and what stays in force while something is wrong. */
+import { dump } from "js-yaml";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
+import { SettingsCache } from "../../shared/config/load-settings.ts";
+import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
+import { list, notFound, startCannedCluster } from "../functions/support/canned-cluster.ts";
+import { type Behaviour, html, json, status, type StubServer } from "../functions/support/stub-server.ts";
+
+const HEAD = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
+const GATES = { featureGates: { DeschedulerSupport: true } };
+const metadata = { namespace: "lifeboat-system", name: "lifeboat", uid: "uid-of-configuration", resourceVersion: "9" };
+
+function configMap(data: Readonly<Record<string, string>> | null): Behaviour {
+  return json({ kind: "ConfigMap", metadata, data });
+}
+
+function configured(tweak: Readonly<Record<string, unknown>>): Behaviour {
+  return configMap({ "config.yaml": dump({ ...HEAD, ...tweak }) });
+}
+
+function kubevirt(configuration: Readonly<Record<string, unknown>>, namespace = "kubevirt"): Behaviour {
+  return list({ metadata: { ...metadata, namespace }, spec: { configuration } });
+}
+
+/** What the cluster says may change while the test runs. */
+let says: { kubevirt: Behaviour; configuration: Behaviour };
+let server: StubServer;
+let cluster: Cluster;
+let cache: SettingsCache;
+
+beforeEach(async () => {
+  says = { kubevirt: kubevirt({}), configuration: notFound };
+  server = await startCannedCluster({
+    kubevirt: (response, request) => says.kubevirt(response, request),
+    configuration: (response, request) => says.configuration(response, request),
+  });
+  cluster = clusterAt(server);
+  cache = new SettingsCache();
+});
+afterEach(() => server.stop());
+
+function clusterAt({ url }: StubServer): Cluster {
+  const endpoint = { server: url, token: "t", headers: {}, fetch: (u: string, init: RequestInit) => fetch(u, init) };
+  const signal = AbortSignal.timeout(10_000);
+  return connect({ endpoint, signal, onOddItem: () => undefined, now: () => at(0) });
+}
+
+function at(seconds: number): Date {
+  return new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
+}
+
+describe("the cache", () => {
+  test("is cold at first, and asks both questions once", async () => {
+    await cache.load("prod", cluster, at(0));
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test.each([
+    ["after 29 s nothing is read", 29, false, 2],
+    ["after 30 s it is read again", 30, false, 4],
+    ["whoever wants it fresh gets it", 1, true, 4],
+  ])("%s", async (_, seconds, fresh, requests) => {
+    await cache.load("prod", cluster, at(0));
+    await cache.load("prod", cluster, at(seconds), fresh);
+    expect(server.requests).toHaveLength(requests);
+  });
+
+  test("belongs to one cluster", async () => {
+    const other = await startCannedCluster({ kubevirt: kubevirt({ evictionStrategy: "External" }) });
+    const first = await cache.load("prod", cluster, at(0));
+    const second = await cache.load("other", clusterAt(other), at(0));
+    expect(first.settings.clusterStrategy).toBeUndefined();
+    expect(second.settings.clusterStrategy).toBe("External");
+    expect((await cache.load("prod", cluster, at(1))).settings).toEqual(first.settings);
+    expect(server.requests).toHaveLength(2);
+    await other.stop();
+  });
+
+  test("is not filled by a failure", async () => {
+    says.kubevirt = status(500, "InternalError");
+    await expect(cache.load("prod", cluster, at(0))).rejects.toThrow("with 500");
+    says.kubevirt = kubevirt({ evictionStrategy: "LiveMigrate" });
+    expect((await cache.load("prod", cluster, at(0))).settings.clusterStrategy).toBe("LiveMigrate");
+  });
+});
+
+describe("the ConfigMap is wrong", () => {
+  // prettier-ignore
+  const WRONG: readonly (readonly [string, Behaviour, string, string])[] = [
+    ["an unknown key",         configured({ markings: 1 }),                        "config.yaml.markings", "unknown key"],
+    ["a wrong value",          configured({ marking: "x" }),                       "config.yaml.marking",  "expected Impersonate, Evict or Auto"],
+    ["no YAML",                configMap({ "config.yaml": "a: [" }),               "config.yaml",          "found an error in line 1"],
+    ["another key",            configMap({ "config.yml": "" }),                    "config.yaml",          "expected this key in ConfigMap lifeboat"],
+    ["no data",                configMap(null),                                    "config.yaml",          "expected this key in ConfigMap lifeboat"],
+    ["may not be read",        status(403, "Forbidden"),                           "ConfigMap lifeboat",   "403 Forbidden"],
+    ["a page of a proxy",      html(404),                                          "ConfigMap lifeboat",   "not JSON"],
+    ["something else",         json({ kind: "Pod" }),                              "ConfigMap lifeboat",   "metadata"],
+  ];
+
+  test.each(WRONG)("%s, from the beginning: the defaults are in force", async (_, behaviour, field, message) => {
+    says.configuration = behaviour;
+    const loaded = await cache.load("prod", cluster, at(0));
+    expect(loaded.settings).toMatchObject(DEFAULT_SETTINGS);
+    expect(loaded.problems).toEqual([{ field, message: expect.stringContaining(message) }]);
+  });
+
+  test.each(WRONG)("%s, later on: the last valid one stays in force", async (_, behaviour) => {
+    says.configuration = configured(GATES);
+    await cache.load("prod", cluster, at(0));
+    says.configuration = behaviour;
+    for (const seconds of [30, 60, 90]) {
+      const loaded = await cache.load("prod", cluster, at(seconds));
+      expect(loaded.settings.featureGates).toEqual(["DeschedulerSupport"]);
+      expect(loaded.problems).toHaveLength(1);
+    }
+  });
+
+  test("what it says about the ConfigMap is about this version of it", async () => {
+    says.configuration = configured({ marking: "x" });
+    expect((await cache.load("prod", cluster, at(0))).configMap).toMatchObject({
+      uid: "uid-of-configuration",
+      resourceVersion: "9",
+    });
+  });
+
+  test("and right again: in force, and no problem", async () => {
+    says.configuration = configured({ marking: "x" });
+    await cache.load("prod", cluster, at(0));
+    says.configuration = configured(GATES);
+    const loaded = await cache.load("prod", cluster, at(30));
+    expect(loaded).toMatchObject({ problems: [], settings: { featureGates: ["DeschedulerSupport"] } });
+    expect(loaded.configMap).toBeUndefined();
+  });
+
+  test("and gone: the defaults", async () => {
+    says.configuration = configured(GATES);
+    await cache.load("prod", cluster, at(0));
+    says.configuration = notFound;
+    expect((await cache.load("prod", cluster, at(30))).settings).toMatchObject(DEFAULT_SETTINGS);
+  });
+});
+
+describe("the KubeVirt CR cannot be read", () => {
+  // prettier-ignore
+  const UNREADABLE: readonly (readonly [string, Behaviour, string])[] = [
+    ["403",                         status(403, "Forbidden"),                 "403 Forbidden"],
+    ["500",                         status(500, "InternalError"),             "with 500"],
+    ["the kind is unknown",         notFound,                                 "with 404"],
+    ["a page of a proxy",           html(200),                                "not JSON"],
+    ["JSON, but no list",           json({}),                                 "kind: expected a list"],
+    ["one that does not parse",     kubevirt({ evictionStrategy: 7 }),        "spec.configuration.evictionStrategy"],
+  ];
+
+  test.each(UNREADABLE)("%s, from the beginning: nothing is known about strategies", async (_, behaviour, message) => {
+    says.kubevirt = behaviour;
+    await expect(cache.load("prod", cluster, at(0))).rejects.toThrow(message);
+  });
+
+  test.each(UNREADABLE)("%s, later on: the last one seen counts", async (_, behaviour, message) => {
+    says.kubevirt = kubevirt({ evictionStrategy: "LiveMigrate" }, "virt");
+    await cache.load("prod", cluster, at(0));
+    says.kubevirt = behaviour;
+    const loaded = await cache.load("prod", cluster, at(30));
+    expect(loaded.settings).toMatchObject({ clusterStrategy: "LiveMigrate", kubevirtNamespace: "virt" });
+    expect(loaded.problems).toEqual([{ field: "KubeVirt CR", message: expect.stringContaining(message) }]);
+  });
+
+  test("there is none: defaults", async () => {
+    says.kubevirt = list();
+    expect((await cache.load("prod", cluster, at(0))).settings).toMatchObject(DEFAULT_SETTINGS);
+  });
+});

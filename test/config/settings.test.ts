@@ -1,0 +1,54 @@
+/** The KubeVirt CR and the LifeboatConfiguration, merged. */
+import { describe, expect, test } from "vitest";
+import type { KubeVirtFacts } from "../../shared/cluster/projections.ts";
+import { DEFAULT_CONFIGURATION, type LifeboatConfiguration } from "../../shared/config/lifeboat-configuration.ts";
+import { mergeSettings } from "../../shared/config/settings.ts";
+import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
+
+const KUBEVIRT: KubeVirtFacts = { namespace: "kubevirt", featureGates: [] };
+
+function merged(kubevirt: Partial<KubeVirtFacts>, own: Partial<LifeboatConfiguration> = {}) {
+  return mergeSettings({ ...KUBEVIRT, ...kubevirt }, { ...DEFAULT_CONFIGURATION, ...own });
+}
+
+test("without a KubeVirt CR and without a configuration, the defaults", () => {
+  expect(mergeSettings(undefined, DEFAULT_CONFIGURATION)).toMatchObject(DEFAULT_SETTINGS);
+  expect(merged({})).toMatchObject(DEFAULT_SETTINGS);
+});
+
+// prettier-ignore
+test.each([
+  ["cluster strategy",           { evictionStrategy: "External" },            { clusterStrategy: "External" }],
+  ["a strategy nobody knows",    { evictionStrategy: "Sometimes" },           { clusterStrategy: "Sometimes" }],
+  ["namespace",                  { namespace: "virt" },                       { kubevirtNamespace: "virt" }],
+  ["drain taint",                { drainTaintKey: "drain" },                  { drainTaintKey: "drain" }],
+  ["one limit",                  { parallelMigrationsPerCluster: 1 },         { limits: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 2 } }],
+  ["the other limit",            { parallelOutboundMigrationsPerNode: 9 },    { limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 9 } }],
+])("of the KubeVirt CR: %s", (_, kubevirt, settings) => {
+  expect(merged(kubevirt)).toMatchObject({ ...DEFAULT_SETTINGS, ...settings });
+});
+
+describe("feature gates are the union of both lists", () => {
+  const gate = "DeschedulerSupport";
+  // prettier-ignore
+  test.each([
+    [[],                       {},               []],
+    [[gate],                   {},               [gate]],
+    [[],                       { [gate]: true },  [gate]],
+    [[gate],                   { [gate]: true },  [gate]],
+    [[gate],                   { [gate]: false }, [gate]],
+    [[],                       { [gate]: false }, []],
+    [["LiveMigration", "Root"], {},              []],
+  ])("KubeVirt %j, ours %j: %j", (featureGates, own, expected) => {
+    expect(merged({ featureGates }, { featureGates: own }).featureGates).toEqual(expected);
+  });
+});
+
+test("of the configuration: what this version's reconcilers read", () => {
+  const evacuation = { maxAttempts: 1, backoffSeconds: 2, maxBackoffSeconds: 3, adoptSeconds: 4 };
+  const reconcilers = { ...DEFAULT_CONFIGURATION.reconcilers, evacuation: false, budget: false };
+  expect(merged({}, { evacuation, reconcilers })).toMatchObject({
+    evacuation,
+    reconcilers: { evacuation: false, budget: false },
+  });
+});
