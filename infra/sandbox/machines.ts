@@ -13,8 +13,10 @@ import type { Role } from "./identities.ts";
 import { applyManifests } from "./manifests.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "./kubevirt/manifests.ts";
 import type { MigrationPlan } from "./kubevirt/migration-plan.ts";
+import { kubeVirts } from "./kubevirt/resources.ts";
 import { startVirtApi } from "./kubevirt/virt-api.ts";
 import { startVirtController } from "./kubevirt/virt-controller.ts";
+import type { EvacuationSwitch } from "./kubevirt/virt-controller/evacuation.ts";
 import { startVirtHandlers } from "./kubevirt/virt-handler.ts";
 import { webhookConfigurations } from "./kubevirt/webhooks/configurations.ts";
 
@@ -23,7 +25,7 @@ export interface MachinesOptions {
   readonly authority: Authority;
   readonly optionsOf: (role: Role) => ActorOptions;
   readonly plan: MigrationPlan;
-  readonly evacuationController: { enabled: boolean };
+  readonly evacuationController: EvacuationSwitch;
   readonly terminationSeconds: number;
 }
 
@@ -32,6 +34,9 @@ export async function startMachines(options: MachinesOptions): Promise<Actor> {
   await applyManifests(admin, [...KUBEVIRT_RBAC, KUBEVIRT]);
   const virtApi = await startVirtApi(optionsOf("virtApi").client, authority);
   await applyManifests(admin, webhookConfigurations(virtApi.url, authority.caPem));
+
+  const deployed = { status: { phase: "Deployed" } };
+  await admin.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: deployed }, { subresource: "status" });
 
   const kubelets = optionsOf("kubelets");
   const runtime = createContainerRuntime(kubelets.clock, terminationSeconds * 1000);

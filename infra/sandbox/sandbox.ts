@@ -12,6 +12,7 @@ import { CONTROL_PLANE_RBAC, NODE_RBAC, SCHEDULER_RBAC } from "./actors/rbac.ts"
 import { createIdentities, USERS, type Role } from "./identities.ts";
 import { kubeconfigOf, kubeconfigText } from "./kubeconfig.ts";
 import { KUBEVIRT_KINDS } from "./kubevirt/kinds.ts";
+import { createEvacuationSwitch } from "./kubevirt/virt-controller/evacuation.ts";
 import { createMigrationPlan, type MigrationPlan } from "./kubevirt/migration-plan.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { startMachines } from "./machines.ts";
@@ -74,7 +75,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const admin = clientOf("admin");
   const plan = createMigrationPlan(options.migrationSeconds);
-  const evacuationController = { enabled: options.evacuationController ?? false };
+  const evacuationController = createEvacuationSwitch(options.evacuationController ?? false);
   await applyManifests(admin, CONTROL_PLANE_RBAC);
   const actors: Actor[] = [startControlPlane(optionsOf, authority.caPem)];
   if (!empty) {

@@ -12,7 +12,7 @@ import * as budget from "./disruption-status.ts";
 import { createEventRecorder } from "./event-recorder.ts";
 import { startInformer } from "./informer.ts";
 import { keyOf, podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget } from "./resources.ts";
-import { scaleOf } from "./scale.ts";
+import { scaleOf, UncountableError } from "./scale.ts";
 import { matchesSelector } from "./selectors.ts";
 
 export interface DisruptionOptions extends ActorOptions {
@@ -22,6 +22,7 @@ export interface DisruptionOptions extends ActorOptions {
 
 /** A DisruptionTarget whose pod is still there after this time was a false alarm. */
 const STALE_CONDITION_MS = 120_000;
+const UNCOUNTABLE_RETRY_MS = 10_000;
 
 export function startDisruptionController(options: DisruptionOptions): Actor {
   const { client, clock, reader } = options;
@@ -39,9 +40,9 @@ export function startDisruptionController(options: DisruptionOptions): Actor {
     try {
       return await sync(pdb, selected);
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      await write(pdb, budget.failedStatus(pdb, message, timestamp(clock)));
-      throw error;
+      if (!(error instanceof UncountableError)) throw error;
+      await write(pdb, budget.failedStatus(pdb, error.message, timestamp(clock)));
+      return { requeueAfterMs: UNCOUNTABLE_RETRY_MS };
     }
   };
 
@@ -72,8 +73,8 @@ export function startDisruptionController(options: DisruptionOptions): Actor {
       }
       return expected;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      const text = `Failed to calculate the number of expected pods: ${message}`;
+      if (!(error instanceof UncountableError)) throw error;
+      const text = `Failed to calculate the number of expected pods: ${error.message}`;
       await tell(pdb, "Warning", "CalculateExpectedPodCountFailed", text);
       throw error;
     }

@@ -9,14 +9,12 @@ import type { KubeClient } from "./client.ts";
 import { startController, type Result } from "./controller.ts";
 import { startInformer } from "./informer.ts";
 import { ended, needsStart, running } from "./pod-status.ts";
-import { keyOf, pods, type Pod } from "./resources.ts";
+import { keyOf, nodes, pods, type Pod } from "./resources.ts";
 import type { ContainerRuntime } from "./runtime.ts";
 import { isNotFound } from "./status-error.ts";
 
 export interface KubeletOptions extends ActorOptions {
   readonly runtime: ContainerRuntime;
-  /** Nodes whose kubelet does nothing at the moment, as when the machine is off. */
-  readonly isDown?: (node: string) => boolean;
 }
 
 export function asNode(client: KubeClient, node: string): KubeClient {
@@ -24,20 +22,22 @@ export function asNode(client: KubeClient, node: string): KubeClient {
 }
 
 export function startKubelets(options: KubeletOptions): Actor {
-  const { client, clock, runtime, isDown = () => false } = options;
+  const { client, clock, runtime } = options;
+  const machines = startInformer({ client, clock, resource: nodes });
   // A pod without a node is not a kubelet's business.
   const bound = startInformer({
     client,
     clock,
     resource: pods,
     selectors: { fieldSelector: "spec.nodeName!=" },
-    indexes: { uid: (pod: Pod) => [pod.metadata.uid] },
+    indexes: { uid: (pod: Pod) => [pod.metadata.uid], node: (pod: Pod) => [pod.spec?.nodeName ?? ""] },
   });
 
   const reconcile = async (key: string): Promise<Result> => {
     const pod = bound.get(key);
     const node = pod?.spec?.nodeName;
-    if (pod === undefined || node === undefined || isDown(node)) return undefined;
+    await machines.synced;
+    if (pod === undefined || node === undefined || machines.get(node) === undefined) return undefined;
     const kubelet = asNode(client, node);
     if (pod.metadata.deletionTimestamp !== undefined) return terminate(kubelet, pod);
     const exitCode = runtime.exitCodeOf(pod.metadata.uid);
@@ -67,7 +67,11 @@ export function startKubelets(options: KubeletOptions): Actor {
     if (pod === undefined && previous !== undefined) runtime.remove(previous.metadata.uid);
   });
   runtime.onExit((uid) => bound.byIndex("uid", uid).forEach((pod) => controller.enqueue(keyOf(pod))));
-  return actorOf([controller], [bound]);
+  machines.onChange((node, previous) => {
+    if (node !== undefined && previous === undefined)
+      for (const pod of bound.byIndex("node", node.metadata.name)) controller.enqueue(keyOf(pod));
+  });
+  return actorOf([controller], [bound, machines]);
 }
 
 function isFinished(pod: Pod): boolean {

@@ -11,10 +11,6 @@ import { startInformer } from "./informer.ts";
 import { asNode } from "./kubelet.ts";
 import { keyOf, leases, nodes, type Node } from "./resources.ts";
 
-export interface NodeHeartbeatOptions extends ActorOptions {
-  readonly isDown?: (node: string) => boolean;
-}
-
 const LEASE_NAMESPACE = "kube-node-lease";
 const LEASE_SECONDS = 40;
 const RENEW_MS = 10_000;
@@ -35,18 +31,16 @@ const CONDITIONS = [
   { type: "Ready",          status: "True",  reason: "KubeletReady",               message: "kubelet is posting ready status" },
 ];
 
-export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
-  const { client, clock, isDown = () => false } = options;
+export function startNodeHeartbeats(options: ActorOptions): Actor {
+  const { client, clock } = options;
   const known = startInformer({ client, clock, resource: nodes });
 
   const reconcile = async (name: string): Promise<Result> => {
     const node = known.get(name);
     if (node === undefined) return undefined;
-    if (!isDown(name)) {
-      const kubelet = asNode(client, name);
-      if (!isTrue(node.status?.conditions, "Ready")) await register(kubelet, node);
-      await renew(kubelet, node);
-    }
+    const kubelet = asNode(client, name);
+    if (!isTrue(node.status?.conditions, "Ready")) await register(kubelet, node);
+    await renew(kubelet, node);
     return { requeueAfterMs: RENEW_MS };
   };
 

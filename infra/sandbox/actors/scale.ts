@@ -1,11 +1,11 @@
 /**
  * How many pods the controllers of some pods want.
- * Owns: asking any kind's scale subresource, built-in or custom. Does not own: what the number is for (disruption.ts).
+ * Owns: finding that out, for built-in kinds and for any with a scale subresource. Does not own: what it is for.
  */
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import type { KubeClient } from "./client.ts";
-import { discoverGroupVersion } from "./discovery.ts";
-import { controllerOf, type Pod } from "./resources.ts";
+import { discoverGroupVersion, type DiscoveredResource } from "./discovery.ts";
+import { controllerOf, pathOf, type KubeObject, type Pod, type Resource } from "./resources.ts";
 import { StatusError, type Status } from "./status-error.ts";
 
 export interface Scale {
@@ -14,37 +14,72 @@ export interface Scale {
   readonly unmanaged: readonly Pod[];
 }
 
-export async function scaleOf(client: KubeClient, pods: readonly Pod[]): Promise<Scale> {
-  const byController = new Map<string, number>();
-  const unmanaged: Pod[] = [];
-  for (const pod of pods) {
-    const controller = controllerOf(pod);
-    if (controller === undefined) unmanaged.push(pod);
-    else if (!byController.has(controller.uid)) {
-      const replicas = await replicasOf(client, controller, pod.metadata.namespace ?? "");
-      if (replicas === undefined) throw new Error(`found no controllers for pod "${pod.metadata.name}"`);
-      byController.set(controller.uid, replicas);
-    }
-  }
-  return { expected: [...byController.values()].reduce((sum, replicas) => sum + replicas, 0), unmanaged };
+/** The numbers do not follow from the cluster's state; trying again does not help until that changes. */
+export class UncountableError extends Error {
+  override readonly name = "UncountableError";
 }
 
-async function replicasOf(
+interface Controller {
+  readonly uid: string;
+  readonly replicas: number;
+}
+
+type Replicated = KubeObject & { readonly spec?: { readonly replicas?: number } };
+
+const BUILT_IN: readonly Resource<Replicated>[] = [
+  { apiVersion: "apps/v1", kind: "Deployment", plural: "deployments", namespaced: true },
+  { apiVersion: "apps/v1", kind: "ReplicaSet", plural: "replicasets", namespaced: true },
+  { apiVersion: "apps/v1", kind: "StatefulSet", plural: "statefulsets", namespaced: true },
+  { apiVersion: "v1", kind: "ReplicationController", plural: "replicationcontrollers", namespaced: true },
+];
+
+export async function scaleOf(client: KubeClient, pods: readonly Pod[]): Promise<Scale> {
+  const replicas = new Map<string, number>();
+  const unmanaged: Pod[] = [];
+  for (const pod of pods) {
+    const reference = controllerOf(pod);
+    if (reference === undefined) unmanaged.push(pod);
+    else if (!replicas.has(reference.uid)) {
+      const controller = await controllerFor(client, reference, pod.metadata.namespace ?? "");
+      if (controller === undefined) throw new UncountableError(`found no controllers for pod "${pod.metadata.name}"`);
+      replicas.set(controller.uid, controller.replicas);
+    }
+  }
+  return { expected: [...replicas.values()].reduce((sum, count) => sum + count, 0), unmanaged };
+}
+
+async function controllerFor(
   client: KubeClient,
-  { apiVersion, kind, name }: V1OwnerReference,
+  reference: V1OwnerReference,
   namespace: string,
-): Promise<number | undefined> {
-  const offered = await discoverGroupVersion(client, apiVersion);
-  const resource = offered.find((resource) => resource.kind === kind);
+): Promise<Controller | undefined> {
+  const { apiVersion, kind, name, uid } = reference;
+  const builtIn = BUILT_IN.find((resource) => resource.kind === kind && resource.apiVersion === apiVersion);
+  if (builtIn === undefined) return scaled(client, reference, namespace);
+  const found = await client.get(builtIn, { namespace, name });
+  if (found?.metadata.uid !== uid) return undefined;
+  // A ReplicaSet of a Deployment wants what its Deployment wants, however far a rollout is.
+  const above = controllerOf(found);
+  if (above?.kind === "Deployment") return controllerFor(client, above, namespace);
+  return { uid, replicas: found.spec?.replicas ?? 1 };
+}
+
+async function scaled(
+  client: KubeClient,
+  { apiVersion, kind, name, uid }: V1OwnerReference,
+  namespace: string,
+): Promise<Controller | undefined> {
+  const resource = (await discoverGroupVersion(client, apiVersion)).find((offered) => offered.kind === kind);
   if (resource === undefined) return undefined;
-  const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [""];
-  const qualified = group === "" ? resource.plural : `${resource.plural}.${group}`;
   if (!resource.subresources.includes("scale"))
-    throw new Error(`${qualified} does not implement the scale subresource`);
-  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  const path = `${root}/namespaces/${namespace}/${resource.plural}/${name}/scale`;
+    throw new UncountableError(`${qualifiedName(resource)} does not implement the scale subresource`);
+  const path = pathOf(resource, { namespace, name }, "scale");
   const { code, body } = await client.raw({ method: "GET", path });
   if (code === 404) return undefined;
   if (code >= 400) throw new StatusError(code, body as Partial<Status>, `GET ${path}`);
-  return (body as { spec?: { replicas?: number } }).spec?.replicas ?? 0;
+  return { uid, replicas: (body as Replicated).spec?.replicas ?? 0 };
+}
+
+function qualifiedName({ apiVersion, plural }: DiscoveredResource): string {
+  return apiVersion.includes("/") ? `${plural}.${apiVersion.split("/")[0]}` : plural;
 }

@@ -37,6 +37,20 @@ async function launchersOf(name: string): Promise<readonly Pod[]> {
   return (await world.sandbox.client.list(pods, NAMESPACE, { labelSelector })).items;
 }
 
+async function targetOf({ uid }: { readonly uid: string }): Promise<Pod> {
+  const labelSelector = `${kubevirt.LABEL.migrationJobUID}=${uid}`;
+  const [target] = (await world.sandbox.client.list(pods, NAMESPACE, { labelSelector })).items;
+  if (target === undefined) throw new Error("there is no target pod");
+  return target;
+}
+
+async function mark(name: string): Promise<void> {
+  const asVirtApi = world.sandbox.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
+  const metadata = { annotations: { [kubevirt.ANNOTATION.evictionSource]: "descheduler" } };
+  const body = { metadata, status: { evacuationNodeName: "node-1" } };
+  await asVirtApi.patch(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, { type: "merge", body });
+}
+
 /** Migrates from beginning to end and lets the time pass that it takes. */
 async function migrateFully(name: string) {
   const migration = await migrate(name);
@@ -46,26 +60,19 @@ async function migrateFully(name: string) {
 }
 
 describe("a migration that succeeds", () => {
-  test("goes through KubeVirt's phases, moves the VMI and clears its mark", async () => {
+  test("runs in a pod of its own on another node, while the VMI stays where it is", async () => {
     await createGuest("mover");
     const [source] = await launchersOf("mover");
-    const key = { namespace: NAMESPACE, name: "mover" };
-    const asVirtApi = world.sandbox.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
-    const mark = {
-      status: { evacuationNodeName: "node-1" },
-      metadata: { annotations: { "kubevirt.io/eviction-source": "descheduler" } },
-    };
-    await asVirtApi.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: mark });
-
+    await mark("mover");
     const migration = await migrate("mover");
     await reaches(migration, "Running");
-    const during = await vmi("mover");
-    expect(during.status).toMatchObject({ nodeName: "node-1", evacuationNodeName: "node-1", phase: "Running" });
-    expect(Object.keys(during.status?.activePods ?? {})).toHaveLength(2);
-    const target = (await launchersOf("mover")).find(({ metadata }) => metadata.name !== source?.metadata.name);
-    expect(target?.spec?.nodeName).not.toBe("node-1");
-    expect(target?.metadata).toMatchObject({
-      labels: { [kubevirt.LABEL.migrationJobUID]: migration.uid, [kubevirt.LABEL.app]: "virt-launcher" },
+    const { status } = await vmi("mover");
+    expect(status).toMatchObject({ nodeName: "node-1", evacuationNodeName: "node-1", phase: "Running" });
+    expect(Object.keys(status?.activePods ?? {})).toHaveLength(2);
+    const target = await targetOf(migration);
+    expect(target.spec?.nodeName).not.toBe("node-1");
+    expect(target.metadata).toMatchObject({
+      labels: { [kubevirt.LABEL.app]: "virt-launcher" },
       annotations: { [kubevirt.ANNOTATION.migrationJobName]: migration.name, [kubevirt.ANNOTATION.domain]: "mover" },
     });
 
@@ -76,17 +83,21 @@ describe("a migration that succeeds", () => {
       migrationUid: migration.uid,
       sourceNode: "node-1",
       sourcePod: source?.metadata.name,
-      targetNode: target?.spec?.nodeName,
-      targetPod: target?.metadata.name,
+      targetNode: target.spec?.nodeName,
+      targetPod: target.metadata.name,
       completed: true,
     });
-    const after = await vmi("mover");
-    expect(after.status).toMatchObject({ nodeName: target?.spec?.nodeName, phase: "Running" });
-    expect(after.status).not.toHaveProperty("evacuationNodeName");
-    expect(after.metadata.annotations ?? {}).not.toHaveProperty("kubevirt.io/eviction-source");
-    expect(after.metadata.labels).toMatchObject({ [kubevirt.LABEL.nodeName]: target?.spec?.nodeName });
-    expect(after.metadata.labels).not.toHaveProperty(kubevirt.LABEL.migrationTargetNodeName);
-    await world.until(kubevirt.migrations, migration, ({ metadata }) => (metadata.finalizers ?? []).length === 0);
+    await world.until(kubevirt.migrations, migration, ({ metadata }) => metadata.finalizers === undefined);
+  });
+
+  test("leaves the VMI on the target's node, without mark, source and target label", async () => {
+    const { metadata, status } = await vmi("mover");
+    const nodeName = status?.migrationState?.targetNode;
+    expect(status).toMatchObject({ nodeName, phase: "Running" });
+    expect(status).not.toHaveProperty("evacuationNodeName");
+    expect(metadata.annotations ?? {}).not.toHaveProperty([kubevirt.ANNOTATION.evictionSource]);
+    expect(metadata.labels).toMatchObject({ [kubevirt.LABEL.nodeName]: nodeName });
+    expect(metadata.labels).not.toHaveProperty([kubevirt.LABEL.migrationTargetNodeName]);
   });
 
   test("leaves the source's launcher completed, and only one active pod", async () => {
@@ -170,7 +181,7 @@ describe("whose turn it is", () => {
     const all = await Promise.all(names.map(migrate));
     const phases = async () => {
       const found = await Promise.all(all.map((key) => world.sandbox.client.get(kubevirt.migrations, key)));
-      return found.map((migration) => migration?.status?.phase).toSorted();
+      return found.map((migration) => migration?.status?.phase ?? "").toSorted();
     };
     await expect.poll(phases).toEqual(["Pending", "Pending", "Running", "Running"]);
     world.clock.advance(SECONDS * 1_000);

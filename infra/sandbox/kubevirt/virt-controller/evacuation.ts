@@ -14,6 +14,22 @@ type Vmi = kubevirt.VirtualMachineInstance;
 
 export interface EvacuationSwitch {
   enabled: boolean;
+  onChange(listener: () => void): void;
+}
+
+export function createEvacuationSwitch(initially: boolean): EvacuationSwitch {
+  const listeners: (() => void)[] = [];
+  let enabled = initially;
+  return {
+    get enabled() {
+      return enabled;
+    },
+    set enabled(value) {
+      enabled = value;
+      for (const listener of listeners) listener();
+    },
+    onChange: (listener) => void listeners.push(listener),
+  };
 }
 
 /** What a real virt-controller takes from a mark to the migration. */
@@ -82,6 +98,9 @@ export function startEvacuationController(options: ActorOptions, world: World, t
     if (nodeName !== undefined) controller.enqueue(nodeName, REACTION_MS);
   });
   controller.watch(world.nodes, (node) => [keyOf(node)]);
+  toggle.onChange(() => {
+    for (const node of world.nodes.list()) controller.enqueue(keyOf(node), REACTION_MS);
+  });
   return controller;
 }
 
