@@ -1,6 +1,7 @@
 /** LifeboatConfiguration: every key, its default, and what is said about a wrong one. */
 import { describe, expect, test } from "vitest";
 import { dump } from "js-yaml";
+import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
 import {
   DEFAULT_CONFIGURATION,
   parseConfiguration,
