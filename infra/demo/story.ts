@@ -50,7 +50,9 @@ const DECISIONS: Readonly<Record<string, (why: Why) => string>> = {
 };
 
 function decisionOf(before: VirtualMachine, vmi: VirtualMachine | undefined, world: World): string {
-  const decision = DECISIONS[lastDecision(before.uid, world) ?? ""];
+  // The mark is seen before the Event that tells of it.
+  const reason = vmi?.marked === true ? "EvacuationTriggered" : lastDecision(before.uid, world);
+  const decision = DECISIONS[reason ?? ""];
   if (decision !== undefined) return decision({ before, because: before.pinnedBecause ?? "" });
   return before.strategy === "None" && isLeaving(vmi, world) ? "allow" : "";
 }

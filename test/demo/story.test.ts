@@ -9,6 +9,7 @@ function row(before: VirtualMachine, now: Cast): Row {
   return only;
 }
 
+const marked = { marked: true };
 const pinned = { pinnedBecause: "DisksNotLiveMigratable" };
 
 describe("what was decided", () => {
@@ -22,6 +23,8 @@ describe("what was decided", () => {
     ["LiveMigrate",           pinned, ["EvictionRefused", "EvacuationTriggered"], "evacuate"],
     ["LiveMigrateIfPossible", pinned, ["ShutdownByStrategy"],                     "shut down: DisksNotLiveMigratable"],
     ["None",                  {},     [],                                         ""],
+    ["LiveMigrate",           marked, [],                                         "evacuate"],
+    ["LiveMigrate",           marked, ["EvictionRefused"],                        "evacuate"],
   ];
   test.each(decisions)("strategy %s, %j, told %j: %j", (strategy, tweak, told, decision) => {
     const vmi = vm({ strategy, ...tweak });
@@ -44,7 +47,7 @@ describe("what was decided", () => {
 });
 
 describe("where it is", () => {
-  const marked = vm({ marked: true });
+  const evacuating = vm(marked);
   const pods = [launcherOf(vm())];
   const away = vm({ nodeName: "node-2" });
   const optional = vm({ strategy: "None" });
@@ -52,12 +55,12 @@ describe("where it is", () => {
   // prettier-ignore
   const places: readonly [string, VirtualMachine, Cast, Pick<Row, "now" | "phase" | "mood">][] = [
     ["nothing happened",   vm(),     { vmis: [vm()], pods },                                                 { now: "running",                      mood: "idle"    }],
-    ["marked",             vm(),     { vmis: [marked], pods },                                               { now: "waits for its turn",           mood: "waiting" }],
+    ["marked",             vm(),     { vmis: [evacuating], pods },                                               { now: "waits for its turn",           mood: "waiting" }],
     ["marked, External",   external, { vmis: [external], pods },                                             { now: "waits for its owner",          mood: "waiting" }],
     ["refused",            vm(),     { vmis: [vm()], pods, told: ["EvictionRefused"] },                      { now: "stays, running",               mood: "idle"    }],
-    ["migrating",          vm(),     { vmis: [marked], migrations: [migration()] },                    { now: "node-1 → node-2", phase: "Running", mood: "moving" }],
-    ["no target yet",      vm(),     { vmis: [marked], migrations: [noTarget()] },                     { now: "node-1 → …", phase: "Pending", mood: "moving" }],
-    ["a migration failed", vm(),     { vmis: [marked], pods, migrations: [migration({ phase: "Failed" })] }, { now: "migration failed, will retry", mood: "waiting" }],
+    ["migrating",          vm(),     { vmis: [evacuating], migrations: [migration()] },                    { now: "node-1 → node-2", phase: "Running", mood: "moving" }],
+    ["no target yet",      vm(),     { vmis: [evacuating], migrations: [noTarget()] },                     { now: "node-1 → …", phase: "Pending", mood: "moving" }],
+    ["a migration failed", vm(),     { vmis: [evacuating], pods, migrations: [migration({ phase: "Failed" })] }, { now: "migration failed, will retry", mood: "waiting" }],
     ["it arrived",         vm(),     { vmis: [away], migrations: [migration({ phase: "Succeeded" })] },{ now: "on node-2",                    mood: "moved"   }],
     ["the guest ended",    vm(),     { vmis: [vm({ phase: "Failed" })] },                              { now: "LOST",                         mood: "lost"    }],
     ["it is gone",         vm(),     {},                                                               { now: "LOST",                         mood: "lost"    }],
@@ -68,7 +71,7 @@ describe("where it is", () => {
   test("of several migrations the newest counts", () => {
     const first = migration({ phase: "Failed" });
     const second = migration({ createdAt: "2026-01-01T00:00:09Z", phase: "Scheduling" });
-    expect(row(vm(), { vmis: [marked], migrations: [second, first] }).phase).toBe("Scheduling");
+    expect(row(vm(), { vmis: [evacuating], migrations: [second, first] }).phase).toBe("Scheduling");
   });
 });
 
