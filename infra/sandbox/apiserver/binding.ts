@@ -44,7 +44,7 @@ function checkFree({ info, kind }: ResourceContext, pod: KubeObject, node: strin
 
 function bind(pod: KubeObject, node: string, now: string): void {
   const spec = childOf(pod, "spec");
-  const status = isRecord(pod.status) ? pod.status : {};
+  const { nominatedNodeName: _nomination, ...status } = isRecord(pod.status) ? pod.status : {};
   spec.nodeName = node;
   const others = recordsAt(status, "conditions").filter((one) => one.type !== "PodScheduled");
   const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: now };

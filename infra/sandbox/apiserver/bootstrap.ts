@@ -1,8 +1,9 @@
 /**
- * What a new cluster has before anybody creates anything: namespaces, default roles.
+ * What a new cluster has before anybody creates anything: namespaces, default roles, priority classes.
  * Owns: those objects as data. Does not own: how they are stored (server.ts).
  */
 import { RBAC_GROUP } from "./kinds/rbac.ts";
+import { systemPriorityClasses } from "./kinds/scheduling.ts";
 import type { KubeObject } from "./objects.ts";
 
 const RBAC = `${RBAC_GROUP}/v1`;
@@ -48,6 +49,7 @@ const BOOTSTRAPPED = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 export function bootstrapObjects(): readonly KubeObject[] {
   return [
     ...NAMESPACES.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
+    ...systemPriorityClasses(),
     ...Object.entries(ROLES).map(([name, rules]) => ({
       apiVersion: RBAC,
       kind: "ClusterRole",

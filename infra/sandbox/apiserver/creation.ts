@@ -3,6 +3,7 @@
  * Owns: names, system fields, the order of admission and validation. Does not own: their rules.
  */
 import { randomInt, randomUUID } from "node:crypto";
+import { admitPriority } from "./admission/priority.ts";
 import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
@@ -35,7 +36,7 @@ export async function createObject(
     dryRun: options.dryRun,
   });
   const generated = !object.metadata.name;
-  const admitted = await admitMutating(ctx, subject(object));
+  const admitted = await admitMutating(ctx, subject(admitPriority(ctx, object)));
   const stored = prepare(ctx, admitted);
   if (ctx.kind.hasGeneration) stored.metadata.generation = 1;
   validateObject(ctx.kind, stored, undefined);

@@ -70,7 +70,13 @@ export async function deleteObject(
       operation: "DELETE",
       object: undefined,
       oldObject: kind.toServed(oldObject),
-      options: { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options, isDryRun: undefined },
+      options: {
+        kind: "DeleteOptions",
+        apiVersion: "meta.k8s.io/v1",
+        ...options,
+        ...(isPod(kind) && { gracePeriodSeconds: graceOf(kind, oldObject, options) }),
+        isDryRun: undefined,
+      },
       dryRun: options.isDryRun,
     });
     const deletion = remove(state, kind, { stored, options });
@@ -117,9 +123,13 @@ function checkPreconditions(kind: ResourceKind, object: KubeObject, wanted: Dele
   }
 }
 
+function isPod(kind: ResourceKind): boolean {
+  return kind.plural === "pods" && kind.group === "";
+}
+
 /** Only a pod that runs somewhere needs time to terminate; the kubelet there ends it with a grace of 0. */
 function graceOf(kind: ResourceKind, object: KubeObject, options: DeleteOptions): number {
-  if (kind.plural !== "pods" || kind.group !== "") return 0;
+  if (!isPod(kind)) return 0;
   const phase = stringAt(object, "status.phase");
   if (stringAt(object, "spec.nodeName") === "" || phase === "Succeeded" || phase === "Failed") return 0;
   const own = Number(stringAt(object, "spec.terminationGracePeriodSeconds") || 30);

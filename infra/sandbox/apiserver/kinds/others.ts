@@ -1,8 +1,8 @@
 /**
  * Kinds that the server keeps but gives no behaviour of their own.
- * Owns: leases, workloads (apps), priority classes. Does not own: the controllers that act on them.
+ * Owns: leases, workloads (apps). Does not own: the controllers that act on them.
  */
-import { type KubeObject, fieldAt, stringAt, textOf } from "../objects.ts";
+import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
 import { AGE, NAME, at, countOf, text } from "./columns.ts";
 import { type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 import { POD_LISTS } from "./pods.ts";
@@ -13,25 +13,6 @@ const LEASES = defineKind({
   kind: "Lease",
   plural: "leases",
   columns: [NAME, at("Holder", "spec.holderIdentity", { absent: "" }), AGE],
-});
-
-const PRIORITY_CLASSES = defineKind({
-  group: "scheduling.k8s.io",
-  version: "v1",
-  kind: "PriorityClass",
-  plural: "priorityclasses",
-  shortNames: ["pc"],
-  namespaced: false,
-  columns: [
-    NAME,
-    countOf("Value", (one) => Number(one.value ?? 0)),
-    text("Global-Default", (one) => textOf(one.globalDefault) || "false"),
-    AGE,
-    at("PreemptionPolicy", "preemptionPolicy"),
-  ],
-  applyDefaults: (one) => {
-    one.preemptionPolicy ??= "PreemptLowerPriority";
-  },
 });
 
 const TEMPLATE_LISTS = Object.fromEntries(
@@ -104,4 +85,4 @@ const WORKLOADS = [
   }),
 ];
 
-export const OTHERS: readonly ResourceKind[] = [LEASES, PRIORITY_CLASSES, ...WORKLOADS];
+export const OTHERS: readonly ResourceKind[] = [LEASES, ...WORKLOADS];

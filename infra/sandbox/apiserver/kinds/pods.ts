@@ -66,9 +66,7 @@ const POD_DEFAULTS = {
   dnsPolicy: "ClusterFirst",
   securityContext: {},
   schedulerName: "default-scheduler",
-  priority: 0,
   enableServiceLinks: true,
-  preemptionPolicy: "PreemptLowerPriority",
 };
 
 /** Of the DefaultTolerationSeconds admission. */

@@ -12,8 +12,9 @@ import { OTHERS } from "./others.ts";
 import { PODS } from "./pods.ts";
 import { POD_DISRUPTION_BUDGETS } from "./policy.ts";
 import { RBAC } from "./rbac.ts";
+import { PRIORITY_CLASSES } from "./scheduling.ts";
 
-const BUILT_IN = [...CORE, PODS, ...EVENTS, POD_DISRUPTION_BUDGETS, ...RBAC, ...EXTENSION, ...OTHERS];
+const BUILT_IN = [...CORE, PODS, ...EVENTS, POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, ...RBAC, ...EXTENSION, ...OTHERS];
 
 export class KindRegistry {
   #kinds: readonly ResourceKind[] = BUILT_IN;

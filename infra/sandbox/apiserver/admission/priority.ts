@@ -1,0 +1,67 @@
+/**
+ * The Priority admission plugin: a pod's priority is that of its PriorityClass, and at most one class is the default.
+ * Owns: resolving and checking both. Does not own: the kind (kinds/scheduling.ts), what a priority leads to.
+ */
+import { type ResourceContext, collectionOf, resourceOf } from "../context.ts";
+import { PRIORITY_CLASSES } from "../kinds/scheduling.ts";
+import { type KubeObject, childOf, stringAt } from "../objects.ts";
+import { parsedOnce } from "../store.ts";
+import { fail } from "../status.ts";
+
+const PREEMPT = "PreemptLowerPriority";
+
+/** What is being created, before any webhook sees it. */
+export function admitPriority(ctx: ResourceContext, object: KubeObject): KubeObject {
+  if (ctx.info.subresource !== "") return object;
+  if (ctx.kind === PRIORITY_CLASSES) checkDefault(ctx, object);
+  return ctx.kind.plural === "pods" && ctx.kind.group === "" ? withPriority(ctx, structuredClone(object)) : object;
+}
+
+function withPriority(ctx: ResourceContext, pod: KubeObject): KubeObject {
+  const spec = childOf(pod, "spec");
+  const found = classOf(ctx, pod, stringAt(spec, "priorityClassName"));
+  const priority = Number(found?.value ?? 0);
+  const preemptionPolicy = stringAt(found, "preemptionPolicy") || PREEMPT;
+  for (const [what, field, computed] of [
+    ["the integer value of priority", "priority", priority],
+    ["the string value of PreemptionPolicy", "preemptionPolicy", preemptionPolicy],
+  ] as const) {
+    const given = stringAt(spec, field);
+    if (given === "" || given === String(computed)) continue;
+    const why = `priority admission controller computed ${computed} from the given PriorityClass name`;
+    forbid(ctx, pod, `${what} (${given}) must not be provided in pod spec; ${why}`);
+  }
+  if (found?.metadata.name !== undefined) spec.priorityClassName = found.metadata.name;
+  Object.assign(spec, { priority, preemptionPolicy });
+  return pod;
+}
+
+/** undefined: none is named, and none is the default. */
+function classOf(ctx: ResourceContext, pod: KubeObject, name: string): KubeObject | undefined {
+  if (name === "") return defaultOf(ctx);
+  const found = classesOf(ctx).find(({ metadata }) => metadata.name === name);
+  return found ?? forbid(ctx, pod, `no PriorityClass with name ${name} was found`);
+}
+
+function classesOf(ctx: ResourceContext): readonly KubeObject[] {
+  return collectionOf(ctx.state, PRIORITY_CLASSES).list("").map(parsedOnce);
+}
+
+/** If by some accident there are several, the lowest. */
+function defaultOf(ctx: ResourceContext): KubeObject | undefined {
+  const defaults = classesOf(ctx).filter(({ globalDefault }) => globalDefault === true);
+  return defaults.toSorted((a, b) => Number(a.value) - Number(b.value))[0];
+}
+
+function checkDefault(ctx: ResourceContext, priorityClass: KubeObject): void {
+  if (priorityClass.globalDefault !== true) return;
+  const other = defaultOf(ctx)?.metadata.name;
+  if (other === undefined) return;
+  const message = `PriorityClass ${other} is already marked as default. Only one default can exist`;
+  forbid(ctx, priorityClass, message);
+}
+
+function forbid(ctx: ResourceContext, { metadata }: KubeObject, message: string): never {
+  const name = metadata.name || metadata.generateName || "Unknown";
+  return fail({ reason: "Forbidden", resource: resourceOf(ctx.kind), name, message });
+}

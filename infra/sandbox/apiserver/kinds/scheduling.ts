@@ -1,0 +1,74 @@
+/**
+ * PriorityClasses, and the two every cluster has.
+ * Owns: the kind and its rules. Does not own: giving pods their priority (admission/priority.ts).
+ */
+import { type KubeObject, textOf } from "../objects.ts";
+import { forbiddenValue, invalidValue } from "../field-errors.ts";
+import type { FieldError } from "../status.ts";
+import { AGE, NAME, at, countOf, text } from "./columns.ts";
+import { type ResourceKind, defineKind } from "./kind.ts";
+
+const GROUP = "scheduling.k8s.io";
+
+// prettier-ignore
+const SYSTEM = [
+  { name: "system-cluster-critical", value: 2_000_000_000, description: "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary." },
+  { name: "system-node-critical",    value: 2_000_001_000, description: "Used for system critical pods that must not be moved from their current node." },
+];
+const HIGHEST_USER_PRIORITY = 1_000_000_000;
+
+export const PRIORITY_CLASSES: ResourceKind = defineKind({
+  group: GROUP,
+  version: "v1",
+  kind: "PriorityClass",
+  plural: "priorityclasses",
+  shortNames: ["pc"],
+  namespaced: false,
+  columns: [
+    NAME,
+    countOf("Value", (one) => Number(one.value ?? 0)),
+    text("Global-Default", (one) => textOf(one.globalDefault) || "false"),
+    AGE,
+    at("PreemptionPolicy", "preemptionPolicy"),
+  ],
+  applyDefaults: (one) => {
+    one.preemptionPolicy ??= "PreemptLowerPriority";
+  },
+  validate: (one, previous) => (previous === undefined ? validateNew(one) : validateUpdate(one, previous)),
+});
+
+function validateNew({ metadata, value }: KubeObject): readonly FieldError[] {
+  const { name = "" } = metadata;
+  const system = SYSTEM.find((one) => one.name === name);
+  if (name.startsWith("system-") && system?.value !== value) return [forbiddenValue("metadata.name", reserved(name))];
+  if (system === undefined && Number(value) > HIGHEST_USER_PRIORITY) {
+    const detail = `maximum allowed value of a user defined priority is ${HIGHEST_USER_PRIORITY}`;
+    return [forbiddenValue("value", detail)];
+  }
+  return [];
+}
+
+function reserved(name: string): string {
+  const why = `error: ${name} is not a known system priority class`;
+  return `priority class names with 'system-' prefix are reserved for system use only. ${why}`;
+}
+
+function validateUpdate(one: KubeObject, previous: KubeObject): readonly FieldError[] {
+  const { value, preemptionPolicy } = one;
+  return [
+    ...(value === previous.value ? [] : [forbiddenValue("value", "may not be changed in an update.")]),
+    ...(preemptionPolicy === previous.preemptionPolicy
+      ? []
+      : [invalidValue("preemptionPolicy", preemptionPolicy, "field is immutable")]),
+  ];
+}
+
+export function systemPriorityClasses(): readonly KubeObject[] {
+  return SYSTEM.map(({ name, value, description }) => ({
+    apiVersion: `${GROUP}/v1`,
+    kind: "PriorityClass",
+    metadata: { name },
+    value,
+    description,
+  }));
+}
