@@ -1,0 +1,40 @@
+/**
+ * How events travel: CloudEvents 1.0, JSON, in batches.
+ * Owns: the envelope, the limits of a delivery. Does not own: what events there are (event-types.ts), signatures.
+ * Specification: https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md#4-json-batch-format
+ */
+import * as z from "zod/mini";
+import { EVENT_DATA, type EventType } from "./event-types.ts";
+
+export const BATCH_CONTENT_TYPE = "application/cloudevents-batch+json";
+export const LARGEST_BATCH = 100;
+export const LARGEST_BATCH_BYTES = 1024 * 1024;
+
+/** Longest: two names of 253 characters, a uid, a type. */
+const Text = z.string().check(z.minLength(1), z.maxLength(1024));
+
+function envelope<T extends EventType>(type: T) {
+  return z.object({
+    specversion: z.literal("1.0"),
+    /** Unique for its source; the same thing seen twice has the same id. */
+    id: Text,
+    source: Text,
+    type: z.literal(type),
+    subject: z.exactOptional(Text),
+    time: z.exactOptional(z.iso.datetime({ offset: true })),
+    data: EVENT_DATA[type],
+  });
+}
+
+export const LifeboatEvent = z.discriminatedUnion("type", [
+  envelope("dev.lifeboat.pod.disrupted.v1"),
+  envelope("dev.lifeboat.pod.killing.v1"),
+  envelope("dev.lifeboat.vmi.changed.v1"),
+  envelope("dev.lifeboat.migration.changed.v1"),
+  envelope("dev.lifeboat.node.changed.v1"),
+  envelope("dev.lifeboat.domain.shutdown.v1"),
+]);
+
+export type LifeboatEvent = z.output<typeof LifeboatEvent>;
+
+export const EventBatch = z.array(LifeboatEvent).check(z.maxLength(LARGEST_BATCH));

@@ -1,0 +1,29 @@
+/**
+ * What may be told to the Worker from inside a cluster, and what is said of it. An event only says where to look: whoever gets
+ * it reads the object named and decides by that, so a duplicate, late or reordered event is harmless.
+ * Owns: the types and the schema of each type's data. Does not own: the envelope (cloud-event.ts), what becomes of an event.
+ */
+import * as z from "zod/mini";
+
+/** Bounded as the API server bounds them; a batch of the largest events stays far below the limit of a delivery. */
+const Namespace = z.string().check(z.minLength(1), z.maxLength(63));
+const Name = z.string().check(z.minLength(1), z.maxLength(253));
+const Uid = z.string().check(z.minLength(1), z.maxLength(128));
+const Reason = z.string().check(z.minLength(1), z.maxLength(128));
+
+const Namespaced = { namespace: Namespace, name: Name, uid: Uid };
+
+export const EVENT_DATA = {
+  "dev.lifeboat.pod.disrupted.v1": z.object({ ...Namespaced, node: z.exactOptional(Name) }),
+  "dev.lifeboat.pod.killing.v1": z.object({ ...Namespaced, reason: Reason }),
+  "dev.lifeboat.vmi.changed.v1": z.object(Namespaced),
+  "dev.lifeboat.migration.changed.v1": z.object({ namespace: Namespace, name: Name, migration: Name }),
+  "dev.lifeboat.node.changed.v1": z.object({ name: Name }),
+  "dev.lifeboat.domain.shutdown.v1": z.object({
+    ...Namespaced,
+    domain: z.object({ status: Reason, gracefulShutdown: z.boolean() }),
+  }),
+} as const;
+
+export type EventType = keyof typeof EVENT_DATA;
+export type EventData<T extends EventType> = z.output<(typeof EVENT_DATA)[T]>;
