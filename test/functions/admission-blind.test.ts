@@ -1,0 +1,178 @@
+/** When the facts cannot be learned: 429 with the reason, in time, nothing written, and nothing told of the other side. */
+import { afterEach, describe, expect, test } from "vitest";
+import { CANNED_VMI, type CannedAnswers, questionOf, startCannedCluster } from "./support/canned-cluster.ts";
+import { type Doors, entry, openDoors, TOKENS } from "./support/doors.ts";
+import { allowance, refusal, review } from "./support/reviews.ts";
+import * as stub from "./support/stub-server.ts";
+
+const BLIND = 'cannot decide on the eviction of pod "apps/virt-launcher-web-abcde", try again: ';
+const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
+
+let server: stub.StubServer | undefined;
+let doors: Doors | undefined;
+afterEach(async () => {
+  await doors?.settle();
+  await server?.stop();
+  // Whatever has happened: no token in the log, and nothing that the other side has said.
+  const log = JSON.stringify(doors?.log);
+  for (const secret of [...Object.values(TOKENS), stub.SECRET_OF_UPSTREAM]) expect(log).not.toContain(secret);
+});
+
+async function ask(answers: CannedAnswers | stub.Behaviour, timeout = patienceWith(answers)) {
+  server = await startCannedCluster(answers);
+  doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
+  return await review(doors, undefined, { timeout });
+}
+
+/** As the API server says it: short where it ends the test, long where it must not. */
+function patienceWith(answers: CannedAnswers | stub.Behaviour): string {
+  const all = typeof answers === "function" ? [answers] : Object.values(answers);
+  return all.includes(stub.neverAnswering) || all.includes(stub.stalling) ? "300ms" : "10s";
+}
+
+function asked(): readonly string[] {
+  return (server?.requests ?? []).map(questionOf);
+}
+
+const blindly = (why: string) => ({ code: 200, body: refusal(expect.stringContaining(`${BLIND}${why}`)) });
+
+// prettier-ignore
+const MISBEHAVIOURS: readonly (readonly [string, stub.Behaviour, string])[] = [
+  ["never answers",                 stub.neverAnswering,                       "the API server did not answer in time"],
+  ["begins to answer",              stub.stalling,                             "the API server did not answer in time"],
+  ["hangs up",                      stub.hangingUp,                            "the API server cannot be reached"],
+  ["breaks off",                    stub.truncating,                           "the API server cannot be reached"],
+  ["401",                           stub.status(401, "Unauthorized"),          "the API server answered "],
+  ["403",                           stub.status(403, "Forbidden"),             "the API server answered "],
+  ["429",                           stub.status(429, "TooManyRequests"),       "the API server answered "],
+  ["500",                           stub.status(500, "InternalError"),         "the API server answered "],
+  ["503",                           stub.html(503),                            "the API server answered "],
+  ["a redirect",                    stub.redirecting("http://127.0.0.1:1"),    "the API server answered "],
+  ["HTML instead of JSON",          stub.html(200),                            "the answer to "],
+  ["a proxy's 404 page",            stub.html(404),                            "the "],
+  ["a proxy's 404 in JSON",         stub.json({ message: "no route" }, 404),   "the "],
+  ["JSON, but nothing we asked for", stub.json({ ok: true }),                  "the answer to "],
+  ["an empty body",                 (response) => void response.end(),         "the answer to "],
+];
+
+describe("the API server does so whatever it is asked", () => {
+  test.each(MISBEHAVIOURS)("%s", async (_, behaviour, why) => {
+    const answer = await ask(behaviour);
+    expect(answer).toMatchObject(blindly(why));
+    expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
+    expect(asked()).not.toContain("mark");
+    expect(asked()).not.toContain("event");
+  });
+
+  test("is not there at all", async () => {
+    doors = openDoors({ CLUSTERS: { prod: entry(await stub.unreachableUrl()) } });
+    expect(await review(doors)).toMatchObject(blindly("the API server cannot be reached"));
+  });
+});
+
+describe.each(["pod", "vmi", "kubevirt"] as const)("only when asked for the %s", (question) => {
+  const seen = MISBEHAVIOURS.filter(([name]) => question === "kubevirt" || !name.includes("404"));
+  test.each(seen)("%s", async (_, behaviour, why) => {
+    expect(await ask({ [question]: behaviour })).toMatchObject(blindly(why));
+    expect(asked()).not.toContain("mark");
+  });
+});
+
+describe("a page of a proxy does not look like a pod or a VMI that is gone", () => {
+  test.each([
+    ["pod", stub.html(404), "not JSON"],
+    ["vmi", stub.html(404), "not JSON"],
+    ["pod", stub.json({ code: 404 }, 404), "404, but no Status"],
+    ["vmi", stub.json({ kind: "Status", code: 403 }, 404), "404, but no Status"],
+    ["mark", stub.json({ message: "not found" }, 404), "404, but no Status"],
+    ["mark", stub.json([], 409), "409, but no Status"],
+  ])("%s: %o", async (question, behaviour, issue) => {
+    const answer = await ask({ [question]: behaviour });
+    expect(answer).toMatchObject(blindly("the answer to "));
+    expect(answer.text).toContain(`is not what an API server says: ${issue}`);
+  });
+});
+
+describe("which request was answered how is said, not what was answered", () => {
+  // prettier-ignore
+  test.each([
+    ["pod",      401, "GET /api/v1/namespaces/apps/pods/virt-launcher-web-abcde with 401 Unauthorized: the token is not valid"],
+    ["vmi",      403, "GET /apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web with 403 Forbidden: the service account lacks a permission"],
+    ["kubevirt", 500, "GET /apis/kubevirt.io/v1/kubevirts with 500"],
+    ["mark",     403, "PATCH /apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web with 403 Forbidden: the service account lacks a permission"],
+    ["mark",     500, "PATCH /apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web with 500"],
+  ])("%s: %i", async (question, code, said) => {
+    const answer = await ask({ [question]: stub.status(code, "Reason", stub.SECRET_OF_UPSTREAM) });
+    expect(answer).toMatchObject({ body: refusal(`${BLIND}the API server answered ${said}`) });
+  });
+});
+
+test.each([301, 302, 307, 308])("a redirect (%i) is not followed, and the token not taken along", async (code) => {
+  const elsewhere = await startCannedCluster();
+  await ask(stub.redirecting(elsewhere.url, code));
+  expect(elsewhere.requests).toEqual([]);
+  await elsewhere.stop();
+});
+
+describe("the marking", () => {
+  test.each([
+    ["never answered", stub.neverAnswering, "the API server did not answer in time"],
+    ["answered halfway", stub.stalling, "the API server did not answer in time"],
+    ["broken off", stub.hangingUp, "the API server cannot be reached"],
+    ["answered with HTML", stub.html(200), "the answer to PATCH"],
+    ["answered with something else", stub.json({ kind: "Pod" }), "the answer to PATCH"],
+  ])("%s: not believed", async (_, behaviour, why) => {
+    expect(await ask({ mark: behaviour })).toMatchObject(blindly(why));
+  });
+
+  test("answered without the mark: not believed, and record and label are taken back", async () => {
+    const answer = await ask({ mark: stub.json(CANNED_VMI) });
+    expect(answer).toMatchObject(blindly('KubeVirt did not keep the mark on VMI "apps/web"'));
+    const [, second] = server?.requests.filter(({ method }) => method === "PATCH") ?? [];
+    expect(second?.body).toContainEqual({ op: "remove", path: "/metadata/annotations/lifeboat.dev~1evacuation" });
+    expect(second?.body).toContainEqual({ op: "remove", path: "/metadata/labels/lifeboat.dev~1evacuation" });
+  });
+
+  test("answered with a mark for another node: not believed", async () => {
+    const away = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node02" } };
+    expect(await ask({ mark: stub.json(away) })).toMatchObject(blindly("KubeVirt did not keep the mark"));
+  });
+
+  test("always in conflict: looked at three times, then left to the next request", async () => {
+    const answer = await ask({ mark: stub.status(422, "Invalid") });
+    expect(answer).toMatchObject(blindly("its VMI keeps changing"));
+    expect(asked().filter((question) => question === "mark")).toHaveLength(3);
+  });
+});
+
+describe("what is not needed for the decision does not disturb it", () => {
+  test.each(MISBEHAVIOURS)("the configuration: %s", async (_, behaviour) => {
+    expect(await ask({ configuration: behaviour }, "1s")).toMatchObject({ body: refusal(TRIGGERED) });
+  });
+
+  test.each(MISBEHAVIOURS.slice(2))("the Event and the evacuation that follow: %s", async (_, behaviour) => {
+    const answer = await ask({ event: behaviour, list: behaviour, other: behaviour });
+    expect(answer).toMatchObject({ body: refusal(TRIGGERED) });
+  });
+});
+
+test("with a mark there already, budgets that cannot be read protect nothing", async () => {
+  const marked = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } };
+  const answer = await ask({ vmi: stub.json(marked), list: stub.status(403, "Forbidden") });
+  expect(answer).toMatchObject(
+    blindly("the API server answered GET /apis/policy/v1/namespaces/apps/poddisruptionbudgets"),
+  );
+});
+
+test("a pod that is gone needs no VMI", async () => {
+  const answer = await ask({ pod: stub.status(404, "NotFound"), vmi: stub.status(404, "NotFound") });
+  expect(answer).toMatchObject({ code: 200, body: allowance() });
+});
+
+test("a defect of our own is no answer but 429 either", async () => {
+  const broken = { get: () => Promise.reject(new Error("KV")), list: () => Promise.reject(new Error("KV")) };
+  doors = openDoors({ CLUSTER_REGISTRY: broken });
+  const why = "cannot decide on the eviction of this pod, try again: an unexpected error";
+  expect(await review(doors)).toMatchObject({ code: 200, body: refusal(why) });
+  expect(doors.log).toMatchObject([{ level: "error", message: "unexpected error" }]);
+});
