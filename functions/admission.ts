@@ -8,6 +8,7 @@ import { parseConfig } from "../shared/config/problem.ts";
 import { blindMessage, WHEN_BLIND } from "../shared/policy/blind.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
 import { type Review, reviewEviction, ruleOnEviction } from "../shared/reconcilers/eviction.ts";
+import { vmiPointer } from "../shared/reconcilers/pointer.ts";
 import * as review from "./admission-review.ts";
 import { driveOn, tell } from "./drive-on.ts";
 import type { Env, Platform } from "./env.ts";
@@ -91,7 +92,7 @@ function followUp(c: Context, target: Target, { decision, facts }: Review): void
   const { vmi } = facts;
   const marked = vmi !== undefined && (vmi.evacuationNodeName !== undefined || decision.actions.length > 0);
   if (decision.story.length > 0) c.executionCtx.waitUntil(tell(target, decision.story));
-  if (marked) c.executionCtx.waitUntil(driveOn(target, [vmi]));
+  if (marked) c.executionCtx.waitUntil(driveOn(target, [vmiPointer(vmi)]));
 }
 
 function logRuling(

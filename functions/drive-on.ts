@@ -4,7 +4,7 @@
  */
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Action } from "../shared/policy/action.ts";
-import type { NamespacedName } from "../shared/policy/facts.ts";
+import type { Pointer } from "../shared/reconcilers/pointer.ts";
 import { reconcile, type Result } from "../shared/reconcilers/reconciler.ts";
 import type { Scope } from "../shared/reconcilers/world.ts";
 import type { Target } from "./target.ts";
@@ -15,8 +15,8 @@ const PASS_SECONDS = 5;
 /** When a pass could not be made at all. */
 const RETRY_SECONDS = 5;
 
-/** Drives the cluster's evacuations on; `named`: VMIs to look at besides those that carry the label. Never throws. */
-export async function driveOn(target: Target, named: readonly NamespacedName[], afterSeconds = 0): Promise<void> {
+/** Drives the cluster's evacuations on; `named`: where to look besides the VMIs that carry the label. Never throws. */
+export async function driveOn(target: Target, named: readonly Pointer[], afterSeconds = 0): Promise<void> {
   const { platform, state } = target;
   if (afterSeconds >= DRIVE_SECONDS) return;
   if (afterSeconds > 0) await platform.sleep(afterSeconds * 1000);

@@ -9,6 +9,7 @@ import type { Settings } from "../shared/policy/settings.ts";
 import { resolveStrategy } from "../shared/policy/strategy.ts";
 import { cancelEvacuation } from "../shared/reconcilers/cancel.ts";
 import { reviewEviction } from "../shared/reconcilers/eviction.ts";
+import { vmiPointer } from "../shared/reconcilers/pointer.ts";
 import { observe } from "../shared/reconcilers/world.ts";
 import { driveOn } from "./drive-on.ts";
 import { RejectionError } from "./rejection.ts";
@@ -79,7 +80,7 @@ export async function cancelOne(c: Context, target: Target, key: NamespacedName)
       throw new RejectionError({ reason: "DrainTaint", node: result.node, taint: settings.drainTaintKey });
     case "Cancelled": {
       // What a cancel leaves to tidy up, the budget and the label, is done by the next pass.
-      c.executionCtx.waitUntil(driveOn(target, [key]));
+      c.executionCtx.waitUntil(driveOn(target, [vmiPointer(key)]));
       const deleted = result.actions.flatMap((a) => (a.verb === "DeleteMigration" ? [a.migration.name] : []));
       return c.json({ cancelled: key, deletedMigrations: deleted });
     }

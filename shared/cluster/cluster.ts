@@ -31,7 +31,7 @@ export interface Cluster {
   getPod(key: NamespacedName): Promise<PodFacts | undefined>;
   getVmi(key: NamespacedName): Promise<VmiFacts | undefined>;
   getNode(name: string): Promise<NodeFacts | undefined>;
-  listVmis(scope: "All" | "Evacuating"): Promise<readonly VmiFacts[]>;
+  listVmis(scope: "All" | "Evacuating" | { readonly node: string }): Promise<readonly VmiFacts[]>;
   /** Whether any VMI carries the evacuation label: one small request. */
   isAnyEvacuating(): Promise<boolean>;
   listMigrations(ofVmi?: NamespacedName): Promise<readonly MigrationFacts[]>;
@@ -39,6 +39,10 @@ export interface Cluster {
   listNodes(): Promise<readonly NodeFacts[]>;
   /** Pods of the VMI that have not ended; terminating ones count. */
   countActivePods(vmi: VmiFacts): Promise<number>;
+  listPodsOf(vmi: VmiFacts): Promise<readonly PodFacts[]>;
+  listPodsOn(node: string): Promise<readonly PodFacts[]>;
+  /** Of the API server's version: 1.36 is 36; 0 if it does not say. */
+  getServerMinor(): Promise<number>;
   getSlots(): Promise<SlotsRegister>;
   /** Throws unless the collection may be listed. */
   canList(resource: Resource): Promise<void>;
@@ -62,6 +66,9 @@ export function connect(options: ClusterOptions): Cluster {
   const { onOddItem, now } = options;
   const send = sender(options.endpoint, options.signal);
   const list = { onOddItem };
+  const podList = { ...list, resource: "pods", schema: schemas.Pod, project: podFacts } as const;
+  const listPodsOf = (vmi: VmiFacts) =>
+    readAll(send, { ...podList, namespace: vmi.namespace, labelSelector: `${names.CREATED_BY_LABEL}=${vmi.uid}` });
   return {
     getPod: async (key) => mapped(await readOne(send, "pods", key, schemas.Pod), podFacts),
     getVmi: async (key) => mapped(await readOne(send, "virtualmachineinstances", key, schemas.Vmi), vmiFacts),
@@ -72,7 +79,7 @@ export function connect(options: ClusterOptions): Cluster {
         resource: "virtualmachineinstances",
         schema: schemas.Vmi,
         project: vmiFacts,
-        ...(scope === "All" ? {} : { labelSelector: names.EVACUATION_LABEL }),
+        ...(scope === "All" ? {} : { labelSelector: vmiSelector(scope) }),
       }),
     isAnyEvacuating: async () => {
       const path = collection("virtualmachineinstances");
@@ -97,11 +104,12 @@ export function connect(options: ClusterOptions): Cluster {
         ...(namespace === undefined ? {} : { namespace }),
       }),
     listNodes: () => readAll(send, { ...list, resource: "nodes", schema: schemas.Node, project: nodeFacts }),
-    countActivePods: async (vmi) => {
-      const labelSelector = `${names.CREATED_BY_LABEL}=${vmi.uid}`;
-      const options = { ...list, resource: "pods", schema: schemas.Pod, project: podFacts, labelSelector } as const;
-      const pods = await readAll(send, { ...options, namespace: vmi.namespace });
-      return pods.filter((pod) => !isCompleted(pod)).length;
+    countActivePods: async (vmi) => (await listPodsOf(vmi)).filter((pod) => !isCompleted(pod)).length,
+    listPodsOf,
+    listPodsOn: (node) => readAll(send, { ...podList, fieldSelector: `spec.nodeName=${node}` }),
+    getServerMinor: async () => {
+      const { body } = await send({ method: "GET", path: "/version" });
+      return Number.parseInt(parseAnswer(schemas.Version, body, "GET /version").minor, 10) || 0;
     },
     getSlots: async () => {
       const key = { namespace: names.LIFEBOAT_NAMESPACE, name: names.SLOTS_CONFIG_MAP };
@@ -128,6 +136,10 @@ export function connect(options: ClusterOptions): Cluster {
       return act(action, { send, kubevirtUser: kubevirtAccount(kubevirtNamespace), now: now() });
     },
   };
+}
+
+function vmiSelector(scope: "Evacuating" | { readonly node: string }): string {
+  return scope === "Evacuating" ? names.EVACUATION_LABEL : `${names.NODE_NAME_LABEL}=${scope.node}`;
 }
 
 /** The account whose changes of a VMI's status KubeVirt keeps. */

@@ -50,15 +50,24 @@ export interface ListOptions<S extends z.ZodMiniType, T> {
   readonly resource: Resource;
   readonly namespace?: string;
   readonly labelSelector?: string;
+  readonly fieldSelector?: string;
   readonly schema: S;
   /** Keeps what is needed of an item; undefined drops it. Pages themselves are never kept. */
   readonly project: (item: z.output<S>) => T | undefined;
   readonly onOddItem: OnOddItem;
 }
 
+function selectorsOf(o: { readonly labelSelector?: string; readonly fieldSelector?: string }): Record<string, string> {
+  const given = [
+    ["labelSelector", o.labelSelector],
+    ["fieldSelector", o.fieldSelector],
+  ] as const;
+  return Object.fromEntries(given.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+}
+
 export async function readAll<S extends z.ZodMiniType, T>(send: Send, o: ListOptions<S, T>): Promise<readonly T[]> {
   const path = collection(o.resource, o.namespace);
-  const selector = o.labelSelector === undefined ? {} : { labelSelector: o.labelSelector };
+  const selector = selectorsOf(o);
   const kept: T[] = [];
   let next: string | undefined;
   do {

@@ -170,3 +170,6 @@ export const Page = z.object({
   metadata: z.prefault(z.object({ continue: Text }), {}),
   items: listOf(z.unknown()),
 });
+
+/** Of the API server; `minor` may end in a plus. */
+export const Version = z.object({ major: z.string(), minor: z.string() });

@@ -17,6 +17,8 @@ export const DOMAIN_ANNOTATION = "kubevirt.io/domain";
 export const EVACUATION_MIGRATION_ANNOTATION = "kubevirt.io/evacuationMigration";
 /** On a VMI: who asked for the eviction, as KubeVirt's own webhook records it; `descheduler` is its only value. */
 export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
+/** On a VMI: the node it is on. */
+export const NODE_NAME_LABEL = "kubevirt.io/nodeName";
 /** On a migration, set by KubeVirt's mutating webhook. */
 export const VMI_NAME_LABEL = "kubevirt.io/vmi-name";
 

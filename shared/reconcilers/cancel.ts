@@ -7,7 +7,7 @@ import type { Action } from "../policy/action.ts";
 import type { NamespacedName } from "../policy/facts.ts";
 import { type CancelDecision, decideCancel } from "../policy/giving-up.ts";
 import type { Settings } from "../policy/settings.ts";
-import { carries } from "./world.ts";
+import { carries } from "./around.ts";
 
 const LOOKS = 3;
 

@@ -2,13 +2,12 @@
  * Driving evacuations on: passes, one after another, until nothing is due or the time is over.
  * Owns: the loop, and that one isolate runs one loop a cluster. Does not own: the pass (reconciler.ts).
  */
-import type { NamespacedName } from "../policy/facts.ts";
-import { keyOf } from "../policy/facts.ts";
+import { type Pointer, pointerKey } from "./pointer.ts";
 import type { Result } from "./reconciler.ts";
 
 export interface DriveDeps {
-  /** One pass over the VMIs under evacuation, and those named. */
-  readonly pass: (named: readonly NamespacedName[]) => Promise<Result>;
+  /** One pass over the VMIs under evacuation, and what the pointers lead to. */
+  readonly pass: (named: readonly Pointer[]) => Promise<Result>;
   readonly now: () => Date;
   readonly sleep: (ms: number) => Promise<void>;
   /** Seconds after which no further pass begins. */
@@ -26,7 +25,7 @@ interface Loop {
   /** Milliseconds since the epoch: when it was last seen. */
   seen: number;
   readonly end: number;
-  readonly asked: Map<string, NamespacedName>;
+  readonly asked: Map<string, Pointer>;
   again: boolean;
 }
 
@@ -38,15 +37,15 @@ export class Drives {
   readonly #loops = new Map<string, Loop>();
 
   /** Runs passes for the cluster; if a loop is running already, that one is asked to look again at once. */
-  async drive(cluster: string, named: readonly NamespacedName[], deps: DriveDeps): Promise<void> {
+  async drive(cluster: string, named: readonly Pointer[], deps: DriveDeps): Promise<void> {
     const now = deps.now().getTime();
     const running = this.#loops.get(cluster);
     if (running !== undefined && now - running.seen < LOST_MS && running.end - now > CLOSING_MS) {
-      for (const key of named) running.asked.set(keyOf(key), key);
+      for (const pointer of named) running.asked.set(pointerKey(pointer), pointer);
       running.again = true;
       return;
     }
-    const asked = new Map(named.map((key) => [keyOf(key), key]));
+    const asked = new Map(named.map((pointer) => [pointerKey(pointer), pointer]));
     const loop: Loop = { seen: now, end: now + deps.seconds * 1000, asked, again: false };
     this.#loops.set(cluster, loop);
     try {

@@ -9,7 +9,9 @@ import type { Action } from "../policy/action.ts";
 import type { Plan } from "../policy/plan.ts";
 import type { Settings } from "../policy/settings.ts";
 import { budget } from "./budget.ts";
+import { disruption } from "./disruption.ts";
 import { evacuation } from "./evacuation.ts";
+import { pressure } from "./pressure.ts";
 import { observe, type Scope, type World } from "./world.ts";
 
 export interface Reconciler {
@@ -20,8 +22,8 @@ export interface Reconciler {
   refused?(action: Action, world: World): readonly Action[];
 }
 
-/** In this order: budgets grow before migrations are created. */
-const RECONCILERS: readonly Reconciler[] = [budget, evacuation];
+/** In this order: what is urgent is marked first, and budgets grow before migrations are created. */
+const RECONCILERS: readonly Reconciler[] = [disruption, pressure, budget, evacuation];
 
 export interface Deps {
   readonly cluster: Cluster;

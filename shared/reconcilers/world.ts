@@ -7,34 +7,52 @@
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import type { BudgetWorld } from "../policy/budget.ts";
-import type { BudgetFacts, MigrationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
-import { isFinal, keyOf } from "../policy/facts.ts";
+import { type DisruptionWorld, overdueOf } from "../policy/disruption.ts";
 import { candidatesOf, type EvacuationWorld } from "../policy/evacuation.ts";
+import type { NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import { keyOf } from "../policy/facts.ts";
+import { vmiNameOf } from "../policy/pod-kind.ts";
+import type { PressureWorld } from "../policy/pressure.ts";
 import type { Settings } from "../policy/settings.ts";
+import { budgetsAround, carries, located, locate, taintedAmong } from "./around.ts";
+import type { Pointer } from "./pointer.ts";
+import { observePressure } from "./pressure-world.ts";
 
-export type World = EvacuationWorld & BudgetWorld;
+export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld;
 
-/** `All`: every VMI of the cluster. Else: those that carry the evacuation label, and these. */
-export type Scope = "All" | readonly NamespacedName[];
+/** `All`: every VMI of the cluster. Else: those that carry the evacuation label, and what the pointers lead to. */
+export type Scope = "All" | readonly Pointer[];
 
-interface Observer {
+export interface Observer {
   readonly cluster: Cluster;
   readonly settings: Settings;
   readonly now: Date;
 }
 
 export async function observe(scope: Scope, observer: Observer): Promise<World> {
-  const partial = scope === "All" ? await observeAll(observer) : await observeEvacuating(scope, observer);
-  const known = { ...partial, settings: observer.settings, now: observer.now, complete: scope === "All" };
-  const counted = candidatesOf(known).map(
-    async (vmi) => [vmi.uid, await observer.cluster.countActivePods(vmi)] as const,
-  );
-  return { ...known, activePods: new Map(await Promise.all(counted)) };
+  const seen = scope === "All" ? await observeAll(observer) : await observeEvacuating(scope, observer);
+  const { settings, now, cluster } = observer;
+  const known = { ...seen, settings, now, complete: scope === "All" };
+  const [counted, overdue, pressure] = await Promise.all([
+    Promise.all(candidatesOf(known).map(async (vmi) => [vmi.uid, await cluster.countActivePods(vmi)] as const)),
+    observeOverdue(known, cluster),
+    observePressure({ ...seen, pointers: scope === "All" ? [] : scope }, observer),
+  ]);
+  const pods = [...seen.pods, ...overdue.pods];
+  return { ...known, ...pressure, pods, nodes: [...seen.nodes, ...overdue.nodes], activePods: new Map(counted) };
 }
 
-type Observed = Omit<World, "settings" | "now" | "complete" | "activePods">;
+type Observed = Omit<World, "settings" | "now" | "complete" | "activePods" | keyof PressureWorld>;
 
-const NOTHING: Observed = { register: { slots: [] }, vmis: [], budgets: [], migrations: [], tainted: new Set() };
+const NOTHING: Observed = {
+  register: { slots: [] },
+  vmis: [],
+  budgets: [],
+  migrations: [],
+  tainted: new Set(),
+  pods: [],
+  nodes: [],
+};
 
 async function observeAll({ cluster, settings }: Observer): Promise<Observed> {
   const register = await cluster.getSlots();
@@ -43,59 +61,52 @@ async function observeAll({ cluster, settings }: Observer): Promise<Observed> {
   const migrations = await cluster.listMigrations();
   const tainted = new Set(nodes.filter((node) => carries(node.taints, settings)).map((node) => node.name));
   const nodeOf = new Map(vmis.map((vmi) => [keyOf(vmi), vmi.nodeName]));
-  return { register, budgets, vmis, tainted, migrations: migrations.map((m) => located(m, nodeOf)) };
+  return { register, budgets, vmis, nodes, tainted, pods: [], migrations: migrations.map((m) => located(m, nodeOf)) };
 }
 
-async function observeEvacuating(named: readonly NamespacedName[], observer: Observer): Promise<Observed> {
-  const { cluster, settings } = observer;
+async function observeEvacuating(pointers: readonly Pointer[], { cluster, settings }: Observer): Promise<Observed> {
   // With nothing under way there is nothing to read: an idle tick costs one request.
-  if (named.length === 0 && !(await cluster.isAnyEvacuating())) return NOTHING;
+  if (pointers.length === 0 && !(await cluster.isAnyEvacuating())) return NOTHING;
   const register = await cluster.getSlots();
+  const { pods, nodes, keys } = await follow(pointers, cluster);
   const [listed, ...found] = await Promise.all([
     cluster.listVmis("Evacuating"),
-    ...named.map((key) => cluster.getVmi(key)),
+    ...keys.map((key) => cluster.getVmi(key)),
   ]);
   const present = found.filter((vmi) => vmi !== undefined);
   const vmis = [...new Map([...listed, ...present].map((vmi) => [vmi.uid, vmi])).values()];
   const [budgets, tainted] = await Promise.all([budgetsAround(vmis, cluster), taintedAmong(vmis, cluster, settings)]);
   const migrations = await cluster.listMigrations();
-  return { register, vmis, budgets, tainted, migrations: await locate(migrations, vmis, cluster) };
+  return { register, vmis, budgets, tainted, pods, nodes, migrations: await locate(migrations, vmis, cluster) };
 }
 
-async function budgetsAround(vmis: readonly VmiFacts[], cluster: Cluster): Promise<readonly BudgetFacts[]> {
-  const namespaces = [...new Set(vmis.map((vmi) => vmi.namespace))];
-  return (await Promise.all(namespaces.map((namespace) => cluster.listBudgets(namespace)))).flat();
+/** What the pointers lead to: pods and nodes as they are now, and the VMIs to read. */
+async function follow(pointers: readonly Pointer[], cluster: Cluster) {
+  const [pods, nodes] = await Promise.all([
+    Promise.all(pointers.flatMap((p) => (p.kind === "Pod" || p.kind === "EndingPod" ? [cluster.getPod(p)] : []))),
+    Promise.all(pointers.flatMap((p) => (p.kind === "Node" ? [cluster.getNode(p.name)] : []))),
+  ]);
+  const found = pods.filter((pod) => pod !== undefined);
+  const named = pointers.flatMap((p) => (p.kind === "VirtualMachineInstance" || p.kind === "Domain" ? [p] : []));
+  const keys = new Map([...named, ...found.flatMap(vmiKeyOf)].map((key) => [keyOf(key), key]));
+  return { pods: found, nodes: nodes.filter((node) => node !== undefined), keys: [...keys.values()] };
 }
 
-/** Only an evacuation that the taint began depends on it. New ones begin with a look at everything. */
-async function taintedAmong(vmis: readonly VmiFacts[], cluster: Cluster, settings: Settings): Promise<Set<string>> {
-  const begun = vmis.flatMap((vmi) => (vmi.record?.cause === "DrainTaint" && vmi.nodeName ? [vmi.nodeName] : []));
-  const nodes = await Promise.all([...new Set(begun)].map((name) => cluster.getNode(name)));
-  return new Set(nodes.flatMap((node) => (node && carries(node.taints, settings) ? [node.name] : [])));
+function vmiKeyOf(pod: PodFacts): readonly NamespacedName[] {
+  const name = vmiNameOf(pod);
+  return name === undefined ? [] : [{ namespace: pod.namespace, name }];
 }
 
-/** Upstream: only the effect NoSchedule counts. */
-export function carries(taints: readonly { key: string; effect: string }[], { drainTaintKey }: Settings): boolean {
-  return taints.some((taint) => taint.key === drainTaintKey && taint.effect === "NoSchedule");
-}
-
-/** A migration that has hardly begun does not tell which node it leaves: then it is the one its VMI is on. */
-async function locate(migrations: readonly MigrationFacts[], vmis: readonly VmiFacts[], cluster: Cluster) {
-  const nodeOf = new Map(vmis.map((vmi) => [keyOf(vmi), vmi.nodeName]));
-  const lost = migrations.filter((m) => !isFinal(m) && !hasSource(m) && !nodeOf.has(keyOf(vmiKey(m))));
-  for (const m of lost) nodeOf.set(keyOf(vmiKey(m)), (await cluster.getVmi(vmiKey(m)))?.nodeName);
-  return migrations.map((m) => located(m, nodeOf));
-}
-
-function hasSource(m: MigrationFacts): boolean {
-  return m.sourceNode !== undefined || m.evacuates !== undefined;
-}
-
-function vmiKey(m: MigrationFacts): NamespacedName {
-  return { namespace: m.namespace, name: m.vmiName };
-}
-
-function located(m: MigrationFacts, nodeOf: ReadonlyMap<string, string | undefined>): MigrationFacts {
-  const sourceNode = hasSource(m) || isFinal(m) ? undefined : nodeOf.get(keyOf(vmiKey(m)));
-  return sourceNode === undefined ? m : { ...m, sourceNode };
+/** Pods and nodes of those VMIs whose deadline has passed. */
+async function observeOverdue(
+  known: { readonly vmis: readonly VmiFacts[]; readonly settings: Settings; readonly now: Date },
+  cluster: Cluster,
+): Promise<{ readonly pods: readonly PodFacts[]; readonly nodes: readonly NodeFacts[] }> {
+  const overdue = overdueOf(known);
+  const names = [...new Set(overdue.flatMap((vmi) => vmi.nodeName ?? []))];
+  const [pods, nodes] = await Promise.all([
+    Promise.all(overdue.map((vmi) => cluster.listPodsOf(vmi))),
+    Promise.all(names.map((name) => cluster.getNode(name))),
+  ]);
+  return { pods: pods.flat(), nodes: nodes.filter((node) => node !== undefined) };
 }

@@ -1,0 +1,30 @@
+/**
+ * Pointers: where somebody says that something has happened. They only say where to look; the world is read anew.
+ * Owns: their kinds. Does not own: where they come from (events, reviews), what is found there (world.ts).
+ */
+import type { NamespacedName } from "../policy/facts.ts";
+import type { Domain } from "../policy/pressure.ts";
+
+export type Pointer =
+  | { readonly kind: "VirtualMachineInstance"; readonly namespace: string; readonly name: string }
+  | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
+  | { readonly kind: "Node"; readonly name: string }
+  /** A kubelet has begun to end this pod; the API does not show it yet. */
+  | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string }
+  /** A node agent sees the guest of this VMI being shut down; nobody else does. */
+  | {
+      readonly kind: "Domain";
+      readonly namespace: string;
+      readonly name: string;
+      readonly uid: string;
+      readonly domain: Domain;
+    };
+
+export function vmiPointer({ namespace, name }: NamespacedName): Pointer {
+  return { kind: "VirtualMachineInstance", namespace, name };
+}
+
+/** Equal for pointers at the same thing: the later one replaces the earlier. */
+export function pointerKey(p: Pointer): string {
+  return p.kind === "Node" ? `${p.kind}/${p.name}` : `${p.kind}/${p.namespace}/${p.name}`;
+}
