@@ -4,6 +4,9 @@
  */
 import type { WriteStream } from "node:tty";
 
+/** What a screen needs of the stream it writes to. */
+export type Output = Pick<WriteStream, "isTTY" | "columns" | "rows" | "hasColors"> & { write(text: string): unknown };
+
 export interface Screen {
   /** Whether lines can be drawn over. */
   readonly live: boolean;
@@ -19,7 +22,7 @@ export interface Screen {
 
 const CLEAR_BELOW = "\u001B[0J";
 
-export function createScreen(out: WriteStream): Screen {
+export function createScreen(out: Output): Screen {
   let drawn: readonly string[] = [];
   const live = out.isTTY && process.env["TERM"] !== "dumb";
   const erase = (): string => (drawn.length === 0 ? "" : `\u001B[${drawn.length}A\r${CLEAR_BELOW}`);

@@ -1,0 +1,46 @@
+/** What the READMEs promise exists. */
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { createApp } from "../functions/app.ts";
+import { newIsolateState } from "../functions/target.ts";
+import { DEFAULT_CONFIGURATION } from "../shared/config/lifeboat-configuration.ts";
+import { FEATURE_GATES } from "../shared/policy/settings.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const readme = readFileSync(`${root}README.md`, "utf8");
+
+const documents = globSync("{*.md,infra/**/*.md}", { cwd: root, exclude: ["**/node_modules/**"] });
+
+describe.each(documents)("%s", (document) => {
+  const text = readFileSync(join(root, document), "utf8");
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].flatMap(([, link]) => link ?? []);
+  test("every link to a file leads to one", () => {
+    expect(links.filter((link) => !existsSync(join(root, dirname(document), link)))).toEqual([]);
+  });
+});
+
+test("every route is in the README", () => {
+  const platform = { fetch, now: () => new Date(0), sleep: () => Promise.resolve(), log: () => undefined };
+  const routes = createApp(platform, newIsolateState()).routes.map(({ method, path }) => {
+    const named = path.replaceAll(/:(\w+)/g, "{$1}").replace("/{webhookToken}", "[/{webhookToken}]");
+    return `${method} ${named}`;
+  });
+  const missing = routes.filter((route) => !readme.includes(`\`${route}\``) && !readme.includes(`\`${route}[/{`));
+  expect(missing).toEqual([]);
+});
+
+describe("the configuration in the README", () => {
+  const { reconcilers, evacuation } = DEFAULT_CONFIGURATION;
+  const defaults = [
+    ["reconcilers.evacuation", reconcilers.evacuation],
+    ["reconcilers.budget", reconcilers.budget],
+    ...Object.entries(evacuation).map(([key, value]) => [`evacuation.${key}`, value] as const),
+  ] as const;
+  test.each(defaults)("%s has the default %s", (key, value) => {
+    expect(readme).toMatch(new RegExp(`\\| \`${key.replace(".", "\\.")}\` +\\| \`${value}\` `));
+  });
+
+  test.each(FEATURE_GATES)("the gate %s is named", (gate) => expect(readme).toContain(`\`${gate}\``));
+});
