@@ -40,13 +40,19 @@ export interface Doors {
 
 export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
 
+/** What happens in the world before a request of ours goes out. */
+export type Before = (request: string) => Promise<void> | void;
+
 /** `CLUSTERS` may be given as an object. */
-export function openDoors({ CLUSTERS, ...others }: TestEnv): Doors {
+export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () => undefined): Doors {
   let now = NOW.getTime();
   const log: Record<string, unknown>[] = [];
   const after: Promise<unknown>[] = [];
   const platform = {
-    fetch: (url: string, init: RequestInit) => fetch(url, init),
+    fetch: async (url: string, init: RequestInit) => {
+      await before(`${init.method} ${new URL(url).pathname}`);
+      return await fetch(url, init);
+    },
     now: () => new Date(now),
     // Time passes by sleeping only, and sleeping takes no time.
     sleep: async (ms: number) => {

@@ -1,0 +1,120 @@
+/**
+ * The sandbox's API server with Lifeboat installed from the shipped manifests, and VMs that nothing moves: no KubeVirt
+ * acts on them, so that a test sees what the doors do and nothing else.
+ * Owns: starting it, objects in it. Does not own: the doors (doors.ts).
+ */
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { dump } from "js-yaml";
+import type { KubeClient } from "../../../infra/sandbox/actors/client.ts";
+import * as core from "../../../infra/sandbox/actors/resources.ts";
+import { applyLifeboat } from "../../../infra/sandbox/apply.ts";
+import { KUBEVIRT, KUBEVIRT_RBAC } from "../../../infra/sandbox/kubevirt/manifests.ts";
+import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { applyManifests } from "../../../infra/sandbox/manifests.ts";
+import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { entry } from "./doors.ts";
+
+export const NAMESPACE = "apps";
+/** Nothing but the doors: no budget, no migration. */
+export const QUIET = { reconcilers: { evacuation: false, budget: false } };
+
+export type Vmi = kubevirt.VirtualMachineInstance;
+
+export interface TestVm {
+  readonly name: string;
+  readonly strategy?: string;
+  readonly migratable?: boolean;
+  readonly status?: Partial<NonNullable<Vmi["status"]>>;
+  readonly metadata?: Partial<core.Metadata>;
+}
+
+export interface TestCluster {
+  readonly client: KubeClient;
+  /** For `CLUSTERS`, with the shipped service account's token. */
+  readonly entry: ReturnType<typeof entry>;
+  /** A VMI on node01 and its launcher pod; resolves to the pod's key. */
+  createVm(vm: TestVm): Promise<{ namespace: string; name: string }>;
+  getVmi(name: string): Promise<Vmi | undefined>;
+  patchVmi(name: string, body: unknown): Promise<unknown>;
+  /** Reasons of the Events told about an object, in order. */
+  storyOf(name: string): Promise<readonly (string | undefined)[]>;
+  /** The LifeboatConfiguration: its keys, or its text. */
+  configure(configuration: Readonly<Record<string, unknown>> | string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** From now on, fetch trusts it too. */
+export function trust({ caPem }: Pick<Sandbox, "caPem">): void {
+  setDefaultCACertificates([...getCACertificates("default"), caPem]);
+}
+
+export async function startTestCluster(): Promise<TestCluster> {
+  const sandbox = await startSandbox({ empty: true });
+  trust(sandbox);
+  const { client } = sandbox;
+  await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT]);
+  const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem: sandbox.caPem });
+  await client.create(core.namespaces, { metadata: { name: NAMESPACE } });
+  await client.create(core.nodes, { metadata: { name: "node01" }, spec: {} });
+  const vmis = kubevirt.virtualMachineInstances;
+  return {
+    client,
+    entry: entry(sandbox.url, { token }),
+    async createVm(vm) {
+      const { metadata } = await client.create(vmis, vmiOf(vm));
+      return await createLauncher(client, metadata);
+    },
+    getVmi: (name) => client.get(vmis, { namespace: NAMESPACE, name }),
+    patchVmi: (name, body) => client.patch(vmis, { namespace: NAMESPACE, name }, { type: "merge", body }),
+    async storyOf(name) {
+      const { items } = await client.list(core.events);
+      return items.filter((event) => event.involvedObject.name === name).map(({ reason }) => reason);
+    },
+    configure: (configuration) => configure(client, configuration),
+    stop: () => sandbox.stop(),
+  };
+}
+
+export async function configure(client: KubeClient, keys: Readonly<Record<string, unknown>> | string): Promise<void> {
+  const head = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
+  const text = typeof keys === "string" ? keys : dump({ ...head, ...keys });
+  const key = { namespace: "lifeboat-system", name: "lifeboat" };
+  const body = { metadata: key, data: { "config.yaml": text } };
+  if ((await client.get(core.configMaps, key)) === undefined) await client.create(core.configMaps, body);
+  else await client.patch(core.configMaps, key, { type: "merge", body });
+}
+
+function vmiOf({ name, strategy, migratable = true, status, metadata }: TestVm) {
+  const reason = migratable ? {} : { reason: "DisksNotLiveMigratable" };
+  return {
+    metadata: { namespace: NAMESPACE, name, labels: { app: name }, annotations: { note: "kept" }, ...metadata },
+    spec: { domain: {}, ...(strategy === undefined ? {} : { evictionStrategy: strategy }) },
+    status: {
+      phase: "Running",
+      nodeName: "node01",
+      conditions: [{ type: "LiveMigratable", status: migratable ? "True" : "False", ...reason }],
+      ...status,
+    },
+  };
+}
+
+async function createLauncher(client: KubeClient, { name, uid }: core.Metadata) {
+  const key = { namespace: NAMESPACE, name: `virt-launcher-${name}-abcde` };
+  const owner = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name, uid, controller: true };
+  const pod = await client.create(core.pods, {
+    metadata: {
+      ...key,
+      labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": uid },
+      annotations: { "kubevirt.io/domain": name },
+      ownerReferences: [owner],
+    },
+    spec: { nodeName: "node01", containers: [{ name: "compute", image: "virt-launcher" }] },
+  });
+  const ready = { type: "Ready", status: "True" };
+  const body = { status: { phase: "Running", conditions: [ready] } };
+  await client.patch(core.pods, key, { type: "merge", body }, { subresource: "status" });
+  const activePods = { [pod.metadata.uid]: "node01" };
+  const status = { type: "merge", body: { status: { activePods } } } as const;
+  await client.patch(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, status);
+  return key;
+}
