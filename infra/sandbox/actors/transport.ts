@@ -18,7 +18,11 @@ export interface RawRequest {
   readonly headers?: OutgoingHttpHeaders;
 }
 
+/** Per client; what is more waits in line. */
+const MAX_CONNECTIONS = 32;
+
 export interface Transport {
+  /** With a signal it is a stream, which lasts until then. */
   send(request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage>;
   close(): void;
 }
@@ -26,7 +30,9 @@ export interface Transport {
 export function createTransport(config: KubeConfig): Transport {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no current cluster");
-  const agent = new Agent({ keepAlive: true });
+  const requests = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
+  // A watch holds its connection: it must not take one from the requests.
+  const watches = new Agent();
   const credentials = readCredentials(config);
 
   return {
@@ -42,7 +48,7 @@ export function createTransport(config: KubeConfig): Transport {
         const url = urlOf(server, request);
         const outgoing = httpsRequest(url, {
           ...tls,
-          agent,
+          agent: signal ? watches : requests,
           method: request.method,
           headers,
           ...(signal && { signal }),
@@ -52,7 +58,10 @@ export function createTransport(config: KubeConfig): Transport {
         outgoing.end(body);
       });
     },
-    close: () => agent.destroy(),
+    close() {
+      requests.destroy();
+      watches.destroy();
+    },
   };
 }
 
