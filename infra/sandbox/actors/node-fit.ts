@@ -1,14 +1,15 @@
 /**
  * Whether a pod may go to a node: one row per reason why not, in kube-scheduler's order and words.
- * Owns: the rows. Does not own: which of the nodes that fit is taken (scheduler.ts).
+ * Owns: the rows. Does not own: which of the nodes that fit is taken (scheduler.ts), what is free there (resource-fit.ts).
  */
 import { isTrue } from "./conditions.ts";
-import { matchesSelector } from "./selectors.ts";
+import { whatIsShort } from "./resource-fit.ts";
 import type { Node, Pod } from "./resources.ts";
+import { matchesSelector } from "./selectors.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
-type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
-type Toleration = NonNullable<PodSpec["tolerations"]>[number];
+export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
+export type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
 interface Filter {
   /** The reason this node is not for this pod, if there is one. */
@@ -35,10 +36,7 @@ const FILTERS: readonly Filter[] = [
         ? undefined
         : "node(s) didn't match Pod's node affinity/selector",
   },
-  {
-    whyNot: (_, node, neighbours) =>
-      neighbours.length >= Number(node.status?.allocatable?.["pods"] ?? 110) ? "Too many pods" : undefined,
-  },
+  { whyNot: whatIsShort },
   {
     whyNot: (pod, _, neighbours) =>
       neighbours.some((other) => repels(pod, other) || repels(other, pod))
@@ -55,6 +53,14 @@ export function whyNot(pod: Pod, node: Node, neighbours: readonly Pod[]): string
   return undefined;
 }
 
+/** `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`: a reason for each node. */
+export function noneAvailable(reasons: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const parts = [...counts].map(([reason, count]) => `${count} ${reason}`).toSorted();
+  return `0/${reasons.length} nodes are available: ${parts.join(", ")}.`;
+}
+
 /** The sum of the weights of the preferred node affinities that this node matches. */
 export function preferenceFor(pod: Pod, node: Node): number {
   const terms = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
@@ -69,7 +75,7 @@ export function isTolerated(taint: Taint, pod: Pod): boolean {
 }
 
 /** No effect means every effect; no key, with Exists, every taint. */
-function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
+export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   const { value: taintValue = "" } = taint;
   if (effect && effect !== taint.effect) return false;
   if (key && key !== taint.key) return false;

@@ -1,28 +1,33 @@
 /**
  * The scheduler: of the nodes that fit, a pending pod goes to the one it prefers, else to the one with the fewest pods;
- * if none fits it waits and says why.
- * Owns: bindings, PodScheduled. Does not own: which nodes fit (node-fit.ts), preemption (a pod that fits nowhere waits).
+ * if none fits it waits, says why, and is nominated to a node where it may preempt others.
+ * Owns: bindings. Does not own: which nodes fit (node-fit.ts), what it says (unschedulable.ts), preempting (preemption.ts).
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
-import { timestamp } from "./clock.ts";
-import { findCondition, withCondition } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
 import { createEventRecorder } from "./event-recorder.ts";
 import { startInformer } from "./informer.ts";
 import { preferenceFor, whyNot } from "./node-fit.ts";
+import { createPreemption } from "./preemption.ts";
+import { priorityOf } from "./preemption-victims.ts";
 import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
+import { tellUnschedulable } from "./unschedulable.ts";
 
 const NAME = "default-scheduler";
 
 export function startScheduler(options: ActorOptions): Actor {
   const { client, clock } = options;
   const recorder = createEventRecorder(client, clock, NAME);
+  const teller = { client, clock, recorder };
   const known = startInformer({ client, clock, resource: nodes });
   const all = startInformer({
     client,
     clock,
     resource: pods,
-    indexes: { node: (pod: Pod) => (isFinished(pod) ? [] : [nodeOf(pod) ?? ""]) },
+    indexes: {
+      node: (pod: Pod) => (isFinished(pod) ? [] : [nodeOf(pod) ?? ""]),
+      nominated: (pod: Pod) => (isOurs(pod) ? [pod.status?.nominatedNodeName ?? ""] : []),
+    },
   });
   /** Bound by us, not yet seen as bound. */
   const assumed = new Map<string, Pod>();
@@ -33,20 +38,38 @@ export function startScheduler(options: ActorOptions): Actor {
     return [...seen, ...expected.filter(({ metadata }) => !seen.some((pod) => pod.metadata.uid === metadata.uid))];
   };
 
+  const nominatedTo = (node: string): readonly Pod[] => all.byIndex("nominated", node);
+
+  /** Room that was made for a pod is not given to a less important one. */
+  const neighboursOn = (node: string, pod: Pod): readonly Pod[] => {
+    const expected = nominatedTo(node).filter((other) => other.metadata.uid !== pod.metadata.uid);
+    return [...podsOn(node), ...expected.filter((other) => priorityOf(other) >= priorityOf(pod))];
+  };
+
+  const preemption = createPreemption({
+    ...options,
+    recorder,
+    nodes: () => known.list(),
+    neighboursOn,
+    nominatedTo,
+    activate: (pod) => controller.enqueue(keyOf(pod)),
+  });
+
   const reconcile = async (key: string): Promise<Result> => {
+    await Promise.all([known.synced, preemption.synced]);
     const pod = all.get(key);
-    if (pod === undefined || !isOurs(pod) || assumed.has(pod.metadata.uid)) return undefined;
-    await known.synced;
+    if (pod === undefined || !isOurs(pod) || assumed.has(pod.metadata.uid) || preemption.isRunning(pod))
+      return undefined;
     const reasons: string[] = [];
     const feasible: Candidate[] = [];
     for (const node of known.list()) {
-      const neighbours = podsOn(node.metadata.name);
+      const neighbours = neighboursOn(node.metadata.name, pod);
       const reason = whyNot(pod, node, neighbours);
       if (reason === undefined) feasible.push({ node, preference: preferenceFor(pod, node), pods: neighbours.length });
       else reasons.push(reason);
     }
     const [best] = feasible.toSorted(byPreference);
-    if (best === undefined) await explain(pod, unschedulable(reasons));
+    if (best === undefined) await tellUnschedulable(teller, pod, { reasons, attempt: preemption.attempt(pod) });
     else await bind(pod, best.node.metadata.name);
     return undefined;
   };
@@ -66,26 +89,22 @@ export function startScheduler(options: ActorOptions): Actor {
     await recorder.record(pod, pods, { type: "Normal", reason: "Scheduled", message });
   };
 
-  const explain = async (pod: Pod, message: string) => {
-    const before = findCondition(pod.status?.conditions, "PodScheduled");
-    if (before?.status === "False" && before.message === message) return;
-    const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message };
-    const conditions = withCondition(pod.status?.conditions, condition, timestamp(clock));
-    await recorder.record(pod, pods, { type: "Warning", reason: "FailedScheduling", message });
-    await client.update(pods, { ...pod, status: { ...pod.status, conditions } }, { subresource: "status" });
-  };
-
   // One at a time: each placement must see the one before.
   const controller = startController({ name: NAME, reconcile, ...options, workers: 1 });
-  const retryPending = () => all.byIndex("node", "").forEach((pod) => controller.enqueue(keyOf(pod)));
+  const retryPending = () =>
+    all
+      .byIndex("node", "")
+      .toSorted((a, b) => priorityOf(b) - priorityOf(a))
+      .forEach((pod) => controller.enqueue(keyOf(pod)));
   all.onChange((pod, previous) => {
     const uid = (pod ?? previous)?.metadata.uid ?? "";
     if (pod === undefined || nodeOf(pod) !== undefined) assumed.delete(uid);
+    if (pod === undefined && previous !== undefined) preemption.forget(previous);
     if (pod === undefined || isFinished(pod)) retryPending();
   });
   controller.watch(all, (pod) => [keyOf(pod)]);
   known.onChange(retryPending);
-  return actorOf([controller], [all, known]);
+  return actorOf([controller, preemption], [all, known]);
 }
 
 interface Candidate {
@@ -109,13 +128,4 @@ function isFinished(pod: Pod): boolean {
 function isOurs(pod: Pod): boolean {
   const { nodeName, schedulerName = NAME } = pod.spec ?? {};
   return nodeName === undefined && schedulerName === NAME && pod.metadata.deletionTimestamp === undefined;
-}
-
-/** `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`, as kube-scheduler words it. */
-function unschedulable(reasons: readonly string[]): string {
-  if (reasons.length === 0) return "no nodes available to schedule pods";
-  const counts = new Map<string, number>();
-  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  const parts = [...counts].map(([reason, count]) => `${count} ${reason}`).toSorted();
-  return `0/${reasons.length} nodes are available: ${parts.join(", ")}.`;
 }

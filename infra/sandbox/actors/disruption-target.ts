@@ -1,0 +1,43 @@
+/**
+ * The condition by which Kubernetes' own components say that they are about to delete a pod.
+ * Owns: setting it; nothing is written that is there already, and only a change of its status moves its transition time.
+ * Does not own: the deletion, taking it back (disruption.ts).
+ */
+import type { KubeClient } from "./client.ts";
+import { timestamp, type Clock } from "./clock.ts";
+import { findCondition, withCondition, type Condition } from "./conditions.ts";
+import { pods, type Pod } from "./resources.ts";
+
+export const DISRUPTION_TARGET = "DisruptionTarget";
+
+export interface Disruption {
+  readonly reason: "PreemptionByScheduler" | "DeletionByTaintManager" | "TerminationByKubelet" | "DeletionByPodGC";
+  readonly message: string;
+}
+
+export async function markDisruptionTarget(
+  client: KubeClient,
+  clock: Clock,
+  pod: Pod,
+  { reason, message }: Disruption,
+): Promise<void> {
+  if (isMarked(pod, { reason, message })) return;
+  const { name, namespace, uid, generation } = pod.metadata;
+  const wanted: Condition = {
+    type: DISRUPTION_TARGET,
+    status: "True",
+    reason,
+    message,
+    ...(generation !== undefined && { observedGeneration: generation }),
+  };
+  const conditions = withCondition<Condition>(pod.status?.conditions, wanted, timestamp(clock));
+  const condition = findCondition(conditions, DISRUPTION_TARGET);
+  const body = { metadata: { uid }, status: { conditions: [condition] } };
+  await client.patch(pods, { namespace, name }, { type: "strategic", body }, { subresource: "status" });
+}
+
+/** Nothing to write: the condition says all of it already. */
+export function isMarked(pod: Pod, { reason, message }: Disruption): boolean {
+  const there = findCondition(pod.status?.conditions, DISRUPTION_TARGET);
+  return there?.status === "True" && there.reason === reason && there.message === message;
+}

@@ -1,0 +1,152 @@
+/**
+ * kube-scheduler's preemption: makes room for a pod by deleting less important ones, in the background, while other pods
+ * go on being scheduled.
+ * Owns: which node is nominated, the deletions and their order. Does not own: whom to delete (preemption-victims.ts).
+ */
+import type { ActorOptions } from "./actor.ts";
+import { isTrue, findCondition } from "./conditions.ts";
+import { DISRUPTION_TARGET, isMarked, markDisruptionTarget, type Disruption } from "./disruption-target.ts";
+import type { EventRecorder } from "./event-recorder.ts";
+import { startInformer } from "./informer.ts";
+import { noneAvailable } from "./node-fit.ts";
+import { cheapest, findVictims, mayHelp, priorityOf, type Candidate } from "./preemption-victims.ts";
+import { createRateLimiter } from "./rate-limiter.ts";
+import { podDisruptionBudgets, pods, type Node, type Pod } from "./resources.ts";
+import { isNotFound, StatusError } from "./status-error.ts";
+
+export interface PreemptionOptions extends ActorOptions {
+  readonly recorder: EventRecorder;
+  readonly nodes: () => Iterable<Node>;
+  /** What has to be taken into account when `pod` is to go to a node. */
+  readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
+  readonly nominatedTo: (node: string) => readonly Pod[];
+  /** The pod is to be looked at again, at once. */
+  readonly activate: (pod: Pod) => void;
+}
+
+export type Attempt =
+  | { readonly outcome: "Nominated"; readonly node: string }
+  /** Nothing changes: it may not preempt, or what it preempted is still going. */
+  | { readonly outcome: "NotEligible"; readonly message: string }
+  | { readonly outcome: "Futile"; readonly message: string };
+
+export interface Preemption {
+  /** Victims of the pod are being deleted; until that has an outcome it need not be looked at. */
+  isRunning(pod: Pod): boolean;
+  attempt(pod: Pod): Attempt;
+  /** The pod is no more. */
+  forget(pod: Pod): void;
+  readonly synced: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * The client's default limit. Nothing else slows down a preemption that is refused: it is tried again at once.
+ * (Bindings count against the same limit there, not here: a sandbox with thousands of pods should start quickly.)
+ */
+const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
+
+export function createPreemption(options: PreemptionOptions): Preemption {
+  const { client, clock, recorder } = options;
+  const limiter = createRateLimiter(clock, CLIENT_LIMIT);
+  const budgets = startInformer({ client, clock, resource: podDisruptionBudgets });
+  const running = new Set<string>();
+  /** Deleted by us, by uid; the watch may not have told us yet. */
+  const deleted = new Set<string>();
+  let stopped = false;
+
+  const attempt = (pod: Pod): Attempt => {
+    if (pod.spec?.preemptionPolicy === "Never") return notEligible("due to preemptionPolicy=Never");
+    if (isWaitedFor(pod)) return notEligible("due to a terminating pod on the nominated node");
+    const reasons: string[] = [];
+    const candidates: Candidate[] = [];
+    for (const node of options.nodes()) {
+      const neighbours = options.neighboursOn(node.metadata.name, pod);
+      const helps = mayHelp(pod, node);
+      const found = helps ? findVictims(pod, { node, neighbours, budgets: [...budgets.list()] }) : undefined;
+      if (found !== undefined) candidates.push(found);
+      else
+        reasons.push(
+          helps ? "No preemption victims found for incoming pod" : "Preemption is not helpful for scheduling",
+        );
+    }
+    const best = cheapest(candidates);
+    if (best === undefined) return { outcome: "Futile", message: noneAvailable(reasons) };
+    void preempt(pod, best);
+    return { outcome: "Nominated", node: best.node };
+  };
+
+  /** What the pod preempted on the node it is nominated to is still ending. */
+  const isWaitedFor = (pod: Pod): boolean => {
+    const { nominatedNodeName } = pod.status ?? {};
+    if (nominatedNodeName === undefined) return false;
+    return options
+      .neighboursOn(nominatedNodeName, pod)
+      .some((other) => priorityOf(other) < priorityOf(pod) && isGoing(other) && isPreempted(other));
+  };
+
+  const isGoing = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined || deleted.has(metadata.uid);
+
+  const isPreempted = ({ metadata, status }: Pod): boolean =>
+    deleted.has(metadata.uid) ||
+    (isTrue(status?.conditions, DISRUPTION_TARGET) &&
+      findCondition(status?.conditions, DISRUPTION_TARGET)?.reason === "PreemptionByScheduler");
+
+  const preempt = async (pod: Pod, { node, victims }: Candidate): Promise<void> => {
+    running.add(pod.metadata.uid);
+    try {
+      await releaseOthers(pod, node);
+      // One after another: the first that is refused spares the rest.
+      for (const victim of victims) if (!isGoing(victim)) await remove(victim, pod, node);
+    } catch (error) {
+      if (!stopped && !(error instanceof StatusError)) options.onError?.(error, pod.metadata.name);
+    } finally {
+      running.delete(pod.metadata.uid);
+    }
+    if (!stopped) options.activate(pod);
+  };
+
+  /** Less important pods that were promised this node will have to find another. */
+  const releaseOthers = async (pod: Pod, node: string): Promise<void> => {
+    const others = options.nominatedTo(node).filter((other) => priorityOf(other) < priorityOf(pod));
+    const body = { status: { nominatedNodeName: null } };
+    for (const { metadata } of others)
+      await client.patch(pods, metadata, { type: "merge", body }, { subresource: "status" });
+  };
+
+  const remove = async (victim: Pod, preemptor: Pod, node: string): Promise<void> => {
+    const { schedulerName = "default-scheduler" } = preemptor.spec ?? {};
+    const message = `${schedulerName}: preempting to accommodate a higher priority pod`;
+    const disruption: Disruption = { reason: "PreemptionByScheduler", message };
+    try {
+      if (!isMarked(victim, disruption)) {
+        await limiter.take();
+        await markDisruptionTarget(client, clock, victim, disruption);
+      }
+      await limiter.take();
+      if (stopped) return;
+      await client.delete(pods, victim.metadata);
+    } catch (error) {
+      if (isNotFound(error)) return;
+      throw error;
+    }
+    deleted.add(victim.metadata.uid);
+    const text = `Preempted by pod ${preemptor.metadata.uid} on node ${node}`;
+    await recorder.record(victim, pods, { type: "Normal", reason: "Preempted", message: text });
+  };
+
+  return {
+    isRunning: ({ metadata }) => running.has(metadata.uid),
+    attempt,
+    forget: ({ metadata }) => void deleted.delete(metadata.uid),
+    synced: budgets.synced,
+    async stop() {
+      stopped = true;
+      await budgets.stop();
+    },
+  };
+}
+
+function notEligible(why: string): Attempt {
+  return { outcome: "NotEligible", message: `not eligible ${why}.` };
+}

@@ -1,0 +1,30 @@
+/**
+ * A client's rate limit, as client-go has it: so many requests a second, and a number of them at once.
+ * Owns: whose turn it is. Does not own: the requests.
+ */
+import type { Clock } from "./clock.ts";
+
+export interface RateLimiter {
+  /** Resolves when the next request may be sent. */
+  take(): Promise<void>;
+}
+
+export interface RateLimit {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+export function createRateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
+  const intervalMs = 1000 / perSecond;
+  /** When all requests so far would have been sent at an even pace. */
+  let evenly = 0;
+  return {
+    async take() {
+      const now = clock.now().getTime();
+      evenly = Math.max(evenly, now);
+      const waitMs = evenly - (burst - 1) * intervalMs - now;
+      evenly += intervalMs;
+      if (waitMs > 0) await new Promise<void>((resolve) => void clock.setTimer(waitMs, resolve));
+    },
+  };
+}
