@@ -68,8 +68,8 @@ describe("the process", () => {
       config.loadFromString(await readFile(kubeconfig, "utf8"));
       const client = createClient(config);
       expect((await client.list(namespaces)).items.map(({ metadata }) => metadata.name)).toContain("kube-system");
-      for (const resource of [nodes, virtualMachineInstances, kubeVirts])
-        expect((await client.list(resource)).items).toEqual([]);
+      const empty: readonly Resource[] = [nodes, virtualMachineInstances, kubeVirts];
+      for (const resource of empty) expect((await client.list(resource)).items).toEqual([]);
       const webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
       expect(await client.raw({ method: "GET", path: webhooks })).toMatchObject({ code: 200, body: { items: [] } });
       client.close();
