@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { contract, valueAt } from "./contract.ts";
 import { configMap, get, patch, pod, post } from "./requests.ts";
-import type { Request, Target } from "./target.ts";
+import type { Request, Target } from "./client.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 

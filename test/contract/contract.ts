@@ -4,7 +4,8 @@
  * Owns: the form of the rows, how an answer is compared. Does not own: the rows.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Request, type Response, type Target, connect } from "./target.ts";
+import type { Request, Response, Target } from "./client.ts";
+import { connect } from "./target.ts";
 
 /** Dotted paths into the answer, and what stands there; a path that must lead nowhere is undefined. */
 export interface Answer {
@@ -18,10 +19,10 @@ export interface Scenario {
   readonly target: () => Target;
   readonly namespace: string;
   /** A step that the rows after it rest on. */
-  given(title: string, request: Request): void;
-  asks(title: string, request: Request | (() => Request), answer: Answer): void;
+  readonly given: (title: string, request: Request) => void;
+  readonly asks: (title: string, request: Request | (() => Request), answer: Answer) => void;
   /** For what one row cannot say. */
-  checks(title: string, check: (send: Target["send"]) => Promise<void>): void;
+  readonly checks: (title: string, check: (send: Target["send"]) => Promise<void>) => void;
 }
 
 let scenarios = 0;

@@ -9,7 +9,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
-import { type Endpoint, targetOf } from "./target.ts";
+import { type Endpoint, targetOf } from "./client.ts";
 
 const TOKEN = "contract-admin";
 const START_TIMEOUT_MS = 60_000;

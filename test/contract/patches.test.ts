@@ -9,10 +9,13 @@ const REJECTED = {
   details: {},
 } as const;
 
+const json = (...operations: object[]) => patch("pods/p", "json", operations);
+const merge = (metadata: object) => patch("pods/p", "merge", { metadata });
+const strategic = (body: object) => patch("pods/p", "strategic", body);
+const conditions = (...list: object[]) => patch("pods/p/status", "strategic", { status: { conditions: list } });
+
 contract("JSON patch", ({ asks, given }) => {
   given("a pod", post("pods", pod("p", { metadata: { labels: { app: "a" } } })));
-  const json = (...operations: object[]) => patch("pods/p", "json", operations);
-
   asks("a test that holds", json({ op: "test", path: "/metadata/labels/app", value: "a" }), { code: 200 });
   asks("a test that fails", json({ op: "test", path: "/metadata/labels/app", value: "b" }), REJECTED);
   asks("null is what a missing key has", json({ op: "test", path: "/metadata/labels/none", value: null }), {
@@ -69,8 +72,6 @@ contract("JSON patch", ({ asks, given }) => {
 
 contract("merge patch", ({ asks, given }) => {
   given("a pod", post("pods", pod("p", { metadata: { labels: { app: "a", x: "y" } } })));
-  const merge = (metadata: object) => patch("pods/p", "merge", { metadata });
-
   asks("null removes", merge({ labels: { x: null, never: null, m: "1" }, annotations: { k: "v" } }), {
     code: 200,
     "metadata.labels": { app: "a", m: "1" },
@@ -103,8 +104,6 @@ contract("merge patch", ({ asks, given }) => {
 
 contract("strategic merge patch", ({ asks, given }) => {
   given("a pod", post("pods", pod("p", { metadata: { finalizers: ["example.com/a"] } })));
-  const strategic = (body: object) => patch("pods/p", "strategic", body);
-
   asks("containers merge by name", strategic({ spec: { containers: [{ name: "two", image: "example/other" }] } }), {
     code: 200,
     "spec.containers.name": ["one", "two"],
@@ -122,7 +121,6 @@ contract("strategic merge patch", ({ asks, given }) => {
       "metadata.finalizers": undefined,
     },
   );
-  const conditions = (...list: object[]) => patch("pods/p/status", "strategic", { status: { conditions: list } });
   asks("conditions merge by type", conditions({ type: "Ready", status: "False" }, { type: "Other", status: "True" }), {
     code: 200,
     "status.conditions.type": ["Ready", "Other"],

@@ -2,7 +2,7 @@
  * Short forms of the contract's requests. `{ns}` stands for the scenario's namespace.
  * Owns: paths and media types. Does not own: sending (target.ts).
  */
-import type { Request } from "./target.ts";
+import type { Request } from "./client.ts";
 
 /** `pods/p` in the core group; `policy/v1/poddisruptionbudgets/b`; `example/widgets/w`; `/…` as it is. */
 export function pathOf(place: string): string {

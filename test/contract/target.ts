@@ -1,50 +1,15 @@
 /**
  * What the contract is asked of: the sandbox's API server, or a real one.
- * Owns: choosing it by environment, plain requests over HTTPS. Does not own: the questions (the tests beside).
+ * Owns: choosing it by environment. Does not own: requests (client.ts), the questions (the tests beside).
  *
  * TEST_KUBECONFIG names a cluster (it must be free to play with); KUBEBUILDER_ASSETS, the convention of envtest, a folder
  * with etcd and kube-apiserver. Without either it is the sandbox.
  */
-import { Agent, request as httpsRequest } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
 import { startApiServer } from "../../infra/sandbox/apiserver/server.ts";
+import { type Endpoint, type Target, targetOf } from "./client.ts";
 import { startKubeApiServer } from "./kube-apiserver.ts";
-
-export interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: unknown;
-  readonly type?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Instead of the administrator's. */
-  readonly token?: string;
-}
-
-export interface Response {
-  readonly code: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-  /** The body as an object, or `{}`. */
-  readonly body: Readonly<Record<string, unknown>>;
-}
-
-export interface Target {
-  readonly name: string;
-  readonly url: string;
-  readonly ca: string;
-  send(request: Request): Promise<Response>;
-  stop(): Promise<void>;
-}
-
-export interface Endpoint {
-  readonly name: string;
-  readonly url: string;
-  readonly ca: string;
-  readonly token?: string;
-  readonly client?: { readonly cert: string; readonly key: string };
-  readonly stop: () => Promise<void>;
-}
 
 export async function connect(): Promise<Target> {
   const { TEST_KUBECONFIG: kubeconfig, KUBEBUILDER_ASSETS: assets } = process.env;
@@ -66,7 +31,6 @@ function clusterOf(kubeconfig: string): Endpoint {
   config.loadFromFile(kubeconfig);
   const [cluster, user] = [config.getCurrentCluster(), config.getCurrentUser()];
   if (cluster === null || user === null) throw new Error(`${kubeconfig} has no current context`);
-  const decode = (data: string | undefined): string => Buffer.from(data ?? "", "base64").toString();
   return {
     name: cluster.name,
     url: cluster.server,
@@ -77,61 +41,6 @@ function clusterOf(kubeconfig: string): Endpoint {
   };
 }
 
-export function targetOf(endpoint: Endpoint): Target {
-  const { name, url, ca, token, client, stop } = endpoint;
-  const agent = new Agent({ ca, keepAlive: true, ...client });
-  return {
-    name,
-    url,
-    ca,
-    send: (request) => send({ url, agent, token: request.token ?? token }, request),
-    stop: async () => {
-      agent.destroy();
-      await stop();
-    },
-  };
-}
-
-interface Connection {
-  readonly url: string;
-  readonly agent: Agent;
-  readonly token: string | undefined;
-}
-
-function send({ url, agent, token }: Connection, request: Request): Promise<Response> {
-  const { method, path, body, type = "application/json", headers } = request;
-  const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
-  return new Promise((resolve, reject) => {
-    const outgoing = httpsRequest(new URL(path, url), {
-      method,
-      agent,
-      headers: {
-        accept: "application/json",
-        ...(payload !== undefined && { "content-type": type, "content-length": Buffer.byteLength(payload) }),
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...headers,
-      },
-    });
-    outgoing.on("error", reject);
-    outgoing.on("response", (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-      incoming.on("error", reject);
-      incoming.on("end", () => {
-        const text = Buffer.concat(chunks).toString();
-        resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parsed(text) });
-      });
-    });
-    outgoing.end(payload);
-  });
-}
-
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  if (!text.startsWith("{")) return {};
-  try {
-    const body: Record<string, unknown> = JSON.parse(text);
-    return body;
-  } catch {
-    return {};
-  }
+function decode(data: string | undefined): string {
+  return Buffer.from(data ?? "", "base64").toString();
 }

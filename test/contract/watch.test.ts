@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { contract, valueAt } from "./contract.ts";
 import { configMap, del, get, patch, post } from "./requests.ts";
-import type { Target } from "./target.ts";
+import type { Target } from "./client.ts";
 
 interface Event {
   readonly type: string;

@@ -1,65 +1,22 @@
 /** Admission webhooks: who is asked what, and what every sort of answer (or none) makes of the request. */
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { type Authority, createAuthority } from "../../infra/sandbox/certificates.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Answer, type Scenario, compare, contract, valueAt } from "./contract.ts";
 import { configMap, del, patch, pod, post } from "./requests.ts";
-import type { Request } from "./target.ts";
+import type { Request } from "./client.ts";
+import {
+  CONFIG_MAPS,
+  DELETIONS,
+  Hook,
+  NAME,
+  NEVER,
+  type Respond,
+  SERVING,
+  allow,
+  configuration,
+  seen,
+} from "./hook.ts";
 
-interface Call {
-  readonly url: string;
-  readonly request: Readonly<Record<string, unknown>>;
-}
-
-type Respond = (uid: string) => unknown;
-
-const NAME = "hook.contract.example.com";
-const SERVING = "/apis/admissionregistration.k8s.io/v1";
 const DENIED = `admission webhook "${NAME}" denied the request`;
-
-const allow: Respond = (uid) => ({ uid, allowed: true });
-
-/** A webhook whose answer each row sets; what it was asked is kept. */
-class Hook {
-  readonly calls: Call[] = [];
-  respond: Respond = allow;
-  authority: Authority | undefined;
-  url = "";
-  #stop: () => void = () => {};
-
-  async start(): Promise<void> {
-    this.authority = await createAuthority("hook");
-    const { certPem, keyPem } = await this.authority.issue(["127.0.0.1"]);
-    const server = createServer({ cert: certPem, key: keyPem }, (incoming, outgoing) => {
-      const chunks: Buffer[] = [];
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-      incoming.on("end", () => {
-        const review: { request: Record<string, unknown> } = JSON.parse(Buffer.concat(chunks).toString());
-        this.calls.push({ url: incoming.url ?? "", request: review.request });
-        const respond = incoming.url?.startsWith("/marker/") ? allow : this.respond;
-        const response = respond(String(review.request.uid));
-        if (response === NEVER) return;
-        const envelope = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
-        outgoing.end(typeof response === "string" ? response : JSON.stringify(envelope));
-      });
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address: AddressInfo | string | null = server.address();
-    if (address === null || typeof address === "string") throw new Error("the hook has no port");
-    this.url = `https://127.0.0.1:${address.port}`;
-    this.#stop = () => {
-      server.close();
-      server.closeAllConnections();
-    };
-  }
-
-  stop(): void {
-    this.#stop();
-  }
-}
-
-const NEVER = Symbol("no answer");
 
 const hook = new Hook();
 beforeAll(() => hook.start());
@@ -67,45 +24,6 @@ afterAll(() => hook.stop());
 beforeEach(() => {
   hook.calls.length = 0;
 });
-
-interface Rule {
-  readonly operations: readonly string[];
-  readonly resources: readonly string[];
-}
-
-const EVICTIONS: Rule = { operations: ["CREATE"], resources: ["pods/eviction"] };
-const DELETIONS: Rule = { operations: ["DELETE"], resources: ["pods"] };
-const CONFIG_MAPS: Rule = { operations: ["CREATE", "UPDATE"], resources: ["configmaps"] };
-
-let configurations = 0;
-
-function configuration(kind: "Validating" | "Mutating", namespace: string, more: object): Record<string, unknown> {
-  const caBundle = Buffer.from(hook.authority?.caPem ?? "").toString("base64");
-  const { rule, ...rest }: { rule?: Rule } = { ...more };
-  const common = {
-    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
-    admissionReviewVersions: ["v1"],
-    sideEffects: "NoneOnDryRun",
-    timeoutSeconds: 1,
-  };
-  const rules = ({ operations, resources }: Rule) => [{ operations, resources, apiGroups: [""], apiVersions: ["v1"] }];
-  const marker = { url: `${hook.url}/marker/${++configurations}`, caBundle };
-  return {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: `${kind}WebhookConfiguration`,
-    metadata: { name: namespace },
-    webhooks: [
-      {
-        ...common,
-        name: NAME,
-        clientConfig: { url: `${hook.url}/review`, caBundle },
-        rules: rules(rule ?? EVICTIONS),
-        ...rest,
-      },
-      { ...common, name: `marker.${NAME}`, clientConfig: marker, rules: rules(CONFIG_MAPS), failurePolicy: "Ignore" },
-    ],
-  };
-}
 
 interface Row {
   readonly respond?: Respond;
@@ -121,9 +39,9 @@ function asks(scenario: Scenario, title: string, row: Row): void {
   scenario.checks(title, async (send) => {
     const plural = `${SERVING}/validatingwebhookconfigurations`;
     await send(del(`${plural}/${scenario.namespace}`));
-    const body = configuration("Validating", scenario.namespace, row.webhook ?? {});
+    const body = configuration(hook, { kind: "Validating", namespace: scenario.namespace, ...row.webhook });
     expect((await send(post(plural, body))).code).toBe(201);
-    await seen(scenario);
+    await seen(hook, scenario);
     hook.respond = row.respond ?? allow;
     hook.calls.length = 0;
     const response = await send(row.request);
@@ -131,15 +49,6 @@ function asks(scenario: Scenario, title: string, row: Row): void {
     // Node joins repeated headers.
     expect(response.headers.warning).toBe(row.warnings?.map((text) => `299 - "${text}"`).join(", "));
     expect(hook.calls.length > 0).toBe(row.called ?? true);
-  });
-}
-
-/** A real server reads configurations from a cache that lags by a moment: the marker is asked once it has caught up. */
-async function seen({ target, namespace }: Scenario): Promise<void> {
-  const path = `/api/v1/namespaces/${namespace}/configmaps?dryRun=All`;
-  await vi.waitFor(async () => {
-    await target().send({ method: "POST", path, body: configMap("marker") });
-    expect(hook.calls.map(({ url }) => url)).toContain(`/marker/${configurations}?timeout=1s`);
   });
 }
 
@@ -151,12 +60,13 @@ const evict = post("pods/p/eviction?dryRun=All", {
 const FAILED = { code: 500, reason: "InternalError" } as const;
 const failing = `Internal error occurred: failed calling webhook "${NAME}": `;
 
+const says =
+  (status?: object): Respond =>
+  (uid) => ({ uid, allowed: false, ...(status && { status }) });
+
 contract("answers of a webhook", (scenario) => {
   scenario.given("a pod", post("pods", pod("p")));
   const row = (title: string, rest: Row): void => asks(scenario, title, rest);
-  const says =
-    (status?: object): Respond =>
-    (uid) => ({ uid, allowed: false, ...(status && { status }) });
 
   row("allows", { request: evict, answer: { code: 201, status: "Success" } });
   row("allows with warnings", {
@@ -233,12 +143,13 @@ contract("answers of a webhook", (scenario) => {
   });
 });
 
+const when = (expression: string, more: object = {}): object => ({
+  matchConditions: [{ name: "when", expression }],
+  ...more,
+});
+
 contract("match conditions", (scenario) => {
   scenario.given("a pod", post("pods", pod("p", { metadata: { labels: { app: "a" } } })));
-  const when = (expression: string, more: object = {}): object => ({
-    matchConditions: [{ name: "when", expression }],
-    ...more,
-  });
   const row = (title: string, rest: Row): void => asks(scenario, title, rest);
   row("true", { webhook: when("request.name.startsWith('p')"), request: evict, answer: { code: 201 } });
   row("false", { webhook: when("request.name == 'q'"), request: evict, answer: { code: 201 }, called: false });
@@ -278,7 +189,10 @@ contract("match conditions", (scenario) => {
 });
 
 const invalid = (more: object) => () =>
-  post(`${SERVING}/validatingwebhookconfigurations`, configuration("Validating", "never", more));
+  post(
+    `${SERVING}/validatingwebhookconfigurations`,
+    configuration(hook, { kind: "Validating", namespace: "never", ...more }),
+  );
 
 contract("questions to a webhook", (scenario) => {
   const { namespace, checks } = scenario;
@@ -340,20 +254,21 @@ contract("questions to a webhook", (scenario) => {
   });
 });
 
+const operations = [{ op: "add", path: "/data/added", value: "by hook" }];
+
 contract("a mutating webhook", (scenario) => {
   const { asks: rows, namespace, target } = scenario;
-  const encode = (patches: object[]): string => Buffer.from(JSON.stringify(patches)).toString("base64");
   test("is configured", async () => {
-    const body = configuration("Mutating", namespace, { rule: CONFIG_MAPS });
+    const body = configuration(hook, { kind: "Mutating", namespace, rule: CONFIG_MAPS });
     hook.respond = allow;
     const { code } = await target().send(post(`${SERVING}/mutatingwebhookconfigurations`, body));
     expect(code).toBe(201);
-    await seen(scenario);
+    await seen(hook, scenario);
     hook.respond = (uid) => ({
       uid,
       allowed: true,
       patchType: "JSONPatch",
-      patch: encode([{ op: "add", path: "/data/added", value: "by hook" }]),
+      patch: Buffer.from(JSON.stringify(operations)).toString("base64"),
     });
   });
   rows("changes what is created", post("configmaps", configMap("c", { data: { a: "1" } })), {

@@ -8,9 +8,10 @@ import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
 import { decodeObject } from "./decoding.ts";
+import { trackUpdate } from "./managed-fields.ts";
 import { requireActiveNamespace } from "./namespaces.ts";
 import type { KubeObject } from "./objects.ts";
-import { type WriteOptions, readWriteOptions } from "./options.ts";
+import { type WriteOptions, readWriteOptions, writerOf } from "./options.ts";
 import type { StoredObject } from "./store.ts";
 import { fail } from "./status.ts";
 import { validateObject } from "./validation.ts";
@@ -21,11 +22,16 @@ export async function handleCreate(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 201, object: await createObject(ctx, object, options) };
 }
 
+export interface CreateOptions extends WriteOptions {
+  /** Who owns which field; without it everything is the client's. */
+  readonly track?: (object: KubeObject) => void;
+}
+
 /** `object` is in the served version, the answer in the stored one. */
 export async function createObject(
   ctx: ResourceContext,
   object: KubeObject,
-  options: WriteOptions,
+  options: CreateOptions,
 ): Promise<KubeObject | StoredObject> {
   requireActiveNamespace(ctx);
   const subject = (current: KubeObject): AdmissionSubject => ({
@@ -39,6 +45,8 @@ export async function createObject(
   const admitted = await admitMutating(ctx, subject(admitPriority(ctx, object)));
   const stored = prepare(ctx, admitted);
   if (ctx.kind.hasGeneration) stored.metadata.generation = 1;
+  if (options.track) options.track(stored);
+  else trackUpdate(ctx.kind, stored, { previous: undefined, writer: writerOf(ctx) });
   validateObject(ctx.kind, stored, undefined);
   await admitValidating(ctx, subject(ctx.kind.toServed(stored)));
   return write(ctx, stored, { dryRun: options.dryRun, generated });

@@ -2,16 +2,15 @@
  * The options that a write carries in its query, or in a DeleteOptions body.
  * Owns: reading and checking them. Does not own: what they change.
  */
-import type { RequestContext } from "./context.ts";
+import { type RequestContext, type ResourceContext, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
 import { unsupportedValue } from "./field-errors.ts";
-import { viewAs } from "./objects.ts";
+import type { Writer } from "./managed-fields.ts";
+import { apiVersionOf, viewAs } from "./objects.ts";
 import { badRequest, fail } from "./status.ts";
 
 export interface WriteOptions {
   readonly dryRun: boolean;
-  /** Who owns the written fields; the real server falls back on the first word of the user agent. */
-  readonly fieldManager: string;
   readonly fieldValidation: "Ignore" | "Warn" | "Strict";
   readonly force: boolean;
 }
@@ -41,7 +40,6 @@ export function readWriteOptions(ctx: RequestContext): WriteOptions {
   }
   return {
     dryRun: readDryRun(kind, query.getAll("dryRun")),
-    fieldManager: query.get("fieldManager") || defaultManager(ctx),
     fieldValidation: validation,
     force: query.get("force") === "true",
   };
@@ -57,6 +55,19 @@ function readDryRun(kind: string, values: readonly string[]): boolean {
   return values.length > 0;
 }
 
+/** As whom a request that is no apply owns the fields it changes. */
+export function writerOf(ctx: ResourceContext): Writer {
+  const { kind, info, state } = ctx;
+  return {
+    manager: info.query.get("fieldManager") || defaultManager(ctx),
+    operation: "Update",
+    apiVersion: apiVersionOf(kind.group, kind.version),
+    subresource: info.subresource,
+    time: timestamp(state.now()),
+  };
+}
+
+/** The real server, too, falls back on the first word of the user agent. */
 function defaultManager(ctx: RequestContext): string {
   return ctx.headers["user-agent"]?.split("/")[0] || "unknown";
 }

@@ -4,8 +4,10 @@
  */
 import { type Answer, type ResourceContext } from "./context.ts";
 import { checkObject, mediaTypeOf, parseJson } from "./decoding.ts";
+import { forbiddenValue } from "./field-errors.ts";
 import { type KubeObject, isRecord } from "./objects.ts";
 import { readWriteOptions } from "./options.ts";
+import { handleApply } from "./patch/apply.ts";
 import { applyJsonPatch, readJsonPatch } from "./patch/json.ts";
 import { applyMergePatch } from "./patch/merge.ts";
 import { applyStrategicPatch } from "./patch/strategic.ts";
@@ -29,12 +31,15 @@ const FORMATS: Readonly<Record<string, (ctx: ResourceContext) => Change>> = {
   },
 };
 
+const APPLY = "application/apply-patch+yaml";
 const STRATEGIC = "application/strategic-merge-patch+json";
 
 export async function handlePatch(ctx: ResourceContext): Promise<Answer> {
-  const options = readWriteOptions(ctx);
-  const change = changeOf(ctx);
   const part = ctx.info.subresource === "status" ? "status" : "main";
+  if (mediaTypeOf(ctx) === APPLY) return handleApply(ctx, part);
+  const options = readWriteOptions(ctx);
+  if (options.force) invalidForce();
+  const change = changeOf(ctx);
   const object = await modifyObject(ctx, {
     part,
     dryRun: options.dryRun,
@@ -44,6 +49,12 @@ export async function handlePatch(ctx: ResourceContext): Promise<Answer> {
     },
   });
   return { type: "Object", code: 200, object };
+}
+
+function invalidForce(): never {
+  const kind = { group: "meta.k8s.io", kind: "PatchOptions" };
+  const errors = [forbiddenValue("force", "may not be specified for non-apply patch")];
+  return fail({ reason: "Invalid", kind, name: "", errors });
 }
 
 function changeOf(ctx: ResourceContext): Change {

@@ -9,7 +9,8 @@ import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf } from "./context.ts";
 import { decodeObject } from "./decoding.ts";
 import { type KubeObject, type NamespacedName, type ObjectMeta, isRecord } from "./objects.ts";
-import { readWriteOptions } from "./options.ts";
+import { trackUpdate } from "./managed-fields.ts";
+import { readWriteOptions, writerOf } from "./options.ts";
 import { type Collection, type StoredObject, parse } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
 import { validateObject } from "./validation.ts";
@@ -22,6 +23,8 @@ export interface Modification {
   /** From the current state (a copy, in the served version) to the wanted one; called again if somebody else was faster. */
   readonly change: (current: KubeObject) => KubeObject;
   readonly dryRun?: boolean;
+  /** Who owns which field afterwards; without it the changed fields become the client's. */
+  readonly track?: (object: KubeObject, previous: KubeObject) => void;
 }
 
 export const MODIFIED_MESSAGE =
@@ -114,9 +117,20 @@ async function changed(ctx: ResourceContext, modification: Modification, previou
   const admitted = await admitMutating(ctx, subject(wanted));
   checkVersion(ctx, admitted.metadata, previous.metadata);
   const object = prepare(ctx, kind.toStored(admitted), { previous, part: modification.part });
+  track(ctx, modification, { object, previous });
   validateObject(kind, object, previous);
   await admitValidating(ctx, subject(kind.toServed(object)));
   return object;
+}
+
+function track(
+  ctx: ResourceContext,
+  modification: Modification,
+  how: { object: KubeObject; previous: KubeObject },
+): void {
+  const { object, previous } = how;
+  if (modification.track) modification.track(object, previous);
+  else trackUpdate(ctx.kind, object, { previous, writer: writerOf(ctx) });
 }
 
 function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMeta): void {
@@ -140,6 +154,7 @@ function keepSystemFields(meta: ObjectMeta, old: ObjectMeta): void {
 function prepare(ctx: ResourceContext, object: KubeObject, how: { previous: KubeObject; part: Part }): KubeObject {
   const { kind } = ctx;
   const { previous, part } = how;
+  keepOwnership(object.metadata, previous.metadata);
   dropEmpty(object.metadata);
   if (part === "status") return prepareStatus(kind.custom, object, previous);
   if (part === "main") {
@@ -182,6 +197,12 @@ function desiredStateEqual({ kind }: ResourceContext, a: KubeObject, b: KubeObje
     return rest;
   };
   return isDeepStrictEqual(ignored(a), ignored(b));
+}
+
+/** A client cannot set managedFields, only have the server set them. */
+function keepOwnership(meta: ObjectMeta, { managedFields }: ObjectMeta): void {
+  if (managedFields === undefined) delete meta.managedFields;
+  else meta.managedFields = managedFields;
 }
 
 function dropEmpty(meta: ObjectMeta): void {

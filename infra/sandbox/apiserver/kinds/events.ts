@@ -25,6 +25,7 @@ function rename(object: KubeObject, names: Readonly<Record<string, string>>, api
 }
 
 const EVENT = {
+  atomicMaps: ["involvedObject", "related"],
   version: "v1",
   kind: "Event",
   plural: "events",

@@ -25,6 +25,7 @@ const WEBHOOKS = {
   hasGeneration: true,
   categories: ["api-extensions"],
   lists: { webhooks: ["name"], "webhooks.matchConditions": ["name"] },
+  atomicMaps: ["webhooks.namespaceSelector", "webhooks.objectSelector"],
   columns: [NAME, countOf("Webhooks", (configuration) => recordsAt(configuration, "webhooks").length), AGE],
 } satisfies Partial<KindDefinition>;
 

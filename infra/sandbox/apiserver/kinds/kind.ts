@@ -43,6 +43,8 @@ export interface ResourceKind {
   readonly selectableFields: Readonly<Record<string, string>>;
   /** Path of a list → the keys that identify an item; SET: the items themselves; absent: the list is atomic. */
   readonly lists: Readonly<Record<string, readonly string[]>>;
+  /** Paths of maps that server-side apply takes as one value. */
+  readonly atomicMaps: readonly string[];
   readonly nameRule: "subdomain" | "label" | "path";
   readonly columns: readonly Column[];
   /** The name of the model in the Kubernetes client library that describes its fields. */
@@ -86,6 +88,7 @@ export function defineKind(definition: KindDefinition): ResourceKind {
     hasGeneration: false,
     subresources: [],
     verbs: ALL_VERBS,
+    atomicMaps: [],
     nameRule: "subdomain",
     columns: [],
     model: `${version.charAt(0).toUpperCase()}${version.slice(1)}${kind}`,

@@ -28,6 +28,7 @@ function workload(definition: Pick<KindDefinition, "kind" | "plural" | "shortNam
     hasStatus: true,
     hasGeneration: true,
     lists: { ...TEMPLATE_LISTS, "status.conditions": ["type"] },
+    atomicMaps: ["spec.selector", "spec.template.spec.nodeSelector"],
     applyDefaults: (object) => {
       object.status ??= {};
     },

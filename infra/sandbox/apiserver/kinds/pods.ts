@@ -55,6 +55,7 @@ export const PODS: ResourceKind = defineKind({
     "status.nominatedNodeName": "status.nominatedNodeName",
   },
   lists: POD_LISTS,
+  atomicMaps: ["spec.nodeSelector"],
   columns: podColumns(),
   applyDefaults: applyPodDefaults,
   validate: validatePod,

@@ -17,6 +17,7 @@ export const POD_DISRUPTION_BUDGETS: ResourceKind = defineKind({
   hasStatus: true,
   hasGeneration: true,
   lists: { "status.conditions": ["type"] },
+  atomicMaps: ["spec.selector"],
   columns: [
     NAME,
     text("Min Available", (budget) => stringAt(budget, "spec.minAvailable") || "N/A"),

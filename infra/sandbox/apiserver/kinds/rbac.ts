@@ -19,6 +19,7 @@ const subjectsOf = (kind: string) => (binding: KubeObject) =>
     .join(", ");
 
 const BINDING = {
+  atomicMaps: ["roleRef"],
   columns: [
     NAME,
     text("Role", (binding) => `${stringAt(binding, "roleRef.kind")}/${stringAt(binding, "roleRef.name")}`),

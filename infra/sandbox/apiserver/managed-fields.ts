@@ -1,0 +1,166 @@
+/**
+ * metadata.managedFields: who owns which fields.
+ * Owns: how writes change ownership, what a conflict is. Does not own: sets of fields (fields.ts), the apply patch itself
+ * (patch/apply.ts).
+ */
+import { isDeepStrictEqual } from "node:util";
+import { type FieldSet, decodeFields, differenceOf, encodeFields, minus, showField } from "./fields.ts";
+import type { ResourceKind } from "./kinds/kind.ts";
+import type { KubeObject, ManagedFieldsEntry } from "./objects.ts";
+import { fail } from "./status.ts";
+
+/** Who writes, and how. */
+export interface Writer {
+  readonly manager: string;
+  readonly operation: "Apply" | "Update";
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly time: string;
+}
+
+/** Nobody owns what the system sets. */
+const SYSTEM = ["f:apiVersion", "f:kind", "f:metadata"];
+const SYSTEM_METADATA = [
+  ...["name", "namespace", "uid", "creationTimestamp", "selfLink", "generation", "managedFields", "resourceVersion"],
+  ...["generateName", "deletionTimestamp", "deletionGracePeriodSeconds"],
+];
+const NOT_OWNED = new Set([...SYSTEM, ...SYSTEM_METADATA.map((field) => `f:metadata\nf:${field}`)]);
+
+export function ownable(fields: Iterable<string>): FieldSet {
+  return new Set(
+    [...fields].filter((field) => !NOT_OWNED.has(field) && !field.startsWith("f:metadata\nf:managedFields\n")),
+  );
+}
+
+/** After a create, replace or patch: what changed belongs to the writer, whoever had it before. */
+export function trackUpdate(
+  kind: ResourceKind,
+  object: KubeObject,
+  how: { previous: KubeObject | undefined; writer: Writer },
+): void {
+  const { previous, writer } = how;
+  const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
+  const gained = ownable([...added, ...modified]);
+  const lost = new Set([...gained, ...removed]);
+  const others = entriesOf(previous)
+    .filter((entry) => !isSame(entry, writer))
+    .map((entry) => without(entry, lost));
+  const own = entriesOf(previous).find((entry) => isSame(entry, writer));
+  const before = own === undefined ? new Set<string>() : decodeFields(own.fieldsV1);
+  const fields = new Set([...minus(before, removed), ...gained]);
+  setEntries(object, [...others, entryOf(writer, { fields, own })]);
+}
+
+export interface Application {
+  readonly previous: KubeObject;
+  readonly writer: Writer;
+  /** All fields of the applied configuration. */
+  readonly fields: FieldSet;
+  readonly force: boolean;
+}
+
+/** After an apply: the configuration's fields are the writer's; changing another's takes force. */
+export function trackApply(kind: ResourceKind, object: KubeObject, application: Application): void {
+  const { previous, writer, fields, force } = application;
+  const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
+  const changed = ownable([...added, ...modified]);
+  const all = entriesOf(previous);
+  const others = all.filter((entry) => !isSame(entry, writer));
+  if (!force) refuseConflicts(others, changed);
+  const lost = new Set([...changed, ...removed]);
+  const own = all.find((entry) => isSame(entry, writer));
+  setEntries(object, [
+    ...others.map((entry) => without(entry, lost)),
+    entryOf(writer, { fields: ownable(fields), own }),
+  ]);
+}
+
+/** The fields that an earlier apply by this writer owned. */
+export function ownedBy(object: KubeObject, writer: Writer): { readonly own: FieldSet; readonly others: FieldSet } {
+  const entries = entriesOf(object);
+  const union = (list: readonly ManagedFieldsEntry[]): FieldSet =>
+    new Set(list.flatMap((entry) => [...decodeFields(entry.fieldsV1)]));
+  return {
+    own: union(entries.filter((entry) => isSame(entry, writer))),
+    others: union(entries.filter((entry) => !isSame(entry, writer))),
+  };
+}
+
+function refuseConflicts(others: readonly ManagedFieldsEntry[], changed: FieldSet): void {
+  const conflicts = others.flatMap((entry) => {
+    const fields = [...decodeFields(entry.fieldsV1)].filter((field) => changed.has(field)).toSorted();
+    return fields.map((field) => ({ who: shownManager(entry), field: showField(field) }));
+  });
+  const [first] = conflicts;
+  if (first === undefined) return;
+  const causes = conflicts.map(({ who, field }) => ({
+    reason: "FieldManagerConflict",
+    message: `conflict with ${who}`,
+    field,
+  }));
+  const message =
+    conflicts.length === 1
+      ? `Apply failed with 1 conflict: conflict with ${first.who}: ${first.field}`
+      : `Apply failed with ${conflicts.length} conflicts: ${conflictLines(conflicts)}`;
+  fail({ reason: "ApplyConflict", message, causes });
+}
+
+function conflictLines(conflicts: readonly { who: string; field: string }[]): string {
+  const groups = Map.groupBy(conflicts, ({ who }) => who);
+  const managers = [...groups.keys()].toSorted();
+  const lines = managers.flatMap((who) => [
+    `conflicts with ${who}:`,
+    ...(groups.get(who) ?? []).map(({ field }) => `- ${field}`),
+  ]);
+  return lines.join("\n");
+}
+
+function shownManager({ manager, operation, subresource, apiVersion, time }: ManagedFieldsEntry): string {
+  const name = `${JSON.stringify(manager)}${subresource ? ` with subresource ${JSON.stringify(subresource)}` : ""}`;
+  if (operation === "Apply") return name;
+  return time === undefined ? `${name} using ${apiVersion}` : `${name} using ${apiVersion} at ${time}`;
+}
+
+function entriesOf(object: KubeObject | undefined): readonly ManagedFieldsEntry[] {
+  return object?.metadata.managedFields ?? [];
+}
+
+function isSame(entry: ManagedFieldsEntry, writer: Writer): boolean {
+  const { manager, operation, apiVersion, subresource } = writer;
+  return (
+    entry.manager === manager &&
+    entry.operation === operation &&
+    entry.apiVersion === apiVersion &&
+    (entry.subresource ?? "") === subresource
+  );
+}
+
+function without(entry: ManagedFieldsEntry, lost: FieldSet): ManagedFieldsEntry {
+  const fields = decodeFields(entry.fieldsV1);
+  const left = minus(fields, lost);
+  return left.size === fields.size ? entry : { ...entry, fieldsV1: encodeFields(left) };
+}
+
+/** The entry keeps its time as long as its fields stay. */
+function entryOf(
+  writer: Writer,
+  { fields, own }: { fields: FieldSet; own: ManagedFieldsEntry | undefined },
+): ManagedFieldsEntry {
+  const fieldsV1 = encodeFields(fields);
+  if (own !== undefined && isDeepStrictEqual(own.fieldsV1, fieldsV1)) return own;
+  const { subresource, ...rest } = writer;
+  return { ...rest, fieldsType: "FieldsV1", fieldsV1, ...(subresource !== "" && { subresource }) };
+}
+
+function setEntries(object: KubeObject, entries: readonly ManagedFieldsEntry[]): void {
+  const kept = entries.filter(({ fieldsV1 }) => Object.keys(fieldsV1).length > 0);
+  if (kept.length === 0) delete object.metadata.managedFields;
+  else object.metadata.managedFields = kept;
+}
+
+/** Without ownership; and with the maps that every object has, so that nobody comes to own them as such. */
+function bare(object: KubeObject | undefined): object {
+  if (object === undefined) return { metadata: {}, spec: { containers: [] }, status: {} };
+  const { managedFields: _ownership, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
