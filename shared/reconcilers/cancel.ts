@@ -3,6 +3,7 @@
  * Owns: what is read for it. Does not own: the decision (shared/policy/giving-up.ts), HTTP.
  */
 import type { Cluster } from "../cluster/cluster.ts";
+import { ClusterError } from "../cluster/failure.ts";
 import type { Action } from "../policy/action.ts";
 import type { NamespacedName } from "../policy/facts.ts";
 import { type CancelDecision, decideCancel } from "../policy/giving-up.ts";
@@ -44,7 +45,12 @@ async function decide(key: NamespacedName, { cluster, settings, now }: CancelDep
 
 async function actOn(actions: readonly Action[], { cluster, settings }: CancelDeps): Promise<boolean> {
   for (const action of actions) {
-    if ((await cluster.act(action, settings.kubevirtNamespace)) !== "Done") return false;
+    try {
+      if ((await cluster.act(action, settings.kubevirtNamespace)) !== "Done") return false;
+    } catch (error) {
+      // A story untold does not undo the cancel, and must not look as if there had been none.
+      if (action.verb !== "Event" || !(error instanceof ClusterError)) throw error;
+    }
   }
   return true;
 }
