@@ -28,8 +28,8 @@ export function startDisruptionController(options: DisruptionOptions): Actor {
   const { client, clock, reader } = options;
   const recorder = createEventRecorder(client, clock, "controllermanager");
   const byNamespace = { namespace: (object: Pod | PodDisruptionBudget) => [object.metadata.namespace ?? ""] };
-  const allPods = startInformer({ client: reader, clock, resource: pods, indexes: byNamespace });
-  const budgets = startInformer({ client: reader, clock, resource: podDisruptionBudgets, indexes: byNamespace });
+  const allPods = startInformer({ ...options, client: reader, resource: pods, indexes: byNamespace });
+  const budgets = startInformer({ ...options, client: reader, resource: podDisruptionBudgets, indexes: byNamespace });
 
   const reconcileBudget = async (key: string): Promise<Result> => {
     const pdb = budgets.get(key);

@@ -22,6 +22,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   /** Keeps less than the whole object. */
   readonly project?: (object: T) => T;
+  /** Told what the server refuses; it is asked again. */
+  readonly onError?: (error: unknown, key: string) => void;
 }
 
 export interface Informer<T extends KubeObject> extends Pick<Cache<T>, "get" | "list" | "byIndex" | "onChange"> {
@@ -56,34 +58,40 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
     return version;
   };
 
-  const follow = async (from: string): Promise<string> => {
-    let version = from;
-    const query = { ...selectors, resourceVersion: from, allowWatchBookmarks: true };
+  /** Where the next watch begins; undefined: nowhere, list first. */
+  let version: string | undefined;
+
+  const follow = async (resourceVersion: string): Promise<void> => {
+    const query = { ...selectors, resourceVersion, allowWatchBookmarks: true };
     for await (const event of client.watch(resource, query, stopped.signal)) {
       throwIfError(event);
       version = event.object.metadata.resourceVersion;
       if (event.type === "DELETED") cache.remove(keyOf(event.object));
       else if (event.type !== "BOOKMARK") cache.set(project(event.object));
     }
-    return version;
+  };
+
+  /** What the server refuses is listed anew; after a broken connection the watch goes on from where it was. */
+  const recover = (error: unknown) => {
+    if (!(error instanceof StatusError)) return;
+    version = undefined;
+    if (!isExpired(error)) options.onError?.(error, resource.plural);
   };
 
   const run = async () => {
-    let version: string | undefined;
     let retryMs = FIRST_RETRY_MS;
     while (!stopped.signal.aborted) {
+      const before = version;
       try {
         version ??= await listAll();
-        retryMs = FIRST_RETRY_MS;
-        version = await follow(version);
+        await follow(version);
       } catch (error) {
         if (stopped.signal.aborted) return;
-        // A version the server refuses is listed anew; on a broken connection we go on from where we were.
-        if (error instanceof StatusError) version = undefined;
-        if (isExpired(error)) continue;
-        await pause(clock, retryMs, stopped.signal);
-        retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
+        recover(error);
       }
+      if (version !== before) retryMs = FIRST_RETRY_MS;
+      await pause(clock, retryMs, stopped.signal);
+      retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
     }
   };
   const running = run();

@@ -23,11 +23,10 @@ export function asNode(client: KubeClient, node: string): KubeClient {
 
 export function startKubelets(options: KubeletOptions): Actor {
   const { client, clock, runtime } = options;
-  const machines = startInformer({ client, clock, resource: nodes });
+  const machines = startInformer({ ...options, resource: nodes });
   // A pod without a node is not a kubelet's business.
   const bound = startInformer({
-    client,
-    clock,
+    ...options,
     resource: pods,
     selectors: { fieldSelector: "spec.nodeName!=" },
     indexes: { uid: (pod: Pod) => [pod.metadata.uid], node: (pod: Pod) => [pod.spec?.nodeName ?? ""] },

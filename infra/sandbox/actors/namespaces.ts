@@ -20,8 +20,8 @@ export interface NamespaceControllerOptions extends ActorOptions {
 }
 
 export function startNamespaceController(options: NamespaceControllerOptions): Actor {
-  const { client, clock, reader } = options;
-  const known = startInformer({ client: reader, clock, resource: namespaces });
+  const { client, reader } = options;
+  const known = startInformer({ ...options, client: reader, resource: namespaces });
 
   const reconcile = async (name: string): Promise<Result> => {
     const namespace = known.get(name);

@@ -33,7 +33,7 @@ const CONDITIONS = [
 
 export function startNodeHeartbeats(options: ActorOptions): Actor {
   const { client, clock } = options;
-  const known = startInformer({ client, clock, resource: nodes });
+  const known = startInformer({ ...options, resource: nodes });
 
   const reconcile = async (name: string): Promise<Result> => {
     const node = known.get(name);

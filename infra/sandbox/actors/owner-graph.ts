@@ -26,7 +26,8 @@ const REDISCOVER_MS = 30_000;
 /** Never owned, never owning, and too many to watch; kube-controller-manager ignores them too. */
 const IGNORED = ["events"];
 
-export function startOwnerGraph({ client, clock, onError }: ActorOptions): OwnerGraph {
+export function startOwnerGraph(options: ActorOptions): OwnerGraph {
+  const { client, clock, onError } = options;
   const informers = new Map<
     string,
     { readonly resource: DiscoveredResource; readonly informer: Informer<KubeObject> }
@@ -43,7 +44,7 @@ export function startOwnerGraph({ client, clock, onError }: ActorOptions): Owner
         uid: ({ metadata }: KubeObject) => [metadata.uid],
         owner: ({ metadata }: KubeObject) => (metadata.ownerReferences ?? []).map(({ uid }) => uid),
       };
-      const informer = startInformer<KubeObject>({ client, clock, resource, indexes, project: metadataOnly });
+      const informer = startInformer<KubeObject>({ ...options, resource, indexes, project: metadataOnly });
       informer.onChange((object, previous) => {
         if (sameBonds(object, previous)) return;
         for (const state of [previous, object])

@@ -18,9 +18,9 @@ const ACCOUNT_UID = "kubernetes.io/service-account.uid";
 const EXPIRATION_SECONDS = 10 * 365 * 24 * 3600;
 
 export function startServiceAccountTokenController(options: TokenControllerOptions): Actor {
-  const { client, clock, caPem } = options;
-  const tokens = startInformer({ client, clock, resource: secrets, selectors: { fieldSelector: `type=${TYPE}` } });
-  const accounts = startInformer({ client, clock, resource: serviceAccounts });
+  const { client, caPem } = options;
+  const tokens = startInformer({ ...options, resource: secrets, selectors: { fieldSelector: `type=${TYPE}` } });
+  const accounts = startInformer({ ...options, resource: serviceAccounts });
 
   const reconcile = async (key: string): Promise<Result> => {
     const secret = tokens.get(key);

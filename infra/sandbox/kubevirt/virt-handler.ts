@@ -29,10 +29,9 @@ const HEARTBEAT = "kubevirt.io/heartbeat";
 
 export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const { client, clock, runtime } = options;
-  const knownNodes = startInformer({ client, clock, resource: nodes });
+  const knownNodes = startInformer({ ...options, resource: nodes });
   const vmis = startInformer({
-    client,
-    clock,
+    ...options,
     resource: kubevirt.virtualMachineInstances,
     indexes: { pod: ({ status }: Vmi) => Object.keys(status?.activePods ?? {}) },
   });

@@ -33,29 +33,26 @@ export interface World extends Actor {
   strategyOf(vmi: Vmi): string;
 }
 
-export function startWorld({ client, clock }: ActorOptions): World {
+export function startWorld(options: ActorOptions): World {
   const launchers = startInformer({
-    client,
-    clock,
+    ...options,
     resource: pods,
     selectors: { labelSelector: `${kubevirt.LABEL.app}=virt-launcher` },
     indexes: { owner: (pod: Pod) => [controllerOf(pod)?.uid ?? ""] },
   });
   const vmis = startInformer({
-    client,
-    clock,
+    ...options,
     resource: kubevirt.virtualMachineInstances,
     indexes: { node: ({ status }: Vmi) => (status?.nodeName === undefined ? [] : [status.nodeName]) },
   });
   const migrations = startInformer({
-    client,
-    clock,
+    ...options,
     resource: kubevirt.migrations,
     indexes: { vmi: ({ metadata, spec }: Migration) => [`${metadata.namespace}/${spec.vmiName}`] },
   });
-  const kubeVirts = startInformer({ client, clock, resource: kubevirt.kubeVirts });
-  const allNodes = startInformer({ client, clock, resource: nodes });
-  const budgets = startInformer({ client, clock, resource: podDisruptionBudgets });
+  const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
+  const allNodes = startInformer({ ...options, resource: nodes });
+  const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const informers = [launchers, vmis, migrations, kubeVirts, allNodes, budgets];
   const configuration = () => [...kubeVirts.list()][0]?.spec.configuration ?? {};
 
