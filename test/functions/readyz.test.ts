@@ -1,0 +1,166 @@
+/** Whether Lifeboat is ready: in general, for anybody; in one cluster, for its operators. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as core from "../../infra/sandbox/actors/resources.ts";
+import { CANNED_VMI, list, startCannedCluster } from "./support/canned-cluster.ts";
+import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
+import { type Behaviour, json, status, type StubServer } from "./support/stub-server.ts";
+import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
+
+describe("in general", () => {
+  const registry = { get: async () => null, list: async () => ({ keys: [], list_complete: true }) };
+  const valid = { prod: entry("https://prod.example.com") };
+  // prettier-ignore
+  test.each([
+    ["CLUSTERS parses",                        { CLUSTERS: valid },                                    200],
+    ["there are no clusters yet",              { CLUSTERS: {} },                                       200],
+    ["there is only a registry",               { CLUSTER_REGISTRY: registry },                         200],
+    ["nothing is configured",                  {},                                                     503],
+    ["CLUSTERS is no JSON",                    { CLUSTERS: "{prod" },                                  503],
+    ["CLUSTERS is no object",                  { CLUSTERS: [valid] },                                  503],
+    ["one entry is malformed",                 { CLUSTERS: { ...valid, "secret-name": { server: "secret-server" } } }, 503],
+    ["CLUSTERS is no JSON beside a registry",  { CLUSTERS: "{prod", CLUSTER_REGISTRY: registry },      503],
+  ])("%s", async (_, env, code) => {
+    const answer = await openDoors(env).request("/readyz");
+    const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
+    const error = { reason: "InvalidConfiguration", field: "CLUSTERS", message };
+    expect(answer).toMatchObject({ code, body: code === 200 ? { ready: true } : { error } });
+    expect(answer.text).not.toMatch(/secret|prod/);
+  });
+
+  test("says nothing about clusters, and asks none", async () => {
+    const server = await startCannedCluster();
+    const answer = await openDoors({ CLUSTERS: { prod: entry(server.url) } }).request("/readyz");
+    expect(answer.body).toEqual({ ready: true });
+    expect(server.requests).toEqual([]);
+    await server.stop();
+  });
+});
+
+const ready = (doors: Doors) => doors.request("/clusters/prod/readyz", { headers: asOperator });
+
+/** Not ready, because of these checks among others. */
+function failing(...checks: readonly object[]) {
+  const found = checks.map((check) => expect.objectContaining(check));
+  return { code: 503, body: { ready: false, checks: expect.arrayContaining(found) } };
+}
+
+function forbidden(path: string): string {
+  return `the API server answered GET ${path} with 403 Forbidden: the service account lacks a permission`;
+}
+
+describe("in a cluster with the shipped manifests", () => {
+  let cluster: TestCluster;
+  let doors: Doors;
+  beforeAll(async () => {
+    cluster = await startTestCluster();
+    doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
+  });
+  afterAll(() => cluster.stop());
+
+  test("everything is permitted; without a VMI there is nothing to try a mark on", async () => {
+    const { code, body } = await ready(doors);
+    expect({ code, body }).toMatchObject({ code: 200, body: { ready: true } });
+  });
+
+  test("with one, the mark is tried and not left behind", async () => {
+    await cluster.createVm({ name: "sample", strategy: "LiveMigrate" });
+    const before = await cluster.getVmi("sample");
+    expect(await ready(doors)).toMatchObject({ code: 200 });
+    expect(await cluster.getVmi("sample")).toEqual(before);
+  });
+
+  test("a wrong configuration is named, in the answer and once for each version in an Event", async () => {
+    await cluster.configure({ reconcilers: { budget: "Auto" }, markings: "Auto" });
+    const wrong = [
+      { name: "configuration", ok: false, field: "config.yaml.reconcilers.budget", message: "expected true or false" },
+      { name: "configuration", ok: false, field: "config.yaml.markings", message: "unknown key" },
+    ];
+    for (let isolate = 0; isolate < 2; isolate++) {
+      const other = openDoors({ CLUSTERS: { prod: cluster.entry } });
+      expect(await ready(other)).toMatchObject(failing(...wrong));
+      await other.settle();
+    }
+    const { items } = await cluster.client.list(core.events, "lifeboat-system");
+    expect(items).toMatchObject([
+      {
+        involvedObject: { kind: "ConfigMap", namespace: "lifeboat-system", name: "lifeboat" },
+        type: "Warning",
+        reason: "InvalidConfiguration",
+        message: "config.yaml.reconcilers.budget: expected true or false; config.yaml.markings: unknown key",
+      },
+    ]);
+  });
+
+  test("no YAML: with its line", async () => {
+    await cluster.configure("apiVersion: lifeboat.dev/v1alpha1\nkind: [\n");
+    const message = expect.stringContaining("expected YAML, found an error in line 3");
+    expect(await ready(doors)).toMatchObject(failing({ name: "configuration", field: "config.yaml", message }));
+    await doors.settle();
+  });
+
+  test("a key that has no effect is a note, not a failure", async () => {
+    await cluster.configure({ marking: "Evict" });
+    const notes = ["marking has no effect in this version"];
+    expect(await ready(doors)).toMatchObject({ code: 200, body: { ready: true, notes } });
+  });
+
+  test("an impersonation that is not granted is named", async () => {
+    await cluster.client.raw({
+      method: "DELETE",
+      path: "/apis/rbac.authorization.k8s.io/v1/namespaces/kubevirt/rolebindings/lifeboat-impersonation",
+    });
+    const message =
+      "the API server answered PATCH /apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/sample " +
+      "with 403 Forbidden: the service account lacks a permission";
+    expect(await ready(doors)).toMatchObject(failing({ name: "marking", ok: false, message }));
+  });
+
+  test("every permission that is missing is named, not just the first", async () => {
+    await cluster.client.raw({
+      method: "DELETE",
+      path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/lifeboat",
+    });
+    expect(await ready(doors)).toMatchObject(
+      failing(
+        { name: "pods", message: forbidden("/api/v1/pods") },
+        { name: "nodes", message: forbidden("/api/v1/nodes") },
+        { name: "migrations", message: forbidden("/apis/kubevirt.io/v1/virtualmachineinstancemigrations") },
+        { name: "budgets", message: forbidden("/apis/policy/v1/poddisruptionbudgets") },
+        { name: "marking", message: forbidden("/apis/kubevirt.io/v1/virtualmachineinstances") },
+        { name: "configuration", field: "KubeVirt CR", message: forbidden("/apis/kubevirt.io/v1/kubevirts") },
+      ),
+    );
+  });
+
+  test("a token that is not valid is said to be none", async () => {
+    const expired = openDoors({ CLUSTERS: { prod: { ...cluster.entry, token: "expired" } } });
+    const error = { reason: "ClusterUnavailable", message: expect.stringContaining("the token is not valid") };
+    expect(await ready(expired)).toMatchObject({ code: 502, body: { error } });
+  });
+});
+
+describe("marking is proven by trying", () => {
+  let server: StubServer;
+  // prettier-ignore
+  test.each<[string, Behaviour, Behaviour, number, string | undefined]>([
+    ["the mark is kept",                 list(CANNED_VMI), json({ ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } }), 200, undefined],
+    ["the status is silently put back",  list(CANNED_VMI), json(CANNED_VMI),           503, 'KubeVirt did not keep the mark on VMI "apps/web"'],
+    ["the impersonation is refused",     list(CANNED_VMI), status(403, "Forbidden"),   503, "403 Forbidden"],
+    ["a VMI that is on no node",         list({ ...CANNED_VMI, status: {} }), status(403, "Forbidden"), 200, undefined],
+  ])("%s", async (...[, vmis, mark, code, message]) => {
+    server = await startCannedCluster({
+      mark,
+      list: (response, request) =>
+        (request.path.endsWith("/virtualmachineinstances") ? vmis : list())(response, request),
+    });
+    const answer = await ready(openDoors({ CLUSTERS: { prod: entry(server.url) } }));
+    const check = message === undefined ? { ok: true } : { ok: false, message: expect.stringContaining(message) };
+    const checks = expect.arrayContaining([expect.objectContaining({ name: "marking", ...check })]);
+    expect(answer).toMatchObject({ code, body: { checks } });
+    for (const request of server.requests.filter(({ method }) => method === "PATCH")) {
+      expect(request.query.get("dryRun")).toBe("All");
+      expect(request.headers["impersonate-user"]).toBe("system:serviceaccount:kubevirt:kubevirt-apiserver");
+    }
+    await server.stop();
+  });
+});
