@@ -6,8 +6,14 @@ import { configMap, get, patch, pod, post } from "./requests.ts";
 const apply = (place: string, manager: string, body: object, more = "") =>
   patch(`${place}?fieldManager=${manager}${more}`, "apply", body);
 
+const wanted = (data: object) => configMap("c", { data });
+
+const image = (name: string, value: string) => ({
+  ...pod("p"),
+  spec: { containers: [{ name, image: value }] },
+});
+
 contract("apply", ({ asks, checks }) => {
-  const wanted = (data: object) => configMap("c", { data });
   asks("creates", apply("configmaps/c", "one", wanted({ a: "1" })), { code: 201, data: { a: "1" } });
   checks("and remembers who owns what", async (send) => {
     const { body } = await send(get("configmaps/c"));
@@ -74,10 +80,6 @@ contract("apply", ({ asks, checks }) => {
 
 contract("apply beside other writes", ({ asks, given }) => {
   given("a pod that somebody created", post("pods?fieldManager=creator", pod("p")));
-  const image = (name: string, value: string) => ({
-    ...pod("p"),
-    spec: { containers: [{ name, image: value }] },
-  });
   asks("its fields are the creator's", apply("pods/p", "me", image("one", "example/mine")), {
     code: 409,
     reason: "Conflict",

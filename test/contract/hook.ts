@@ -1,13 +1,14 @@
 /**
  * A webhook under the test's control, and configurations that name it.
- * Owns: its server, what it was asked, when a configuration is in force. Does not own: what is expected (webhooks.test.ts).
+ * Owns: its server, what it was asked, when a configuration is in force, the form of a row. Does not own: the rows.
  */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { expect, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, vi } from "vitest";
 import { type Authority, createAuthority } from "../../infra/sandbox/certificates.ts";
-import type { Scenario } from "./contract.ts";
-import { configMap } from "./requests.ts";
+import type { Request } from "./client.ts";
+import { type Answer, type Scenario, compare } from "./contract.ts";
+import { configMap, del, post } from "./requests.ts";
 
 export interface Call {
   readonly url: string;
@@ -121,4 +122,48 @@ export async function seen(hook: Hook, { target, namespace }: Scenario): Promise
     await target().send({ method: "POST", path, body: configMap("marker") });
     expect(hook.calls.map(({ url }) => url)).toContain(`/marker/${configurations}?timeout=1s`);
   });
+}
+
+export interface Row {
+  readonly respond?: Respond;
+  readonly webhook?: object;
+  readonly request: Request;
+  readonly answer: Answer;
+  readonly warnings?: readonly string[];
+  readonly called?: boolean;
+}
+
+/** One row: configure the webhook, ask, compare. A new configuration takes a moment to be seen by a real server. */
+export function asksWebhook(hook: Hook, scenario: Scenario, title: string, row: Row): void {
+  scenario.checks(title, async (send) => {
+    const plural = `${SERVING}/validatingwebhookconfigurations`;
+    await send(del(`${plural}/${scenario.namespace}`));
+    const body = configuration(hook, { kind: "Validating", namespace: scenario.namespace, ...row.webhook });
+    expect((await send(post(plural, body))).code).toBe(201);
+    await seen(hook, scenario);
+    hook.respond = row.respond ?? allow;
+    hook.calls.length = 0;
+    const response = await send(row.request);
+    compare(response, row.answer);
+    // Node joins repeated headers.
+    expect(response.headers.warning).toBe(row.warnings?.map((text) => `299 - "${text}"`).join(", "));
+    expect(hook.calls.length > 0).toBe(row.called ?? true);
+  });
+}
+
+export const evict = post("pods/p/eviction?dryRun=All", {
+  apiVersion: "policy/v1",
+  kind: "Eviction",
+  metadata: { name: "p" },
+});
+
+/** One for the tests of a file. */
+export function useHook(): Hook {
+  const hook = new Hook();
+  beforeAll(() => hook.start());
+  afterAll(() => hook.stop());
+  beforeEach(() => {
+    hook.calls.length = 0;
+  });
+  return hook;
 }

@@ -5,7 +5,6 @@
  * TEST_KUBECONFIG names a cluster (it must be free to play with); KUBEBUILDER_ASSETS, the convention of envtest, a folder
  * with etcd and kube-apiserver. Without either it is the sandbox.
  */
-import { KubeConfig } from "@kubernetes/client-node";
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
 import { startApiServer } from "../../infra/sandbox/apiserver/server.ts";
 import { type Endpoint, type Target, targetOf } from "./client.ts";
@@ -13,7 +12,7 @@ import { startKubeApiServer } from "./kube-apiserver.ts";
 
 export async function connect(): Promise<Target> {
   const { TEST_KUBECONFIG: kubeconfig, KUBEBUILDER_ASSETS: assets } = process.env;
-  if (kubeconfig) return targetOf(clusterOf(kubeconfig));
+  if (kubeconfig) return targetOf(await clusterOf(kubeconfig));
   return targetOf(assets ? await startKubeApiServer(assets) : await startSandboxServer());
 }
 
@@ -26,7 +25,8 @@ async function startSandboxServer(): Promise<Endpoint> {
   return { name: "sandbox", url: server.url, ca: authority.caPem, token: TOKEN, stop: () => server.stop() };
 }
 
-function clusterOf(kubeconfig: string): Endpoint {
+async function clusterOf(kubeconfig: string): Promise<Endpoint> {
+  const { KubeConfig } = await import("@kubernetes/client-node"); // half a second that the sandbox does not need
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
   const [cluster, user] = [config.getCurrentCluster(), config.getCurrentUser()];

@@ -3,6 +3,7 @@
  * Owns: the types of the server's state, of a request on its way, and of its answer. Does not own: any behaviour.
  */
 import type { IncomingHttpHeaders } from "node:http";
+import type { FaultPlan } from "./faults.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import type { KindRegistry } from "./kinds/registry.ts";
 import type { KubeObject } from "./objects.ts";
@@ -22,6 +23,7 @@ export interface ServerState {
   readonly kinds: KindRegistry;
   readonly staticTokens: ReadonlyMap<string, User>;
   readonly tokenIssuer: TokenIssuer;
+  readonly faults: FaultPlan;
   readonly now: () => Date;
 }
 

@@ -21,8 +21,17 @@ export interface Writer {
 /** Nobody owns what the system sets. */
 const SYSTEM = ["f:apiVersion", "f:kind", "f:metadata"];
 const SYSTEM_METADATA = [
-  ...["name", "namespace", "uid", "creationTimestamp", "selfLink", "generation", "managedFields", "resourceVersion"],
-  ...["generateName", "deletionTimestamp", "deletionGracePeriodSeconds"],
+  "creationTimestamp",
+  "deletionGracePeriodSeconds",
+  "deletionTimestamp",
+  "generateName",
+  "generation",
+  "managedFields",
+  "name",
+  "namespace",
+  "resourceVersion",
+  "selfLink",
+  "uid",
 ];
 const NOT_OWNED = new Set([...SYSTEM, ...SYSTEM_METADATA.map((field) => `f:metadata\nf:${field}`)]);
 
@@ -78,12 +87,14 @@ export function trackApply(kind: ResourceKind, object: KubeObject, application: 
 /** The fields that an earlier apply by this writer owned. */
 export function ownedBy(object: KubeObject, writer: Writer): { readonly own: FieldSet; readonly others: FieldSet } {
   const entries = entriesOf(object);
-  const union = (list: readonly ManagedFieldsEntry[]): FieldSet =>
-    new Set(list.flatMap((entry) => [...decodeFields(entry.fieldsV1)]));
   return {
-    own: union(entries.filter((entry) => isSame(entry, writer))),
-    others: union(entries.filter((entry) => !isSame(entry, writer))),
+    own: fieldsOfAll(entries.filter((entry) => isSame(entry, writer))),
+    others: fieldsOfAll(entries.filter((entry) => !isSame(entry, writer))),
   };
+}
+
+function fieldsOfAll(entries: readonly ManagedFieldsEntry[]): FieldSet {
+  return new Set(entries.flatMap((entry) => [...decodeFields(entry.fieldsV1)]));
 }
 
 function refuseConflicts(others: readonly ManagedFieldsEntry[], changed: FieldSet): void {

@@ -2,10 +2,12 @@
  * The way of every request: authenticate, impersonate, authorize, dispatch, render.
  * Owns: that order, reading the body, writing answers and errors. Does not own: any of the steps.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { authenticate } from "./authentication.ts";
 import { authorize } from "./authorization.ts";
 import type { Answer, RequestContext, ServerState, WatchSink } from "./context.ts";
+import { type Effect, failWith } from "./faults.ts";
 import { impersonate } from "./impersonation.ts";
 import { type Representation, negotiate } from "./negotiation.ts";
 import { Renderer } from "./representation.ts";
@@ -28,12 +30,53 @@ export async function handleRequest(
   const warnings: string[] = [];
   try {
     const ctx = await readContext(state, request, { signal: aborted.signal, warnings });
+    const effects = state.faults.draw(ctx.info, ctx.user);
+    await suffer(effects, ctx, response);
     const representation = ctx.info.isResource ? negotiate(ctx.headers.accept) : "Object";
     const answer = await dispatch(ctx);
+    spoil(effects, response);
     await write(response, { ctx, answer, representation });
   } catch (error) {
     writeFailure(response, error instanceof RequestFailure ? error.failure : unexpected(error), warnings);
   }
+}
+
+/** Faults that come before anything is done. */
+async function suffer(effects: readonly Effect[], ctx: RequestContext, response: ServerResponse): Promise<void> {
+  for (const effect of effects) {
+    if (effect.type === "Latency") await delay(effect.milliseconds);
+    else if (effect.type === "Error") failWith(effect, ctx.info);
+    else if (effect.type === "ConnectionReset") response.destroy();
+    else if (effect.type === "Hang") await gone(ctx.signal);
+    // Nobody is there any more who could be answered: the request must not be done either.
+    if (response.destroyed) fail({ reason: "ServiceUnavailable", message: "the connection is gone" });
+  }
+}
+
+function gone(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+}
+
+/** Faults that hit the answer: the connection breaks before it, in it, or between events. */
+function spoil(effects: readonly Effect[], response: ServerResponse): void {
+  for (const effect of effects) {
+    if (effect.type === "LostAnswer") response.destroy();
+    if (effect.type === "TruncatedBody") breakAfter(response, { writes: 1, part: 0.5 });
+    if (effect.type === "DroppedWatch") breakAfter(response, { writes: effect.afterEvents, part: 1 });
+  }
+}
+
+/** Lets so many writes through, of the last one only a part. */
+function breakAfter(response: ServerResponse, { writes, part }: { writes: number; part: number }): void {
+  let left = writes;
+  const write = response.write.bind(response);
+  const limited = (chunk: string): boolean => {
+    left -= 1;
+    if (left > 0) return write(chunk);
+    return write(chunk.slice(0, Math.ceil(chunk.length * part)), () => response.destroy());
+  };
+  Object.assign(response, { write: limited, end: limited });
+  if (left === 0) response.destroy();
 }
 
 async function readContext(
@@ -122,7 +165,11 @@ async function writeList(response: ServerResponse, parts: Iterable<string>): Pro
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) return resolve();
-    response.once("drain", resolve).once("close", resolve);
+    const done = (): void => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
   });
 }
 
@@ -139,6 +186,7 @@ function sinkOf(response: ServerResponse, renderer: Renderer): WatchSink {
 }
 
 function writeFailure(response: ServerResponse, failure: Failure, warnings: readonly string[]): void {
+  if (response.destroyed) return;
   if (response.headersSent) return void response.destroy();
   for (const warning of warnings) response.appendHeader("warning", warningHeader(warning));
   const status = toStatus(failure);

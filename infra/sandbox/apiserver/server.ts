@@ -3,11 +3,12 @@
  * Owns: the listener, the state behind it, its beginning and end. Does not own: requests (pipeline.ts), what controllers,
  * kubelets and schedulers do: they are clients like any other.
  */
-import { createServer } from "node:https";
+import { type Server, createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Authority } from "../certificates.ts";
 import { bootstrapObjects } from "./bootstrap.ts";
 import { type ServerState, type User, collectionOf, timestamp } from "./context.ts";
+import { FaultPlan } from "./faults.ts";
 import { type CustomKind, definitionOf } from "./kinds/custom.ts";
 import { KindRegistry } from "./kinds/registry.ts";
 import type { KubeObject } from "./objects.ts";
@@ -15,6 +16,7 @@ import { handleRequest } from "./pipeline.ts";
 import { TokenIssuer } from "./service-account-tokens.ts";
 import { Store, parse } from "./store.ts";
 
+export { type Effect, type Fault, FaultPlan } from "./faults.ts";
 export type { CustomKind, PrinterColumn } from "./kinds/custom.ts";
 
 export interface ApiServerOptions {
@@ -26,12 +28,22 @@ export interface ApiServerOptions {
   readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups?: readonly string[] }>>;
   /** Known from the start, as if their CustomResourceDefinitions had been created. */
   readonly kinds?: readonly CustomKind[];
+  /** What is to go wrong; more can be injected while it runs. */
+  readonly faults?: FaultPlan;
+  /** The clock: timestamps, grace periods, the expiry of tokens. */
   readonly now?: () => Date;
 }
 
 export interface ApiServer {
   readonly url: string;
   readonly port: number;
+  readonly faults: FaultPlan;
+  /** Breaks all connections and refuses new ones, but forgets nothing. */
+  suspend(): Promise<void>;
+  /** The end of a suspension: on the same port, with the same objects. */
+  resume(): Promise<void>;
+  /** Forgets all changes up to now, as etcd does every five minutes: older watches and pages get 410 Expired. */
+  compact(): void;
   stop(): Promise<void>;
 }
 
@@ -39,25 +51,30 @@ const HOST = "127.0.0.1";
 
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const state = createState(options);
-  const { certPem, keyPem } = await options.authority.issue([HOST, "localhost", "::1"]);
-  const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
-    void handleRequest(state, request, response);
-  });
+  const { certPem: cert, keyPem: key } = await options.authority.issue([HOST, "localhost", "::1"]);
+  const server = createServer({ cert, key }, (request, response) => void handleRequest(state, request, response));
   // Watches last; idle clients keep their connections, as with the real server.
   Object.assign(server, { requestTimeout: 0, keepAliveTimeout: 90_000 });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(options.port ?? 0, HOST, resolve);
-  });
-  const port = portOf(server.address());
+  const port = await listen(server, options.port ?? 0);
   return {
     url: `https://${HOST}:${port}`,
     port,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    faults: state.faults,
+    suspend: () => close(server),
+    resume: async () => void (await listen(server, port)),
+    compact: () => state.store.compact(),
+    stop: () => close(server),
   };
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, HOST, () => {
+      server.off("error", reject);
+      resolve(portOf(server.address()));
+    });
+  });
 }
 
 function portOf(address: string | AddressInfo | null): number {
@@ -65,7 +82,14 @@ function portOf(address: string | AddressInfo | null): number {
   return address.port;
 }
 
-function createState({ tokens, kinds = [], now = () => new Date() }: ApiServerOptions): ServerState {
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+function createState({ tokens, kinds = [], faults, now = () => new Date() }: ApiServerOptions): ServerState {
   const users = Object.entries(tokens).map(([token, { user, groups = [] }]): [string, User] => [
     token,
     { username: user, groups },
@@ -75,6 +99,7 @@ function createState({ tokens, kinds = [], now = () => new Date() }: ApiServerOp
     kinds: new KindRegistry(),
     staticTokens: new Map(users),
     tokenIssuer: new TokenIssuer(),
+    faults: faults ?? new FaultPlan(),
     now,
   };
   installDefinitions(state);

@@ -1,0 +1,143 @@
+/**
+ * Faults on demand, for clients that must survive them.
+ * Owns: what can go wrong, for which requests, how often; a seed that repeats it. Does not own: doing it to a connection
+ * (pipeline.ts).
+ *
+ * Chance is drawn from the seed, the fault, the request's verb and path, and how often that was asked before: two runs that
+ * ask the same get the same faults, whatever else happens at the same time.
+ */
+import { randomInt } from "node:crypto";
+import type { User } from "./context.ts";
+import type { RequestInfo } from "./request-info.ts";
+import { type Failure, fail } from "./status.ts";
+
+export type Effect =
+  /** The request waits, then goes on. */
+  | { readonly type: "Latency"; readonly milliseconds: number }
+  /** An error instead of doing anything. */
+  | { readonly type: "Error"; readonly code: ErrorCode; readonly retryAfterSeconds?: number }
+  /** The connection breaks before anything is done. */
+  | { readonly type: "ConnectionReset" }
+  /** Nothing is done and no answer comes, until the client gives up. */
+  | { readonly type: "Hang" }
+  /** Everything is done, but the answer is lost with the connection. */
+  | { readonly type: "LostAnswer" }
+  /** Everything is done, and the connection breaks in the middle of the answer. */
+  | { readonly type: "TruncatedBody" }
+  /** A watch breaks after so many events. */
+  | { readonly type: "DroppedWatch"; readonly afterEvents: number };
+
+export type ErrorCode = 409 | 422 | 429 | 500 | 503;
+
+/** What is absent matches everything. */
+export interface FaultMatch {
+  readonly verbs?: readonly string[];
+  readonly groups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly subresources?: readonly string[];
+  readonly namespaces?: readonly string[];
+  readonly users?: readonly string[];
+}
+
+export interface Fault {
+  readonly match?: FaultMatch;
+  readonly effect: Effect;
+  /** From 0 to 1, the default. */
+  readonly probability?: number;
+  /** At most so often. */
+  readonly times?: number;
+}
+
+export interface InjectedFault {
+  readonly verb: string;
+  readonly path: string;
+  readonly effect: Effect;
+}
+
+export class FaultPlan {
+  readonly seed: number;
+  /** What has been done so far, for the message of a failing test. */
+  readonly injected: InjectedFault[] = [];
+  #faults: { readonly fault: Fault; left: number }[] = [];
+  readonly #asked = new Map<string, number>();
+
+  constructor(seed: number = randomInt(2 ** 31)) {
+    this.seed = seed;
+  }
+
+  inject(...faults: readonly Fault[]): void {
+    for (const fault of faults) this.#faults.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY });
+  }
+
+  clear(): void {
+    this.#faults = [];
+  }
+
+  /** The effects on this request, in the order in which the faults were injected. */
+  draw(info: RequestInfo, user: User): readonly Effect[] {
+    const request = `${info.verb} ${info.path}`;
+    const drawn = this.#faults.filter((entry, index) => {
+      const { fault } = entry;
+      return entry.left > 0 && matches(fault.match ?? {}, info, user) && this.#strikes(fault, `${index} ${request}`);
+    });
+    for (const entry of drawn) {
+      entry.left -= 1;
+      this.injected.push({ verb: info.verb, path: info.path, effect: entry.fault.effect });
+    }
+    return drawn.map(({ fault }) => fault.effect);
+  }
+
+  #strikes({ probability = 1 }: Fault, request: string): boolean {
+    const count = this.#asked.get(request) ?? 0;
+    this.#asked.set(request, count + 1);
+    return chance(`${this.seed} ${count} ${request}`) < probability;
+  }
+}
+
+function matches(match: FaultMatch, info: RequestInfo, user: User): boolean {
+  const { verbs, users, groups, resources, subresources, namespaces } = match;
+  const aboutResources = groups ?? resources ?? subresources ?? namespaces;
+  if (!includes(verbs, info.verb) || !includes(users, user.username)) return false;
+  if (!info.isResource) return aboutResources === undefined;
+  return (
+    includes(groups, info.group) &&
+    includes(resources, info.resource) &&
+    includes(subresources, info.subresource) &&
+    includes(namespaces, info.namespace)
+  );
+}
+
+function includes(list: readonly string[] | undefined, value: string): boolean {
+  return list === undefined || list.includes(value);
+}
+
+/** A number from 0 to 1 that depends on every character: FNV-1a, then murmur3's finish. */
+function chance(text: string): number {
+  let hash = 2166136261;
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16777619);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+}
+
+export function failWith(effect: Effect & { readonly type: "Error" }, info: RequestInfo): never {
+  return fail(failureOf(effect, info));
+}
+
+const MESSAGE = "injected by the fault plan";
+
+function failureOf({ code, retryAfterSeconds = 1 }: Effect & { readonly type: "Error" }, info: RequestInfo): Failure {
+  const { group, resource, name } = info.isResource ? info : { group: "", resource: "", name: "" };
+  switch (code) {
+    case 409:
+      return { reason: "Conflict", resource: { group, resource }, name, message: MESSAGE };
+    case 422:
+      return { reason: "PatchRejected" };
+    case 429:
+      return { reason: "TooManyRequests", message: MESSAGE, retryAfterSeconds };
+    case 500:
+      return { reason: "InternalError", message: MESSAGE };
+    case 503:
+      return { reason: "ServiceUnavailable", message: MESSAGE };
+  }
+}
