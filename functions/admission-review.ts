@@ -2,8 +2,13 @@
  * AdmissionReview in, AdmissionReview out.
  * Owns: what must be in a review of an eviction, and how decisions are said to an API server. Does not own: deciding.
  */
+import type { Context } from "hono";
 import * as z from "zod/mini";
+import { podFacts } from "../shared/cluster/projections.ts";
+import { Pod } from "../shared/cluster/schemas.ts";
+import { parseConfig } from "../shared/config/problem.ts";
 import type { Ruling } from "../shared/reconcilers/eviction.ts";
+import { RejectionError } from "./rejection.ts";
 
 /** Without these nothing can be answered that an API server would understand. */
 export const Envelope = z.object({
@@ -13,6 +18,17 @@ export const Envelope = z.object({
     uid: z.string("expected the review's uid").check(z.minLength(1, "expected the review's uid")),
   }),
 });
+
+/** The review's uid and request, or a rejection that says what is missing. */
+export async function envelopeOf(c: Context) {
+  const body: unknown = await c.req.json().catch(() => {
+    throw new RejectionError({ reason: "BadRequest", field: "body", message: "expected JSON" });
+  });
+  const envelope = parseConfig(Envelope, body, "body");
+  if (envelope.ok) return { uid: envelope.value.request.uid, request: envelope.value.request };
+  const [problem] = envelope.problems;
+  throw new RejectionError({ reason: "BadRequest", ...(problem ?? { field: "body", message: "invalid" }) });
+}
 
 const Name = z.string("expected a name").check(z.minLength(1, "expected a name"));
 
@@ -33,11 +49,26 @@ export const EvictionRequestSchema = z.object({
   }),
 });
 
+/** The pod comes with the request: nothing else tells how it was when the deletion was asked for. */
+export const DeletionRequestSchema = z.object({
+  uid: z.string(),
+  operation: z.literal("DELETE", "expected DELETE"),
+  resource: z.object({ group: z.literal(""), resource: z.literal("pods", "expected pods") }),
+  dryRun: z._default(z.boolean(), false),
+  userInfo: z.prefault(z.object({ username: z._default(z.string(), "unknown") }), {}),
+  oldObject: z.pipe(Pod, z.transform(podFacts)),
+  options: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())) })),
+});
+
 export type ParsedEviction = z.output<typeof EvictionRequestSchema>;
 
 /** The API server does not lift the Eviction's own dry run into the request. */
 export function isDryRun({ dryRun, object }: ParsedEviction): boolean {
   return dryRun || (object.deleteOptions?.dryRun ?? []).includes("All");
+}
+
+export function isDryRunDeletion({ dryRun, options }: z.output<typeof DeletionRequestSchema>): boolean {
+  return dryRun || (options?.dryRun ?? []).includes("All");
 }
 
 export interface AdmissionReview {
@@ -55,6 +86,10 @@ export interface AdmissionReview {
 export function refusal(uid: string, message: string): AdmissionReview {
   const status = { code: 429, reason: "TooManyRequests", message };
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid, allowed: false, status } };
+}
+
+export function permission(uid: string): AdmissionReview {
+  return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid, allowed: true } };
 }
 
 export function renderRuling(uid: string, ruling: Ruling): AdmissionReview {

@@ -23,7 +23,7 @@ export async function reviewEvictionRequest(c: Context<{ Bindings: Env }>, targe
   const timeout = review.timeoutSeconds(c.req.query("timeout"));
   const reading = target.connect(timeout * READING_SHARE);
   const acting = target.connect(timeout * ANSWERING_SHARE);
-  const { uid, request } = envelopeOf(await bodyOf(c));
+  const { uid, request } = await review.envelopeOf(c);
   const parsed = parseConfig(review.EvictionRequestSchema, request, "request");
   if (!parsed.ok) {
     const [problem] = parsed.problems;
@@ -55,35 +55,20 @@ function whyBlind(target: Target, error: unknown): string {
 
 /** The same where there is no cluster to ask, because of its configuration or of a defect: no 5xx either. */
 export async function refuseUnreviewed(c: Context, platform: Platform, error: unknown): Promise<Response> {
-  const { uid } = envelopeOf(await bodyOf(c));
+  const { uid } = await review.envelopeOf(c);
   if (error instanceof RejectionError && error.rejection.reason === "InvalidConfiguration") {
     const { field, message } = error.rejection;
-    return c.json(review.refusal(uid, blindMessage("this pod", `${field}: ${message}`)));
+    return c.json(review.refusal(uid, blindMessage("eviction", "this pod", `${field}: ${message}`)));
   }
   const stack = error instanceof Error ? error.stack : undefined;
   platform.log({ level: "error", message: "unexpected error", error: stack });
-  return c.json(review.refusal(uid, blindMessage("this pod", "an unexpected error")));
-}
-
-async function bodyOf(c: Context): Promise<unknown> {
-  try {
-    return await c.req.json();
-  } catch {
-    throw new RejectionError({ reason: "BadRequest", field: "body", message: "expected JSON" });
-  }
-}
-
-function envelopeOf(body: unknown) {
-  const envelope = parseConfig(review.Envelope, body, "body");
-  if (envelope.ok) return { uid: envelope.value.request.uid, request: envelope.value.request };
-  const [problem] = envelope.problems;
-  throw new RejectionError({ reason: "BadRequest", ...(problem ?? { field: "body", message: "invalid" }) });
+  return c.json(review.refusal(uid, blindMessage("eviction", "this pod", "an unexpected error")));
 }
 
 function refuseBlindly(uid: string, { namespace, name }: review.ParsedEviction, why: string): review.AdmissionReview {
   switch (WHEN_BLIND.eviction) {
     case "deny":
-      return review.refusal(uid, blindMessage(`pod "${namespace}/${name}"`, why));
+      return review.refusal(uid, blindMessage("eviction", `pod "${namespace}/${name}"`, why));
   }
 }
 

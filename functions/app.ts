@@ -6,8 +6,11 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
+import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
 import { refuseUnreviewed, reviewEvictionRequest } from "./admission.ts";
+import { reviewDeletionRequest } from "./deletions.ts";
 import type { Env, Platform } from "./env.ts";
+import { receiveEvents } from "./events.ts";
 import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
 import { clusterReadyz } from "./readyz.ts";
 import { isCallersFault, type Rejection, RejectionError, renderRejection } from "./rejection.ts";
@@ -38,24 +41,34 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
       door(c, target, { namespace: c.req.param("namespace") ?? "", name: c.req.param("name") ?? "" }),
     );
 
-  const limit = bodyLimit({
-    maxSize: LARGEST_REVIEW_BYTES,
-    onError: (c) => reject(c, { reason: "PayloadTooLarge", bytes: LARGEST_REVIEW_BYTES }),
-  });
+  const limitReview = limitTo(LARGEST_REVIEW_BYTES);
+  const limitEvents = limitTo(LARGEST_BATCH_BYTES);
   /** After authentication: nobody else makes us hold megabytes. */
-  const limited = async (c: AppContext, open: () => Promise<Response>) => {
+  const limited = async (c: AppContext, limit: typeof limitReview, open: () => Promise<Response>) => {
     const answers: Response[] = [];
     const rejected = await limit(c, async () => void answers.push(await open()));
     return rejected ?? answers[0] ?? reject(c, { reason: "InternalError" });
   };
-  const guardedReview = guarded("webhook", (c, target) => limited(c, () => reviewEvictionRequest(c, target)));
+  /** Deliveries are authenticated by their signature, inside. */
+  const events = async (c: AppContext) => {
+    const name = c.req.param("cluster") ?? "";
+    const entry = await targets.findEntry(name, c.env);
+    return await receiveEvents(c, targets.targetOf(name, entry, { env: c.env, platform, state }));
+  };
+  const guardedReview = guarded("webhook", (c, target) =>
+    limited(c, limitReview, () => reviewEvictionRequest(c, target)),
+  );
   const review = (c: AppContext) =>
     guardedReview(c).catch((error: unknown) => {
       if (isCallersFault(error)) throw error;
-      return limited(c, () => refuseUnreviewed(c, platform, error));
+      return limited(c, limitReview, () => refuseUnreviewed(c, platform, error));
     });
   app.post("/clusters/:cluster/admission/evictions", review);
   app.post("/clusters/:cluster/admission/evictions/:webhookToken", review);
+  const deletion = guarded("webhook", (c, target) => limited(c, limitReview, () => reviewDeletionRequest(c, target)));
+  app.post("/clusters/:cluster/admission/deletions", deletion);
+  app.post("/clusters/:cluster/admission/deletions/:webhookToken", deletion);
+  app.post("/clusters/:cluster/events", (c) => limited(c, limitEvents, () => events(c)));
   app.post("/clusters/:cluster/reconcile", guarded("webhook", reconcileNow));
   app.get("/clusters/:cluster/explain/pods/:namespace/:name", named(explainPod));
   app.get("/clusters/:cluster/evacuations", guarded("operator", listEvacuations));
@@ -72,6 +85,10 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
     return reject(c, { reason: "InternalError" });
   });
   return app;
+}
+
+function limitTo(bytes: number) {
+  return bodyLimit({ maxSize: bytes, onError: (c) => reject(c, { reason: "PayloadTooLarge", bytes }) });
 }
 
 function reject(c: Context, rejection: Rejection): Response {

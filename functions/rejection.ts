@@ -17,9 +17,12 @@ export type Rejection =
   | { readonly reason: "NotEvacuating" }
   | { readonly reason: "DrainTaint"; readonly node: string; readonly taint: string }
   | { readonly reason: "Conflict" }
+  | { readonly reason: "BadSignature" }
+  | { readonly reason: "UnsupportedMediaType"; readonly expected: string }
+  | { readonly reason: "TryAgain" }
   | { readonly reason: "InternalError" };
 
-export type ErrorCode = 400 | 401 | 404 | 409 | 413 | 500 | 502 | 503 | 504;
+export type ErrorCode = 400 | 401 | 404 | 409 | 413 | 415 | 500 | 502 | 503 | 504;
 
 export interface RenderedError {
   readonly code: ErrorCode;
@@ -65,6 +68,15 @@ export function renderRejection(r: Rejection): RenderedError {
       return answer(409, `node "${r.node}" carries the drain taint ${r.taint}: remove that first`);
     case "Conflict":
       return answer(409, "the VMI kept changing meanwhile: try again");
+    case "BadSignature":
+      return answer(
+        401,
+        "expected Standard Webhooks headers, signed with the cluster's relaySecret, at most 5 minutes old",
+      );
+    case "UnsupportedMediaType":
+      return answer(415, `expected ${r.expected}`, "content-type");
+    case "TryAgain":
+      return answer(503, "not everything could be acted on: send all again");
     case "InternalError":
       return answer(500, "an unexpected error; the log of the Worker has it");
   }

@@ -41,6 +41,11 @@ interface Cached extends LoadedSettings {
 export class SettingsCache {
   readonly #entries = new Map<string, Cached>();
 
+  /** The settings last seen, however old: for when nothing can be read. */
+  last(name: string): Settings | undefined {
+    return this.#entries.get(name)?.settings;
+  }
+
   /** The settings of the named cluster, at most 30 s old; `fresh` reads them in any case. */
   async load(name: string, cluster: Cluster, now: Date, fresh = false): Promise<LoadedSettings> {
     const cached = this.#entries.get(name);

@@ -6,13 +6,17 @@
 export const WHEN_BLIND = {
   /** 429: the caller retries, and a VM must not die of our blindness. */
   eviction: "deny",
+  /** 429 before the deadline as far as the request itself shows it, and let go after: critical pods never wait longer. */
+  deletion: "denyUntilDeadline",
+  /** Sent again: what was told is neither lost nor half done. */
+  events: "retry",
   /** The operator is told what is wrong, with a code that says whose fault it is. */
   operator: "fail",
   /** What the last pass did not do the next one does. */
   schedule: "skip",
-} as const satisfies Record<string, "deny" | "fail" | "skip">;
+} as const satisfies Record<string, "deny" | "denyUntilDeadline" | "retry" | "fail" | "skip">;
 
 /** What a caller is told who is refused because the facts are unknown. */
-export function blindMessage(what: string, why: string): string {
-  return `cannot decide on the eviction of ${what}, try again: ${why}`;
+export function blindMessage(request: "eviction" | "deletion", what: string, why: string): string {
+  return `cannot decide on the ${request} of ${what}, try again: ${why}`;
 }

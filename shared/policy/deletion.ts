@@ -7,7 +7,7 @@
  */
 import { type Action, tell } from "./action.ts";
 import { GUARD } from "./deletion-table.ts";
-import { type Disruption, disruptionOf } from "./disruption-cause.ts";
+import { type Disruption, disruptionOf, isOfInterest } from "./disruption-cause.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
 import { type Hold, hold } from "./hold.ts";
 import { pinnedBecause } from "./messages.ts";
@@ -30,6 +30,7 @@ export const RELEASE_REASONS = [
   "NotMigratable",
   "UnknownStrategy",
   "DeadlinePassed",
+  "Blind",
 ] as const;
 
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];
@@ -113,4 +114,20 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   const leftSeconds = (since + seconds * 1000 - now.getTime()) / 1000;
   if (leftSeconds <= 0) return release("DeadlinePassed", tellWhy(`it has not moved within ${seconds} s`));
   return hold(f, vmi, { cause, leftSeconds });
+}
+
+/**
+ * What a deletion gets while the API server does not answer us: all there is to go by is the pod as it came with the
+ * request. Seconds until the deadline as far as that shows; undefined lets it go.
+ */
+export function blindHoldSeconds(
+  { pod, requester }: Pick<DeletionFacts, "pod" | "requester">,
+  settings: Settings,
+  now: Date,
+): number | undefined {
+  if (!isOfInterest(requester, settings)) return undefined;
+  const disruption = disruptionOf(pod, { vmi: undefined, launcherUID: pod.uid }, settings, now);
+  if (disruption === undefined) return undefined;
+  const deadline = disruption.since + settings.guard.deadlineSeconds[disruption.cause] * 1000;
+  return deadline > now.getTime() ? (deadline - now.getTime()) / 1000 : undefined;
 }

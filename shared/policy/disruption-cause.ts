@@ -34,6 +34,12 @@ export function isGuardCause(cause: Cause): cause is GuardCause {
   return cause === "Preemption" || cause === "NoExecuteTaint";
 }
 
+/** Whether a deletion by this user can be one at all; of any other nothing needs to be known. */
+export function isOfInterest(requester: string, { featureGates, guard }: Settings): boolean {
+  const gated = GUARD_CAUSES.some((cause) => featureGates.includes(GATE_OF_CAUSE[cause]));
+  return gated && guard.mode !== "Off" && guard.requesters.includes(requester);
+}
+
 /** The record of a disruption under way that began with this pod. */
 export function guardRecord(
   vmi: VmiFacts | undefined,

@@ -1,0 +1,71 @@
+/**
+ * The relay's door: something has happened in a cluster, look there.
+ * Owns: verifying and parsing deliveries, turning events into pointers. Does not own: what is found there.
+ */
+import type { Context } from "hono";
+import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";
+import { parseConfig } from "../shared/config/problem.ts";
+import type { Pointer } from "../shared/reconcilers/pointer.ts";
+import { driveOn, passOver } from "./drive-on.ts";
+import type { Env } from "./env.ts";
+import { RejectionError } from "./rejection.ts";
+import type { Target } from "./target.ts";
+import { isSigned } from "./webhook-signature.ts";
+
+/** A delivery is answered when its events have been acted on; the relay waits this long and more. */
+const PASS_SECONDS = 20;
+
+/** 204: everything that was told has been looked at. 503: send all again. Duplicates and stale events are harmless. */
+export async function receiveEvents(c: Context<{ Bindings: Env }>, target: Target): Promise<Response> {
+  const payload = await c.req.text();
+  const { relaySecret } = target.entry;
+  const secrets = relaySecret === undefined ? [] : [relaySecret].flat();
+  const headers = {
+    id: c.req.header("webhook-id") ?? "",
+    timestamp: c.req.header("webhook-timestamp") ?? "",
+    signature: c.req.header("webhook-signature") ?? "",
+  };
+  if (!(await isSigned(payload, headers, secrets, target.platform.now()))) {
+    throw new RejectionError({ reason: "BadSignature" });
+  }
+  const pointers = parseBatch(c.req.header("content-type"), payload).map(pointerOf);
+  if (pointers.length === 0) return c.body(null, 204);
+  const { failures, requeueAfterSeconds } = await passOver(target, pointers, PASS_SECONDS);
+  if (failures > 0) throw new RejectionError({ reason: "TryAgain" });
+  if (requeueAfterSeconds !== undefined) c.executionCtx.waitUntil(driveOn(target, [], requeueAfterSeconds));
+  return c.body(null, 204);
+}
+
+function parseBatch(contentType: string | undefined, payload: string): readonly LifeboatEvent[] {
+  if (contentType?.split(";")[0]?.trim().toLowerCase() !== BATCH_CONTENT_TYPE) {
+    throw new RejectionError({ reason: "UnsupportedMediaType", expected: BATCH_CONTENT_TYPE });
+  }
+  const parsed = parseConfig(EventBatch, parseJson(payload), "body");
+  if (parsed.ok) return parsed.value;
+  const [problem] = parsed.problems;
+  throw new RejectionError({ reason: "BadRequest", ...(problem ?? { field: "body", message: "invalid" }) });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RejectionError({ reason: "BadRequest", field: "body", message: "expected JSON" });
+  }
+}
+
+function pointerOf(event: LifeboatEvent): Pointer {
+  switch (event.type) {
+    case "dev.lifeboat.pod.disrupted.v1":
+      return { kind: "Pod", namespace: event.data.namespace, name: event.data.name };
+    case "dev.lifeboat.pod.killing.v1":
+      return { kind: "EndingPod", namespace: event.data.namespace, name: event.data.name, by: event.data.reason };
+    case "dev.lifeboat.vmi.changed.v1":
+    case "dev.lifeboat.migration.changed.v1":
+      return { kind: "VirtualMachineInstance", namespace: event.data.namespace, name: event.data.name };
+    case "dev.lifeboat.node.changed.v1":
+      return { kind: "Node", name: event.data.name };
+    case "dev.lifeboat.domain.shutdown.v1":
+      return { kind: "Domain", ...event.data };
+  }
+}

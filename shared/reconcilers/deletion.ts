@@ -1,0 +1,77 @@
+/**
+ * Ruling on a deletion that may be a disruption: observe, decide, mark before the hold.
+ * Owns: which facts are read, once and while holding. Does not own: the decision (shared/policy/deletion.ts), the hold.
+ */
+import type { Cluster } from "../cluster/cluster.ts";
+import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../policy/deletion.ts";
+import { isOfInterest } from "../policy/disruption-cause.ts";
+import type { NamespacedName, PodFacts } from "../policy/facts.ts";
+import { launcherOfHotplug, vmiNameOf } from "../policy/pod-kind.ts";
+import type { Settings } from "../policy/settings.ts";
+
+export interface DeletionRequest {
+  /** As the API server sent it: of an ordinary deletion nothing needs to be read. */
+  readonly pod: PodFacts;
+  readonly requester: string;
+  readonly patienceSeconds: number;
+}
+
+export interface DeletionDeps {
+  readonly cluster: Cluster;
+  readonly settings: Settings;
+  readonly now: Date;
+}
+
+export interface DeletionReview {
+  readonly facts: DeletionFacts;
+  readonly decision: DeletionDecision;
+}
+
+/** Decides without changing anything. */
+export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
+  const { settings, now, cluster } = deps;
+  const plain: DeletionFacts = { ...r, settings, now, evacuating: [], serverMinor: 0 };
+  if (!isOfInterest(r.requester, settings)) return { facts: plain, decision: decideDeletion(plain) };
+  const [subject, node, evacuating, serverMinor] = await Promise.all([
+    observeOwner(r.pod, cluster),
+    r.pod.nodeName === undefined ? undefined : cluster.getNode(r.pod.nodeName),
+    cluster.listVmis("Evacuating"),
+    settings.guard.mode === "Auto" ? cluster.getServerMinor() : 0,
+  ]);
+  const facts: DeletionFacts = { ...plain, ...subject, ...(node && { node }), evacuating, serverMinor };
+  return { facts, decision: decideDeletion(facts) };
+}
+
+/** Between two looks somebody else may act; the deletion will be asked for again. */
+const LOOKS = 3;
+
+/** Decides, and marks. Undefined: the VMI kept changing between look and mark. */
+export async function ruleOnDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview | undefined> {
+  for (let look = 0; look < LOOKS; look++) {
+    const review = await reviewDeletion(r, deps);
+    if (review.decision.verdict === "Release") return review;
+    const results: string[] = [];
+    for (const action of review.decision.actions) {
+      results.push(await deps.cluster.act(action, deps.settings.kubevirtNamespace));
+    }
+    if (results.every((result) => result === "Done")) return review;
+  }
+  return undefined;
+}
+
+/** While holding: pod and VMI as they are now. A pod that is gone, or another one of the same name, holds nobody. */
+export async function lookAgain(before: DeletionFacts, cluster: Cluster, now: Date): Promise<DeletionDecision> {
+  const [pod, subject] = await Promise.all([cluster.getPod(before.pod), observeOwner(before.pod, cluster)]);
+  if (pod?.uid !== before.pod.uid) return { verdict: "Release", reason: "PodCompleted", story: [] };
+  const { vmi: _, launcher: __, ...rest } = before;
+  return decideDeletion({ ...rest, ...subject, pod, now });
+}
+
+async function observeOwner(pod: PodFacts, cluster: Cluster): Promise<Pick<DeletionFacts, "vmi" | "launcher">> {
+  const owner = launcherOfHotplug(pod);
+  const launcher = owner && (await cluster.getPod({ namespace: pod.namespace, name: owner.name }));
+  const name = vmiNameOf(launcher ?? pod);
+  const key: NamespacedName | undefined = name === undefined ? undefined : { namespace: pod.namespace, name };
+  const vmi = key && (await cluster.getVmi(key));
+  return { ...(launcher && { launcher }), ...(vmi && { vmi }) };
+}
