@@ -10,7 +10,7 @@ import { type BudgetFacts, keyOf, type MigrationFacts, type VmiFacts } from "./f
 import { isGrown, isReadyForMigration } from "./budget.ts";
 import { failedAttempt } from "./giving-up.ts";
 import type { Plan } from "./plan.ts";
-import { beginRecord, endRecord, restingRecord } from "./record.ts";
+import { beginRecord, endRecord, type EvacuationRecord, restingRecord } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { type Candidate, grantedSlots, keptSlots, type Slot, slotFor, type SlotsRegister } from "./slots.ts";
 import { isToMigrate, type Stage, stageOf } from "./stage.ts";
@@ -133,10 +133,11 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
   switch (stage.stage) {
     case "Idle":
     case "External":
-    case "Settling":
     case "Waiting":
     case "Ready":
       return [];
+    case "Settling":
+      return [{ verb: "Record", vmi, ...startedAgain(vmi, stage.record, w.now) }];
     case "Leftover":
       return leftover(vmi, w);
     case "Unrecorded":
@@ -170,6 +171,15 @@ function leftover(vmi: VmiFacts, { budgets, tainted, settings, now }: Evacuation
   const told = `moved from node ${record.node} to node ${vmi.nodeName} (cause ${record.cause})`;
   const story = moved && record.outcome === undefined ? [tell(vmi, "Evacuated", told, record.id)] : [];
   return [{ verb: "Forget", vmi }, ...story];
+}
+
+/**
+ * If the VMI was only read too early, this fails its tests, and it is looked at again. Else it has come back to the node,
+ * which nobody has noticed, and is to leave that again.
+ */
+function startedAgain(vmi: VmiFacts, { cause, requestedBy, node, podUID }: EvacuationRecord, now: Date) {
+  const begin = { cause, requestedBy, node, ...(podUID === undefined ? {} : { podUID }) };
+  return { record: beginRecord(vmi, begin, now), urgency: URGENCY[cause] };
 }
 
 /** Writes the record of an evacuation that somebody else began. The back-off of an earlier one from this node is kept. */

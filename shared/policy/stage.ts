@@ -25,8 +25,8 @@ export type Stage =
   /** A migration has failed and is not yet counted. */
   | { readonly stage: "AttemptFailed"; readonly record: EvacuationRecord; readonly migration: MigrationFacts }
   | { readonly stage: "Migrating"; readonly record: EvacuationRecord; readonly migration: MigrationFacts }
-  /** The migration has succeeded, the VMI does not show it yet. */
-  | { readonly stage: "Settling" }
+  /** The migration has succeeded: the VMI does not show it yet, or has come back since. */
+  | { readonly stage: "Settling"; readonly record: EvacuationRecord }
   /** Back-off, or time left to KubeVirt's own evacuation controller. */
   | { readonly stage: "Waiting"; readonly seconds: number }
   | { readonly stage: "Ready"; readonly record: EvacuationRecord };
@@ -94,7 +94,7 @@ function underWay(vmi: VmiFacts, record: EvacuationRecord, { migrations, setting
   if (uncounted?.phase === "Failed") return { stage: "AttemptFailed", record, migration: uncounted };
   const migration = migrations.find((m) => !isFinal(m));
   if (migration !== undefined) return { stage: "Migrating", record, migration };
-  if (uncounted !== undefined) return { stage: "Settling" };
+  if (uncounted !== undefined) return { stage: "Settling", record };
   if (!MIGRATES[strategyOf(vmi, settings)]) return { stage: "External" };
   if (!vmi.liveMigratable.migratable) return { stage: "Pinned", record };
   const seconds = Math.max(restSeconds(record, settings, now), adoptionSeconds(record, settings, now));
