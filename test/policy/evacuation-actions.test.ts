@@ -135,9 +135,13 @@ describe("under way", () => {
     expect(planned(marked(), { migrations: [migration()] })).toEqual({ actions: [], again: 2 });
   });
 
-  test("a migration that has succeeded will show on the VMI", () => {
+  test("a migration has succeeded: seen too early, else the VM has come back, and that is a new evacuation", () => {
+    const subject = marked();
     const succeeded = migration({ evacuationId: record().id, attempt: 1, phase: "Succeeded" });
-    expect(planned(marked(), { migrations: [succeeded] })).toEqual({ actions: [], again: 1 });
+    const { actions, again } = planned(subject, { migrations: [succeeded] });
+    expect(actions).toMatchObject([{ verb: "Record", vmi: subject, record: { since: time(0), attempts: 0 } }]);
+    expect(only("Record", actions)[0]?.record.id).not.toBe(record().id);
+    expect(again).toBe(1);
   });
 });
 
