@@ -12,7 +12,7 @@ import { waitFor } from "./actors/wait-for.ts";
 import { applyManifests } from "./manifests.ts";
 
 export interface Site {
-  /** Where the Worker answers evictions of this cluster, webhook token included. */
+  /** Where the Worker answers evictions of this cluster, webhook token included; its other doors are beside that one. */
   readonly url: string;
   /** The authority of the Worker's certificate. */
   readonly caPem: string;
@@ -45,7 +45,7 @@ export async function applyLifeboat(client: KubeClient, site: Site): Promise<Ins
 }
 
 interface WebhookConfiguration extends Manifest {
-  readonly webhooks: readonly { readonly name: string; readonly clientConfig: object }[];
+  readonly webhooks: readonly { readonly name: string; readonly clientConfig: { readonly url: string } }[];
 }
 
 function isWebhookConfiguration(manifest: Manifest): manifest is WebhookConfiguration {
@@ -53,8 +53,11 @@ function isWebhookConfiguration(manifest: Manifest): manifest is WebhookConfigur
 }
 
 function pointTo(configuration: WebhookConfiguration, { url, caPem }: Site): Manifest {
-  const clientConfig = { url, caBundle: Buffer.from(caPem).toString("base64") };
-  const webhooks = configuration.webhooks.map((webhook) => ({ ...webhook, clientConfig }));
+  const caBundle = Buffer.from(caPem).toString("base64");
+  const webhooks = configuration.webhooks.map((webhook) => {
+    const [door = ""] = /admission\/\w+/.exec(webhook.clientConfig.url) ?? [];
+    return { ...webhook, clientConfig: { url: url.replace(/admission\/\w+/, door), caBundle } };
+  });
   return { ...configuration, webhooks } as Manifest;
 }
 
