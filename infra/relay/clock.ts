@@ -1,0 +1,31 @@
+/**
+ * Time, handed to everything that waits: the real one, or one that tests step through.
+ * Owns: what "now" and "later" mean. Does not own: how long anybody waits.
+ */
+export interface Clock {
+  now(): Date;
+  /** Runs `fn` once, `ms` from now; the returned function cancels it. */
+  setTimer(ms: number, fn: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  setTimer(ms, fn) {
+    const timer = setTimeout(fn, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Ends early when aborted. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      cancel();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = clock.setTimer(ms, end);
+    signal.addEventListener("abort", end);
+  });
+}

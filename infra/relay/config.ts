@@ -1,0 +1,72 @@
+/**
+ * The relay's configuration: environment variables, parsed once at start.
+ * Owns: which variables there are and what is wrong with them, never their values. Does not own: what they are used for.
+ */
+import * as z from "zod/mini";
+import { type Parsed, parseConfig } from "../../shared/config/problem.ts";
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+function isBaseUrl(text: string): boolean {
+  if (/\s/.test(text) || !URL.canParse(text)) return false;
+  const { protocol, hostname, search, hash, username, password } = new URL(text);
+  if (search !== "" || hash !== "" || username !== "" || password !== "") return false;
+  return protocol === "https:" || (protocol === "http:" && LOOPBACK.has(hostname));
+}
+
+const SECRET = "expected whsec_ and the base64 of 24 to 64 bytes";
+
+function isSecret(text: string): boolean {
+  const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
+  if (base64 === undefined || base64.length % 4 !== 0) return false;
+  const bytes = Buffer.from(base64, "base64").length;
+  return bytes >= 24 && bytes <= 64;
+}
+
+const Port = z.pipe(
+  z.string().check(z.regex(/^\d{1,5}$/, "expected a port")),
+  z.pipe(z.transform(Number), z.number().check(z.maximum(65_535, "expected a port"))),
+);
+
+const Environment = z.object({
+  /** Where the Worker is. */
+  LIFEBOAT_URL: z
+    .string("expected the address of Lifeboat's Worker")
+    .check(z.refine(isBaseUrl, "expected an https:// URL, or http:// to loopback")),
+  /** This cluster's name in the Worker's `CLUSTERS`. */
+  LIFEBOAT_CLUSTER: z
+    .string("expected this cluster's name in the Worker's CLUSTERS")
+    .check(z.minLength(1, "expected this cluster's name in the Worker's CLUSTERS")),
+  /** This cluster's `relaySecret` there. */
+  LIFEBOAT_RELAY_SECRET: z.string(SECRET).check(z.refine(isSecret, SECRET)),
+  /** Absent: the service account of the pod. */
+  KUBECONFIG: z.exactOptional(z.string().check(z.minLength(1, "expected the path of one kubeconfig"))),
+  /** Of /healthz, /readyz and /metrics. */
+  PORT: z._default(Port, 8080),
+});
+
+export interface Config {
+  readonly endpoint: URL;
+  readonly secret: string;
+  readonly kubeconfig?: string;
+  readonly port: number;
+}
+
+export function parseEnvironment(env: Readonly<Record<string, string | undefined>>): Parsed<Config> {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+  const parsed = parseConfig(Environment, set, "");
+  if (!parsed.ok) {
+    return { ok: false, problems: parsed.problems.map((p) => ({ ...p, field: p.field.replace(/^\./, "") })) };
+  }
+  const { LIFEBOAT_URL, LIFEBOAT_CLUSTER, LIFEBOAT_RELAY_SECRET, KUBECONFIG, PORT } = parsed.value;
+  const base = LIFEBOAT_URL.replace(/\/+$/, "");
+  return {
+    ok: true,
+    value: {
+      endpoint: new URL(`${base}/clusters/${encodeURIComponent(LIFEBOAT_CLUSTER)}/events`),
+      secret: LIFEBOAT_RELAY_SECRET,
+      port: PORT,
+      ...(KUBECONFIG === undefined ? {} : { kubeconfig: KUBECONFIG }),
+    },
+  };
+}

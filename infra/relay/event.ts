@@ -1,0 +1,44 @@
+/**
+ * From a notice to the event that is delivered.
+ * Owns: id, subject and time. Does not own: the data (watched/), the schema (shared/events).
+ */
+import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
+import type { EventType } from "../../shared/events/event-types.ts";
+import type { Identity, Notice } from "./watched/kind.ts";
+
+export const SOURCE = "/relay";
+
+/** Two queues, so that a disruption waits neither behind ten thousand VMs after a restart nor behind a slow answer about them. */
+export type Lane = "urgent" | "routine";
+
+export const LANE_OF = {
+  "dev.lifeboat.pod.disrupted.v1": "urgent",
+  "dev.lifeboat.pod.killing.v1": "urgent",
+  "dev.lifeboat.domain.shutdown.v1": "urgent",
+  "dev.lifeboat.node.changed.v1": "urgent",
+  "dev.lifeboat.vmi.changed.v1": "routine",
+  "dev.lifeboat.migration.changed.v1": "routine",
+} as const satisfies Record<EventType, Lane>;
+
+export interface Told {
+  readonly object: Identity;
+  readonly gone: boolean;
+  readonly notice: Notice;
+}
+
+/** Every replica, and the same one after a restart, gives the same state of the same object the same id. */
+export function eventOf({ object, gone, notice }: Told, now: Date): LifeboatEvent {
+  const { uid, resourceVersion } = object;
+  return {
+    specversion: "1.0",
+    id: [uid, resourceVersion, ...(gone ? ["gone"] : []), notice.type].join("."),
+    source: SOURCE,
+    subject: subjectOf(notice),
+    time: now.toISOString(),
+    ...notice,
+  };
+}
+
+function subjectOf({ data }: Notice): string {
+  return "namespace" in data ? `${data.namespace}/${data.name}` : data.name;
+}

@@ -1,0 +1,21 @@
+/**
+ * The relay's log: one JSON object a line.
+ * Owns: the format. Does not own: what is worth a line. Nobody ever hands it the secret, a token or an object of the cluster.
+ */
+import type { Clock } from "./clock.ts";
+
+export type Level = "info" | "warn" | "error";
+export type Log = (level: Level, message: string, details?: Readonly<Record<string, unknown>>) => void;
+
+export function createLog(clock: Clock, write: (line: string) => void): Log {
+  return (level, message, details = {}) =>
+    write(JSON.stringify({ time: clock.now().toISOString(), level, message, ...details }));
+}
+
+/** client-node puts the whole response into its errors, and undici the reason into the cause. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown error";
+  const { cause } = error;
+  const text = cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
+  return text.slice(0, 300);
+}

@@ -1,0 +1,52 @@
+/**
+ * The relay as a process: `node infra/relay/main.ts`.
+ * Owns: environment, signals, exit codes. Does not own: what the relay does (relay.ts).
+ */
+import { KubeConfig } from "@kubernetes/client-node";
+import { systemClock } from "./clock.ts";
+import { type Config, parseEnvironment } from "./config.ts";
+import { createLog } from "./log.ts";
+import { startRelay } from "./relay.ts";
+import { startServer } from "./server.ts";
+
+const log = createLog(systemClock, (line) => process.stdout.write(`${line}\n`));
+
+function kubeConfigOf({ kubeconfig }: Config): KubeConfig {
+  const kubeConfig = new KubeConfig();
+  if (kubeconfig === undefined) kubeConfig.loadFromCluster();
+  else kubeConfig.loadFromFile(kubeconfig);
+  return kubeConfig;
+}
+
+const parsed = parseEnvironment(process.env);
+if (parsed.ok) {
+  const { endpoint, secret, port } = parsed.value;
+  const kubeConfig = kubeConfigOf(parsed.value);
+  const relay = startRelay({
+    kubeConfig,
+    endpoint,
+    secret,
+    clock: systemClock,
+    random: Math.random,
+    fetch: globalThis.fetch,
+    log,
+  });
+  const server = await startServer(relay, port);
+  log("info", "started", {
+    server: kubeConfig.getCurrentCluster()?.server,
+    endpoint: endpoint.href,
+    port: server.port,
+  });
+
+  const stop = async () => {
+    log("info", "stopping");
+    await relay.stop();
+    await server.stop();
+    // client-node may have a watch on its way that nothing can stop any more.
+    process.exit(0);
+  };
+  for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => void stop());
+} else {
+  for (const { field, message } of parsed.problems) log("error", "invalid environment", { variable: field, message });
+  process.exitCode = 2;
+}

@@ -1,0 +1,96 @@
+/**
+ * One attempt to deliver a batch, and what its answer means.
+ * Owns: the request, the table of answers. Does not own: when and what is tried again (deliver.ts).
+ */
+import * as z from "zod/mini";
+import { BATCH_CONTENT_TYPE, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
+import { retryAfterMs } from "./backoff.ts";
+import type { Clock } from "./clock.ts";
+import { reasonOf } from "./log.ts";
+import type { Sign } from "./sign.ts";
+
+/**
+ * accepted: taken in. refused: something is wrong with this batch. unavailable: not now.
+ * misconfigured: whatever we sent would be answered so, until somebody changes the Worker's configuration or ours.
+ */
+export type Result = "accepted" | "refused" | "unavailable" | "misconfigured";
+
+export interface Outcome {
+  readonly result: Result;
+  readonly status?: number;
+  /** In the Worker's words, or the network's. */
+  readonly reason?: string;
+  readonly retryAfterMs?: number;
+}
+
+export type Send = (batch: readonly LifeboatEvent[], signal: AbortSignal) => Promise<Outcome>;
+
+export interface SendOptions {
+  readonly endpoint: URL;
+  readonly sign: Sign;
+  readonly clock: Clock;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+/** The Worker looks at every object named before it answers. */
+const TIMEOUT_MS = 60_000;
+
+/** Any other status, redirects and a 200 of whoever answers in the Worker's place included, is `misconfigured`. */
+const RESULT_OF = new Map<number, Result>([
+  [204, "accepted"],
+  [400, "refused"],
+  [413, "refused"],
+  [422, "refused"],
+  [408, "unavailable"],
+  [429, "unavailable"],
+]);
+
+export function resultOf(status: number): Result {
+  return RESULT_OF.get(status) ?? (status >= 500 ? "unavailable" : "misconfigured");
+}
+
+export function createSend({ endpoint, sign, clock, fetch }: SendOptions): Send {
+  return async (batch, signal) => {
+    const body = JSON.stringify(batch);
+    const timeout = new AbortController();
+    const cancel = clock.setTimer(TIMEOUT_MS, () => timeout.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)));
+    try {
+      const response = await fetch(endpoint, {
+        method: "POST",
+        headers: { "content-type": BATCH_CONTENT_TYPE, ...sign(body, clock.now()) },
+        body,
+        redirect: "manual",
+        signal: AbortSignal.any([signal, timeout.signal]),
+      });
+      const text = await response.text();
+      return outcomeOf(response, text, clock.now());
+    } catch (error) {
+      return { result: "unavailable", reason: reasonOf(error) };
+    } finally {
+      cancel();
+    }
+  };
+}
+
+function outcomeOf({ status, headers }: Response, text: string, now: Date): Outcome {
+  const after = retryAfterMs(headers.get("retry-after"), now);
+  const reason = reasonIn(text);
+  return {
+    result: resultOf(status),
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    ...(after === undefined ? {} : { retryAfterMs: after }),
+  };
+}
+
+const Rejection = z.object({ error: z.object({ reason: z.string(), message: z.prefault(z.string(), "") }) });
+
+/** The Worker's own errors only: what a proxy says may be a page. */
+function reasonIn(text: string): string | undefined {
+  try {
+    const { error } = Rejection.parse(JSON.parse(text));
+    return `${error.reason}: ${error.message}`.slice(0, 300);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * What probes and Prometheus ask.
+ * Owns: the routes and the listener. Does not own: the answers' content.
+ */
+import { createServer, type ServerResponse } from "node:http";
+import { METRICS_CONTENT_TYPE } from "./metrics.ts";
+
+export interface Probed {
+  /** Every watch has had its first list. */
+  isReady(): boolean;
+  metrics(): string;
+}
+
+export interface ProbeServer {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export async function startServer(relay: Probed, port: number): Promise<ProbeServer> {
+  const server = createServer(({ method, url }, response) => {
+    if (method !== "GET") return answer(response, 405, "only GET\n");
+    switch (url ?? "") {
+      case "/healthz":
+        return answer(response, 200, "ok\n");
+      case "/readyz":
+        return relay.isReady() ? answer(response, 200, "ok\n") : answer(response, 503, "not synced yet\n");
+      case "/metrics":
+        return answer(response, 200, relay.metrics(), METRICS_CONTENT_TYPE);
+      default:
+        return answer(response, 404, "no such route\n");
+    }
+  });
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
+  return {
+    port: address.port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function answer(response: ServerResponse, code: number, text: string, type = "text/plain; charset=utf-8"): void {
+  response.writeHead(code, { "content-type": type }).end(text);
+}

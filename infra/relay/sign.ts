@@ -1,0 +1,22 @@
+/**
+ * Standard Webhooks: the headers that show a delivery to be ours and recent.
+ * Owns: id, timestamp and signature of a body. Does not own: the secret's origin, sending.
+ * Specification: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+import { createHash } from "node:crypto";
+import { Webhook } from "standardwebhooks";
+
+export type Sign = (body: string, now: Date) => Readonly<Record<string, string>>;
+
+/** The same body has the same id, so that a delivery that is repeated can be recognised. */
+export function createSigner(secret: string): Sign {
+  const webhook = new Webhook(secret);
+  return (body, now) => {
+    const id = `msg_${createHash("sha256").update(body).digest("base64url")}`;
+    return {
+      "webhook-id": id,
+      "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
+      "webhook-signature": webhook.sign(id, now, body),
+    };
+  };
+}
