@@ -20,7 +20,7 @@ export interface DrainNodeOptions {
 
 type Run = Required<DrainNodeOptions>;
 
-/** Resolves to whether the node is drained. */
+/** Resolves to whether the node is drained; false if it must not be. Rejects if the API server refuses for good. */
 export async function drainNode(options: DrainNodeOptions): Promise<boolean> {
   const run: Run = { retryMs: 5000, pollMs: 1000, ...options };
   const { client, node, onLine } = run;
@@ -35,12 +35,7 @@ export async function drainNode(options: DrainNodeOptions): Promise<boolean> {
     return false;
   }
   const leaving = items.filter((pod) => !isOfDaemonSet(pod) && !isMirror(pod));
-  try {
-    await Promise.all(leaving.map((pod) => evictUntilGone(run, pod)));
-  } catch (error) {
-    onLine(`error: ${error instanceof Error ? error.message : String(error)}`);
-    return false;
-  }
+  await Promise.all(leaving.map((pod) => evictUntilGone(run, pod)));
   onLine(`node/${node} drained`);
   return true;
 }

@@ -50,7 +50,13 @@ function withKubectl({ kubeconfig, node, onLine }: DrainOptions, version: string
 
 function withClient({ client, node, onLine }: DrainOptions): Drain {
   const stopped = new AbortController();
-  const done = drainNode({ client, node, onLine, signal: stopped.signal }).then((drained) => (drained ? 0 : 1));
+  const done = drainNode({ client, node, onLine, signal: stopped.signal }).then(
+    (drained) => (drained ? 0 : 1),
+    (error: unknown) => {
+      onLine(`error: ${error instanceof Error ? error.message : String(error)}`);
+      return 1;
+    },
+  );
   return {
     by: `the requests of kubectl drain ${node} ${FLAGS.join(" ")}  (no kubectl on the PATH)`,
     done,

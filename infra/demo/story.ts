@@ -5,7 +5,7 @@
 import { mayStop } from "./summary.ts";
 import type { MigrationView, VirtualMachine, World } from "./world.ts";
 
-export type Mood = "idle" | "waiting" | "moving" | "moved" | "stopped" | "lost";
+export type Mood = "idle" | "refused" | "waiting" | "moving" | "moved" | "stopped" | "lost";
 
 export interface Row {
   readonly vm: string;
@@ -71,7 +71,7 @@ function placeOf(before: VirtualMachine, vmi: VirtualMachine | undefined, world:
   if (migration !== undefined && !FINAL.has(migration.phase)) return moving(before, migration);
   if (vmi.nodeName !== before.nodeName) return { now: `on ${vmi.nodeName}`, mood: "moved" };
   if (isLeaving(vmi, world)) return { now: "shutting down", mood: "stopped" };
-  return { now: waitingFor(vmi, migration, world), mood: vmi.marked ? "waiting" : "idle" };
+  return staying(vmi, migration, world);
 }
 
 function moving(before: VirtualMachine, migration: MigrationView): Place {
@@ -79,10 +79,11 @@ function moving(before: VirtualMachine, migration: MigrationView): Place {
   return { now: `${before.nodeName} → ${target}`, phase: migration.phase, mood: "moving" };
 }
 
-function waitingFor(vmi: VirtualMachine, migration: MigrationView | undefined, world: World): string {
-  if (migration?.phase === "Failed") return "migration failed, will retry";
-  if (vmi.marked) return vmi.strategy === "External" ? "waits for its owner" : "waits for its turn";
-  return lastDecision(vmi.uid, world) === "EvictionRefused" ? "stays, running" : "running";
+function staying(vmi: VirtualMachine, migration: MigrationView | undefined, world: World): Place {
+  if (migration?.phase === "Failed") return { now: "migration failed, will retry", mood: "waiting" };
+  if (vmi.marked) return { now: `waits for its ${vmi.strategy === "External" ? "owner" : "turn"}`, mood: "waiting" };
+  const refused = lastDecision(vmi.uid, world) === "EvictionRefused";
+  return refused ? { now: "stays, running", mood: "refused" } : { now: "running", mood: "idle" };
 }
 
 function lastMigration(vmi: VirtualMachine, world: World): MigrationView | undefined {
@@ -131,5 +132,5 @@ export function isAtRest({ mood, now }: Row): boolean {
 /** Whether the only VMs left on the node are those whose strategy keeps them there. */
 export function onlyRefusedRemain(rows: readonly Row[]): boolean {
   const open = rows.filter((row) => !isAtRest(row));
-  return open.length > 0 && open.every((row) => row.decision.startsWith("refuse"));
+  return open.length > 0 && open.every(({ mood }) => mood === "refused");
 }

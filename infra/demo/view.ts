@@ -24,7 +24,8 @@ type Style = Parameters<typeof styleText>[0];
 
 const STYLE = {
   idle: "dim",
-  waiting: "yellow",
+  refused: "yellow",
+  waiting: "blue",
   moving: "cyan",
   moved: "green",
   stopped: "magenta",
@@ -33,6 +34,7 @@ const STYLE = {
 
 const MARK = {
   idle: "·",
+  refused: "!",
   waiting: "…",
   moving: "→",
   moved: "✓",

@@ -7,7 +7,7 @@ import type { KubeClient } from "../sandbox/actors/client.ts";
 import { startInformer } from "../sandbox/actors/informer.ts";
 import { events, nodes, pods, type KubeObject, type Resource } from "../sandbox/actors/resources.ts";
 import { migrations, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
-import { parseEvent, parseMigration, parseNode, parsePod, parseVmi, type World } from "./world.ts";
+import { viewOfEvent, viewOfMigration, viewOfNode, viewOfPod, viewOfVmi, type World } from "./world.ts";
 
 export interface Watched {
   readonly world: World;
@@ -16,21 +16,21 @@ export interface Watched {
 
 /** Resolves once everything that is there has been seen; from then on `world` changes by itself. */
 export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watched> {
-  const follow = <T extends KubeObject, V>(resource: Resource<T>, parse: (object: T) => V) => {
+  const follow = <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {
     const views = new Map<string, V>();
     const informer = startInformer({ client, clock, resource });
     informer.onChange((object, previous) => {
       if (previous !== undefined && previous.metadata.uid !== object?.metadata.uid) views.delete(previous.metadata.uid);
-      if (object !== undefined) views.set(object.metadata.uid, parse(object));
+      if (object !== undefined) views.set(object.metadata.uid, view(object));
     });
     return { views, informer };
   };
   const followed = {
-    vmis: follow(virtualMachineInstances, parseVmi),
-    migrations: follow(migrations, parseMigration),
-    pods: follow(pods, parsePod),
-    nodes: follow(nodes, parseNode),
-    events: follow(events, parseEvent),
+    vmis: follow(virtualMachineInstances, viewOfVmi),
+    migrations: follow(migrations, viewOfMigration),
+    pods: follow(pods, viewOfPod),
+    nodes: follow(nodes, viewOfNode),
+    events: follow(events, viewOfEvent),
   };
   const informers = Object.values(followed).map(({ informer }) => informer);
   await Promise.all(informers.map(({ synced }) => synced));
@@ -50,15 +50,15 @@ export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watc
 
 /** The world as the API server has it now, for the final judgement. */
 export async function readWorld(client: KubeClient): Promise<World> {
-  const read = async <T extends KubeObject, V>(resource: Resource<T>, parse: (object: T) => V) => {
+  const read = async <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {
     const { items } = await client.list(resource);
-    return new Map(items.map((object) => [object.metadata.uid, parse(object)]));
+    return new Map(items.map((object) => [object.metadata.uid, view(object)]));
   };
   return {
-    vmis: await read(virtualMachineInstances, parseVmi),
-    migrations: await read(migrations, parseMigration),
-    pods: await read(pods, parsePod),
-    nodes: await read(nodes, parseNode),
-    events: await read(events, parseEvent),
+    vmis: await read(virtualMachineInstances, viewOfVmi),
+    migrations: await read(migrations, viewOfMigration),
+    pods: await read(pods, viewOfPod),
+    nodes: await read(nodes, viewOfNode),
+    events: await read(events, viewOfEvent),
   };
 }

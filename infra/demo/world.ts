@@ -1,57 +1,14 @@
 /**
  * The cluster as the demo sees it: the few fields of the few objects that tell the story of a drain.
- * Owns: parsing watched objects into these views. Does not own: the watches (watch.ts), what it all means (story.ts).
+ * Owns: reducing objects to these views. Does not own: the watches (watch.ts), what it all means (story.ts).
  */
-import * as z from "zod/mini";
-
-const Meta = z.object({
-  name: z.string(),
-  namespace: z.optional(z.string()),
-  uid: z.string(),
-  deletionTimestamp: z.optional(z.string()),
-  labels: z.prefault(z.record(z.string(), z.string()), {}),
-});
-
-const Condition = z.object({ type: z.string(), status: z.string(), reason: z.optional(z.string()) });
-
-const Vmi = z.object({
-  metadata: Meta,
-  spec: z.object({ evictionStrategy: z.prefault(z.string(), "None") }),
-  status: z.prefault(
-    z.object({
-      phase: z.prefault(z.string(), "Pending"),
-      nodeName: z.optional(z.string()),
-      evacuationNodeName: z.prefault(z.string(), ""),
-      conditions: z.prefault(z.array(Condition), []),
-    }),
-    {},
-  ),
-});
-
-const Migration = z.object({
-  metadata: z.extend(Meta, { creationTimestamp: z.string() }),
-  spec: z.object({ vmiName: z.string() }),
-  status: z.optional(
-    z.object({
-      phase: z.optional(z.string()),
-      migrationState: z.optional(z.object({ targetNode: z.optional(z.string()) })),
-    }),
-  ),
-});
-
-const Pod = z.object({
-  metadata: Meta,
-  spec: z.object({ nodeName: z.optional(z.string()) }),
-  status: z.optional(z.object({ phase: z.optional(z.string()) })),
-});
-
-const Node = z.object({ metadata: Meta, spec: z.optional(z.object({ unschedulable: z.optional(z.boolean()) })) });
-
-const Event = z.object({
-  metadata: Meta,
-  involvedObject: z.object({ kind: z.string(), uid: z.optional(z.string()) }),
-  reason: z.optional(z.string()),
-});
+import { findCondition } from "../sandbox/actors/conditions.ts";
+import { keyOf, type Event, type Node, type Pod } from "../sandbox/actors/resources.ts";
+import {
+  LABEL,
+  type VirtualMachineInstance,
+  type VirtualMachineInstanceMigration,
+} from "../sandbox/kubevirt/resources.ts";
 
 export interface VirtualMachine {
   readonly key: string;
@@ -105,54 +62,48 @@ export function emptyWorld(): World {
   return { vmis: new Map(), migrations: new Map(), pods: new Map(), nodes: new Map(), events: new Map() };
 }
 
-function keyOf(meta: { namespace?: string | undefined; name: string }): string {
-  return meta.namespace === undefined ? meta.name : `${meta.namespace}/${meta.name}`;
-}
-
-export function parseVmi(object: unknown): VirtualMachine {
-  const { metadata, spec, status } = z.parse(Vmi, object);
-  const { nodeName } = status;
-  const migratable = status.conditions.find((condition) => condition.type === "LiveMigratable");
+export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
+  const { metadata, spec, status = {} } = vmi;
+  const { phase = "Pending", nodeName, evacuationNodeName = "", conditions } = status;
+  const migratable = findCondition(conditions, "LiveMigratable");
   return {
-    key: keyOf(metadata),
+    key: keyOf(vmi),
     uid: metadata.uid,
-    strategy: spec.evictionStrategy,
+    strategy: spec.evictionStrategy ?? "None",
     ...(migratable?.status !== "True" && { pinnedBecause: migratable?.reason ?? "unknown" }),
-    phase: status.phase,
+    phase,
     ...(nodeName !== undefined && { nodeName }),
     deleting: metadata.deletionTimestamp !== undefined,
-    marked: status.evacuationNodeName !== "",
+    marked: evacuationNodeName !== "",
   };
 }
 
-export function parseMigration(object: unknown): MigrationView {
-  const { metadata, spec, status } = z.parse(Migration, object);
+export function viewOfMigration({ metadata, spec, status = {} }: VirtualMachineInstanceMigration): MigrationView {
+  const targetNode = status.migrationState?.targetNode;
   return {
-    vmi: keyOf({ namespace: metadata.namespace, name: spec.vmiName }),
+    vmi: `${metadata.namespace}/${spec.vmiName}`,
     createdAt: metadata.creationTimestamp,
-    phase: status?.phase ?? "Pending",
-    ...(status?.migrationState?.targetNode !== undefined && { targetNode: status?.migrationState?.targetNode }),
+    phase: status.phase ?? "Pending",
+    ...(targetNode !== undefined && { targetNode }),
   };
 }
 
-export function parsePod(object: unknown): PodView {
-  const { metadata, spec, status } = z.parse(Pod, object);
-  const launcherOf = metadata.labels["kubevirt.io/created-by"];
+export function viewOfPod(pod: Pod): PodView {
+  const nodeName = pod.spec?.nodeName;
+  const launcherOf = pod.metadata.labels?.[LABEL.createdBy];
   return {
-    key: keyOf(metadata),
-    ...(spec.nodeName !== undefined && { nodeName: spec.nodeName }),
-    phase: status?.phase ?? "Pending",
-    deleting: metadata.deletionTimestamp !== undefined,
+    key: keyOf(pod),
+    ...(nodeName !== undefined && { nodeName }),
+    phase: pod.status?.phase ?? "Pending",
+    deleting: pod.metadata.deletionTimestamp !== undefined,
     ...(launcherOf !== undefined && { launcherOf }),
   };
 }
 
-export function parseNode(object: unknown): NodeView {
-  const { metadata, spec } = z.parse(Node, object);
+export function viewOfNode({ metadata, spec }: Node): NodeView {
   return { name: metadata.name, cordoned: spec?.unschedulable === true };
 }
 
-export function parseEvent(object: unknown): Told {
-  const { involvedObject, reason } = z.parse(Event, object);
-  return { uid: involvedObject.uid ?? "", reason: reason ?? "" };
+export function viewOfEvent({ involvedObject, reason = "" }: Event): Told {
+  return { uid: involvedObject.uid ?? "", reason };
 }
