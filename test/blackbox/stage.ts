@@ -4,13 +4,13 @@
  */
 import { dump } from "js-yaml";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
-import { configMaps, events, pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
+import { configMaps, events, pods, type Pod, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { applyLifeboat } from "../../infra/sandbox/apply.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { type RunningWorker, startWorker } from "../../infra/sandbox/worker.ts";
+import { type ClusterEntry, type RunningWorker, startWorker } from "../../infra/sandbox/worker.ts";
 
 export const NAMESPACE = "vms";
 export const WEBHOOK_TOKEN = "webhook-token-of-the-test";
@@ -22,6 +22,10 @@ export interface StageOptions extends SandboxOptions {
   /** Keys of the LifeboatConfiguration. */
   readonly configuration?: Readonly<Record<string, unknown>>;
   readonly onLog?: (line: string) => void;
+  /** Further files of infra/kubernetes. */
+  readonly optional?: readonly string[];
+  /** Further keys of the cluster's entry in CLUSTERS. */
+  readonly entry?: Partial<ClusterEntry>;
 }
 
 export interface Stage {
@@ -33,11 +37,20 @@ export interface Stage {
   restartWorker(): Promise<void>;
   configure(configuration: Readonly<Record<string, unknown>>): Promise<void>;
   createVm(vm: Omit<VirtualMachine, "namespace">): Promise<kubevirt.VirtualMachineInstance>;
+  /** How many seconds the API server waits for the guard. */
+  patience(seconds: number): Promise<void>;
   /** A full scan, as some scheduler asks for it: afterwards every VM has its budget. */
   reconcile(): Promise<Readonly<Record<string, number>>>;
   ask(method: string, path: string): Promise<{ code: number; body: Readonly<Record<string, unknown>> }>;
   stop(): Promise<void>;
 }
+
+const WEBHOOK_CONFIGURATIONS: Resource = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  plural: "validatingwebhookconfigurations",
+  namespaced: false,
+};
 
 /** A cluster of short times: nothing in a test needs to wait for a default. */
 const QUICK = {
@@ -46,12 +59,19 @@ const QUICK = {
 };
 
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
-  const { nodes = ["node01", "node02", "node03"], configuration = QUICK, onLog, ...rest } = options;
+  const {
+    nodes = ["node01", "node02", "node03"],
+    configuration = QUICK,
+    onLog,
+    optional = [],
+    entry,
+    ...rest
+  } = options;
   const sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05, ...rest });
   const { client, authority } = sandbox;
-  const site = (url: string) => ({ url, caPem: authority.caPem });
+  const site = (url: string) => ({ url, caPem: authority.caPem, optional });
   const { token } = await applyLifeboat(client, site("https://127.0.0.1:1/"));
-  const clusters = { [CLUSTER]: { server: sandbox.url, token, webhookToken: WEBHOOK_TOKEN } };
+  const clusters = { [CLUSTER]: { server: sandbox.url, token, webhookToken: WEBHOOK_TOKEN, ...entry } };
   const start = (port: number) => startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
   let worker = await start(0);
   await applyLifeboat(client, site(`${worker.url}/clusters/${CLUSTER}/admission/evictions/${WEBHOOK_TOKEN}`));
@@ -72,6 +92,10 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     },
     configure: (changed) => configureLifeboat(client, changed),
     createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
+    async patience(seconds) {
+      const body = [{ op: "replace", path: "/webhooks/0/timeoutSeconds", value: seconds }];
+      await client.patch(WEBHOOK_CONFIGURATIONS, { name: "lifeboat-guard" }, { type: "json", body });
+    },
     async reconcile() {
       const { code, body } = await ask("POST", "/reconcile");
       if (code !== 200) throw new Error(`reconcile answered ${code}: ${JSON.stringify(body)}`);

@@ -1,0 +1,185 @@
+/**
+ * Deletions that do not ask, through a real admission call: who is held, until when, and who never is.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
+import {
+  getVmi,
+  hasSettledAwayFrom,
+  launchersOf,
+  migrationsOf,
+  NAMESPACE,
+  type Stage,
+  startStage,
+  storyOf,
+  untilVmi,
+} from "./stage.ts";
+
+const SCHEDULER = "system:kube-scheduler";
+const TAINT_MANAGER = "system:serviceaccount:kube-system:node-controller";
+const REASON = { [SCHEDULER]: "PreemptionByScheduler", [TAINT_MANAGER]: "DeletionByTaintManager" } as const;
+const GATES = { PreemptionEvictionLiveMigration: true, NoExecuteTaintEvictionLiveMigration: true };
+
+let stage: Stage;
+
+function configuration(more: Record<string, unknown> = {}) {
+  return {
+    featureGates: GATES,
+    reconcilers: { evacuation: true },
+    evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 },
+    guard: { deadlineSeconds: { Preemption: 600, NoExecuteTaint: 600 } },
+    ...more,
+  };
+}
+
+beforeAll(async () => {
+  stage = await startStage({ configuration: configuration(), optional: ["optional/guard.yaml"] });
+});
+afterAll(() => stage.stop());
+
+beforeEach(async () => {
+  stage.sandbox.migrations.configure({ seconds: 0.1, outcome: () => "Succeeded" });
+  await configure(configuration());
+});
+
+/** In force at once: /readyz reads the settings anew. */
+async function configure(changed: Record<string, unknown>): Promise<void> {
+  await stage.configure(changed);
+  await stage.ask("GET", "/readyz");
+}
+
+async function createVm(name: string, more: Record<string, unknown> = {}): Promise<{ pod: Pod; node: string }> {
+  const vmi = await stage.createVm({ name, evictionStrategy: "LiveMigrate", ...more });
+  await stage.reconcile();
+  const [pod] = await launchersOf(stage.client, vmi);
+  if (pod === undefined) throw new Error("no launcher");
+  return { pod, node: vmi.status?.nodeName ?? "" };
+}
+
+type Disruptor = keyof typeof REASON;
+
+async function disrupt(pod: Pod, by: Disruptor, status: "True" | "False" = "True"): Promise<void> {
+  const condition = {
+    type: "DisruptionTarget",
+    status,
+    ...(status === "True" ? { reason: REASON[by] } : {}),
+    lastTransitionTime: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
+  };
+  const body = { status: { conditions: [condition] } };
+  await stage.client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
+}
+
+async function deletePod(pod: Pod, user?: string): Promise<{ code: number; message: string }> {
+  const client = user === undefined ? stage.client : stage.client.as(user, ["system:authenticated"]);
+  const { namespace, name } = pod.metadata;
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
+  const { code, body } = await client.raw({ method: "DELETE", path, body: { gracePeriodSeconds: 30 } });
+  const { message = "" } = body as { message?: string };
+  return { code, message };
+}
+
+describe("a migratable VM never gets SIGTERM before it has moved", () => {
+  test.each([
+    [SCHEDULER, "Preemption", "urgent"],
+    [TAINT_MANAGER, "NoExecuteTaint", "normal"],
+  ] as const)("deletion by %s (%s)", async (user, cause, urgency) => {
+    const name = `held-${cause.toLowerCase()}`;
+    const { pod, node } = await createVm(name);
+    await disrupt(pod, user);
+    const labels: string[] = [];
+    const watching = untilVmi(stage.client, name, "moved", (vmi) => {
+      labels.push(vmi.metadata.labels?.["lifeboat.dev/evacuation"] ?? "");
+      return hasSettledAwayFrom(node)(vmi);
+    });
+    // Held until the guest has moved: by then the pod is completed, and its deletion harms nobody.
+    expect(await deletePod(pod, user)).toMatchObject({ code: 200 });
+    const { status } = await watching;
+    expect(status?.phase).toBe("Running");
+    expect(labels).toContain(urgency);
+    const [migration] = await migrationsOf(stage.client, name);
+    expect(migration?.metadata.annotations?.["lifeboat.dev/cause"]).toBe(cause);
+    expect(await storyOf(stage.client, name)).toContain("Normal DisruptionHeld");
+  });
+});
+
+describe("let go at once", () => {
+  test("with the gate off", async () => {
+    await configure(configuration({ featureGates: {} }));
+    const { pod } = await createVm("gate-off");
+    await disrupt(pod, SCHEDULER);
+    expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
+    expect((await getVmi(stage.client, "gate-off")).status?.evacuationNodeName).toBeUndefined();
+  });
+
+  test("a VM that cannot migrate, and an Event says why", async () => {
+    const { pod } = await createVm("pinned", { migratable: false });
+    await disrupt(pod, SCHEDULER);
+    expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
+    await expect.poll(() => storyOf(stage.client, "pinned")).toContain("Warning DisruptionNotHeld");
+  });
+
+  test("a deletion by a user, though the pod still carries the condition", async () => {
+    const { pod } = await createVm("users");
+    await disrupt(pod, SCHEDULER);
+    expect(await deletePod(pod)).toMatchObject({ code: 200 });
+    expect((await getVmi(stage.client, "users")).status?.evacuationNodeName).toBeUndefined();
+  });
+
+  test("a deletion by the scheduler without the condition is no preemption", async () => {
+    const { pod } = await createVm("unconditioned");
+    expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
+  });
+
+  test("pods of a node that is not ready: failover must not wait", async () => {
+    const { pod, node } = await createVm("dead-node");
+    await disrupt(pod, TAINT_MANAGER);
+    const taints = [{ key: "node.kubernetes.io/unreachable", effect: "NoSchedule" }];
+    await stage.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints } } });
+    expect(await deletePod(pod, TAINT_MANAGER)).toMatchObject({ code: 200 });
+    await stage.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints: null } } });
+  });
+});
+
+test("held once a hold period, and still when kube-controller-manager has reset the condition: the record counts", async () => {
+  stage.sandbox.migrations.configure({ seconds: 600 });
+  const { pod } = await createVm("reset");
+  await disrupt(pod, SCHEDULER);
+  await stage.patience(2);
+  for (const status of ["True", "False"] as const) {
+    await disrupt(pod, SCHEDULER, status);
+    const { code, message } = await deletePod(pod, SCHEDULER);
+    expect(code).toBe(429);
+    expect(message).toContain('deletion of pod "virt-launcher-reset-');
+    expect(message).toContain('(cause Preemption) waits until VMI "vms/reset" has moved');
+  }
+  const now = await stage.client.get(pods, pod.metadata);
+  expect(now?.metadata.deletionTimestamp).toBeUndefined();
+});
+
+test("past the deadline it goes through, once, with an Event saying why", async () => {
+  stage.sandbox.migrations.configure({ seconds: 600 });
+  await configure(configuration({ guard: { deadlineSeconds: { Preemption: 0.5, NoExecuteTaint: 0.5 } } }));
+  await stage.patience(10);
+  const { pod } = await createVm("overdue");
+  await disrupt(pod, SCHEDULER);
+  expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
+  await expect.poll(() => storyOf(stage.client, "overdue")).toContain("Warning DisruptionNotHeld");
+});
+
+test("a dry run gets the same decision, holds nobody and writes nothing", async () => {
+  const { pod } = await createVm("dry");
+  await disrupt(pod, SCHEDULER);
+  const before = await getVmi(stage.client, "dry");
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.metadata.name}?dryRun=All`;
+  const client = stage.client.as(SCHEDULER, ["system:authenticated"]);
+  expect((await client.raw({ method: "DELETE", path })).code).toBe(429);
+  expect((await getVmi(stage.client, "dry")).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+});
+
+test("guard unreachable: the deletion goes through", async () => {
+  const { pod } = await createVm("unguarded");
+  await disrupt(pod, SCHEDULER);
+  await stage.stopWorker();
+  expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
+  await stage.restartWorker();
+});
