@@ -11,11 +11,15 @@ import * as kubevirt from "./kubevirt/resources.ts";
 
 const HOSTNAME = "kubernetes.io/hostname";
 
+/** What a node has of each resource, where it is to have less or more than the kubelets' 32 CPUs and 128Gi. */
+export type Capacity = Readonly<Record<string, string>>;
+
 /** Resolves when pods and virtual machines can be placed on it. */
-export async function createNode(client: KubeClient, name: string): Promise<Node> {
+export async function createNode(client: KubeClient, name: string, capacity: Capacity = {}): Promise<Node> {
   await client.create(nodes, {
     metadata: { name, labels: { [HOSTNAME]: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" } },
     spec: {},
+    status: { capacity },
   });
   return waitFor(client, {
     resource: nodes,
@@ -36,6 +40,10 @@ export interface VirtualMachine {
   readonly reason?: string;
   /** Where it starts if there is room; it may be moved anywhere. */
   readonly node?: string;
+  /** The guest's; its launcher requests as much. */
+  readonly memory?: string;
+  readonly priorityClassName?: string;
+  readonly tolerations?: NonNullable<Spec["tolerations"]>;
 }
 
 type Spec = kubevirt.VirtualMachineInstanceSpec;
@@ -71,13 +79,22 @@ export async function createVirtualMachineInstance(
   });
 }
 
-function specOf({ evictionStrategy, migratable = true, reason, node }: VirtualMachine): Spec {
+function specOf(vm: VirtualMachine): Spec {
+  const { evictionStrategy, migratable = true, reason, memory = "1Gi" } = vm;
   const { volumes, devices } = migratable ? {} : obstacleFor(reason ?? "DisksNotLiveMigratable");
-  const preference = node && { matchExpressions: [{ key: HOSTNAME, operator: "In", values: [node] }] };
   return {
-    domain: { memory: { guest: "1Gi" }, ...(devices && { devices }) },
+    domain: { memory: { guest: memory }, ...(devices && { devices }) },
     ...(volumes && { volumes }),
     ...(evictionStrategy !== undefined && { evictionStrategy }),
+    ...placementOf(vm),
+  };
+}
+
+function placementOf({ node, priorityClassName, tolerations }: VirtualMachine): Partial<Spec> {
+  const preference = node && { matchExpressions: [{ key: HOSTNAME, operator: "In", values: [node] }] };
+  return {
+    ...(priorityClassName !== undefined && { priorityClassName }),
+    ...(tolerations && { tolerations }),
     ...(preference && {
       affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }] } },
     }),

@@ -11,6 +11,8 @@ export const USERS = {
   disruptionController: serviceAccount("kube-system", "disruption-controller"),
   garbageCollector: serviceAccount("kube-system", "generic-garbage-collector"),
   namespaceController: serviceAccount("kube-system", "namespace-controller"),
+  nodeController: serviceAccount("kube-system", "node-controller"),
+  podGarbageCollector: serviceAccount("kube-system", "pod-garbage-collector"),
   kubelets: { user: "system:sandbox:kubelets" },
   virtApi: serviceAccount("kubevirt", "kubevirt-apiserver"),
   virtController: serviceAccount("kubevirt", "kubevirt-controller"),

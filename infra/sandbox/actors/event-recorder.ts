@@ -19,7 +19,8 @@ export interface EventRecorder {
   record(about: KubeObject, kind: Resource, occurrence: Occurrence): Promise<void>;
 }
 
-export function createEventRecorder(client: KubeClient, clock: Clock, component: string): EventRecorder {
+/** `host`: the node, of a component that runs on every one. */
+export function createEventRecorder(client: KubeClient, clock: Clock, component: string, host?: string): EventRecorder {
   const record = async (about: KubeObject, kind: Resource, occurrence: Occurrence) => {
     const { name, namespace = "default", uid, resourceVersion } = about.metadata;
     const involvedObject = { apiVersion: kind.apiVersion, kind: kind.kind, name, namespace, uid, resourceVersion };
@@ -29,9 +30,9 @@ export function createEventRecorder(client: KubeClient, clock: Clock, component:
       metadata: key,
       involvedObject,
       ...occurrence,
-      source: { component },
+      source: { component, ...(host !== undefined && { host }) },
       reportingComponent: component,
-      reportingInstance: "",
+      reportingInstance: host ?? "",
       firstTimestamp: now,
       lastTimestamp: now,
       count: 1,

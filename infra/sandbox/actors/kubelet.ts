@@ -1,13 +1,17 @@
 /**
  * The kubelets of all nodes, in one process: every write is made as the node it is about.
  * Owns: what happens to a pod once it is bound. Does not own: the nodes themselves (node-heartbeat.ts),
- * which processes run (runtime.ts), where pods go (scheduler.ts).
+ * which processes run (runtime.ts), where pods go (scheduler.ts), ending them under pressure (pressure.ts).
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
+import { isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
 import { startInformer } from "./informer.ts";
+import { createKubeletRecorder, tellKilling } from "./kubelet-events.ts";
+import type { KubeletEvictions } from "./kubelet-evictions.ts";
+import type { Outages } from "./outages.ts";
 import { ended, needsStart, running } from "./pod-status.ts";
 import { keyOf, nodes, pods, type Pod } from "./resources.ts";
 import type { ContainerRuntime } from "./runtime.ts";
@@ -15,6 +19,8 @@ import { isNotFound } from "./status-error.ts";
 
 export interface KubeletOptions extends ActorOptions {
   readonly runtime: ContainerRuntime;
+  readonly evictions: KubeletEvictions;
+  readonly outages: Outages;
 }
 
 export function asNode(client: KubeClient, node: string): KubeClient {
@@ -22,7 +28,7 @@ export function asNode(client: KubeClient, node: string): KubeClient {
 }
 
 export function startKubelets(options: KubeletOptions): Actor {
-  const { client, clock, runtime } = options;
+  const { client, clock, runtime, evictions, outages } = options;
   const machines = startInformer({ ...options, resource: nodes });
   // A pod without a node is not a kubelet's business.
   const bound = startInformer({
@@ -36,26 +42,39 @@ export function startKubelets(options: KubeletOptions): Actor {
     const pod = bound.get(key);
     const node = pod?.spec?.nodeName;
     await machines.synced;
-    if (pod === undefined || node === undefined || machines.get(node) === undefined) return undefined;
+    if (pod === undefined || node === undefined || !isThere(node)) return undefined;
     const kubelet = asNode(client, node);
     if (pod.metadata.deletionTimestamp !== undefined) return terminate(kubelet, pod);
     const exitCode = runtime.exitCodeOf(pod.metadata.uid);
-    if (exitCode !== undefined) await report(kubelet, pod, ended(pod, exitCode, timestamp(clock)));
-    else if (needsStart(pod)) {
+    if (exitCode !== undefined) await report(kubelet, pod, endOf(pod, exitCode));
+    else if (needsStart(pod) || isMisjudged(pod)) {
       runtime.start(pod);
       await report(kubelet, pod, running(pod, timestamp(clock)));
     }
     return undefined;
   };
 
+  const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
+
+  /** It runs, and while this kubelet was silent somebody else said it was not ready. */
+  const isMisjudged = ({ metadata, status }: Pod): boolean =>
+    runtime.isRunning(metadata.uid) && !isTrue(status?.conditions, "Ready");
+
+  const endOf = (pod: Pod, exitCode: number): Pod["status"] => {
+    const now = timestamp(clock);
+    return evictions.explain(pod.metadata.uid, ended(pod, exitCode, now), now);
+  };
+
   /** The containers get their grace; the last state is reported; then the object goes. */
   const terminate = async (kubelet: KubeClient, pod: Pod): Promise<Result> => {
     const { uid, deletionGracePeriodSeconds = 30 } = pod.metadata;
     if (!isFinished(pod) && runtime.exitCodeOf(uid) === undefined) {
+      const isNew = !runtime.isEnding(uid);
       runtime.terminate(uid, deletionGracePeriodSeconds * 1000);
+      if (isNew) await tellKilling(createKubeletRecorder(kubelet, clock, pod.spec?.nodeName ?? ""), pod);
       if (runtime.exitCodeOf(uid) === undefined) return undefined;
     }
-    await report(kubelet, pod, ended(pod, runtime.exitCodeOf(uid) ?? 0, timestamp(clock)));
+    await report(kubelet, pod, endOf(pod, runtime.exitCodeOf(uid) ?? 0));
     await kubelet.delete(pods, pod.metadata, { gracePeriodSeconds: 0, preconditions: { uid } });
     return undefined;
   };
@@ -66,10 +85,11 @@ export function startKubelets(options: KubeletOptions): Actor {
     if (pod === undefined && previous !== undefined) runtime.remove(previous.metadata.uid);
   });
   runtime.onExit((uid) => bound.byIndex("uid", uid).forEach((pod) => controller.enqueue(keyOf(pod))));
+  const lookAtAllOn = (node: string) => bound.byIndex("node", node).forEach((pod) => controller.enqueue(keyOf(pod)));
   machines.onChange((node, previous) => {
-    if (node !== undefined && previous === undefined)
-      for (const pod of bound.byIndex("node", node.metadata.name)) controller.enqueue(keyOf(pod));
+    if (node !== undefined && previous === undefined) lookAtAllOn(node.metadata.name);
   });
+  outages.onStart(lookAtAllOn);
   return actorOf([controller], [bound, machines]);
 }
 

@@ -9,6 +9,8 @@ import { isTrue, withCondition } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
 import { startInformer } from "./informer.ts";
 import { asNode } from "./kubelet.ts";
+import type { Outages } from "./outages.ts";
+import { pressureConditions } from "./pressure-conditions.ts";
 import { keyOf, leases, nodes, type Node } from "./resources.ts";
 
 const LEASE_NAMESPACE = "kube-node-lease";
@@ -23,31 +25,37 @@ const CAPACITY = {
   "devices.kubevirt.io/kvm": "1k",
 };
 
-// prettier-ignore
-const CONDITIONS = [
-  { type: "MemoryPressure", status: "False", reason: "KubeletHasSufficientMemory", message: "kubelet has sufficient memory available" },
-  { type: "DiskPressure",   status: "False", reason: "KubeletHasNoDiskPressure",   message: "kubelet has no disk pressure" },
-  { type: "PIDPressure",    status: "False", reason: "KubeletHasSufficientPID",    message: "kubelet has sufficient PID available" },
-  { type: "Ready",          status: "True",  reason: "KubeletReady",               message: "kubelet is posting ready status" },
-];
+const READY = {
+  type: "Ready",
+  status: "True",
+  reason: "KubeletReady",
+  message: "kubelet is posting ready status",
+};
 
-export function startNodeHeartbeats(options: ActorOptions): Actor {
-  const { client, clock } = options;
+export interface NodeHeartbeatOptions extends ActorOptions {
+  readonly outages: Outages;
+}
+
+export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
+  const { client, clock, outages } = options;
   const known = startInformer({ ...options, resource: nodes });
 
   const reconcile = async (name: string): Promise<Result> => {
     const node = known.get(name);
     if (node === undefined) return undefined;
-    const kubelet = asNode(client, name);
-    if (!isTrue(node.status?.conditions, "Ready")) await register(kubelet, node);
-    await renew(kubelet, node);
+    if (!outages.isDown(name)) {
+      const kubelet = asNode(client, name);
+      if (!isTrue(node.status?.conditions, "Ready")) await register(kubelet, node);
+      await renew(kubelet, node);
+    }
     return { requeueAfterMs: RENEW_MS };
   };
 
   const register = async (kubelet: KubeClient, node: Node) => {
     const now = timestamp(clock);
     let conditions = node.status?.conditions ?? [];
-    for (const condition of CONDITIONS)
+    // A kubelet that comes back looks anew; what it finds is told by its eviction manager.
+    for (const condition of [...pressureConditions(() => false), READY])
       conditions = withCondition(conditions, { ...condition, lastHeartbeatTime: now }, now);
     const status = { ...describe(node), conditions };
     await kubelet.update(nodes, { ...node, status }, { subresource: "status" });
@@ -66,14 +74,17 @@ export function startNodeHeartbeats(options: ActorOptions): Actor {
 
   const controller = startController({ name: "node-heartbeat", reconcile, ...options });
   controller.watch(known, (node) => [keyOf(node)]);
+  outages.onStart((node) => controller.enqueue(node));
   return actorOf([controller], [known]);
 }
 
 function describe(node: Node): Node["status"] & object {
+  // A node may be registered with the size it is to have.
+  const capacity = { ...CAPACITY, ...node.status?.capacity };
   return {
     ...node.status,
-    capacity: CAPACITY,
-    allocatable: CAPACITY,
+    capacity,
+    allocatable: capacity,
     addresses: [
       { type: "InternalIP", address: "127.0.0.1" },
       { type: "Hostname", address: node.metadata.name },

@@ -19,7 +19,7 @@ export function running(pod: Pod, now: string): PodStatus {
   return {
     ...pod.status,
     phase: "Running",
-    startTime: now,
+    startTime: pod.status?.startTime ?? now,
     podIP,
     podIPs: [{ ip: podIP }],
     hostIP,

@@ -49,7 +49,7 @@ const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 export function createPreemption(options: PreemptionOptions): Preemption {
   const { client, clock, recorder } = options;
   const limiter = createRateLimiter(clock, CLIENT_LIMIT);
-  const budgets = startInformer({ client, clock, resource: podDisruptionBudgets });
+  const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const running = new Set<string>();
   /** Deleted by us, by uid; the watch may not have told us yet. */
   const deleted = new Set<string>();

@@ -103,6 +103,16 @@ export const CONTROL_PLANE_RBAC: readonly Manifest[] = [
     { apiGroups: [""], resources: ["namespaces/finalize", "namespaces/status"], verbs: ["update"] },
     { apiGroups: ["*"], resources: ["*"], verbs: ["delete", "deletecollection", "get", "list"] },
   ]),
+  ...controller("node-controller", [
+    { apiGroups: [""], resources: ["nodes"], verbs: ["delete", "get", "list", "patch", "update"] },
+    { apiGroups: [""], resources: ["nodes/status", "pods/status"], verbs: ["patch", "update"] },
+    { apiGroups: [""], resources: ["pods"], verbs: ["delete", "get", "list"] },
+  ]),
+  ...controller("pod-garbage-collector", [
+    { apiGroups: [""], resources: ["pods"], verbs: ["delete", "list", "watch"] },
+    { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list"] },
+    { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
+  ]),
 ];
 
 export const SCHEDULER_RBAC: readonly Manifest[] = grant(

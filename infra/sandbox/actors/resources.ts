@@ -11,6 +11,7 @@ import type {
   V1OwnerReference,
   V1Pod,
   V1PodDisruptionBudget,
+  V1PriorityClass,
   V1Secret,
   V1ServiceAccount,
   CoreV1Event,
@@ -69,6 +70,7 @@ export type Secret = Model<V1Secret>;
 export type ServiceAccount = Model<V1ServiceAccount>;
 export type Lease = Model<V1Lease>;
 export type PodDisruptionBudget = Model<V1PodDisruptionBudget>;
+export type PriorityClass = Model<V1PriorityClass>;
 export type Event = Model<CoreV1Event>;
 
 export const pods: Resource<Pod> = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
@@ -104,6 +106,12 @@ export const podDisruptionBudgets: Resource<PodDisruptionBudget> = {
   kind: "PodDisruptionBudget",
   plural: "poddisruptionbudgets",
   namespaced: true,
+};
+export const priorityClasses: Resource<PriorityClass> = {
+  apiVersion: "scheduling.k8s.io/v1",
+  kind: "PriorityClass",
+  plural: "priorityclasses",
+  namespaced: false,
 };
 export const clusterRoles: Resource<Model<V1ClusterRole>> = {
   apiVersion: "rbac.authorization.k8s.io/v1",

@@ -17,6 +17,8 @@ export interface ContainerRuntime {
   /** Undefined while running. */
   exitCodeOf(podUid: string): number | undefined;
   isRunning(podUid: string): boolean;
+  /** Told to end, or ended. */
+  isEnding(podUid: string): boolean;
   /** The pod is gone from the API server: what still runs is killed. How it ended stays known. */
   remove(podUid: string): void;
   onExit(listener: (podUid: string) => void): void;
@@ -60,6 +62,10 @@ export function createContainerRuntime(clock: Clock, terminationMs: number): Con
     exit,
     exitCodeOf: (podUid) => processes.get(podUid)?.exitCode,
     isRunning: (podUid) => processes.has(podUid) && processes.get(podUid)?.exitCode === undefined,
+    isEnding(podUid) {
+      const { cancel, exitCode } = processes.get(podUid) ?? {};
+      return cancel !== undefined || exitCode !== undefined;
+    },
     remove(podUid) {
       if (processes.has(podUid)) exit(podUid, KILLED);
     },

@@ -91,7 +91,8 @@ describe("placement", () => {
     await createPod("patient", { nodeSelector });
     const waiting = await settled("patient");
     const message =
-      "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable.";
+      "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable." +
+      " preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.";
     expect(waiting.status).toMatchObject({ phase: "Pending" });
     expect(waiting.status?.conditions).toContainEqual(
       expect.objectContaining({ type: "PodScheduled", status: "False", reason: "Unschedulable", message }),

@@ -60,6 +60,9 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     const target = launcher(vmi, state.targetPod);
     if (target !== undefined && runtime.exitCodeOf(target) !== undefined)
       return fail(vmi, state, "the target pod ended during the migration");
+    // SIGTERM shuts the guest down, and no migration outruns that.
+    const source = launcher(vmi, state.sourcePod);
+    if (source !== undefined && runtime.isEnding(source)) return fail(vmi, state, "the guest is shutting down");
     const { attempt, since } = attemptOf(vmi, state);
     const left = since + plan.secondsOf(attempt) * 1000 - clock.now().getTime();
     if (left > 0) return { requeueAfterMs: left };

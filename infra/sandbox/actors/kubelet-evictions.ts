@@ -1,0 +1,31 @@
+/**
+ * Pods that a kubelet has decided to end by itself, without asking the API server.
+ * Owns: which ones and why, what their status says once they have ended. Does not own: the decision (pressure.ts).
+ */
+import { withCondition, type Condition } from "./conditions.ts";
+import { DISRUPTION_TARGET } from "./disruption-target.ts";
+import type { Pod } from "./resources.ts";
+
+type PodStatus = NonNullable<Pod["status"]>;
+
+export interface KubeletEvictions {
+  begin(podUid: string, message: string): void;
+  /** Of an evicted pod that has ended, more than how it ended: that it was evicted. */
+  explain(podUid: string, ended: PodStatus | undefined, now: string): PodStatus | undefined;
+}
+
+export function createKubeletEvictions(): KubeletEvictions {
+  const messages = new Map<string, string>();
+  return {
+    begin: (podUid, message) => void messages.set(podUid, message),
+    explain(podUid, ended, now) {
+      const message = messages.get(podUid);
+      if (message === undefined || ended === undefined) return ended;
+      const target: Condition = { type: DISRUPTION_TARGET, status: "True", reason: "TerminationByKubelet", message };
+      const conditions = withCondition<Condition>(ended.conditions, target, now) as NonNullable<
+        PodStatus["conditions"]
+      >;
+      return { ...ended, phase: "Failed", reason: "Evicted", message, conditions };
+    },
+  };
+}

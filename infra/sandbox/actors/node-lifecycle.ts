@@ -1,0 +1,104 @@
+/**
+ * kube-controller-manager's node controller: notices nodes that fell silent, and taints every node for the state it is in.
+ * Owns: Ready=Unknown, the taints, the Ready condition of pods on silent nodes. Does not own: which state calls for which
+ * taint (node-taints.ts), removing pods (taint-manager.ts).
+ */
+import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
+import type { KubeClient } from "./client.ts";
+import { timestamp } from "./clock.ts";
+import { findCondition, isTrue, withCondition, type Condition } from "./conditions.ts";
+import { startController, type Result } from "./controller.ts";
+import { createEventRecorder } from "./event-recorder.ts";
+import { startInformer } from "./informer.ts";
+import { taintsFor } from "./node-taints.ts";
+import { keyOf, leases, nodes, pods, type Node, type Pod } from "./resources.ts";
+
+export interface NodeLifecycleOptions extends ActorOptions {
+  /** kube-controller-manager's own account, through which all its controllers read. */
+  readonly reader: KubeClient;
+}
+
+const LOOK_MS = 5_000;
+/** 50 s, counted in looks: no node dies because the clock jumped, as that of a laptop does, or of a test. */
+const SILENT_LOOKS = 10;
+const LEASES = "kube-node-lease";
+const REPORTED = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+
+interface Heartbeat {
+  readonly renewed: string | undefined;
+  readonly looks: number;
+  readonly nextLook: number;
+}
+
+export function startNodeLifecycle(options: NodeLifecycleOptions): Actor {
+  const { client, clock, reader } = options;
+  const recorder = createEventRecorder(client, clock, "node-controller");
+  const known = startInformer({ ...options, client: reader, resource: nodes });
+  const heartbeats = startInformer({ ...options, client: reader, resource: leases });
+  const all = startInformer({
+    ...options,
+    client: reader,
+    resource: pods,
+    indexes: { node: (pod: Pod) => [pod.spec?.nodeName ?? ""] },
+  });
+  const heard = new Map<string, Heartbeat>();
+
+  const reconcile = async (name: string): Promise<Result> => {
+    await Promise.all([known.synced, heartbeats.synced, all.synced]);
+    const node = known.get(name);
+    if (node === undefined) {
+      heard.delete(name);
+      return undefined;
+    }
+    const { looks, nextLook } = listen(name);
+    if (looks >= SILENT_LOOKS) await declareSilent(node);
+    await taint(node);
+    return { requeueAfterMs: nextLook - clock.now().getTime() };
+  };
+
+  /** Changes of the node bring us here between looks; those do not count. */
+  const listen = (name: string): Heartbeat => {
+    const now = clock.now().getTime();
+    const renewed = heartbeats.get(`${LEASES}/${name}`)?.spec?.renewTime;
+    const before = heard.get(name);
+    if (before !== undefined && before.renewed === renewed && now < before.nextLook) return before;
+    const looks = before?.renewed === renewed ? (before?.looks ?? 0) + 1 : 0;
+    const heartbeat = { renewed, looks, nextLook: now + LOOK_MS };
+    heard.set(name, heartbeat);
+    return heartbeat;
+  };
+
+  const declareSilent = async (node: Node): Promise<void> => {
+    if (findCondition(node.status?.conditions, "Ready")?.status === "Unknown") return;
+    const now = timestamp(clock);
+    const unknown = { status: "Unknown", reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
+    let conditions: readonly Condition[] = node.status?.conditions ?? [];
+    for (const type of REPORTED) conditions = withCondition(conditions, { type, ...unknown }, now);
+    const body = { metadata: { uid: node.metadata.uid }, status: { conditions } };
+    await client.patch(nodes, node.metadata, { type: "strategic", body }, { subresource: "status" });
+    for (const pod of all.byIndex("node", node.metadata.name)) await markNotReady(pod);
+  };
+
+  const markNotReady = async (pod: Pod): Promise<void> => {
+    if (!isTrue(pod.status?.conditions, "Ready")) return;
+    const ready = { type: "Ready", status: "False", lastTransitionTime: timestamp(clock) };
+    const body = { metadata: { uid: pod.metadata.uid }, status: { conditions: [ready] } };
+    await client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
+    await recorder.record(pod, pods, { type: "Warning", reason: "NodeNotReady", message: "Node is not ready" });
+  };
+
+  const taint = async (node: Node): Promise<void> => {
+    const taints = taintsFor(node, timestamp(clock));
+    if (taints === undefined) return;
+    // Taints are replaced as a whole: whoever was faster must not lose his.
+    const { resourceVersion } = node.metadata;
+    await client.patch(nodes, node.metadata, {
+      type: "merge",
+      body: { metadata: { resourceVersion }, spec: { taints } },
+    });
+  };
+
+  const controller = startController({ name: "node-lifecycle", reconcile, ...options });
+  controller.watch(known, (node) => [keyOf(node)]);
+  return actorOf([controller], [known, heartbeats, all]);
+}

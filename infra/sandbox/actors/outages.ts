@@ -1,0 +1,23 @@
+/**
+ * Nodes whose kubelet does nothing at the moment, as when the machine is off.
+ * Owns: which ones. Does not own: who notices that, and what follows (node-lifecycle.ts).
+ */
+export interface Outages {
+  isDown(node: string): boolean;
+  stop(node: string): void;
+  start(node: string): void;
+  onStart(listener: (node: string) => void): void;
+}
+
+export function createOutages(): Outages {
+  const down = new Set<string>();
+  const listeners: ((node: string) => void)[] = [];
+  return {
+    isDown: (node) => down.has(node),
+    stop: (node) => void down.add(node),
+    start(node) {
+      if (down.delete(node)) for (const listener of listeners) listener(node);
+    },
+    onStart: (listener) => void listeners.push(listener),
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * kube-controller-manager's pod garbage collector: ends pods nobody else can end, those that terminate on a node that is
+ * out of service.
+ * Owns: deciding that, phase Failed, the forced deletion. Does not own: what is deleted but has no owner (garbage-collector.ts).
+ */
+import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
+import type { KubeClient } from "./client.ts";
+import { isTrue } from "./conditions.ts";
+import { startController, type Result } from "./controller.ts";
+import { startInformer } from "./informer.ts";
+import { nodes, pods, type Node, type Pod } from "./resources.ts";
+
+export interface PodGarbageCollectorOptions extends ActorOptions {
+  /** kube-controller-manager's own account, through which all its controllers read. */
+  readonly reader: KubeClient;
+}
+
+const EVERY_MS = 20_000;
+const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
+
+export function startPodGarbageCollector(options: PodGarbageCollectorOptions): Actor {
+  const { client, reader } = options;
+  const known = startInformer({ ...options, client: reader, resource: nodes });
+  const all = startInformer({
+    ...options,
+    client: reader,
+    resource: pods,
+    indexes: { node: (pod: Pod) => [pod.spec?.nodeName ?? ""] },
+  });
+
+  const collect = async (): Promise<Result> => {
+    for (const node of known.list())
+      if (isLost(node))
+        for (const pod of all.byIndex("node", node.metadata.name))
+          if (pod.metadata.deletionTimestamp !== undefined) await end(pod);
+    return { requeueAfterMs: EVERY_MS };
+  };
+
+  /** No kubelet will say how it ended. */
+  const end = async (pod: Pod): Promise<void> => {
+    const { uid } = pod.metadata;
+    if (pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed") {
+      const body = { metadata: { uid }, status: { phase: "Failed" } };
+      await client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
+    }
+    await client.delete(pods, pod.metadata, { gracePeriodSeconds: 0 });
+  };
+
+  const controller = startController({ name: "pod-garbage-collector", reconcile: collect, ...options });
+  controller.enqueue("all");
+  return actorOf([controller], [known, all]);
+}
+
+function isLost({ spec, status }: Node): boolean {
+  return !isTrue(status?.conditions, "Ready") && (spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
+}

@@ -1,0 +1,54 @@
+/**
+ * Who has to go first when a node runs short, and what is said about it.
+ * Owns: the kubelet's order, its words. Does not own: how much anybody uses (node-stats.ts), killing (pressure.ts).
+ */
+import type { Observation, Signal } from "./node-stats.ts";
+import { limitOf, type Threshold } from "./pressure-thresholds.ts";
+import { inKi } from "./quantity.ts";
+import { requestOf } from "./resource-fit.ts";
+import type { Pod } from "./resources.ts";
+
+/** From here on a pod counts as critical, and is never evicted. */
+const SYSTEM_CRITICAL = 2_000_000_000;
+
+export const RESOURCE = {
+  "memory.available": "memory",
+  "nodefs.available": "ephemeral-storage",
+  "pid.available": "pids",
+} as const satisfies Record<Signal, string>;
+
+type Usage = (pod: Pod) => number;
+
+/** For memory: who exceeds his request, then the less important, then who exceeds it most; else the less important. */
+export function rank(pods: readonly Pod[], signal: Signal, memoryOf: Usage): readonly Pod[] {
+  const excess = (pod: Pod) => (signal === "memory.available" ? memoryOf(pod) - requestOf(pod, "memory") : 0);
+  return pods
+    .filter((pod) => !isCritical(pod))
+    .toSorted(
+      (a, b) => Number(excess(b) > 0) - Number(excess(a) > 0) || priorityOf(a) - priorityOf(b) || excess(b) - excess(a),
+    );
+}
+
+function isCritical(pod: Pod): boolean {
+  return priorityOf(pod) >= SYSTEM_CRITICAL || pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
+}
+
+function priorityOf({ spec }: Pod): number {
+  return spec?.priority ?? 0;
+}
+
+/** `The node was low on resource: memory. Threshold quantity: …` */
+export function messageFor(pod: Pod, threshold: Threshold, observation: Observation, memoryOf: Usage): string {
+  const { signal } = threshold;
+  const resource = RESOURCE[signal];
+  const limit = limitOf(threshold, observation);
+  const amount = (value: number) => (signal === "pid.available" ? String(value) : inKi(value));
+  const low = `The node was low on resource: ${resource}. `;
+  const met = `Threshold quantity: ${amount(limit)}, available: ${amount(observation.available)}. `;
+  const [container] = pod.spec?.containers ?? [];
+  const [used, requested] = [memoryOf(pod), requestOf(pod, "memory")];
+  if (signal !== "memory.available" || container === undefined || used <= requested) return low + met;
+  const { name } = container;
+  const uses = `Container ${name} was using ${inKi(used)}, request is ${inKi(requested)}`;
+  return `${low}${met}${uses}, has larger consumption of ${resource}. `;
+}

@@ -1,0 +1,71 @@
+/**
+ * When a node is under pressure, and when that costs a pod its life: the kubelet's eviction thresholds.
+ * Owns: their configuration and arithmetic. Does not own: who has to go (pressure-ranking.ts), the clock.
+ */
+import { SIGNALS, type Observation, type Signal } from "./node-stats.ts";
+import { parseQuantity } from "./quantity.ts";
+
+/** The fields of a KubeletConfiguration that decide it; quantities, percentages of the capacity, Go durations. */
+export interface EvictionConfiguration {
+  readonly evictionHard?: Partial<Record<Signal, string>>;
+  readonly evictionSoft?: Partial<Record<Signal, string>>;
+  readonly evictionSoftGracePeriod?: Partial<Record<Signal, string>>;
+  /** Seconds; 0: a soft eviction kills at once. */
+  readonly evictionMaxPodGracePeriod?: number;
+  /** How long a condition outlasts its cause. */
+  readonly evictionPressureTransitionPeriod?: string;
+}
+
+/** The kubelet's own. */
+export const DEFAULT_EVICTION: Required<EvictionConfiguration> = {
+  evictionHard: { "memory.available": "100Mi", "nodefs.available": "10%" },
+  evictionSoft: {},
+  evictionSoftGracePeriod: {},
+  evictionMaxPodGracePeriod: 0,
+  evictionPressureTransitionPeriod: "5m",
+};
+
+export const PRESSURE = {
+  "memory.available": "MemoryPressure",
+  "nodefs.available": "DiskPressure",
+  "pid.available": "PIDPressure",
+} as const satisfies Record<Signal, string>;
+
+export interface Threshold {
+  readonly signal: Signal;
+  readonly quantity: string;
+  readonly graceMs: number;
+  readonly isHard: boolean;
+}
+
+/** The hard ones first. */
+export function thresholdsOf(configuration: Required<EvictionConfiguration>): readonly Threshold[] {
+  const { evictionHard, evictionSoft, evictionSoftGracePeriod } = configuration;
+  const of = (quantities: Partial<Record<Signal, string>>, isHard: boolean) =>
+    SIGNALS.flatMap((signal): Threshold[] => {
+      const quantity = quantities[signal];
+      if (quantity === undefined) return [];
+      const graceMs = isHard ? 0 : durationMs(evictionSoftGracePeriod[signal] ?? "0s");
+      return [{ signal, quantity, graceMs, isHard }];
+    });
+  return [...of(evictionHard, true), ...of(evictionSoft, false)];
+}
+
+export function limitOf({ quantity }: Threshold, { capacity }: Observation): number {
+  return quantity.endsWith("%") ? (capacity * Number(quantity.slice(0, -1))) / 100 : parseQuantity(quantity);
+}
+
+export function isMet(threshold: Threshold, observations: Readonly<Record<Signal, Observation>>): boolean {
+  const observation = observations[threshold.signal];
+  return observation.available < limitOf(threshold, observation);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** `1m30s` */
+export function durationMs(duration: string): number {
+  const parts = [...duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join("") !== duration)
+    throw new Error(`"${duration}" is not a duration`);
+  return parts.reduce((sum, [, number, unit = ""]) => sum + Number(number) * (UNIT_MS[unit] ?? 0), 0);
+}

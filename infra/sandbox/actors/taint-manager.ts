@@ -1,0 +1,116 @@
+/**
+ * kube-controller-manager's taint manager: deletes pods that do not tolerate a NoExecute taint of their node, or no longer.
+ * Owns: when, and how often it tries. Does not own: what is tolerated (tolerations.ts), who sets taints (node-lifecycle.ts).
+ */
+import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
+import type { KubeClient } from "./client.ts";
+import type { Clock } from "./clock.ts";
+import { markDisruptionTarget, type Disruption } from "./disruption-target.ts";
+import { createEventRecorder } from "./event-recorder.ts";
+import { startInformer } from "./informer.ts";
+import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
+import { StatusError } from "./status-error.ts";
+import { noExecuteTaints, toleratedFor } from "./tolerations.ts";
+
+export interface TaintManagerOptions extends ActorOptions {
+  /** kube-controller-manager's own account, through which all its controllers read. */
+  readonly reader: KubeClient;
+}
+
+/** After these it gives up, until the pod's tolerations or the node's taints change. */
+const ATTEMPTS = 5;
+const BETWEEN_ATTEMPTS_MS = 10;
+const DISRUPTION: Disruption = {
+  reason: "DeletionByTaintManager",
+  message: "Taint manager: deleting due to NoExecute taint",
+};
+
+interface Work {
+  /** Tolerated seconds count from here, also when there are suddenly fewer of them. */
+  readonly since: number;
+  readonly at: number;
+  readonly cancel: () => void;
+}
+
+export function startTaintManager(options: TaintManagerOptions): Actor {
+  const { client, clock, reader } = options;
+  const recorder = createEventRecorder(client, clock, "taint-eviction-controller");
+  const known = startInformer({ ...options, client: reader, resource: nodes });
+  const all = startInformer({
+    ...options,
+    client: reader,
+    resource: pods,
+    indexes: { node: (pod: Pod) => [pod.spec?.nodeName ?? ""] },
+  });
+  const planned = new Map<string, Work>();
+  const stopped = new AbortController();
+
+  const consider = (pod: Pod, node: Node | undefined): void => {
+    const key = keyOf(pod);
+    const now = clock.now().getTime();
+    const since = planned.get(key)?.since ?? now;
+    const at = since + toleratedFor(pod, noExecuteTaints(node)) * 1000;
+    if (planned.get(key)?.at === at) return;
+    const changed = forget(key);
+    if (Number.isFinite(at)) planned.set(key, { since, at, cancel: clock.setTimer(at - now, () => void act(pod)) });
+    else if (changed) void tell(pod, `Cancelling deletion of Pod ${key}`);
+  };
+
+  /** Whether there was something to forget. */
+  const forget = (key: string): boolean => {
+    planned.get(key)?.cancel();
+    return planned.delete(key);
+  };
+
+  const act = async (pod: Pod): Promise<void> => {
+    planned.delete(keyOf(pod));
+    await tell(pod, `Marking for deletion Pod ${keyOf(pod)}`);
+    for (let attempt = 1; attempt <= ATTEMPTS && !stopped.signal.aborted; attempt++) {
+      try {
+        await removeNow(pod);
+        return;
+      } catch (error) {
+        // Being refused is an answer; everything else is a fault.
+        if (!(error instanceof StatusError)) options.onError?.(error, keyOf(pod));
+        if (attempt < ATTEMPTS) await pause(clock, BETWEEN_ATTEMPTS_MS);
+      }
+    }
+  };
+
+  const removeNow = async ({ metadata }: Pod): Promise<void> => {
+    const pod = await client.get(pods, metadata);
+    if (pod?.metadata.uid !== metadata.uid) return;
+    await markDisruptionTarget(client, clock, pod, DISRUPTION);
+    await client.delete(pods, metadata);
+  };
+
+  const tell = (pod: Pod, message: string): Promise<void> =>
+    recorder.record(pod, pods, { type: "Normal", reason: "TaintManagerEviction", message });
+
+  all.onChange((pod, previous) => {
+    if (pod === undefined) return void (previous && forget(keyOf(previous)));
+    if (previous !== undefined && placeOf(previous) === placeOf(pod)) return;
+    if (pod.spec?.nodeName !== undefined) consider(pod, known.get(pod.spec.nodeName));
+  });
+  known.onChange((node, previous) => {
+    const { name } = (node ?? previous)?.metadata ?? { name: "" };
+    if (JSON.stringify(noExecuteTaints(node)) === JSON.stringify(noExecuteTaints(previous))) return;
+    for (const pod of all.byIndex("node", name)) consider(pod, node);
+  });
+  const work = {
+    async stop() {
+      stopped.abort();
+      for (const { cancel } of planned.values()) cancel();
+    },
+  };
+  return actorOf([work], [all, known]);
+}
+
+/** All that the taint manager looks at in a pod. */
+function placeOf({ spec }: Pod): string {
+  return JSON.stringify([spec?.nodeName, spec?.tolerations]);
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.setTimer(ms, resolve));
+}

@@ -1,0 +1,53 @@
+/**
+ * The nodes of the cluster and everybody who decides about the pods on them, except KubeVirt.
+ * Owns: starting scheduler, node controllers and kubelets together. Does not own: what they do, what else there is.
+ */
+import type { Actor, ActorOptions } from "./actors/actor.ts";
+import { createKubeletEvictions } from "./actors/kubelet-evictions.ts";
+import { startKubelets } from "./actors/kubelet.ts";
+import { startNodeHeartbeats } from "./actors/node-heartbeat.ts";
+import { startNodeLifecycle } from "./actors/node-lifecycle.ts";
+import { createNodeStats, type NodeStats } from "./actors/node-stats.ts";
+import { createOutages, type Outages } from "./actors/outages.ts";
+import { startPodGarbageCollector } from "./actors/pod-garbage-collector.ts";
+import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
+import { startEvictionManagers } from "./actors/pressure.ts";
+import type { ContainerRuntime } from "./actors/runtime.ts";
+import { startScheduler } from "./actors/scheduler.ts";
+import { startTaintManager } from "./actors/taint-manager.ts";
+import type { Role } from "./identities.ts";
+
+/** What happens to nodes from outside. */
+export interface NodeKnobs {
+  /** Stops a node's kubelet, as when the machine is off, and starts it again. */
+  readonly kubelets: Outages;
+  /** How much memory pods use, how much of what a node has left. */
+  readonly stats: NodeStats;
+}
+
+export function createNodeKnobs(): NodeKnobs {
+  return { kubelets: createOutages(), stats: createNodeStats() };
+}
+
+export interface NodesOptions extends NodeKnobs {
+  readonly optionsOf: (role: Role) => ActorOptions;
+  readonly runtime: ContainerRuntime;
+  /** When the kubelets evict; absent fields are the kubelet's own defaults. */
+  readonly eviction?: EvictionConfiguration | undefined;
+}
+
+export function startNodes({ optionsOf, runtime, kubelets: outages, stats, eviction = {} }: NodesOptions): Actor {
+  const kubelets = { ...optionsOf("kubelets"), runtime, evictions: createKubeletEvictions(), outages };
+  const reader = optionsOf("controllerManager").client;
+  const nodeController = { ...optionsOf("nodeController"), reader };
+  const actors = [
+    startScheduler(optionsOf("scheduler")),
+    startNodeLifecycle(nodeController),
+    startTaintManager(nodeController),
+    startPodGarbageCollector({ ...optionsOf("podGarbageCollector"), reader }),
+    startNodeHeartbeats(kubelets),
+    startKubelets(kubelets),
+    startEvictionManagers({ ...kubelets, stats, configuration: eviction }),
+  ];
+  return { stop: async () => void (await Promise.all(actors.map((actor) => actor.stop()))) };
+}

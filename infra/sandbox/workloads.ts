@@ -1,0 +1,50 @@
+/**
+ * What else runs in a cluster beside virtual machines: priority classes and plain pods.
+ * Owns: their specs. Does not own: nodes and VMs (fleet.ts), running anything (actors/).
+ */
+import type { KubeClient } from "./actors/client.ts";
+import { pods, priorityClasses, type Pod, type PriorityClass } from "./actors/resources.ts";
+
+export interface PriorityClassOptions {
+  readonly preemptionPolicy?: "PreemptLowerPriority" | "Never";
+  readonly globalDefault?: boolean;
+}
+
+export function createPriorityClass(
+  client: KubeClient,
+  name: string,
+  value: number,
+  options: PriorityClassOptions = {},
+): Promise<PriorityClass> {
+  return client.create(priorityClasses, { metadata: { name }, value, ...options });
+}
+
+type Spec = NonNullable<Pod["spec"]>;
+
+export interface PlainPod {
+  readonly namespace?: string;
+  readonly name: string;
+  readonly labels?: Record<string, string>;
+  /** Bound to it from the start, as a DaemonSet's or a static pod is; the scheduler is not asked. */
+  readonly node?: string;
+  readonly priorityClassName?: string;
+  readonly tolerations?: Spec["tolerations"];
+  readonly requests?: Record<string, string>;
+  readonly graceSeconds?: number;
+}
+
+/** Resolves as soon as it exists; it may have to wait for a place. */
+export function createPod(client: KubeClient, pod: PlainPod): Promise<Pod> {
+  const { namespace = "default", name, labels, node, requests = {}, graceSeconds = 30, ...rest } = pod;
+  const { priorityClassName, tolerations } = rest;
+  return client.create(pods, {
+    metadata: { namespace, name, ...(labels && { labels }) },
+    spec: {
+      containers: [{ name: "main", image: "registry.k8s.io/pause:3.10", resources: { requests } }],
+      terminationGracePeriodSeconds: graceSeconds,
+      ...(node !== undefined && { nodeName: node }),
+      ...(priorityClassName !== undefined && { priorityClassName }),
+      ...(tolerations && { tolerations }),
+    },
+  });
+}
