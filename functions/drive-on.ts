@@ -5,7 +5,7 @@
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Action } from "../shared/policy/action.ts";
 import type { Pointer } from "../shared/reconcilers/pointer.ts";
-import { reconcile, type Result } from "../shared/reconcilers/reconciler.ts";
+import { reconcile, type Result } from "../shared/reconcilers/pass.ts";
 import type { Scope } from "../shared/reconcilers/world.ts";
 import type { Target } from "./target.ts";
 

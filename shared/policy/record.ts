@@ -3,7 +3,6 @@
  * Owns: its shape, its life cycle and the back-off computed from it. Does not own: how it is written (shared/cluster).
  */
 import type { Cause } from "./cause.ts";
-import type { NamespacedName } from "./facts.ts";
 import { hash8 } from "./hash.ts";
 import type { Settings } from "./settings.ts";
 
@@ -28,7 +27,7 @@ export interface EvacuationRecord {
 
 /** An evacuation that begins now. The id depends on its circumstances only, so that it can be computed anywhere. */
 export function beginRecord(
-  vmi: NamespacedName & { readonly uid: string },
+  vmi: { readonly uid: string },
   begin: Pick<EvacuationRecord, "cause" | "requestedBy" | "node" | "podUID" | "notBefore">,
   now: Date,
 ): EvacuationRecord {

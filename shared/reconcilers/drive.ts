@@ -1,9 +1,9 @@
 /**
  * Driving evacuations on: passes, one after another, until nothing is due or the time is over.
- * Owns: the loop, and that one isolate runs one loop a cluster. Does not own: the pass (reconciler.ts).
+ * Owns: the loop, and that one isolate runs one loop a cluster. Does not own: the pass (pass.ts).
  */
 import { type Pointer, pointerKey } from "./pointer.ts";
-import type { Result } from "./reconciler.ts";
+import type { Result } from "./pass.ts";
 
 export interface DriveDeps {
   /** One pass over the VMIs under evacuation, and what the pointers lead to. */

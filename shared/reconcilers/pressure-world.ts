@@ -7,8 +7,8 @@ import type { NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isCompleted, keyOf } from "../policy/facts.ts";
 import { isLauncher, vmiNameOf } from "../policy/pod-kind.ts";
 import { isTaker, type PressureWorld, type Resident, type Taker } from "../policy/pressure.ts";
+import type { Observer } from "./observer.ts";
 import type { Pointer } from "./pointer.ts";
-import type { Observer } from "./world.ts";
 
 interface Seen {
   readonly vmis: readonly VmiFacts[];

@@ -15,6 +15,7 @@ import { vmiNameOf } from "../policy/pod-kind.ts";
 import type { PressureWorld } from "../policy/pressure.ts";
 import type { Settings } from "../policy/settings.ts";
 import { budgetsAround, carries, located, locate, taintedAmong } from "./around.ts";
+import type { Observer } from "./observer.ts";
 import type { Pointer } from "./pointer.ts";
 import { observePressure } from "./pressure-world.ts";
 
@@ -22,12 +23,6 @@ export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWo
 
 /** `All`: every VMI of the cluster. Else: those that carry the evacuation label, and what the pointers lead to. */
 export type Scope = "All" | readonly Pointer[];
-
-export interface Observer {
-  readonly cluster: Cluster;
-  readonly settings: Settings;
-  readonly now: Date;
-}
 
 export async function observe(scope: Scope, observer: Observer): Promise<World> {
   const seen = scope === "All" ? await observeAll(observer) : await observeEvacuating(scope, observer);

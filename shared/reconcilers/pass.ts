@@ -1,0 +1,96 @@
+/**
+ * One pass of all reconcilers: observe, decide, act.
+ * Owns: their list and the performing of chains. Does not own: observing (world.ts), deciding (shared/policy), the
+ * requests (shared/cluster).
+ */
+import type { ActResult } from "../cluster/act.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { ClusterError } from "../cluster/failure.ts";
+import type { Action } from "../policy/action.ts";
+import type { Settings } from "../policy/settings.ts";
+import { budget } from "./budget.ts";
+import { disruption } from "./disruption.ts";
+import { evacuation } from "./evacuation.ts";
+import { pressure } from "./pressure.ts";
+import type { Reconciler } from "./reconciler.ts";
+import { observe, type Scope, type World } from "./world.ts";
+
+/** In this order: what is urgent is marked first, and budgets grow before migrations are created. */
+const RECONCILERS: readonly Reconciler[] = [disruption, pressure, budget, evacuation];
+
+export interface Deps {
+  readonly cluster: Cluster;
+  readonly settings: Settings;
+  readonly now: Date;
+  /** Told of a chain that could not be finished; the others are not affected. */
+  readonly onFailure: (reconciler: string, failure: ClusterError) => void;
+}
+
+export interface Result {
+  /** Absent: nothing is due until somebody acts. */
+  readonly requeueAfterSeconds?: number;
+  /** What was done: action verb to count. */
+  readonly done: Readonly<Record<string, number>>;
+  readonly failures: number;
+}
+
+/** Chains performed at a time: of the platform's six connections, some stay free for the door. */
+const CONCURRENT_CHAINS = 4;
+
+type ChainEnd = "Done" | "Conflict" | "Failed";
+
+/** One pass over the scope. Safe to run many times at once and to be killed anywhere: the next one looks again. */
+export async function reconcile(scope: Scope, deps: Deps): Promise<Result> {
+  const world = await observe(scope, deps);
+  const done: Record<string, number> = {};
+  const waits: number[] = [];
+  let failures = 0;
+  for (const reconciler of RECONCILERS) {
+    const { chains, requeueAfterSeconds } = reconciler.plan(world);
+    const ends = await performAll(chains, (chain) => perform(chain, { reconciler, world, deps, done }));
+    failures += ends.filter((end) => end === "Failed").length;
+    if (ends.includes("Conflict")) waits.push(0);
+    if (requeueAfterSeconds !== undefined) waits.push(requeueAfterSeconds);
+  }
+  return { done, failures, ...(waits.length === 0 ? {} : { requeueAfterSeconds: Math.min(...waits) }) };
+}
+
+async function performAll<T>(items: readonly T[], work: (item: T) => Promise<ChainEnd>): Promise<readonly ChainEnd[]> {
+  const ends: ChainEnd[] = [];
+  const queue = items.values();
+  const worker = async () => {
+    for (const item of queue) ends.push(await work(item));
+  };
+  await Promise.all(Array.from({ length: Math.min(CONCURRENT_CHAINS, items.length) }, worker));
+  return ends;
+}
+
+interface Performance {
+  readonly reconciler: Reconciler;
+  readonly world: World;
+  readonly deps: Deps;
+  readonly done: Record<string, number>;
+}
+
+async function perform(chain: readonly Action[], p: Performance): Promise<ChainEnd> {
+  for (const action of chain) {
+    const end = await performOne(action, p);
+    if (end !== "Done") return end;
+  }
+  return "Done";
+}
+
+async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
+  const { reconciler, world, deps, done } = p;
+  try {
+    const result: ActResult = await deps.cluster.act(action, deps.settings.kubevirtNamespace);
+    if (result === "Refused") return await perform(reconciler.refused?.(action, world) ?? [], p);
+    if (result === "Done") done[action.verb] = (done[action.verb] ?? 0) + 1;
+    return result;
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    deps.onFailure(reconciler.name, error);
+    // A story untold changes nothing; what follows it must not wait for it.
+    return action.verb === "Event" ? "Done" : "Failed";
+  }
+}
