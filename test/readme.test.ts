@@ -32,14 +32,17 @@ test("every route is in the README", () => {
 });
 
 describe("the configuration in the README", () => {
-  const { reconcilers, evacuation } = DEFAULT_CONFIGURATION;
+  const { reconcilers, evacuation, guard } = DEFAULT_CONFIGURATION;
   const defaults = [
     ["reconcilers.evacuation", reconcilers.evacuation],
     ["reconcilers.budget", reconcilers.budget],
+    ["guard.mode", guard.mode],
+    ["guard.maxHolds", guard.maxHolds],
+    ...Object.entries(guard.deadlineSeconds).map(([key, value]) => [`guard.deadlineSeconds.${key}`, value] as const),
     ...Object.entries(evacuation).map(([key, value]) => [`evacuation.${key}`, value] as const),
   ] as const;
   test.each(defaults)("%s has the default %s", (key, value) => {
-    expect(readme).toMatch(new RegExp(`\\| \`${key.replace(".", "\\.")}\` +\\| \`${value}\` `));
+    expect(readme).toMatch(new RegExp(`\\| \`${key.replaceAll(".", "\\.")}\` +\\| \`${value}\` `));
   });
 
   test.each(FEATURE_GATES)("the gate %s is named", (gate) => expect(readme).toContain(`\`${gate}\``));
