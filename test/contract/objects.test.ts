@@ -202,3 +202,42 @@ contract("status subresource", ({ asks, given }) => {
     "status.phase": "Running",
   });
 });
+
+contract("fields a kind does not have", ({ asks, checks }) => {
+  const odd = { ...configMap("odd", { data: { a: "1" } }), extra: 1 };
+  asks("are refused if the client is strict", post("configmaps?fieldValidation=Strict", odd), {
+    code: 400,
+    reason: "BadRequest",
+    message: 'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "extra"',
+  });
+  checks("are dropped with a warning else", async (send) => {
+    const { code, body, headers } = await send(post("configmaps", odd));
+    expect({ code, extra: body.extra, warning: headers.warning }).toEqual({
+      code: 201,
+      extra: undefined,
+      warning: '299 - "unknown field \\"extra\\""',
+    });
+  });
+  checks("without one if the client wants none", async (send) => {
+    const { code, headers } = await send(
+      post("configmaps?fieldValidation=Ignore", { ...odd, metadata: { name: "odder" } }),
+    );
+    expect({ code, warning: headers.warning }).toEqual({ code: 201, warning: undefined });
+  });
+  asks(
+    "deep inside",
+    post("pods?fieldValidation=Strict", pod("deep", { spec: { containers: [{ name: "c", image: "i", colour: 1 }] } })),
+    {
+      code: 400,
+      message:
+        'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.containers[0].colour"',
+    },
+  );
+  asks("a value of another type", post("configmaps", configMap("typed", { data: { a: 1 } })), {
+    code: 400,
+    reason: "BadRequest",
+    message:
+      'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ' +
+      "ConfigMap.data of type string",
+  });
+});

@@ -12,6 +12,7 @@ import { trackUpdate } from "./managed-fields.ts";
 import { requireActiveNamespace } from "./namespaces.ts";
 import type { KubeObject } from "./objects.ts";
 import { type WriteOptions, readWriteOptions, writerOf } from "./options.ts";
+import { fieldCheck } from "./schema/check.ts";
 import type { StoredObject } from "./store.ts";
 import { fail } from "./status.ts";
 import { validateObject } from "./validation.ts";
@@ -19,6 +20,8 @@ import { validateObject } from "./validation.ts";
 export async function handleCreate(ctx: ResourceContext): Promise<Answer> {
   const options = readWriteOptions(ctx);
   const object = decodeObject(ctx);
+  const check = await fieldCheck(ctx, options);
+  check(object);
   return { type: "Object", code: 201, object: await createObject(ctx, object, options) };
 }
 

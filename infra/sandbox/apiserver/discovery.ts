@@ -1,6 +1,6 @@
 /**
  * What the server serves, as clients ask for it: groups, versions, resources, aggregated or one by one.
- * Owns: the discovery documents and /version. Does not own: the schemas (openapi.ts).
+ * Owns: the discovery documents and /version. Does not own: the schemas (schema/openapi.ts).
  */
 import { REVIEWS } from "./access-reviews.ts";
 import type { RequestContext } from "./context.ts";

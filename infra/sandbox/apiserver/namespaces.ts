@@ -5,6 +5,8 @@
 import type { Answer, ResourceContext } from "./context.ts";
 import { NAMESPACES } from "./kinds/core.ts";
 import { type KubeObject, fieldAt, stringsAt } from "./objects.ts";
+import { readWriteOptions } from "./options.ts";
+import { fieldCheck } from "./schema/check.ts";
 import { parsedOnce } from "./store.ts";
 import { fail } from "./status.ts";
 import { modifyObject, replaceWith } from "./updating.ts";
@@ -30,7 +32,7 @@ export function requireActiveNamespace(ctx: ResourceContext): void {
 
 /** PUT namespaces/{name}/finalize: the only way to take the namespace's own finalizer away. */
 export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
-  const change = replaceWith(ctx);
+  const change = replaceWith(ctx, await fieldCheck(ctx, readWriteOptions(ctx)));
   const object = await modifyObject(ctx, {
     part: "finalize",
     change: (current) => ({ ...current, spec: change(current).spec }),

@@ -11,6 +11,7 @@ import { handleApply } from "./patch/apply.ts";
 import { applyJsonPatch, readJsonPatch } from "./patch/json.ts";
 import { applyMergePatch } from "./patch/merge.ts";
 import { applyStrategicPatch } from "./patch/strategic.ts";
+import { fieldCheck } from "./schema/check.ts";
 import { badRequest, fail } from "./status.ts";
 import { modifyObject } from "./updating.ts";
 
@@ -40,12 +41,16 @@ export async function handlePatch(ctx: ResourceContext): Promise<Answer> {
   const options = readWriteOptions(ctx);
   if (options.force) invalidForce();
   const change = changeOf(ctx);
+  const check = await fieldCheck(ctx, options);
   const object = await modifyObject(ctx, {
     part,
     dryRun: options.dryRun,
     change: (current) => {
       const patched = change(current);
-      return isRecord(patched) ? checkObject(ctx, patched) : badRequest("the patch does not leave an object");
+      if (!isRecord(patched)) return badRequest("the patch does not leave an object");
+      const object = checkObject(ctx, patched);
+      check(object);
+      return object;
     },
   });
   return { type: "Object", code: 200, object };

@@ -10,7 +10,7 @@ import { handleDelete, handleDeleteCollection } from "./deletion.ts";
 import { type Discovery, VERSION, coreDiscovery, groupDiscovery, oneGroup, resourceDiscovery } from "./discovery.ts";
 import { handleEviction } from "./eviction.ts";
 import { handleFinalize } from "./namespaces.ts";
-import { openApiDocument } from "./openapi.ts";
+import { openApiDocument } from "./schema/openapi.ts";
 import { handlePatch } from "./patching.ts";
 import { handleGet, handleList } from "./reading.ts";
 import type { ResourceRequest } from "./request-info.ts";

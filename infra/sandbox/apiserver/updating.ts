@@ -11,6 +11,7 @@ import { decodeObject } from "./decoding.ts";
 import { type KubeObject, type NamespacedName, type ObjectMeta, isRecord } from "./objects.ts";
 import { trackUpdate } from "./managed-fields.ts";
 import { readWriteOptions, writerOf } from "./options.ts";
+import { type FieldCheck, fieldCheck } from "./schema/check.ts";
 import { type Collection, type StoredObject, parse } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
 import { validateObject } from "./validation.ts";
@@ -33,12 +34,14 @@ export const MODIFIED_MESSAGE =
 export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
   const options = readWriteOptions(ctx);
   const part = ctx.info.subresource === "status" ? "status" : "main";
-  const object = await modifyObject(ctx, { part, change: replaceWith(ctx), dryRun: options.dryRun });
+  const change = replaceWith(ctx, await fieldCheck(ctx, options));
+  const object = await modifyObject(ctx, { part, change, dryRun: options.dryRun });
   return { type: "Object", code: 200, object };
 }
 
-export function replaceWith(ctx: ResourceContext): Modification["change"] {
+export function replaceWith(ctx: ResourceContext, check: FieldCheck): Modification["change"] {
   const wanted = decodeObject(ctx);
+  check(wanted);
   const { name } = ctx.info;
   if ((wanted.metadata.name ||= name) !== name) {
     badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`);

@@ -11,6 +11,7 @@ import { fieldsOf, hasBelow, mergeFields, minus, removeFields } from "../fields.
 import { type Writer, ownable, ownedBy, trackApply } from "../managed-fields.ts";
 import { type KubeObject, apiVersionOf, isRecord, viewAs } from "../objects.ts";
 import { type WriteOptions, readWriteOptions } from "../options.ts";
+import { fieldCheck } from "../schema/check.ts";
 import { badRequest, fail } from "../status.ts";
 import { type Part, modifyObject } from "../updating.ts";
 
@@ -18,6 +19,8 @@ export async function handleApply(ctx: ResourceContext, part: Part): Promise<Ans
   const options = readWriteOptions(ctx);
   const writer = writerOf(ctx);
   const config = readConfiguration(ctx);
+  const check = await fieldCheck(ctx, options);
+  check(config);
   const fields = fieldsOf(config, ctx.kind);
   if (ctx.collection.get(ctx.info) === undefined && part === "main") return create(ctx, config, { options, writer });
   const object = await modifyObject(ctx, {

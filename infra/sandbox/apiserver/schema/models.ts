@@ -1,0 +1,95 @@
+/**
+ * The fields of the built-in kinds, as the models of the Kubernetes client library declare them.
+ * Owns: loading those models, one by one and only when asked for. Does not own: checking objects against them (check.ts),
+ * showing them (openapi.ts).
+ */
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+export type FieldType =
+  | { readonly of: "string" | "number" | "boolean" | "any" }
+  | { readonly of: "list" | "map"; readonly items: FieldType }
+  | { readonly of: "model"; readonly name: string };
+
+export interface ModelField {
+  readonly name: string;
+  readonly type: FieldType;
+  readonly format: string;
+}
+
+export type Model = ReadonlyMap<string, ModelField>;
+export type Models = ReadonlyMap<string, Model>;
+
+const FOLDER = "@kubernetes/client-node/dist/gen/models";
+
+const loaded = new Map<string, Promise<Model>>();
+
+/** The model and all that its fields lead to. */
+export async function loadModels(root: string, into = new Map<string, Model>()): Promise<Models> {
+  if (into.has(root)) return into;
+  let model = loaded.get(root);
+  if (model === undefined) {
+    model = loadModel(root);
+    loaded.set(root, model);
+  }
+  const fields = await model;
+  into.set(root, fields);
+  for (const { type } of fields.values()) for (const name of modelsIn(type)) await loadModels(name, into);
+  return into;
+}
+
+function modelsIn(type: FieldType): readonly string[] {
+  if (type.of === "model") return [type.name];
+  return type.of === "list" || type.of === "map" ? modelsIn(type.items) : [];
+}
+
+interface Attribute {
+  readonly baseName: string;
+  readonly type: string;
+  readonly format: string;
+}
+
+async function loadModel(name: string): Promise<Model> {
+  const module: Record<string, unknown> = await import(`${FOLDER}/${name}.js`);
+  const declared: unknown = module[name];
+  const attributes: readonly Attribute[] =
+    typeof declared === "function" ? Reflect.get(declared, "attributeTypeMap") : [];
+  return new Map(
+    attributes.map(({ baseName, type, format }) => [baseName, { name: baseName, type: parseType(type), format }]),
+  );
+}
+
+const SCALARS: Readonly<Record<string, FieldType>> = {
+  string: { of: "string" },
+  number: { of: "number" },
+  boolean: { of: "boolean" },
+  any: { of: "any" },
+  Date: { of: "string" },
+  V1MicroTime: { of: "string" },
+  // A number or a string.
+  IntOrString: { of: "any" },
+};
+
+function parseType(text: string): FieldType {
+  const list = /^(?:Array|Set)<(.+)>$/.exec(text)?.[1];
+  if (list !== undefined) return { of: "list", items: parseType(list) };
+  const map = /^\{ \[key: string\]: (.+); \}$/.exec(text)?.[1];
+  if (map !== undefined) return { of: "map", items: parseType(map) };
+  return SCALARS[text] ?? { of: "model", name: text };
+}
+
+export interface Documentation {
+  readonly description: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** The comments of a model's type declaration. */
+export async function loadDocumentation(name: string): Promise<Documentation> {
+  const text = await readFile(fileURLToPath(import.meta.resolve(`${FOLDER}/${name}.d.ts`)), "utf8");
+  const comments = [
+    ...text.matchAll(/\/\*\*\n\s*\* ((?:(?!\*\/).)+?)\n\s*\*\/\n\s*(export declare class|'([^']+)')/gs),
+  ];
+  const fields = comments.map(([, comment = "", , field]) => [field ?? "", comment.replaceAll("\\'", "'")]);
+  const { "": description = "", ...rest }: Record<string, string> = Object.fromEntries(fields);
+  return { description, fields: rest };
+}
