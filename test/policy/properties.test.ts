@@ -1,0 +1,125 @@
+/** What holds for any facts at all, likely or not: no contradictions, nothing twice, no way round the rules. */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Action } from "../../shared/policy/action.ts";
+import { isReadyForMigration, planBudgets } from "../../shared/policy/budget.ts";
+import { planEvacuations } from "../../shared/policy/evacuation.ts";
+import { isFinal, keyOf } from "../../shared/policy/facts.ts";
+import { decideEviction } from "../../shared/policy/eviction.ts";
+import { anyCluster, clusterOf } from "./simulation/any-cluster.ts";
+import type { SimulatedCluster } from "./simulation/cluster.ts";
+import { evict, launcherOf, reckon } from "./simulation/kubevirt.ts";
+import { look, passAtOnce } from "./simulation/pass.ts";
+import { only } from "./fixtures.ts";
+
+function always(holds: (cluster: SimulatedCluster) => void): void {
+  fc.assert(
+    fc.property(anyCluster, (facts) => holds(clusterOf(facts))),
+    { seed: 20_260_301, numRuns: 300 },
+  );
+}
+
+function planned(cluster: SimulatedCluster): readonly Action[] {
+  const world = look(cluster);
+  return [...planBudgets(world).chains, ...planEvacuations(world).chains].flat();
+}
+
+function expectUnique(keys: readonly string[]): void {
+  expect(keys.toSorted()).toEqual([...new Set(keys)].toSorted());
+}
+
+const ON_VMI: readonly Action["verb"][] = ["Mark", "Record", "Unmark", "Forget"];
+
+describe("a plan", () => {
+  test("does one thing to a VM, a migration, a budget and the register", () => {
+    always((cluster) => {
+      const actions = planned(cluster);
+      expectUnique(actions.flatMap((a) => ("vmi" in a && ON_VMI.includes(a.verb) ? [keyOf(a.vmi)] : [])));
+      expectUnique(actions.flatMap((a) => ("migration" in a ? [keyOf(a.migration)] : [])));
+      expectUnique(actions.flatMap((a) => ("budget" in a ? [keyOf(a.budget)] : [])));
+      expectUnique(only("CreateBudget", actions).map((a) => keyOf({ namespace: a.vmi.namespace, name: a.name })));
+      expect(only("WriteSlots", actions).length).toBeLessThanOrEqual(1);
+    });
+  });
+
+  test("creates no migration for a VM about which it does anything else", () => {
+    always((cluster) => {
+      const actions = planned(cluster);
+      const created = only("CreateMigration", actions).map(({ slot }) => `${slot.namespace}/${slot.vmi}`);
+      expectUnique(created);
+      const touched = actions.flatMap((a) => ("vmi" in a && ON_VMI.includes(a.verb) ? [keyOf(a.vmi)] : []));
+      expect(created.filter((key) => touched.includes(key))).toEqual([]);
+    });
+  });
+
+  test("creates a migration only of a reserved name, with the VM's budget seen at 2 and one active pod", () => {
+    always((cluster) => {
+      for (const { slot } of only("CreateMigration", planned(cluster))) {
+        const vmi = cluster.vmis.get(keyOf({ namespace: slot.namespace, name: slot.vmi }));
+        expect(cluster.register.slots).toContainEqual(slot);
+        expect(vmi && isReadyForMigration(vmi, [...cluster.budgets.values()], cluster.settings)).toBe(true);
+        expect(cluster.activePods.get(slot.vmiUID)).toBe(1);
+        expect(vmi).toMatchObject({ nodeName: slot.node, liveMigratable: { migratable: true }, deleting: false });
+      }
+    });
+  });
+
+  test("grants no slot beyond the limits", () => {
+    always((cluster) => {
+      const { parallelMigrationsPerCluster: most } = cluster.settings.limits;
+      for (const { slots } of only("WriteSlots", planned(cluster))) {
+        const names = new Set([...slots, ...cluster.unfinished()].map(keyOf));
+        const granted = slots.filter((slot) => !cluster.register.slots.some((old) => keyOf(old) === keyOf(slot)));
+        expectUnique(slots.map(keyOf));
+        if (granted.length > 0) expect(names.size).toBeLessThanOrEqual(most);
+      }
+    });
+  });
+
+  test("touches no budget and no finished migration of others", () => {
+    always((cluster) => {
+      const actions = planned(cluster);
+      const budgets = [...only("ResizeBudget", actions), ...only("DeleteBudget", actions)].map((a) => a.budget);
+      expect(budgets.filter((b) => !b.managedByUs)).toEqual([]);
+      expect(only("DeleteMigration", actions).filter(({ migration }) => isFinal(migration))).toEqual([]);
+    });
+  });
+
+  test("comes to an end by itself: passes without a change in the cluster find nothing left to do", () => {
+    always((cluster) => {
+      for (let i = 0; i < 12; i++) {
+        passAtOnce(cluster);
+        reckon(cluster);
+      }
+      expect(planned(cluster).filter((action) => action.verb !== "Event")).toEqual([]);
+    });
+  });
+});
+
+describe("an eviction", () => {
+  test("that marks finds the mark when it is asked for again", () => {
+    always((cluster) => {
+      for (const { namespace, name } of cluster.vmis.values()) {
+        const again = () => cluster.vmis.get(keyOf({ namespace, name }));
+        const [before] = [again()].flatMap((vmi) => (vmi ? [evict(cluster, vmi)] : []));
+        if (before === undefined || before === "Conflict" || before.verdict !== "Deny") continue;
+        const [after] = [again()].flatMap((vmi) => (vmi ? [evict(cluster, vmi)] : []));
+        expect(after).not.toBe("Conflict");
+        if (before.reason === "EvacuationTriggered") expect(after).toMatchObject({ actions: [] });
+        if (before.actions.length === 0) expect(after).toEqual(before);
+      }
+    });
+  });
+
+  test("marks for the node only that the VM is on", () => {
+    always((cluster) => {
+      for (const vmi of cluster.vmis.values()) {
+        const request = { username: "admin", cause: "ApiEviction" } as const;
+        const { now, settings } = cluster;
+        const decision = decideEviction({ pod: launcherOf(vmi), vmi, request, settings, now });
+        const marks = decision.verdict === "Ask" ? [] : only("Mark", decision.actions);
+        for (const mark of marks) expect(mark.record.node).toBe(vmi.nodeName);
+      }
+    });
+  });
+});
