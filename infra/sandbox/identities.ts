@@ -31,7 +31,7 @@ export type TokenFile = Readonly<Record<string, Identity>>;
 
 export interface Identities {
   readonly tokens: TokenFile;
-  tokenOf(role: Role): string;
+  readonly tokenOf: (role: Role) => string;
 }
 
 export function createIdentities(): Identities {

@@ -1,50 +1,52 @@
 /**
- * Everything that runs pods and virtual machines: scheduler, kubelets, KubeVirt.
+ * Everything that runs pods and virtual machines, and ends them: nodes and KubeVirt.
  * Owns: installing KubeVirt and starting these together. Does not own: what they do.
  */
 import type { Actor, ActorOptions } from "./actors/actor.ts";
 import type { KubeClient } from "./actors/client.ts";
-import { startKubelets } from "./actors/kubelet.ts";
-import { startNodeHeartbeats } from "./actors/node-heartbeat.ts";
+import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
+import { NODE_RBAC, SCHEDULER_RBAC } from "./actors/rbac.ts";
 import { createContainerRuntime } from "./actors/runtime.ts";
-import { startScheduler } from "./actors/scheduler.ts";
 import type { Authority } from "./certificates.ts";
 import type { Role } from "./identities.ts";
 import { applyManifests } from "./manifests.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "./kubevirt/manifests.ts";
 import type { MigrationPlan } from "./kubevirt/migration-plan.ts";
 import { kubeVirts } from "./kubevirt/resources.ts";
+import type { Switch } from "./kubevirt/switch.ts";
 import { startVirtApi } from "./kubevirt/virt-api.ts";
 import { startVirtController } from "./kubevirt/virt-controller.ts";
-import type { EvacuationSwitch } from "./kubevirt/virt-controller/evacuation.ts";
 import { startVirtHandlers } from "./kubevirt/virt-handler.ts";
 import { webhookConfigurations } from "./kubevirt/webhooks/configurations.ts";
+import { startNodes, type NodeKnobs } from "./nodes.ts";
 
 export interface MachinesOptions {
   readonly admin: KubeClient;
   readonly authority: Authority;
   readonly optionsOf: (role: Role) => ActorOptions;
   readonly plan: MigrationPlan;
-  readonly evacuationController: EvacuationSwitch;
+  readonly evacuationController: Switch;
+  readonly deschedulerAnnotations: Switch;
+  readonly evictionWebhook: boolean;
   readonly terminationSeconds: number;
+  readonly knobs: NodeKnobs;
+  readonly eviction: EvictionConfiguration | undefined;
 }
 
 export async function startMachines(options: MachinesOptions): Promise<Actor> {
-  const { admin, authority, optionsOf, plan, evacuationController, terminationSeconds } = options;
-  await applyManifests(admin, [...KUBEVIRT_RBAC, KUBEVIRT]);
+  const { admin, authority, optionsOf, plan, evacuationController, deschedulerAnnotations } = options;
+  await applyManifests(admin, [...SCHEDULER_RBAC, ...NODE_RBAC, ...KUBEVIRT_RBAC, KUBEVIRT]);
   const virtApi = await startVirtApi(optionsOf("virtApi").client, authority);
-  await applyManifests(admin, webhookConfigurations(virtApi.url, authority.caPem));
+  await applyManifests(admin, webhookConfigurations({ url: virtApi.url, caPem: authority.caPem }, options));
 
   const deployed = { status: { phase: "Deployed" } };
   await admin.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: deployed }, { subresource: "status" });
 
-  const kubelets = optionsOf("kubelets");
-  const runtime = createContainerRuntime(kubelets.clock, terminationSeconds * 1000);
+  const { clock } = optionsOf("kubelets");
+  const runtime = createContainerRuntime(clock, options.terminationSeconds * 1000);
   const actors = [
-    startScheduler(optionsOf("scheduler")),
-    startNodeHeartbeats(kubelets),
-    startKubelets({ ...kubelets, runtime }),
-    startVirtController({ ...optionsOf("virtController"), evacuationController }),
+    startNodes({ ...options.knobs, optionsOf, runtime, eviction: options.eviction }),
+    startVirtController({ ...optionsOf("virtController"), evacuationController, deschedulerAnnotations }),
     startVirtHandlers({ ...optionsOf("virtHandler"), runtime, plan }),
   ];
   return {

@@ -5,17 +5,19 @@
 import { applyManifests } from "./manifests.ts";
 import { createAuthority, type Authority } from "./certificates.ts";
 import { startApiServer } from "./apiserver/server.ts";
-import type { Actor, ActorOptions } from "./actors/actor.ts";
+import type { ActorOptions } from "./actors/actor.ts";
 import { createClient, type KubeClient } from "./actors/client.ts";
 import { systemClock, type Clock } from "./actors/clock.ts";
-import { CONTROL_PLANE_RBAC, NODE_RBAC, SCHEDULER_RBAC } from "./actors/rbac.ts";
+import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
+import { CONTROL_PLANE_RBAC } from "./actors/rbac.ts";
 import { createIdentities, USERS, type Role } from "./identities.ts";
 import { kubeconfigOf, kubeconfigText } from "./kubeconfig.ts";
 import { KUBEVIRT_KINDS } from "./kubevirt/kinds.ts";
-import { createEvacuationSwitch } from "./kubevirt/virt-controller/evacuation.ts";
 import { createMigrationPlan, type MigrationPlan } from "./kubevirt/migration-plan.ts";
+import { createSwitch } from "./kubevirt/switch.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { startMachines } from "./machines.ts";
+import { createNodeKnobs, type NodeKnobs } from "./nodes.ts";
 
 export interface SandboxOptions {
   /** 0 or absent: any free port. */
@@ -26,6 +28,11 @@ export interface SandboxOptions {
   /** How long a container takes to end after SIGTERM. */
   readonly terminationSeconds?: number;
   readonly evacuationController?: boolean;
+  readonly deschedulerAnnotations?: boolean;
+  /** Whether virt-api answers evictions, too. */
+  readonly evictionWebhook?: boolean;
+  /** When the kubelets evict; absent fields are the kubelet's own defaults. */
+  readonly eviction?: EvictionConfiguration;
   readonly clock?: Clock;
   /** Told what did not work for an actor and will be tried again. */
   readonly onError?: (error: unknown, key: string) => void;
@@ -43,60 +50,78 @@ export interface Sandbox {
   readonly migrations: Pick<MigrationPlan, "configure">;
   /** KubeVirt's own, which migrates what is marked; off unless asked for. */
   readonly evacuationController: { enabled: boolean };
+  /** KubeVirt's own, on launcher pods; off unless asked for. */
+  readonly deschedulerAnnotations: { enabled: boolean };
+  /** Stops a node's kubelet, as when the machine is off, and starts it again. */
+  readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start">;
+  /** How much memory pods use, how much of what a node has left. */
+  readonly stats: Pick<NodeKnobs["stats"], "useMemory" | "setAvailable">;
   stop(): Promise<void>;
 }
 
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { port = 0, clock = systemClock, empty = false } = options;
-  const authority = await createAuthority("lifeboat-sandbox");
-  const identities = createIdentities();
-  const server = await startApiServer({
-    authority,
-    port,
-    tokens: identities.tokens,
-    kinds: KUBEVIRT_KINDS,
-    now: () => clock.now(),
-  });
-  const clients: KubeClient[] = [];
-  const credentialsOf = (role: Role) => {
-    const { user } = USERS[role];
-    return { url: server.url, caPem: authority.caPem, user, token: identities.tokenOf(role) };
-  };
-  const clientOf = (role: Role): KubeClient => {
-    const client = createClient(kubeconfigOf(credentialsOf(role)));
-    clients.push(client);
-    return client;
-  };
-  const optionsOf = (role: Role): ActorOptions => ({
-    client: clientOf(role),
-    clock,
-    ...(options.onError && { onError: options.onError }),
-  });
+type Close = () => Promise<void> | void;
 
-  const admin = clientOf("admin");
+/** If it does not start, nothing of it is left running. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const closers: Close[] = [];
+  const stop = async () => {
+    for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
+  };
+  try {
+    return { ...(await start(options, closers)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sandbox, "stop">> {
+  const { port = 0, clock = systemClock, empty = false, onError } = options;
+  const authority = await createAuthority("lifeboat-sandbox");
+  const { caPem } = authority;
+  const { tokens, tokenOf } = createIdentities();
+  const server = await startApiServer({ authority, port, tokens, kinds: KUBEVIRT_KINDS, now: () => clock.now() });
+  closers.push(() => server.stop());
+  const credentialsOf = (role: Role) => ({ url: server.url, caPem, user: USERS[role].user, token: tokenOf(role) });
+  const optionsOf = (role: Role): ActorOptions => {
+    const client = createClient(kubeconfigOf(credentialsOf(role)));
+    closers.push(() => client.close());
+    return { client, clock, ...(onError && { onError }) };
+  };
+
+  const admin = optionsOf("admin").client;
   const plan = createMigrationPlan(options.migrationSeconds);
-  const evacuationController = createEvacuationSwitch(options.evacuationController ?? false);
+  const evacuationController = createSwitch(options.evacuationController ?? false);
+  const deschedulerAnnotations = createSwitch(options.deschedulerAnnotations ?? false);
+  const knobs = createNodeKnobs();
   await applyManifests(admin, CONTROL_PLANE_RBAC);
-  const actors: Actor[] = [startControlPlane(optionsOf, authority.caPem)];
+  const controlPlane = startControlPlane(optionsOf, caPem);
+  closers.push(() => controlPlane.stop());
   if (!empty) {
-    await applyManifests(admin, [...SCHEDULER_RBAC, ...NODE_RBAC]);
-    const { terminationSeconds = 1 } = options;
-    actors.push(await startMachines({ admin, authority, optionsOf, plan, evacuationController, terminationSeconds }));
+    const { terminationSeconds = 1, evictionWebhook = false, eviction } = options;
+    const kubeVirt = { plan, evacuationController, deschedulerAnnotations, evictionWebhook };
+    const machines = await startMachines({
+      ...kubeVirt,
+      admin,
+      authority,
+      optionsOf,
+      terminationSeconds,
+      knobs,
+      eviction,
+    });
+    closers.push(() => machines.stop());
   }
 
   return {
     url: server.url,
-    caPem: authority.caPem,
-    adminToken: identities.tokenOf("admin"),
+    caPem,
+    adminToken: tokenOf("admin"),
     kubeconfig: kubeconfigText(credentialsOf("admin")),
     authority,
     client: admin,
     migrations: plan,
     evacuationController,
-    async stop() {
-      for (const actor of actors.toReversed()) await actor.stop();
-      for (const client of clients) client.close();
-      await server.stop();
-    },
+    deschedulerAnnotations,
+    ...knobs,
   };
 }

@@ -9,6 +9,7 @@ import type { KubeClient } from "../actors/client.ts";
 import type { KubeObject } from "../actors/resources.ts";
 import type { Authority } from "../certificates.ts";
 import { PATHS } from "./webhooks/configurations.ts";
+import { admitEviction } from "./webhooks/evictions.ts";
 import { admitMigrationCreate, admitMigrationUpdate, mutateMigration } from "./webhooks/migrations.ts";
 import { refused, type AdmissionRequest, type AdmissionResponse, type Admit } from "./webhooks/review.ts";
 import { admitVmiUpdate, mutateVmi } from "./webhooks/vmi.ts";
@@ -26,6 +27,7 @@ export async function startVirtApi(client: KubeClient, authority: Authority): Pr
     [PATHS.admitVmiUpdate, handlerOf(admitVmiUpdate)],
     [PATHS.admitMigrationCreate, handlerOf(admitMigrationCreate(client))],
     [PATHS.admitMigrationUpdate, handlerOf(admitMigrationUpdate)],
+    [PATHS.admitEviction, handlerOf(admitEviction(client))],
   ]);
 
   const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {

@@ -3,14 +3,17 @@
  * Owns: starting and stopping them together. Does not own: what any of them does.
  */
 import type { Actor, ActorOptions } from "../actors/actor.ts";
+import type { Switch } from "./switch.ts";
 import { startBudgetController } from "./virt-controller/budgets.ts";
-import { startEvacuationController, type EvacuationSwitch } from "./virt-controller/evacuation.ts";
+import { startEvacuationController } from "./virt-controller/evacuation.ts";
+import { startDeschedulerAnnotations } from "./virt-controller/descheduler-annotations.ts";
 import { startMigrationController } from "./virt-controller/migration.ts";
 import { startVmiController } from "./virt-controller/vmi.ts";
 import { startWorld } from "./virt-controller/world.ts";
 
 export interface VirtControllerOptions extends ActorOptions {
-  readonly evacuationController: EvacuationSwitch;
+  readonly evacuationController: Switch;
+  readonly deschedulerAnnotations: Switch;
 }
 
 export function startVirtController(options: VirtControllerOptions): Actor {
@@ -20,6 +23,7 @@ export function startVirtController(options: VirtControllerOptions): Actor {
     startMigrationController(options, world),
     startEvacuationController(options, world, options.evacuationController),
     startBudgetController(options, world),
+    startDeschedulerAnnotations(options, world, options.deschedulerAnnotations),
   ];
   return {
     async stop() {

@@ -5,7 +5,7 @@
 import { namespaces, type Metadata } from "../../../infra/sandbox/actors/resources.ts";
 import { grant } from "../../../infra/sandbox/actors/rbac.ts";
 import type { RawRequest } from "../../../infra/sandbox/actors/transport.ts";
-import { KUBEVIRT_RBAC } from "../../../infra/sandbox/kubevirt/manifests.ts";
+import { KUBEVIRT, KUBEVIRT_RBAC } from "../../../infra/sandbox/kubevirt/manifests.ts";
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { startVirtApi } from "../../../infra/sandbox/kubevirt/virt-api.ts";
 import { webhookConfigurations } from "../../../infra/sandbox/kubevirt/webhooks/configurations.ts";
@@ -54,10 +54,17 @@ export interface Guests {
 export async function startGuests(): Promise<Guests> {
   const sandbox = await startSandbox({ empty: true });
   const { client, authority, caPem } = sandbox;
-  const everything = [{ apiGroups: ["kubevirt.io"], resources: ["*"], verbs: ["*"] }];
-  await applyManifests(client, [...KUBEVIRT_RBAC, ...grant("foreign", { kind: "User", name: FOREIGN }, everything)]);
+  const everything = [
+    { apiGroups: ["kubevirt.io"], resources: ["*"], verbs: ["*"] },
+    { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
+  ];
+  await applyManifests(client, [
+    ...KUBEVIRT_RBAC,
+    KUBEVIRT,
+    ...grant("foreign", { kind: "User", name: FOREIGN }, everything),
+  ]);
   const virtApi = await startVirtApi(client.as(VIRT_API), authority);
-  await applyManifests(client, webhookConfigurations(virtApi.url, caPem));
+  await applyManifests(client, webhookConfigurations({ url: virtApi.url, caPem }, { evictionWebhook: true }));
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
   for (const { name, phase, condition } of GUESTS) {
     const metadata = { namespace: NAMESPACE, name };

@@ -8,35 +8,16 @@ import { startController, type Controller, type Result } from "../../actors/cont
 import { createEventRecorder } from "../../actors/event-recorder.ts";
 import { keyOf, type Node } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
+import type { Switch } from "../switch.ts";
 import { isActive, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
-
-export interface EvacuationSwitch {
-  enabled: boolean;
-  onChange(listener: () => void): void;
-}
-
-export function createEvacuationSwitch(initially: boolean): EvacuationSwitch {
-  const listeners: (() => void)[] = [];
-  let enabled = initially;
-  return {
-    get enabled() {
-      return enabled;
-    },
-    set enabled(value) {
-      enabled = value;
-      for (const listener of listeners) listener();
-    },
-    onChange: (listener) => void listeners.push(listener),
-  };
-}
 
 /** What a real virt-controller takes from a mark to the migration. */
 const REACTION_MS = 150;
 const DEFAULT_DRAIN_TAINT = "kubevirt.io/drain";
 
-export function startEvacuationController(options: ActorOptions, world: World, toggle: EvacuationSwitch): Controller {
+export function startEvacuationController(options: ActorOptions, world: World, toggle: Switch): Controller {
   const { client, clock } = options;
   const recorder = createEventRecorder(client, clock, "evacuation-controller");
   /** VMIs whose migration is created and not yet seen. */

@@ -1,25 +1,23 @@
 /**
  * virt-controller's VMI controller: a launcher pod for every VMI, and the VMI's state up to the hand-over to virt-handler.
- * Owns: phases Pending to Scheduled, Failed when the pod is lost, Ready, activePods, the VMI's finalizer.
- * Does not own: Running and after (virt-handler/), migrations (migration.ts).
+ * Owns: the launcher pod, the VMI's finalizer, when its status is looked at. Does not own: what the status says
+ * (vmi-status.ts), Running and after (virt-handler.ts), migrations (migration.ts).
  */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";
-import { isTrue, withCondition } from "../../actors/conditions.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";
 import { controllerOf, keyOf, pods, type Pod } from "../../actors/resources.ts";
 import { isAlreadyExists } from "../../actors/status-error.ts";
 import * as kubevirt from "../resources.ts";
 import { launcherPod } from "./launcher-pod.ts";
-import { enterPhase } from "../phases.ts";
 import { isSame } from "../webhooks/review.ts";
+import { isWaiting, stateOf } from "./vmi-status.ts";
 import { currentPod, isActive, type World } from "./world.ts";
 
 const PATIENCE_MS = 1_000;
 
 type Vmi = kubevirt.VirtualMachineInstance;
-type Status = kubevirt.VirtualMachineInstanceStatus;
 
 export function startVmiController(options: ActorOptions, world: World): Controller {
   const { client, clock } = options;
@@ -92,48 +90,4 @@ export function startVmiController(options: ActorOptions, world: World): Control
   controller.watch(world.vmis, (vmi) => [keyOf(vmi)]);
   controller.watch(world.launchers, (pod) => [`${pod.metadata.namespace}/${controllerOf(pod)?.name}`]);
   return controller;
-}
-
-/** The VMI as its pods say it should be. */
-function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[], now: string): Vmi {
-  const { status = {}, metadata } = vmi;
-  const active = launchers.filter(isActive);
-  const next: Status = {
-    ...enterPhase(status, phaseOf(vmi, pod), now),
-    activePods: Object.fromEntries(active.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
-    conditions: withCondition(status.conditions, readyCondition(vmi, pod), now),
-  };
-  const node = isWaiting(vmi) && isPodReady(pod) ? pod?.spec?.nodeName : undefined;
-  if (node === undefined) return { ...vmi, status: next };
-  const labels = { ...metadata.labels, [kubevirt.LABEL.nodeName]: node };
-  return { ...vmi, metadata: { ...metadata, labels }, status: { ...next, nodeName: node } };
-}
-
-function isWaiting({ status }: Vmi): boolean {
-  return [undefined, "", "Pending", "Scheduling"].includes(status?.phase);
-}
-
-function isPodReady(pod: Pod | undefined): boolean {
-  return isTrue(pod?.status?.conditions, "Ready");
-}
-
-function phaseOf(vmi: Vmi, pod: Pod | undefined): string {
-  const { phase = "Pending" } = vmi.status ?? {};
-  if (kubevirt.isFinal(vmi.status)) return phase;
-  if (pod === undefined || !isActive(pod)) return "Failed";
-  if (!isWaiting(vmi)) return phase;
-  return isPodReady(pod) ? "Scheduled" : "Scheduling";
-}
-
-function readyCondition(vmi: Vmi, pod: Pod | undefined) {
-  if (isWaiting(vmi) || vmi.status?.phase === "Scheduled")
-    return notReady("GuestNotRunning", "Guest VM is not reported as running");
-  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined)
-    return notReady("PodTerminating", "virt-launcher pod is terminating");
-  if (!isPodReady(pod)) return notReady("PodNotReady", "virt-launcher pod is not ready");
-  return { type: "Ready", status: "True" };
-}
-
-function notReady(reason: string, message: string) {
-  return { type: "Ready", status: "False", reason, message };
 }

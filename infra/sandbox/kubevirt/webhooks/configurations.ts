@@ -10,6 +10,7 @@ export const PATHS = {
   admitVmiUpdate: "/virtualmachineinstances-validate-update",
   admitMigrationCreate: "/migration-validate-create",
   admitMigrationUpdate: "/migration-validate-update",
+  admitEviction: "/pod-eviction-validate",
 } as const;
 
 interface Hook {
@@ -55,26 +56,53 @@ const VALIDATING: readonly Hook[] = [
   },
 ];
 
-export function webhookConfigurations(url: string, caPem: string): readonly Manifest[] {
-  const caBundle = Buffer.from(caPem).toString("base64");
-  const webhooks = (hooks: readonly Hook[]) =>
-    hooks.map(({ name, path, operations, resource }) => ({
-      name,
-      clientConfig: { url: url + path, caBundle },
-      rules: [{ operations, apiGroups: ["kubevirt.io"], apiVersions: ["v1", "v1alpha3"], resources: [resource] }],
-      admissionReviewVersions: ["v1"],
-      failurePolicy: "Fail",
-      sideEffects: "None",
-      timeoutSeconds: 10,
-    }));
-  const configuration = (kind: string, name: string, hooks: readonly Hook[]) => ({
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind,
-    metadata: { name, labels: { "kubevirt.io": name, "app.kubernetes.io/managed-by": "virt-operator" } },
-    webhooks: webhooks(hooks),
-  });
+/** Evictions are named after their pods, so ordinary ones never come here. */
+const EVICTIONS = [
+  ["virt-launcher-eviction-interceptor.kubevirt.io", "only-vms", "virt-launcher"],
+  ["hotplug-pod-eviction-interceptor.kubevirt.io", "only-hotplug-pods", "hp-volume-"],
+] as const;
+
+export interface VirtApiAddress {
+  readonly url: string;
+  readonly caPem: string;
+}
+
+export interface Registration {
+  /** Whether virt-api is asked about evictions. */
+  readonly evictionWebhook: boolean;
+}
+
+export function webhookConfigurations(address: VirtApiAddress, { evictionWebhook }: Registration): readonly Manifest[] {
+  const own = (hooks: readonly Hook[]) => hooks.map((hook) => ownKind(hook, address));
+  const evictions = evictionWebhook ? EVICTIONS.map((hook) => eviction(hook, address)) : [];
   return [
-    configuration("MutatingWebhookConfiguration", "virt-api-mutator", MUTATING),
-    configuration("ValidatingWebhookConfiguration", "virt-api-validator", VALIDATING),
+    configuration("MutatingWebhookConfiguration", "virt-api-mutator", own(MUTATING)),
+    configuration("ValidatingWebhookConfiguration", "virt-api-validator", [...own(VALIDATING), ...evictions]),
   ];
+}
+
+function configuration(kind: string, name: string, webhooks: readonly object[]) {
+  const labels = { "kubevirt.io": name, "app.kubernetes.io/managed-by": "virt-operator" };
+  return { apiVersion: "admissionregistration.k8s.io/v1", kind, metadata: { name, labels }, webhooks };
+}
+
+function ownKind({ name, path, operations, resource }: Hook, address: VirtApiAddress) {
+  const rule = { operations, apiGroups: ["kubevirt.io"], apiVersions: ["v1", "v1alpha3"], resources: [resource] };
+  return { ...webhook(name, path, address), rules: [rule], sideEffects: "None" };
+}
+
+function eviction([name, condition, prefix]: (typeof EVICTIONS)[number], address: VirtApiAddress) {
+  const rule = { operations: ["*"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods/eviction"] };
+  const matchConditions = [{ name: condition, expression: `object.metadata.name.startsWith("${prefix}")` }];
+  return {
+    ...webhook(name, PATHS.admitEviction, address),
+    rules: [rule],
+    matchConditions,
+    sideEffects: "NoneOnDryRun",
+  };
+}
+
+function webhook(name: string, path: string, { url, caPem }: VirtApiAddress) {
+  const clientConfig = { url: url + path, caBundle: Buffer.from(caPem).toString("base64") };
+  return { name, clientConfig, admissionReviewVersions: ["v1"], failurePolicy: "Fail", timeoutSeconds: 10 };
 }

@@ -1,0 +1,65 @@
+/**
+ * What virt-controller reports of a VMI, read off its launcher pods.
+ * Owns: phases Pending to Scheduled and Failed, activePods, the conditions Ready and EvictionRequested.
+ * Does not own: when it is reported (vmi.ts), what virt-handler reports.
+ */
+import { isTrue, withCondition, type Condition } from "../../actors/conditions.ts";
+import type { Pod } from "../../actors/resources.ts";
+import { enterPhase } from "../phases.ts";
+import * as kubevirt from "../resources.ts";
+import { isActive } from "./world.ts";
+
+type Vmi = kubevirt.VirtualMachineInstance;
+type Status = kubevirt.VirtualMachineInstanceStatus;
+
+/** The VMI as its pods say it should be. */
+export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[], now: string): Vmi {
+  const { status = {}, metadata } = vmi;
+  const active = launchers.filter(isActive);
+  const conditions = withCondition(status.conditions, readyCondition(vmi, pod), now);
+  const next: Status = {
+    ...enterPhase(status, phaseOf(vmi, pod), now),
+    activePods: Object.fromEntries(active.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
+    conditions: withEvictionRequested(conditions, vmi, now),
+  };
+  const node = next.phase === "Scheduled" && status.phase !== "Scheduled" ? pod?.spec?.nodeName : undefined;
+  if (node === undefined) return { ...vmi, status: next };
+  const labels = { ...metadata.labels, [kubevirt.LABEL.nodeName]: node };
+  return { ...vmi, metadata: { ...metadata, labels }, status: { ...next, nodeName: node } };
+}
+
+export function isWaiting({ status }: Vmi): boolean {
+  return [undefined, "", "Pending", "Scheduling"].includes(status?.phase);
+}
+
+function isPodReady(pod: Pod | undefined): boolean {
+  return isTrue(pod?.status?.conditions, "Ready");
+}
+
+function phaseOf(vmi: Vmi, pod: Pod | undefined): string {
+  const { phase = "Pending" } = vmi.status ?? {};
+  if (kubevirt.isFinal(vmi.status)) return phase;
+  if (pod === undefined || !isActive(pod)) return "Failed";
+  if (!isWaiting(vmi)) return phase;
+  return phase === "Scheduling" && isPodReady(pod) ? "Scheduled" : "Scheduling";
+}
+
+function readyCondition(vmi: Vmi, pod: Pod | undefined) {
+  if (isWaiting(vmi) || vmi.status?.phase === "Scheduled")
+    return notReady("GuestNotRunning", "Guest VM is not reported as running");
+  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined)
+    return notReady("PodTerminating", "virt-launcher pod is terminating");
+  if (!isPodReady(pod)) return notReady("PodNotReady", "virt-launcher pod is not ready");
+  return { type: "Ready", status: "True" };
+}
+
+function notReady(reason: string, message: string) {
+  return { type: "Ready", status: "False", reason, message };
+}
+
+/** There while the VMI is marked, gone when it is not. */
+function withEvictionRequested(conditions: readonly Condition[], { status }: Vmi, now: string): Condition[] {
+  const type = "EvictionRequested";
+  if (status?.evacuationNodeName === undefined) return conditions.filter((condition) => condition.type !== type);
+  return withCondition(conditions, { type, status: "True", reason: type, message: "VMI is marked for eviction" }, now);
+}
