@@ -37,10 +37,10 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   return { pressured, signals, takers: await Promise.all(takers.slice(0, MOST_TAKERS).map((n) => roomOn(n, cluster))) };
 }
 
-/** Nodes that were pointed at, and those that VMs are already leaving because of pressure. */
+/** Nodes that were pointed at, and those that VMs leave or have just left because of pressure. */
 async function nodesConcerned({ nodes, vmis }: Seen, cluster: Cluster): Promise<readonly NodeFacts[]> {
   const known = new Set(nodes.map((node) => node.name));
-  const leaving = vmis.flatMap((vmi) => (vmi.record?.cause === "NodePressure" && vmi.nodeName ? [vmi.nodeName] : []));
+  const leaving = vmis.flatMap((vmi) => (vmi.record?.cause === "NodePressure" ? [vmi.record.node] : []));
   const missing = [...new Set(leaving)].filter((name) => !known.has(name));
   const read = await Promise.all(missing.map((name) => cluster.getNode(name)));
   return [...nodes, ...read.filter((node) => node !== undefined)];
