@@ -27,6 +27,8 @@ export interface PlainPod {
   readonly labels?: Record<string, string>;
   /** Bound to it from the start, as a DaemonSet's or a static pod is; the scheduler is not asked. */
   readonly node?: string;
+  /** Where the scheduler may place it. */
+  readonly nodeSelector?: Record<string, string>;
   readonly priorityClassName?: string;
   readonly tolerations?: Spec["tolerations"];
   readonly requests?: Record<string, string>;
@@ -36,7 +38,7 @@ export interface PlainPod {
 /** Resolves as soon as it exists; it may have to wait for a place. */
 export function createPod(client: KubeClient, pod: PlainPod): Promise<Pod> {
   const { namespace = "default", name, labels, node, requests = {}, graceSeconds = 30, ...rest } = pod;
-  const { priorityClassName, tolerations } = rest;
+  const { priorityClassName, tolerations, nodeSelector } = rest;
   return client.create(pods, {
     metadata: { namespace, name, ...(labels && { labels }) },
     spec: {
@@ -45,6 +47,7 @@ export function createPod(client: KubeClient, pod: PlainPod): Promise<Pod> {
       ...(node !== undefined && { nodeName: node }),
       ...(priorityClassName !== undefined && { priorityClassName }),
       ...(tolerations && { tolerations }),
+      ...(nodeSelector && { nodeSelector }),
     },
   });
 }

@@ -70,7 +70,8 @@ async function call(
     return await callWebhook(webhook, review, ctx.signal);
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
-    if (webhook.failurePolicy === "Ignore") return undefined;
+    // Nothing is done for a client that has gone, whatever the policy says of webhooks that fail.
+    if (webhook.failurePolicy === "Ignore" && !ctx.signal.aborted) return undefined;
     return fail({ reason: "WebhookFailed", message: `failed calling webhook "${webhook.name}": ${error.message}` });
   }
 }
