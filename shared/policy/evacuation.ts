@@ -8,7 +8,7 @@ import { tell } from "./action.ts";
 import { URGENCY } from "./cause.ts";
 import { type BudgetFacts, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
 import { isGrown, isReadyForMigration } from "./budget.ts";
-import { failedAttempt } from "./giving-up.ts";
+import { deletions, failedAttempt } from "./giving-up.ts";
 import type { Plan } from "./plan.ts";
 import { beginRecord, endRecord, type EvacuationRecord, restingRecord } from "./record.ts";
 import type { Settings } from "./settings.ts";
@@ -139,7 +139,7 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
     case "Settling":
       return [{ verb: "Record", vmi, ...startedAgain(vmi, stage.record, w.now) }];
     case "Leftover":
-      return leftover(vmi, w);
+      return leftover(vmi, migrations, w);
     case "Unrecorded":
       return takeOver(vmi, w);
     case "Withdrawn": {
@@ -160,11 +160,15 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
 
 /**
  * The label goes last, when the budget is back at its size: until then whoever lists evacuations sees what is left. It
- * does not go back if the VMI has come to another node that it is to leave.
+ * does not go back if the VMI has come to another node that it is to leave. What is pending of an evacuation that was
+ * given up is deleted again here, for whoever gave it up may have died halfway, or a stalled function have created it.
  */
-function leftover(vmi: VmiFacts, { budgets, tainted, settings, now }: EvacuationWorld): readonly Action[] {
-  if (isGrown(vmi, budgets, settings) && !isToMigrate(vmi, tainted, settings)) return [];
+function leftover(vmi: VmiFacts, migrations: readonly MigrationFacts[], w: EvacuationWorld): readonly Action[] {
+  const { budgets, tainted, settings, now } = w;
   const { record } = vmi;
+  const pending = record?.outcome === undefined ? [] : deletions({ record, migrations });
+  if (pending.length > 0) return pending;
+  if (isGrown(vmi, budgets, settings) && !isToMigrate(vmi, tainted, settings)) return [];
   if (record === undefined) return [{ verb: "Forget", vmi }];
   if (restingRecord(vmi, settings, now) !== undefined) return [{ verb: "Forget", vmi, record }];
   const moved = record.node !== vmi.nodeName;

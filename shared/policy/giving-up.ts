@@ -49,7 +49,7 @@ export function failedAttempt(f: FailedAttempt, { settings, now }: Circumstances
  * Migrations of this evacuation that have not begun to move the guest. One that has is left to finish: it does no harm,
  * and to abort it could.
  */
-function deletions({ record, migrations }: Pick<FailedAttempt, "record" | "migrations">): readonly Action[] {
+export function deletions({ record, migrations }: Pick<FailedAttempt, "record" | "migrations">): readonly Action[] {
   return migrations
     .filter((m) => !isFinal(m) && !m.deleting && m.phase !== "Running")
     .filter((m) => m.evacuationId === record.id || m.evacuates === record.node)

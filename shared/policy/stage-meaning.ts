@@ -66,7 +66,7 @@ export const STAGE_MEANING = {
   },
   Leftover: {
     means: "has moved, or its evacuation is over",
-    done: "when its budget is back at 1 clears mark, label and record; a record in back-off stays",
-    actions: ["Forget"],
+    done: "deletes what is pending of one given up; with the budget back at 1 clears mark, label and spent record",
+    actions: ["DeleteMigration", "Forget"],
   },
 } as const satisfies Record<Stage["stage"], StageMeaning>;

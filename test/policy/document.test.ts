@@ -44,7 +44,10 @@ const shown: Record<Stage["stage"], readonly Partial<EvacuationWorld>[]> = {
   External: [{ vmis: [marked({ evictionStrategy: "External" })] }],
   Pinned: [{ vmis: [marked({ liveMigratable: MOBILITY.pinned })] }],
   Withdrawn: [{ vmis: [vmi({ record: record() })] }],
-  Leftover: [{ vmis: [marked({ nodeName: "node02" })], ...small }],
+  Leftover: [
+    { vmis: [marked({ nodeName: "node02" })], ...small },
+    { vmis: [vmi({ record: record({ outcome: "Cancelled" }), evacuationLabel: "normal" })], migrations: [pending] },
+  ],
 };
 
 describe("what is said of a stage", () => {

@@ -2,7 +2,19 @@
 import { describe, expect, test } from "vitest";
 import { type EvacuationWorld, planEvacuations } from "../../shared/policy/evacuation.ts";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
-import { budget, grownBudget, marked, migration, MOBILITY, NODE, only, record, settings, time } from "./fixtures.ts";
+import {
+  attempt,
+  budget,
+  grownBudget,
+  marked,
+  migration,
+  MOBILITY,
+  NODE,
+  only,
+  record,
+  settings,
+  time,
+} from "./fixtures.ts";
 import { verbs, vmi, without } from "./fixtures.ts";
 import { plannedEvacuations, slotOf, world } from "./worlds.ts";
 
@@ -66,6 +78,20 @@ describe("leftover", () => {
     const kept = record({ outcome: "Abandoned", notBefore: time(50) });
     const subject = vmi({ record: kept, evacuationLabel: "normal" });
     expect(planned(subject).actions).toEqual([{ verb: "Forget", vmi: subject, record: kept }]);
+  });
+
+  test("given up, but something is still pending, as if whoever did it died halfway: deleted first", () => {
+    const subject = vmi({ record: record({ outcome: "Abandoned", notBefore: time(50) }), evacuationLabel: "normal" });
+    const pending = attempt({ phase: "Pending" });
+    const theirs = migration({ phase: "Pending" });
+    const given = { migrations: [pending, theirs], budgets: [grownBudget()] };
+    expect(planned(subject, given)).toEqual({ actions: [{ verb: "DeleteMigration", migration: pending }], again: 0.5 });
+  });
+
+  test("given up, a migration runs: left to finish, and the label stays until then", () => {
+    const subject = vmi({ record: record({ outcome: "Abandoned", notBefore: time(50) }), evacuationLabel: "normal" });
+    const given = { migrations: [attempt()], budgets: [grownBudget()] };
+    expect(planned(subject, given)).toEqual({ actions: [], again: 0.5 });
   });
 
   test("given up and rested: all is cleared", () => {
