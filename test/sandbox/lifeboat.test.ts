@@ -1,0 +1,91 @@
+/**
+ * Lifeboat beside a sandbox: the manifests as they are installed, the Worker as it comes and goes.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { pathOf, secrets, type KubeObject, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { applyLifeboat } from "../../infra/sandbox/apply.ts";
+import { startLifeboat, type Lifeboat } from "../../infra/sandbox/lifeboat.ts";
+import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
+import { startWorker } from "../../infra/sandbox/worker.ts";
+
+let sandbox: Sandbox;
+let lifeboat: Lifeboat;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  lifeboat = await startLifeboat(sandbox);
+});
+afterAll(async () => {
+  await lifeboat.worker.stop();
+  await sandbox.stop();
+});
+
+const webhookConfigurations: Resource<KubeObject & { webhooks: { clientConfig: object }[] }> = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  plural: "validatingwebhookconfigurations",
+  namespaced: false,
+};
+
+test("the webhook points to the Worker and trusts the authority of its certificate", async () => {
+  const configuration = await sandbox.client.get(webhookConfigurations, { name: "lifeboat" });
+  expect(configuration?.webhooks.map(({ clientConfig }) => clientConfig)).toEqual([
+    {
+      url: `${lifeboat.url}/admission/evictions/${lifeboat.webhookToken}`,
+      caBundle: Buffer.from(sandbox.caPem).toString("base64"),
+    },
+  ]);
+});
+
+test("the Worker reaches the cluster under the service account the manifests made", async () => {
+  const headers = { authorization: `Bearer ${lifeboat.operatorToken}` };
+  const answer = await lifeboat.worker.fetch("/clusters/sandbox/evacuations", { headers });
+  expect([answer.status, await answer.json()]).toEqual([200, { evacuations: [] }]);
+});
+
+test("installed again, the token stays what it was", async () => {
+  const key = { namespace: "lifeboat-system", name: "lifeboat-token" };
+  const before = await sandbox.client.get(secrets, key);
+  const url = `${lifeboat.url}/admission/evictions/${lifeboat.webhookToken}`;
+  const { token } = await applyLifeboat(sandbox.client, { url, caPem: sandbox.caPem });
+  const after = await sandbox.client.get(secrets, key);
+  expect(after?.data).toEqual(before?.data);
+  const answer = await sandbox.client.raw({
+    method: "GET",
+    path: pathOf({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true }),
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(answer.code).toBe(200);
+});
+
+test("a Worker that went down comes back where it was", async () => {
+  const { port, url } = lifeboat.worker;
+  const clusters = {};
+  const { authority } = sandbox;
+  await lifeboat.worker.stop();
+  const back = await startWorker({ authority, clusters, port });
+  expect(back.url).toBe(url);
+  expect((await back.fetch("/healthz")).status).toBe(200);
+  await back.stop();
+  lifeboat = await startLifeboat(sandbox);
+});
+
+test("two clusters, two Workers: each is trusted by its own, and one may serve both", async () => {
+  const other = await startSandbox({ empty: true });
+  const entry = { server: other.url, token: other.adminToken, webhookToken: "w", operatorToken: "o" };
+  const { authority } = sandbox;
+  const distrusting = await startWorker({ authority, clusters: { other: entry } });
+  const trusting = await startWorker({ authority, clusters: { other: entry }, trusted: [other.caPem] });
+  const ask = async (worker: typeof trusting) => {
+    const answer = await worker.fetch("/clusters/other/evacuations", { headers: { authorization: "Bearer o" } });
+    await answer.text();
+    return answer.status;
+  };
+  expect([await ask(distrusting), await ask(trusting)]).toEqual([503, 200]);
+  await Promise.all([distrusting.stop(), trusting.stop(), other.stop()]);
+});
+
+test("a sandbox whose port is taken says so and leaves nothing behind", async () => {
+  const port = Number(new URL(sandbox.url).port);
+  await expect(startSandbox({ port, empty: true })).rejects.toThrow("EADDRINUSE");
+});
