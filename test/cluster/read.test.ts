@@ -1,0 +1,181 @@
+/** Reading: pages, odd items, and what Go leaves out, writes as null or leaves empty. */
+import { afterEach, describe, expect, test } from "vitest";
+import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
+import type { VmiFacts } from "../../shared/policy/facts.ts";
+import {
+  CANNED_POD,
+  CANNED_VMI,
+  type CannedAnswers,
+  list,
+  startCannedCluster,
+} from "../functions/support/canned-cluster.ts";
+import { type Behaviour, json, status, type StubServer } from "../functions/support/stub-server.ts";
+
+const servers: StubServer[] = [];
+let odd: string[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+  odd = [];
+});
+
+const requests = () => servers.flatMap((server) => server.requests);
+
+async function clusterWith(answers: CannedAnswers): Promise<Cluster> {
+  const server = await startCannedCluster(answers);
+  servers.push(server);
+  return connect({
+    endpoint: {
+      server: server.url,
+      token: "t",
+      headers: {},
+      fetch: (url: string, init: RequestInit) => fetch(url, init),
+    },
+    signal: AbortSignal.timeout(60_000),
+    onOddItem: (resource, issue) => void odd.push(`${resource}: ${issue}`),
+    now: () => new Date(0),
+  });
+}
+
+const named = (name: string) => ({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, name } });
+
+describe("a list", () => {
+  const pages: Readonly<Record<string, Behaviour>> = {
+    "": json({ kind: "VirtualMachineInstanceList", metadata: { continue: "page-2" }, items: [named("a"), named("b")] }),
+    "page-2": json({ kind: "VirtualMachineInstanceList", metadata: { continue: "page 3&=" }, items: null }),
+    "page 3&=": json({ kind: "VirtualMachineInstanceList", metadata: { continue: "" }, items: [named("c")] }),
+  };
+  const paged: Behaviour = (response, request) =>
+    (pages[request.query.get("continue") ?? ""] ?? status(500, "InternalError"))(response, request);
+
+  test("is read page by page to its end", async () => {
+    const vmis = await (await clusterWith({ list: paged })).listVmis("All");
+    expect(vmis.map(({ name }) => name)).toEqual(["a", "b", "c"]);
+    expect(requests().map(({ query }) => query.get("limit"))).toEqual(["250", "250", "250"]);
+  });
+
+  test("whose continuation has expired is no list", async () => {
+    const first = json({ kind: "List", metadata: { continue: "old" }, items: [] });
+    const expired: Behaviour = (response, request) =>
+      (request.query.has("continue") ? status(410, "Expired") : first)(response, request);
+    await expect((await clusterWith({ list: expired })).listVmis("All")).rejects.toThrow("with 410");
+  });
+
+  test("of nothing", async () => {
+    expect(await (await clusterWith({ list: json({ kind: "List", items: null }) })).listBudgets()).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["an empty object",       {}],
+    ["another kind",          { kind: "Pod", items: [] }],
+    ["a Status",              { kind: "Status", status: "Success" }],
+    ["items that are none",   { kind: "List", items: {} }],
+    ["null",                  null],
+  ])("that is %s is no list", async (_, body) => {
+    await expect((await clusterWith({ list: json(body) })).listVmis("All")).rejects.toThrow("is not what an API server says");
+  });
+
+  test("an odd item is told and left out, the others are not", async () => {
+    const cluster = await clusterWith({
+      list: list(named("a"), 7, { metadata: {} }, named("b"), { ...named("c"), status: { nodeName: 1 } }),
+    });
+    expect((await cluster.listVmis("All")).map(({ name }) => name)).toEqual(["a", "b"]);
+    expect(odd).toHaveLength(3);
+    expect(odd.join()).toContain("virtualmachineinstances: status.nodeName");
+  });
+});
+
+async function read(vmi: unknown): Promise<VmiFacts | undefined> {
+  return await (await clusterWith({ vmi: json(vmi) })).getVmi({ namespace: "apps", name: "web" });
+}
+
+describe("a VMI", () => {
+  const bare = { metadata: { name: "web", uid: "u", resourceVersion: "1" }, spec: {} };
+  const facts = {
+    namespace: "",
+    name: "web",
+    uid: "u",
+    resourceVersion: "1",
+    deleting: false,
+    phase: "",
+    liveMigratable: { migratable: false },
+    activePods: {},
+    hasLabels: false,
+    hasAnnotations: false,
+  };
+
+  // prettier-ignore
+  test.each([
+    ["without status",             bare],
+    ["with an empty one",          { ...bare, status: {} }],
+    ["with nulls",                 { ...bare, metadata: { ...bare.metadata, labels: null, annotations: null, ownerReferences: null, deletionTimestamp: null }, spec: { evictionStrategy: null }, status: { nodeName: null, evacuationNodeName: null, activePods: null, conditions: null } }],
+    ["with empty texts",           { ...bare, spec: { evictionStrategy: "" }, status: { nodeName: "", evacuationNodeName: "", conditions: [] } }],
+    ["with fields that are new",   { ...bare, spec: { future: 1 }, status: { future: {} } }],
+  ])("%s: the same facts", async (_, vmi) => {
+    const found = await read(vmi);
+    expect(found).toMatchObject(facts);
+    for (const absent of ["nodeName", "evacuationNodeName", "evictionStrategy"]) expect(found).not.toHaveProperty(absent);
+  });
+
+  test("empty maps are there: JSON patch can add below them", async () => {
+    const metadata = { ...bare.metadata, labels: {}, annotations: {} };
+    expect(await read({ ...bare, metadata })).toMatchObject({ hasLabels: true, hasAnnotations: true });
+  });
+
+  // prettier-ignore
+  test.each([
+    [{ type: "LiveMigratable", status: "True" },                                              { migratable: true }],
+    [{ type: "LiveMigratable", status: "False", reason: "DisksNotLiveMigratable" },           { migratable: false, reason: "DisksNotLiveMigratable" }],
+    [{ type: "LiveMigratable", status: "Unknown" },                                           { migratable: false }],
+    [{ type: "Ready", status: "True" },                                                       { migratable: false }],
+  ])("%j: %j", async (condition, expected) => {
+    expect((await read({ ...bare, status: { conditions: [condition] } }))?.liveMigratable).toEqual(expected);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["no metadata",     { spec: {} },                                                         "metadata"],
+    ["no uid",          { ...bare, metadata: { name: "web", resourceVersion: "1" } },         "metadata.uid"],
+    ["no spec",         { metadata: bare.metadata },                                          "spec"],
+    ["labels of numbers", { ...bare, metadata: { ...bare.metadata, labels: { a: 1 } } },      "metadata.labels.a"],
+  ])("%s: says which field", async (_, vmi, field) => {
+    await expect(read(vmi)).rejects.toThrow(`is not what an API server says: ${field}: `);
+  });
+});
+
+function inPhase(phase: string, deletionTimestamp?: string) {
+  const metadata = { ...CANNED_POD.metadata, deletionTimestamp };
+  return { ...CANNED_POD, metadata, status: { phase } };
+}
+
+describe("pods of a VMI are counted while they have not ended", () => {
+  // prettier-ignore
+  test.each([
+    [[],                                                             0],
+    [[inPhase("Running")],                                           1],
+    [[inPhase("Running"), inPhase("Pending")],                       2],
+    [[inPhase("Running"), inPhase("Succeeded"), inPhase("Failed")],  1],
+    [[inPhase("Running"), inPhase("Running", "2026-01-01T00:00:00Z")], 2],
+    [[{ ...CANNED_POD, status: {} }],                                1],
+  ])("%#: %j", async (pods, count) => {
+    const cluster = await clusterWith({ list: list(...pods) });
+    const vmi = await cluster.getVmi({ namespace: "apps", name: "web" });
+    expect(vmi && (await cluster.countActivePods(vmi))).toBe(count);
+  });
+});
+
+test.each(["..", ".", "", "a/b", "A", "-a", "a-", "a b", "a\n", "%2e%2e", "a".repeat(254)])(
+  "no object is called %j: nobody is asked",
+  async (name) => {
+    const cluster = await clusterWith({});
+    expect(await cluster.getVmi({ namespace: "apps", name })).toBeUndefined();
+    if (name !== "") expect(await cluster.getPod({ namespace: name, name: "web" })).toBeUndefined();
+    expect(requests()).toEqual([]);
+  },
+);
+
+test.each(["a", "0", "web", "my-vm.example.com", "a".repeat(253)])("an object may be called %s", async (name) => {
+  const cluster = await clusterWith({});
+  await cluster.getVmi({ namespace: "apps", name });
+  expect(requests()).toHaveLength(1);
+});
