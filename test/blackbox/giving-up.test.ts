@@ -11,6 +11,7 @@ import {
   hasSettledAwayFrom,
   launchersOf,
   migrationsOf,
+  recordOf,
   type Stage,
   startStage,
   storyOf,
@@ -25,10 +26,6 @@ async function evictVm(name: string) {
   const [pod] = await launchersOf(stage.client, await getVmi(stage.client, name));
   if (pod === undefined) throw new Error(`${name} has no running launcher`);
   return await evict(stage.client, pod);
-}
-
-function recordOf(vmi: kubevirt.VirtualMachineInstance): Record<string, unknown> {
-  return JSON.parse(vmi.metadata.annotations?.["lifeboat.dev/evacuation"] ?? "{}") as Record<string, unknown>;
 }
 
 test("a migration that always fails: backed off, abandoned after maxAttempts, said so, not begun again at once", async () => {
@@ -50,7 +47,7 @@ test("a migration that always fails: backed off, abandoned after maxAttempts, sa
   const attempts = (await migrationsOf(stage.client, "stuck")).map(
     (m) => m.metadata.annotations?.["lifeboat.dev/attempt"],
   );
-  expect(attempts.toSorted()).toEqual(["1", "2", "3"]);
+  expect(attempts.map(Number).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
   const story = await storyOf(stage.client, "stuck");
   expect(story.filter((s) => s === "Warning MigrationFailed")).toHaveLength(3);
   expect(story.filter((s) => s === "Warning EvacuationAbandoned")).toHaveLength(1);
@@ -83,7 +80,7 @@ test("a migration that fails once is tried again, and the VM moves", async () =>
   await evictVm("second");
   await untilVmi(stage.client, "second", "moved", hasSettledAwayFrom(status?.nodeName ?? ""));
   const phases = (await migrationsOf(stage.client, "second")).map((m) => m.status?.phase);
-  expect(phases.toSorted()).toEqual(["Failed", "Succeeded"]);
+  expect(new Set(phases)).toEqual(new Set(["Failed", "Succeeded"]));
 });
 
 test("cancel: the mark goes, the pending migration is deleted, no Warning, and the back-off begins", async () => {

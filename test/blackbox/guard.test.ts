@@ -7,6 +7,7 @@ import {
   getVmi,
   hasSettledAwayFrom,
   launchersOf,
+  messageOf,
   migrationsOf,
   NAMESPACE,
   type Stage,
@@ -74,8 +75,7 @@ async function deletePod(pod: Pod, user?: string): Promise<{ code: number; messa
   const { namespace, name } = pod.metadata;
   const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
   const { code, body } = await client.raw({ method: "DELETE", path, body: { gracePeriodSeconds: 30 } });
-  const { message = "" } = body as { message?: string };
-  return { code, message };
+  return { code, message: messageOf(body) };
 }
 
 describe("a migratable VM never gets SIGTERM before it has moved", () => {

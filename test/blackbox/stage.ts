@@ -3,6 +3,7 @@
  * Owns: setting that up for a test, and what tests ask of the cluster. Does not own: expectations.
  */
 import { dump } from "js-yaml";
+import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { configMaps, events, pods, type Pod, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
@@ -80,7 +81,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
 
   const ask: Stage["ask"] = async (method, path) => {
     const answer = await worker.fetch(`/clusters/${CLUSTER}${path}`, { method, headers: BEARER });
-    return { code: answer.status, body: (await answer.json()) as Record<string, unknown> };
+    return { code: answer.status, body: z.record(z.string(), z.unknown()).parse(await answer.json()) };
   };
   return {
     sandbox,
@@ -99,7 +100,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     async reconcile() {
       const { code, body } = await ask("POST", "/reconcile");
       if (code !== 200) throw new Error(`reconcile answered ${code}: ${JSON.stringify(body)}`);
-      return body["done"] as Record<string, number>;
+      return z.record(z.string(), z.number()).parse(body["done"]);
     },
     ask,
     async stop() {
@@ -149,8 +150,18 @@ export async function evict(client: KubeClient, pod: Pod, more: Record<string, u
       ...body,
     },
   });
-  const { message = "" } = answer as { message?: string };
-  return { code, message, warnings: String(headers["warning"] ?? "") };
+  return { code, message: messageOf(answer), warnings: [headers["warning"] ?? ""].flat().join(", ") };
+}
+
+/** Of a Status. An answer that is an object has none. */
+export function messageOf(body: unknown): string {
+  return z.object({ message: z.prefault(z.string(), "") }).parse(body).message;
+}
+
+/** The evacuation record of a VMI; empty if there is none. */
+export function recordOf(vmi: kubevirt.VirtualMachineInstance): Readonly<Record<string, unknown>> {
+  const text = vmi.metadata.annotations?.["lifeboat.dev/evacuation"] ?? "{}";
+  return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
 }
 
 export async function getVmi(client: KubeClient, name: string): Promise<kubevirt.VirtualMachineInstance> {
