@@ -26,6 +26,8 @@ export interface Target {
   readonly name: string;
   readonly url: string;
   readonly ca: string;
+  /** For kubectl: the same access as a file's content. */
+  readonly kubeconfig: string;
   send(request: Request): Promise<Response>;
   stop(): Promise<void>;
 }
@@ -46,12 +48,32 @@ export function targetOf(endpoint: Endpoint): Target {
     name,
     url,
     ca,
+    kubeconfig: kubeconfigOf(endpoint),
     send: (request) => send({ url, agent, token: request.token ?? token }, request),
     stop: async () => {
       agent.destroy();
       await stop();
     },
   };
+}
+
+function kubeconfigOf({ url, ca, token, client }: Endpoint): string {
+  const certificate = client && {
+    "client-certificate-data": encode(client.cert),
+    "client-key-data": encode(client.key),
+  };
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "it", cluster: { server: url, "certificate-authority-data": encode(ca) } }],
+    users: [{ name: "admin", user: { ...(token !== undefined && { token }), ...certificate } }],
+    contexts: [{ name: "it", context: { cluster: "it", user: "admin" } }],
+    "current-context": "it",
+  });
+}
+
+function encode(text: string): string {
+  return Buffer.from(text).toString("base64");
 }
 
 interface Connection {

@@ -4,12 +4,12 @@
  */
 import { randomInt, randomUUID } from "node:crypto";
 import { admitPriority } from "./admission/priority.ts";
+import { admitCreation } from "./admission/built-in.ts";
 import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
 import { decodeObject } from "./decoding.ts";
 import { trackUpdate } from "./managed-fields.ts";
-import { requireActiveNamespace } from "./namespaces.ts";
 import type { KubeObject } from "./objects.ts";
 import { type WriteOptions, readWriteOptions, writerOf } from "./options.ts";
 import { fieldCheck } from "./schema/check.ts";
@@ -36,7 +36,7 @@ export async function createObject(
   object: KubeObject,
   options: CreateOptions,
 ): Promise<KubeObject | StoredObject> {
-  requireActiveNamespace(ctx);
+  admitCreation(ctx, object);
   const subject = (current: KubeObject): AdmissionSubject => ({
     operation: "CREATE",
     object: current,

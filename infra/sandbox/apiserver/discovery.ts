@@ -36,7 +36,6 @@ const SUBRESOURCE_VERBS: Readonly<Record<string, readonly string[]>> = {
   binding: ["create"],
   token: ["create"],
   finalize: ["update"],
-  ephemeralcontainers: ["get", "patch", "update"],
 };
 
 /** Subresources that take an object of another kind. */

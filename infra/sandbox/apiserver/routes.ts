@@ -9,6 +9,7 @@ import { handleCreate } from "./creation.ts";
 import { handleDelete, handleDeleteCollection } from "./deletion.ts";
 import { type Discovery, VERSION, coreDiscovery, groupDiscovery, oneGroup, resourceDiscovery } from "./discovery.ts";
 import { handleEviction } from "./eviction.ts";
+import type { ResourceKind } from "./kinds/kind.ts";
 import { handleFinalize } from "./namespaces.ts";
 import { openApiDocument } from "./schema/openapi.ts";
 import { handlePatch } from "./patching.ts";
@@ -45,13 +46,14 @@ export function dispatch(ctx: RequestContext): Answer | Promise<Answer> {
   const { info } = ctx;
   if (!info.isResource) return nonResource(ctx);
   const review = REVIEWS.find((one) => one.plural === info.resource && one.group === info.group);
-  if (review !== undefined)
-    return info.verb === "create" ? handleReview(ctx, review) : fail({ reason: "MethodNotAllowed" });
+  if (review === undefined) return resource(ctx, info);
+  return info.verb === "create" ? handleReview(ctx, review) : fail({ reason: "MethodNotAllowed" });
+}
+
+function resource(ctx: RequestContext, info: ResourceRequest): Answer | Promise<Answer> {
   const kind = ctx.state.kinds.find(info.group, info.version, info.resource);
   if (kind === undefined || isMisplacedKind(info, kind.namespaced)) return fail({ reason: "PageNotFound" });
-  const handlers = handlersOf(info, kind.hasStatus, kind.subresources);
-  if (handlers === undefined) return fail({ reason: "PageNotFound" });
-  const handler = handlers[info.verb];
+  const handler = handlersOf(info, kind)[info.verb];
   if (handler === undefined || isMisplaced(info, kind.namespaced)) return fail({ reason: "MethodNotAllowed" });
   const namespace = kind.namespaced ? info.namespace : "";
   return handler({ ...ctx, info: { ...info, namespace }, kind, collection: collectionOf(ctx.state, kind) });
@@ -63,14 +65,21 @@ function isMisplacedKind(info: ResourceRequest, namespaced: boolean): boolean {
   return info.namespace === "" && info.verb !== "list" && info.verb !== "watch" && info.name !== "";
 }
 
-function handlersOf(
-  { subresource }: ResourceRequest,
-  hasStatus: boolean,
-  subresources: readonly string[],
-): Readonly<Record<string, Handler>> | undefined {
+/** They lead to a kubelet, or to an aggregated server, and neither is here. */
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  pods: ["attach", "exec", "log", "portforward", "proxy", "resize", "ephemeralcontainers"],
+  nodes: ["proxy"],
+};
+
+function handlersOf({ subresource }: ResourceRequest, kind: ResourceKind): Readonly<Record<string, Handler>> {
   if (subresource === "") return MAIN;
-  if (subresource === "status") return hasStatus ? STATUS : undefined;
-  return subresources.includes(subresource) ? SUBRESOURCES[subresource] : undefined;
+  if (subresource === "status" && kind.hasStatus) return STATUS;
+  const [name = ""] = subresource.split("/");
+  if (!kind.custom && ELSEWHERE[kind.plural]?.includes(name)) {
+    return fail({ reason: "NotImplemented", message: `${kind.plural}/${name}` });
+  }
+  const handlers = kind.subresources.includes(subresource) ? SUBRESOURCES[subresource] : undefined;
+  return handlers ?? fail({ reason: "PageNotFound" });
 }
 
 /** POST to a name, PUT and PATCH without one, changes across all namespaces. */

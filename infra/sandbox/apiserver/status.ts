@@ -51,6 +51,8 @@ export type Failure =
   /** An error of the server that it does not classify: 500 without a reason. */
   | { readonly reason: "Unclassified"; readonly message: string }
   | { readonly reason: "ServiceUnavailable"; readonly message: string }
+  /** Something the real server can and this one cannot. */
+  | { readonly reason: "NotImplemented"; readonly message: string }
   | { readonly reason: "PageNotFound" };
 
 export interface DenialStatus {
@@ -186,6 +188,8 @@ function outcome(f: Failure): Outcome {
       return { code: 500, message: f.message };
     case "ServiceUnavailable":
       return { code: 503, reason: "ServiceUnavailable", message: f.message };
+    case "NotImplemented":
+      return { code: 501, reason: f.reason, message: `not supported by this API server: ${f.message}` };
     case "PageNotFound":
       return { code: 404, reason: "NotFound", message: "404 page not found" };
   }

@@ -5,7 +5,7 @@
 import { Environment } from "@marcbachmann/cel-js";
 import { type ResourceContext, resourceOf } from "../context.ts";
 import { fail } from "../status.ts";
-import type { AdmissionRequest } from "./review.ts";
+import { type AdmissionRequest, nameInRefusal } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
 const environment = new Environment({ enableOptionalTypes: true })
@@ -30,7 +30,12 @@ export function conditionsHold(ctx: ResourceContext, webhook: Webhook, request: 
   if (errors.length === 0) return true;
   if (webhook.failurePolicy === "Ignore") return false;
   const message = errors.length === 1 ? (errors[0] ?? "") : `[${errors.join(", ")}]`;
-  return fail({ reason: "Forbidden", resource: resourceOf(ctx.kind), name: ctx.info.name, message });
+  return fail({
+    reason: "Forbidden",
+    resource: resourceOf(ctx.kind),
+    name: nameInRefusal(ctx, request.object),
+    message,
+  });
 }
 
 function evaluate(expression: string, request: AdmissionRequest): unknown {

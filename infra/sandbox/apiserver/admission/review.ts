@@ -67,6 +67,11 @@ export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject): Admis
   };
 }
 
+/** Before creation a generated name is not yet drawn. */
+export function nameInRefusal({ info }: ResourceContext, object: KubeObject | null | undefined): string {
+  return info.name || object?.metadata.name || object?.metadata.generateName || "Unknown";
+}
+
 function kindOf(object: KubeObject | undefined): GroupVersionKind | undefined {
   if (object === undefined) return undefined;
   const [first = "", second] = object.apiVersion.split("/");

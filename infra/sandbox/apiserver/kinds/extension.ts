@@ -108,7 +108,11 @@ const CUSTOM_RESOURCE_DEFINITIONS: ResourceKind = defineKind({
 function validateDefinition(definition: KubeObject): readonly FieldError[] {
   const expected = `${stringAt(definition, "spec.names.plural")}.${stringAt(definition, "spec.group")}`;
   const name = definition.metadata.name ?? "";
-  return name === expected ? [] : [invalidValue("metadata.name", name, `must be spec.names.plural+"."+spec.group`)];
+  const strategy = fieldAt(definition, "spec.conversion.strategy");
+  return [
+    ...(name === expected ? [] : [invalidValue("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]),
+    ...unsupported("spec.conversion.strategy", strategy, ["None"]),
+  ];
 }
 
 export const EXTENSION: readonly ResourceKind[] = [

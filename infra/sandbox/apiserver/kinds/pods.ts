@@ -44,7 +44,7 @@ export const PODS: ResourceKind = defineKind({
   categories: ["all"],
   hasStatus: true,
   hasGeneration: true,
-  subresources: ["eviction", "binding", "ephemeralcontainers"],
+  subresources: ["eviction", "binding"],
   selectableFields: {
     "spec.nodeName": "spec.nodeName",
     "spec.restartPolicy": "spec.restartPolicy",

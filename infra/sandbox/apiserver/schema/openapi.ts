@@ -45,7 +45,7 @@ async function documentOf(kinds: readonly ResourceKind[]) {
   }
   const schemas: Record<string, object> = {};
   for (const [name, model] of models)
-    schemas[name] = schemaOf(name, model, { lists, documentation: await loadDocumentation(name) });
+    schemas[schemaName(name)] = schemaOf(name, model, { lists, documentation: await loadDocumentation(name) });
   for (const kind of kinds)
     Object.assign(schemas, { [nameOf(kind)]: { ...schemas[nameOf(kind)], ...identityOf(kind) } });
   return {
@@ -57,7 +57,12 @@ async function documentOf(kinds: readonly ResourceKind[]) {
 }
 
 function nameOf({ model, kind, group, version }: ResourceKind): string {
-  return model ?? `${group}.${version}.${kind}`;
+  return model === undefined ? `${group}.${version}.${kind}` : schemaName(model);
+}
+
+/** kubectl explain shows what follows the last dot. */
+function schemaName(model: string): string {
+  return `io.k8s.${model.replace(/^[A-Za-z]*?V\d+(?=[A-Z])/, "")}`;
 }
 
 /** A custom kind without a schema takes any field. */
@@ -107,7 +112,7 @@ function mergeOf(keys: readonly string[]) {
 function typeOf(type: FieldType, format: string): object {
   switch (type.of) {
     case "model":
-      return { allOf: [{ $ref: `#/components/schemas/${type.name}` }], default: {} };
+      return { allOf: [{ $ref: `#/components/schemas/${schemaName(type.name)}` }], default: {} };
     case "list":
       return { type: "array", items: typeOf(type.items, format) };
     case "map":
