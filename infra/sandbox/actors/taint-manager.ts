@@ -52,7 +52,8 @@ export function startTaintManager(options: TaintManagerOptions): Actor {
     const at = since + toleratedFor(pod, noExecuteTaints(node)) * 1000;
     if (planned.get(key)?.at === at) return;
     const changed = forget(key);
-    if (Number.isFinite(at)) planned.set(key, { since, at, cancel: clock.setTimer(at - now, () => void act(pod)) });
+    if (at <= now) void act(pod);
+    else if (Number.isFinite(at)) planned.set(key, { since, at, cancel: clock.setTimer(at - now, () => void act(pod)) });
     else if (changed) void tell(pod, `Cancelling deletion of Pod ${key}`);
   };
 
