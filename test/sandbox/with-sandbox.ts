@@ -8,6 +8,11 @@ import type { Key, KubeObject, Resource } from "../../infra/sandbox/actors/resou
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { startSandbox, type Sandbox, type SandboxOptions } from "../../infra/sandbox/sandbox.ts";
 
+/** Asks again until it is so; a busy machine may take its time. */
+export function eventually<T>(ask: () => T | Promise<T>) {
+  return expect.poll(ask, { timeout: 20_000, interval: 20 });
+}
+
 export interface World {
   readonly sandbox: Sandbox;
   readonly clock: SteppedClock;
@@ -38,7 +43,7 @@ export function useSandbox(options: Omit<SandboxOptions, "clock"> = {}): World {
       return started();
     },
     until: (resource, key, until) =>
-      waitFor(started().client, { resource, key, what: "as expected", until, timeoutMs: 10_000 }),
+      waitFor(started().client, { resource, key, what: "as expected", until, timeoutMs: 20_000 }),
     async pass(condition, limitSeconds = 3_600) {
       for (let second = 0; second < limitSeconds; second++) {
         if (await condition()) return;

@@ -190,7 +190,7 @@ describe("DisruptionTarget", () => {
       const pod = await world.sandbox.client.get(pods, metadata);
       return pod?.status?.conditions?.find(({ type }) => type === "DisruptionTarget")?.status === "False";
     };
-    await world.pass(isStale, 60);
+    await world.pass(isStale);
     const pod = await world.sandbox.client.get(pods, metadata);
     const condition = pod?.status?.conditions?.find(({ type }) => type === "DisruptionTarget");
     expect(condition).toMatchObject({ status: "False", observedGeneration: 1 });

@@ -9,6 +9,7 @@ import { startInformer, type Informer } from "../../../infra/sandbox/actors/info
 import { configMaps, namespaces, type KubeObject } from "../../../infra/sandbox/actors/resources.ts";
 import { kubeconfigOf } from "../../../infra/sandbox/kubeconfig.ts";
 import { startSandbox, type Sandbox } from "../../../infra/sandbox/sandbox.ts";
+import { eventually } from "../with-sandbox.ts";
 
 const NAMESPACE = "apps";
 
@@ -92,13 +93,13 @@ function names(): readonly string[] {
 }
 
 /** Reconnecting waits in the clock's time. */
+function namesLater(): readonly string[] {
+  clock.advance(1_000);
+  return names();
+}
+
 function sees(expected: readonly string[]) {
-  return expect
-    .poll(() => {
-      clock.advance(1_000);
-      return names();
-    })
-    .toEqual(expected);
+  return eventually(namesLater).toEqual(expected);
 }
 
 test("it begins with what is there and follows what comes, changes and goes", async () => {

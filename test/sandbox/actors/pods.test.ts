@@ -141,14 +141,14 @@ describe("the kubelet", () => {
     expect((world.clock.now().getTime() - before) / 1_000).toBeGreaterThanOrEqual(4);
   });
 
-  test("no longer than the grace period", async () => {
+  test("kills it when the grace period is over", async () => {
     const key = { namespace: NAMESPACE, name: "short" };
     await createPod("short");
     await settled("short");
     await world.sandbox.client.delete(pods, key, { gracePeriodSeconds: 1 });
-    const before = world.clock.now().getTime();
+    const ended = world.until(pods, key, ({ status }) => status?.phase === "Failed");
     await world.pass(async () => (await world.sandbox.client.get(pods, key)) === undefined);
-    expect((world.clock.now().getTime() - before) / 1_000).toBeLessThan(5);
+    expect((await ended).status?.containerStatuses?.[0]?.state?.terminated).toMatchObject({ exitCode: 137 });
   });
 
   test("keeps its node ready and its Lease fresh", async () => {
@@ -158,7 +158,6 @@ describe("the kubelet", () => {
     const first = await world.sandbox.client.get(leases, key);
     await world.pass(
       async () => (await world.sandbox.client.get(leases, key))?.spec?.renewTime !== first?.spec?.renewTime,
-      20,
     );
     expect((await world.sandbox.client.get(leases, key))?.spec).toMatchObject({
       holderIdentity: "a",

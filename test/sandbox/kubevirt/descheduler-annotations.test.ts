@@ -1,11 +1,11 @@
 /**
  * What KubeVirt itself writes on launcher pods for the descheduler.
  */
-import { afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, test } from "vitest";
 import { pods, type Pod } from "../../../infra/sandbox/actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
-import { useSandbox } from "../with-sandbox.ts";
+import { eventually, useSandbox } from "../with-sandbox.ts";
 
 const NAMESPACE = "guests";
 const ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
@@ -27,13 +27,12 @@ async function launchersOf(name: string): Promise<readonly Pod[]> {
 
 /** Waits until the only launcher of the VMI is annotated like this. */
 function isAnnotated(name: string, expected: { readonly only?: string; readonly inProgress?: string }) {
-  return expect
-    .poll(async () => {
-      const [launcher] = await launchersOf(name);
-      const { [ONLY]: only, [IN_PROGRESS]: inProgress } = launcher?.metadata.annotations ?? {};
-      return { only, inProgress };
-    })
-    .toEqual({ only: undefined, inProgress: undefined, ...expected });
+  const annotations = async () => {
+    const [launcher] = await launchersOf(name);
+    const { [ONLY]: only, [IN_PROGRESS]: inProgress } = launcher?.metadata.annotations ?? {};
+    return { only, inProgress };
+  };
+  return eventually(annotations).toEqual({ only: undefined, inProgress: undefined, ...expected });
 }
 
 /** By node. */
@@ -76,10 +75,10 @@ test("in progress on the source of a migration, never on its target", async () =
     spec: { vmiName: "moving" },
   });
   await world.until(kubevirt.migrations, metadata, ({ status }) => status?.phase === "Running");
-  await expect.poll(() => inProgress("moving")).toEqual({ "node-1": "true", "node-2": undefined });
+  await eventually(() => inProgress("moving")).toEqual({ "node-1": "true", "node-2": undefined });
   world.clock.advance(60_000);
   await world.until(kubevirt.virtualMachineInstances, key, ({ status }) => status?.nodeName === "node-2");
-  await expect.poll(async () => (await inProgress("moving"))["node-2"]).toBeUndefined();
+  await eventually(async () => (await inProgress("moving"))["node-2"]).toBeUndefined();
 });
 
 test("a marked VMI says so in a condition", async () => {
@@ -91,7 +90,7 @@ test("a marked VMI says so in a condition", async () => {
   };
   await setMark("condition", "node-1");
   const condition = { status: "True", reason: "EvictionRequested", message: "VMI is marked for eviction" };
-  await expect.poll(requested).toMatchObject(condition);
+  await eventually(requested).toMatchObject(condition);
   await setMark("condition", null);
-  await expect.poll(requested).toBeUndefined();
+  await eventually(requested).toBeUndefined();
 });

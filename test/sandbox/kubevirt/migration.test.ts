@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { pods, type Pod } from "../../../infra/sandbox/actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
-import { useSandbox } from "../with-sandbox.ts";
+import { eventually, useSandbox } from "../with-sandbox.ts";
 
 const NAMESPACE = "guests";
 const SECONDS = 600;
@@ -183,10 +183,10 @@ describe("whose turn it is", () => {
       const found = await Promise.all(all.map((key) => world.sandbox.client.get(kubevirt.migrations, key)));
       return found.map((migration) => migration?.status?.phase ?? "").toSorted();
     };
-    await expect.poll(phases).toEqual(["Pending", "Pending", "Running", "Running"]);
+    await eventually(phases).toEqual(["Pending", "Pending", "Running", "Running"]);
     world.clock.advance(SECONDS * 1_000);
-    await expect.poll(phases).toEqual(["Running", "Running", "Succeeded", "Succeeded"]);
+    await eventually(phases).toEqual(["Running", "Running", "Succeeded", "Succeeded"]);
     world.clock.advance(SECONDS * 1_000);
-    await expect.poll(phases).toEqual(["Succeeded", "Succeeded", "Succeeded", "Succeeded"]);
+    await eventually(phases).toEqual(["Succeeded", "Succeeded", "Succeeded", "Succeeded"]);
   });
 });
