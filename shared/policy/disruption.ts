@@ -33,9 +33,10 @@ export function planDisruptions(w: DisruptionWorld): Plan {
     if (vmi === undefined || vmi.deleting || isFinal(vmi)) return [];
     return pod.deleting ? seen(pod, vmi, w) : overdue(pod, vmi, w);
   });
-  const waits = w.vmis.flatMap((vmi) => secondsToDeadline(vmi, w));
-  const soonest = waits.reduce((a, b) => Math.min(a, b), Infinity);
   const filled = chains.filter((chain) => chain.length > 0);
+  const waits = w.vmis.flatMap((vmi) => secondsToDeadline(vmi, w));
+  // What is marked now is evacuated by whoever looks next.
+  const soonest = waits.reduce((a, b) => Math.min(a, b), filled.length > 0 ? 0 : Infinity);
   return { chains: filled, ...(soonest === Infinity ? {} : { requeueAfterSeconds: soonest }) };
 }
 

@@ -80,8 +80,11 @@ export function planPressure(w: PressureWorld): Plan {
       : [];
   });
   const proactive = w.pressured.flatMap((node) => relieve(node, takers, w));
+  const chains = [...reactive, ...proactive];
+  // What is marked now is evacuated by whoever looks next.
+  if (chains.length > 0) return { chains, requeueAfterSeconds: 0 };
   const waiting = w.pressured.some(({ residents }) => residents.some(({ vmi }) => isToMove(vmi, w.settings)));
-  return { chains: [...reactive, ...proactive], ...(waiting ? { requeueAfterSeconds: LOOK_AGAIN_SECONDS } : {}) };
+  return { chains, ...(waiting ? { requeueAfterSeconds: LOOK_AGAIN_SECONDS } : {}) };
 }
 
 /** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */
