@@ -30,6 +30,7 @@ afterAll(() => server.stop());
 /** Method, path and who may: the API server and schedulers, or people. */
 const DOORS = [
   ["POST", "/admission/evictions", "webhook"],
+  ["POST", "/admission/deletions", "webhook"],
   ["POST", "/reconcile", "webhook"],
   ["GET", "/explain/pods/apps/virt-launcher-web-abcde", "operator"],
   ["GET", "/evacuations", "operator"],
@@ -96,14 +97,19 @@ describe("the token as last segment of the path, for API servers that cannot sen
     [401, "a wrong one",                         "prod/admission/evictions/wrong",                   undefined],
     [401, "the operator's",                      `prod/admission/evictions/${TOKENS.operatorToken}`, undefined],
     [401, "beside a wrong bearer, which counts", `prod/admission/evictions/${TOKENS.webhookToken}`,  "Bearer wrong"],
+    [200, "for deletions too",                   `prod/admission/deletions/${TOKENS.webhookToken}`,  undefined],
+    [401, "for deletions too, a wrong one",      "prod/admission/deletions/wrong",                   undefined],
     [200, "beside what is no bearer",            `prod/admission/evictions/${TOKENS.webhookToken}`,  "Basic YTpi"],
   ])("%i: %s", async (code, _, path, authorization) => {
     expect(await ask("POST", path, authorization)).toMatchObject({ code });
   });
 
-  test.each(DOORS.slice(1))("opens no other door: %s %s", async (method, path) => {
-    const error = { reason: "NotFound", message: "no such route" };
-    const answer = await ask(method, `prod${path}/${TOKENS.operatorToken}`);
-    expect(answer).toMatchObject(path === "/evacuations" ? { code: 404 } : { code: 404, body: { error } });
-  });
+  test.each(DOORS.filter(([, path]) => !path.startsWith("/admission/")))(
+    "opens no other door: %s %s",
+    async (method, path) => {
+      const error = { reason: "NotFound", message: "no such route" };
+      const answer = await ask(method, `prod${path}/${TOKENS.operatorToken}`);
+      expect(answer).toMatchObject(path === "/evacuations" ? { code: 404 } : { code: 404, body: { error } });
+    },
+  );
 });

@@ -153,6 +153,21 @@ describe("one failing cluster never touches another", () => {
     await tick;
   });
 
+  test("in a full tick: a fleet of which every other is dead", async () => {
+    const dead = await stub.unreachableUrl();
+    const fleet = await Promise.all(Array.from({ length: 6 }, () => start(UNBUDGETED)));
+    const CLUSTERS = Object.fromEntries(
+      fleet.flatMap(({ url }, i) => [
+        [`healthy-${i}`, entry(url)],
+        [`dead-${i}`, entry(dead)],
+      ]),
+    );
+    const doors = openDoors({ CLUSTERS });
+    await doors.tick(FULL);
+    expect(fleet.map(budgeted)).toEqual(fleet.map(() => true));
+    expect(new Set(doors.log.map(({ cluster }) => cluster))).toEqual(new Set(fleet.map((_, i) => `dead-${i}`)));
+  });
+
   test("in small ticks: a dead one is tried again, then left to the next tick", async () => {
     const healthy = await start();
     const doors = openDoors({ CLUSTERS: { dead: entry(await stub.unreachableUrl()), healthy: entry(healthy.url) } });
