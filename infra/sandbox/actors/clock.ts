@@ -23,10 +23,6 @@ export function microTimestamp(clock: Clock): string {
     .replace(/(\.\d{3})Z$/, "$1000Z");
 }
 
-export function secondsSince(clock: Clock, time: string): number {
-  return (clock.now().getTime() - Date.parse(time)) / 1000;
-}
-
 export const systemClock: Clock = {
   now: () => new Date(),
   setTimer(ms, fn) {

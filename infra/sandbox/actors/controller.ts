@@ -76,7 +76,7 @@ export function startController(options: ControllerOptions): Controller {
     } catch (error) {
       const count = failures.get(key) ?? 0;
       failures.set(key, count + 1);
-      if (!stopped && !isConflict(error) && !isNotFound(error)) options.onError?.(error, key);
+      if (!stopped && !isConflict(error) && !isNotFound(error)) options.onError?.(error, `${options.name} ${key}`);
       enqueue(key, Math.min(FIRST_RETRY_MS * 2 ** count, LAST_RETRY_MS));
     } finally {
       active.delete(key);

@@ -9,7 +9,7 @@ type Status = NonNullable<PodDisruptionBudget["status"]>;
 type Spec = NonNullable<PodDisruptionBudget["spec"]>;
 
 /** An eviction that was granted is expected to delete the pod within this time. */
-export const DELETION_TIMEOUT_MS = 120_000;
+const DELETION_TIMEOUT_MS = 120_000;
 
 export interface Expectation {
   readonly expectedPods: number;

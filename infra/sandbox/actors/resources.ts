@@ -3,7 +3,6 @@
  * Owns: which path a kind lives at. Does not own: KubeVirt's kinds (kubevirt/resources.ts), requests.
  */
 import type {
-  V1ClusterRole,
   V1ConfigMap,
   V1Lease,
   V1Namespace,
@@ -113,13 +112,6 @@ export const priorityClasses: Resource<PriorityClass> = {
   plural: "priorityclasses",
   namespaced: false,
 };
-export const clusterRoles: Resource<Model<V1ClusterRole>> = {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRole",
-  plural: "clusterroles",
-  namespaced: false,
-};
-
 /** Name and namespace of one object; cluster-scoped ones have no namespace. */
 export interface Key {
   readonly namespace?: string | undefined;

@@ -12,7 +12,7 @@ import { controllerOf, keyOf, pods, type Pod } from "../../actors/resources.ts";
 import { isAlreadyExists } from "../../actors/status-error.ts";
 import { enterPhase } from "../phases.ts";
 import * as kubevirt from "../resources.ts";
-import { isSame } from "../webhooks/review.ts";
+import { isSame } from "../same.ts";
 import { isTargetOf, targetPod } from "./launcher-pod.ts";
 import { handOver, requestAbort } from "./migration-handover.ts";
 import { nextPhase } from "./migration-phases.ts";

@@ -11,7 +11,7 @@ import { controllerOf, keyOf, pods, type Pod } from "../../actors/resources.ts";
 import { isAlreadyExists } from "../../actors/status-error.ts";
 import * as kubevirt from "../resources.ts";
 import { launcherPod } from "./launcher-pod.ts";
-import { isSame } from "../webhooks/review.ts";
+import { isSame } from "../same.ts";
 import { isWaiting, stateOf } from "./vmi-status.ts";
 import { currentPod, isActive, type World } from "./world.ts";
 

@@ -5,7 +5,8 @@
 import type { KubeClient } from "../../actors/client.ts";
 import { findCondition } from "../../actors/conditions.ts";
 import * as kubevirt from "../resources.ts";
-import { ALLOWED, invalid, isSame, patched, refused, VIRT_CONTROLLER, type Admit, type Cause } from "./review.ts";
+import { isSame } from "../same.ts";
+import { ALLOWED, invalid, patched, refused, VIRT_CONTROLLER, type Admit, type Cause } from "./review.ts";
 
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 

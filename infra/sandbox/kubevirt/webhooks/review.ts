@@ -69,16 +69,3 @@ const OWN_ACCOUNTS: readonly string[] = [
 export function isOwnAccount({ userInfo }: AdmissionRequest): boolean {
   return OWN_ACCOUNTS.includes(userInfo.username);
 }
-
-export function isSame(a: unknown, b: unknown): boolean {
-  return canonical(a) === canonical(b);
-}
-
-/** Objects are compared, not texts: the order of keys means nothing. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value ?? null, (_, inner: unknown) =>
-    inner !== null && typeof inner === "object" && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
-}

@@ -3,7 +3,8 @@
  * Owns: who may change their status, spec and reserved labels. Does not own: migrations (migrations.ts).
  */
 import { FINALIZER, LABEL, type VirtualMachineInstance } from "../resources.ts";
-import { ALLOWED, invalid, isOwnAccount, isSame, patched, type Admit } from "./review.ts";
+import { isSame } from "../same.ts";
+import { ALLOWED, invalid, isOwnAccount, patched, type Admit } from "./review.ts";
 
 const RESERVED_LABELS = [
   LABEL.createdBy,
