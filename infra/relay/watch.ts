@@ -133,7 +133,15 @@ class ProjectingWatch<T> extends Watch {
     onListed();
     try {
       const withBookmarks = { ...query, allowWatchBookmarks: true };
-      return await super.watch(path, withBookmarks, (phase, object) => this.#pass(phase, object, onEvent), onEnd);
+      const request = await super.watch(
+        path,
+        withBookmarks,
+        (phase, object) => this.#pass(phase, object, onEvent),
+        onEnd,
+      );
+      // The informer cannot abort what it has not been given yet.
+      if (isStopped()) request.abort();
+      return request;
     } catch (error) {
       onEnd(error);
       return new AbortController();

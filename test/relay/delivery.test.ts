@@ -1,33 +1,38 @@
 /** At least once, whatever the Worker answers; over HTTP, in stepped time. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { startDelivery, type Delivery } from "../../infra/relay/deliver.ts";
+import { type Delivery, startDelivery } from "../../infra/relay/deliver.ts";
 import { createOutbox, type Outbox } from "../../infra/relay/outbox.ts";
-import { createSend, resultOf } from "../../infra/relay/send.ts";
+import { createSend, type Result, resultOf } from "../../infra/relay/send.ts";
 import { createSigner } from "../../infra/relay/sign.ts";
 import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actors/clock.ts";
-import { type FakeWorker, SECRET, startFakeWorker, vmiEvent } from "./fake-worker.ts";
+import { type Answer, type FakeWorker, SECRET, startFakeWorker, vmiEvent } from "./fake-worker.ts";
+
+interface Line {
+  readonly level: string;
+  readonly message: string;
+  readonly inMs?: number;
+  readonly reason?: string;
+  readonly id?: string;
+}
 
 let clock: SteppedClock;
 let worker: FakeWorker;
 let outbox: Outbox;
 let delivery: Delivery;
-let lines: { readonly level: string; readonly message: string; readonly details: Readonly<Record<string, unknown>> }[];
+let lines: Line[];
+
+function startDelivering(endpoint: URL): Delivery {
+  const send = createSend({ endpoint, sign: createSigner(SECRET), clock, fetch: globalThis.fetch });
+  const log = (level: string, message: string, details = {}) => void lines.push({ level, message, ...details });
+  return startDelivery({ outbox, send, clock, random: () => 1, log, onResult: () => undefined });
+}
 
 beforeEach(async () => {
   clock = createSteppedClock();
   worker = await startFakeWorker(() => clock.now());
   outbox = createOutbox();
   lines = [];
-  const endpoint = new URL(`${worker.url}/clusters/prod/events`);
-  const send = createSend({ endpoint, sign: createSigner(SECRET), clock, fetch: globalThis.fetch });
-  delivery = startDelivery({
-    outbox,
-    send,
-    clock,
-    random: () => 1,
-    log: (level, message, details = {}) => lines.push({ level, message, details }),
-    onResult: () => undefined,
-  });
+  delivery = startDelivering(new URL(`${worker.url}/clusters/prod/events`));
 });
 
 afterEach(async () => {
@@ -36,29 +41,165 @@ afterEach(async () => {
   expect(worker.problems).toEqual([]);
 });
 
-const delivered = () => vi.waitFor(() => expect(outbox.length).toBe(0));
-const attempts = (count: number) => vi.waitFor(() => expect(worker.attempts).toHaveLength(count));
-const putMany = (count: number) => {
-  for (let i = 0; i < count; i++) delivery.put(vmiEvent(`vm-${i}`));
+const soon = (assertion: () => void) => vi.waitFor(assertion, { interval: 2, timeout: 5_000 });
+const settled = () => soon(() => expect(outbox.length).toBe(0));
+const putMany = (count: number, version = 1) => {
+  for (let i = 0; i < count; i++) delivery.put(vmiEvent(`vm-${i}`, version));
 };
-/** Passes time until the next attempt; says how much it took. */
-async function untilNextAttempt(): Promise<number> {
-  const { length } = worker.attempts;
-  const logged = lines.length;
-  let ms = 0;
-  await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(Math.min(logged, length)));
-  while (worker.attempts.length === length && ms < 100_000) {
-    clock.advance(250);
-    ms += 250;
-    await new Promise(setImmediate);
-  }
-  return ms;
+
+/** The waits that the relay announced, in order. */
+const waits = () => lines.flatMap(({ inMs }) => inMs ?? []);
+
+/** Lets one wait pass as soon as it is announced; from then on the Worker answers so. Says how long the wait was. */
+function waitPasser(): (then?: Answer) => Promise<number> {
+  let passed = 0;
+  return async (then) => {
+    await soon(() => expect(waits().length).toBeGreaterThan(passed));
+    if (then !== undefined) worker.answer(() => then);
+    const ms = waits()[passed++] ?? 0;
+    clock.advance(ms);
+    return ms;
+  };
 }
 
 describe("a delivery", () => {
   test("goes to the events route of the cluster, signed", async () => {
     delivery.put(vmiEvent("web-1"));
-    await delivered();
+    await settled();
     expect(worker.attempts).toMatchObject([{ path: "/clusters/prod/events", events: [vmiEvent("web-1")] }]);
+  });
+
+  test("has at most 100 events, and there is one at a time", async () => {
+    putMany(250);
+    await settled();
+    expect(worker.attempts.map(({ events }) => events.length)).toEqual([100, 100, 50]);
+    expect(worker.taken().map(({ id }) => id)).toEqual(Array.from({ length: 250 }, (_, i) => `vm-${i}.1`));
+    expect(worker.mostAtOnce).toBe(1);
+  });
+
+  test("has the same id when it is repeated, another when it is another", async () => {
+    worker.answer(() => ({ code: 503 }));
+    const pass = waitPasser();
+    delivery.put(vmiEvent("a"));
+    await pass();
+    await soon(() => expect(waits()).toHaveLength(2));
+    delivery.put(vmiEvent("b"));
+    await pass({ code: 204 });
+    await settled();
+    const [first, second, third] = worker.attempts.map(({ id }) => id);
+    expect([second === first, third === first]).toEqual([true, false]);
+  });
+});
+
+describe("an answer", () => {
+  // prettier-ignore
+  test.each<[number, Result]>([
+    [204, "accepted"],
+    [400, "refused"],      [413, "refused"],      [422, "refused"],
+    [408, "unavailable"],  [429, "unavailable"],  [500, "unavailable"], [502, "unavailable"], [503, "unavailable"],
+    [401, "misconfigured"], [403, "misconfigured"], [404, "misconfigured"], [302, "misconfigured"], [200, "misconfigured"],
+  ])("%i means %s", (status, result) => {
+    expect(resultOf(status)).toBe(result);
+  });
+
+  test.each([503, 429, 500, 401, 404, 302, 200])("%i: all of it is sent again, until it is taken", async (code) => {
+    worker.answer(() => ({ code, headers: { location: "https://elsewhere.example.com/" } }));
+    const pass = waitPasser();
+    putMany(3);
+    expect([await pass(), await pass(), await pass({ code: 204 })]).toEqual([500, 1_000, 2_000]);
+    await settled();
+    expect(worker.taken().map(({ id }) => id)).toEqual(["vm-0.1", "vm-1.1", "vm-2.1"]);
+    expect(lines.at(-1)?.message).toBe("Lifeboat takes deliveries again");
+  });
+
+  test("that shows a wrong configuration is an error in the log, in the Worker's words", async () => {
+    const body = JSON.stringify({ error: { reason: "Unauthorized", message: "expected a signature" } });
+    worker.answer(() => ({ code: 401, body }));
+    putMany(1);
+    await soon(() => expect(lines).toMatchObject([{ level: "error", reason: "Unauthorized: expected a signature" }]));
+    expect(JSON.stringify(lines)).not.toContain(SECRET.slice(6));
+  });
+
+  test("with Retry-After is obeyed, for a minute at most", async () => {
+    worker.answer(() => ({ code: 503, headers: { "retry-after": "42" } }));
+    const pass = waitPasser();
+    putMany(1);
+    expect(await pass({ code: 429, headers: { "retry-after": "86400" } })).toBe(42_000);
+    expect(await pass()).toBe(60_000);
+  });
+
+  test("that does not come is not waited for for ever", async () => {
+    const { promise: never, resolve: end } = Promise.withResolvers<{ code: number }>();
+    const asked = Promise.withResolvers<void>();
+    worker.answer(() => {
+      asked.resolve();
+      return never;
+    });
+    putMany(1);
+    await asked.promise;
+    clock.advance(60_000);
+    await soon(() => expect(lines).toMatchObject([{ reason: "no answer within 60000 ms" }]));
+    end({ code: 503 });
+  });
+});
+
+describe("a batch that is refused", () => {
+  test("costs only the event that the Worker does not take", async () => {
+    worker.answer((events) => ({ code: events.some(({ id }) => id === "vm-70.1") ? 400 : 204 }));
+    putMany(200);
+    await settled();
+    const expected = Array.from({ length: 200 }, (_, i) => `vm-${i}.1`).filter((id) => id !== "vm-70.1");
+    expect(worker.taken().map(({ id }) => id)).toEqual(expected);
+    expect(lines.filter(({ level }) => level === "error")).toMatchObject([{ id: "vm-70.1" }]);
+    const sizes = worker.attempts.map(({ events }) => events.length);
+    expect(Math.max(...sizes.slice(sizes.lastIndexOf(1)))).toBeGreaterThan(50);
+  });
+
+  test("does not stop the relay, even if everything is refused", async () => {
+    worker.answer(() => ({ code: 422 }));
+    putMany(20);
+    await settled();
+    expect(lines.filter(({ level }) => level === "error")).toHaveLength(20);
+    worker.answer(() => ({ code: 204 }));
+    putMany(2, 2);
+    await settled();
+    expect(worker.taken().map(({ id }) => id)).toEqual(["vm-0.2", "vm-1.2"]);
+  });
+});
+
+describe("a Worker that is away for an hour", () => {
+  test("costs the newest event of each object, and is told everything within seconds of its return", async () => {
+    worker.answer(() => ({ code: 503 }));
+    const pass = waitPasser();
+    const back = clock.now().getTime() + 3_600_000;
+    let version = 0;
+    let longest = 0;
+    while (clock.now().getTime() < back) {
+      putMany(50, ++version);
+      longest = Math.max(longest, await pass());
+    }
+    expect(outbox.length).toBe(50);
+    expect(longest).toBe(15_000);
+    expect(worker.attempts.length).toBeLessThan(300);
+
+    await pass({ code: 204 });
+    await settled();
+    expect(worker.taken().map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_, i) => `vm-${i}.${version}`));
+  });
+
+  test("is also away when it does not listen", async () => {
+    await delivery.stop();
+    const { url } = worker;
+    await worker.stop();
+    delivery = startDelivering(new URL(`${url}/clusters/prod/events`));
+    const pass = waitPasser();
+    putMany(1);
+    await pass();
+    await soon(() => expect(waits()).toHaveLength(2));
+    expect(lines[0]?.reason).toContain("ECONNREFUSED");
+    worker = await startFakeWorker(() => clock.now(), Number(new URL(url).port));
+    await pass();
+    await settled();
+    expect(worker.taken()).toEqual([vmiEvent("vm-0")]);
   });
 });

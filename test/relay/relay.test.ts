@@ -1,0 +1,194 @@
+/** The relay between a cluster and the Worker: what happens in the one is told to the other. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
+import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { brief, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await startStage();
+});
+afterEach(() => stage.stop());
+
+const told = () => brief(stage.worker.taken());
+const untilTold = (...expected: readonly string[]) =>
+  soon(() => expect(told()).toEqual(expect.arrayContaining([...expected])));
+
+describe("the relay tells of", () => {
+  test("a preempted launcher pod, once, and of its deletion", async () => {
+    const pod = await stage.createPod("virt-launcher-a");
+    await stage.startRelay();
+    await stage.preempt(pod);
+    await untilTold("pod.disrupted vms/virt-launcher-a");
+    const { metadata } = await stage.client.patch(pods, pod.metadata, {
+      type: "merge",
+      body: { metadata: { labels: { a: "b" } } },
+    });
+    await stage.client.delete(pods, metadata);
+    await soon(() =>
+      expect(told()).toEqual(["pod.disrupted vms/virt-launcher-a", "pod.disrupted vms/virt-launcher-a"]),
+    );
+    const [first, second] = stage.worker.taken();
+    expect(first?.data).toEqual({
+      namespace: NAMESPACE,
+      name: "virt-launcher-a",
+      uid: pod.metadata.uid,
+      node: "node01",
+    });
+    expect(first?.id).toMatch(new RegExp(`^${pod.metadata.uid}\\.\\d+\\.dev\\.lifeboat\\.pod\\.disrupted\\.v1$`));
+    expect(second?.id).not.toBe(first?.id);
+  });
+
+  test("hotplug pods, but of no other", async () => {
+    await stage.startRelay();
+    const hotplug = await stage.createPod("hp-volume-a", {
+      metadata: { labels: { "kubevirt.io": "hotplug-disk" } } as never,
+    });
+    const other = await stage.createPod("web", { metadata: { labels: { app: "web" } } as never });
+    await stage.preempt(other);
+    await stage.client.delete(pods, other.metadata);
+    await stage.preempt(hotplug);
+    await untilTold("pod.disrupted vms/hp-volume-a");
+    expect(told()).toEqual(["pod.disrupted vms/hp-volume-a"]);
+  });
+
+  test("what the kubelet ends by itself, not of what was deleted", async () => {
+    const [alive, deleted] = [await stage.createPod("virt-launcher-a"), await stage.createPod("virt-launcher-b")];
+    await stage.startRelay();
+    await stage.client.delete(pods, deleted.metadata);
+    await untilTold("pod.disrupted vms/virt-launcher-b");
+    await stage.tell(deleted, "Killing");
+    await stage.tell(alive, "Evicted");
+    await untilTold("pod.killing vms/virt-launcher-a");
+    expect(told()).toEqual(["pod.disrupted vms/virt-launcher-b", "pod.killing vms/virt-launcher-a"]);
+    expect(stage.worker.taken().at(-1)?.data).toMatchObject({ uid: alive.metadata.uid, reason: "Evicted" });
+  });
+
+  test("VMIs, as far as Lifeboat decides on them", async () => {
+    await stage.startRelay();
+    const vmi = await stage.createVmi("web-1");
+    await untilTold("vmi.changed vms/web-1");
+    const patch = (body: object) =>
+      stage.client.patch(kubevirt.virtualMachineInstances, vmi.metadata, { type: "merge", body });
+    await patch({ metadata: { annotations: { note: "nothing to Lifeboat" } } });
+    await patch({ status: { nodeName: "node01" } });
+    await soon(() => expect(told()).toHaveLength(2));
+    await stage.client.delete(kubevirt.virtualMachineInstances, vmi.metadata);
+    await soon(() => expect(told()).toEqual(Array.from({ length: 3 }, () => "vmi.changed vms/web-1")));
+    expect(stage.worker.taken().map(({ id }) => id)).toContainEqual(expect.stringContaining(".gone."));
+  });
+
+  test("migrations, by their VMI", async () => {
+    await stage.startRelay();
+    await stage.client.create(kubevirt.migrations, {
+      metadata: { namespace: NAMESPACE, name: "m" },
+      spec: { vmiName: "web-1" },
+    });
+    await untilTold("migration.changed vms/web-1");
+    expect(stage.worker.taken()[0]?.data).toEqual({ namespace: NAMESPACE, name: "web-1", migration: "m" });
+  });
+
+  test("nodes that are tainted or under pressure", async () => {
+    await stage.createNode("node01");
+    await stage.startRelay();
+    const taints = [{ key: "maintenance", effect: "NoExecute" }];
+    await stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints } } });
+    await untilTold("node.changed node01");
+    const conditions = [{ type: "MemoryPressure", status: "True" }];
+    await stage.client.patch(
+      nodes,
+      { name: "node01" },
+      { type: "merge", body: { status: { conditions } } },
+      { subresource: "status" },
+    );
+    await soon(() => expect(told()).toEqual(["node.changed node01", "node.changed node01"]));
+  });
+});
+
+describe("nothing is missed", () => {
+  test("when the relay starts: what is already so is told", async () => {
+    const [preempted, deleted] = [await stage.createPod("virt-launcher-a"), await stage.createPod("virt-launcher-b")];
+    const [killed] = [await stage.createPod("virt-launcher-c"), await stage.createPod("virt-launcher-d")];
+    await stage.preempt(preempted);
+    await stage.client.delete(pods, deleted.metadata);
+    await stage.tell(killed, "Preempting");
+    await stage.createVmi("web-1");
+    await stage.startRelay();
+    await soon(() => expect(told()).toHaveLength(4));
+    expect(told().toSorted()).toEqual([
+      "pod.disrupted vms/virt-launcher-a",
+      "pod.disrupted vms/virt-launcher-b",
+      "pod.killing vms/virt-launcher-c",
+      "vmi.changed vms/web-1",
+    ]);
+  });
+
+  test("while the Worker is away", async () => {
+    const pod = await stage.createPod("virt-launcher-a");
+    await stage.startRelay();
+    stage.worker.answer(() => ({ code: 503 }));
+    await stage.preempt(pod);
+    await soon(() => expect(stage.worker.attempts).toHaveLength(1));
+    stage.worker.answer(() => ({ code: 204 }));
+    await soon(() => {
+      stage.clock.advance(1_000);
+      expect(told()).toEqual(["pod.disrupted vms/virt-launcher-a"]);
+    });
+  });
+
+  test("while the API server is away, or restarts", async () => {
+    const [a, b] = [await stage.createPod("virt-launcher-a"), await stage.createPod("virt-launcher-b")];
+    const relay = await stage.startRelay();
+    stage.proxy.cut();
+    await stage.preempt(a);
+    await stage.client.delete(pods, b.metadata);
+    await soon(() => expect(relay.metrics()).toContain('lifeboat_relay_watch_failures_total{watch="pods"} 1'));
+    stage.clock.advance(60_000);
+    await soon(() => expect(relay.metrics()).toContain('lifeboat_relay_watch_failures_total{watch="pods"} 2'));
+    stage.proxy.mend();
+    stage.clock.advance(60_000);
+    await untilTold("pod.disrupted vms/virt-launcher-a", "pod.disrupted vms/virt-launcher-b");
+    expect(relay.isReady()).toBe(true);
+  });
+
+  test.each(["status", "event"] as const)(
+    "when the API server has forgotten where a watch was: 410 as %s",
+    async (how) => {
+      const [a, b] = [await stage.createPod("virt-launcher-a"), await stage.createPod("virt-launcher-b")];
+      const vmi = await stage.createVmi("web-1");
+      await stage.startRelay();
+      await untilTold("vmi.changed vms/web-1");
+      stage.proxy.cut();
+      stage.proxy.forget(how);
+      await stage.preempt(a);
+      await stage.client.delete(kubevirt.virtualMachineInstances, vmi.metadata);
+      const { length } = stage.proxy.asked;
+      stage.proxy.mend();
+      await soon(() => {
+        stage.clock.advance(1_000);
+        expect(told()).toContain("pod.disrupted vms/virt-launcher-a");
+        expect(stage.worker.taken().map(({ id }) => id)).toContainEqual(expect.stringContaining(".gone."));
+      });
+      const asked = () => stage.proxy.asked.slice(length).filter((path) => path.startsWith("/api/v1/pods"));
+      await soon(() =>
+        expect(asked().map((path) => (path.includes("watch=true") ? "watch" : "list"))).toEqual([
+          "watch",
+          "list",
+          "watch",
+        ]),
+      );
+      await stage.preempt(b);
+      await untilTold("pod.disrupted vms/virt-launcher-b");
+    },
+  );
+});
+
+test("two relays tell everything twice, with the same ids", async () => {
+  const pod = await stage.createPod("virt-launcher-a");
+  await stage.startRelay();
+  await stage.startRelay();
+  await stage.preempt(pod);
+  await soon(() => expect(told()).toEqual(Array.from({ length: 2 }, () => "pod.disrupted vms/virt-launcher-a")));
+  const [first, second] = stage.worker.taken();
+  expect(first?.id).toBe(second?.id);
+});
