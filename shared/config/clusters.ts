@@ -28,7 +28,14 @@ const HeaderName = z.string().check(
 );
 const HeaderValue = z.string("expected a text").check(z.regex(/^[\x20-\x7e]*$/, "expected a text without line breaks"));
 
-const RelaySecret = z.string().check(z.regex(/^whsec_[A-Za-z0-9+/]+=*$/, "expected whsec_ and base64"));
+const RelaySecret = z
+  .string("expected whsec_ and base64")
+  .check(
+    z.regex(
+      /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$/,
+      "expected whsec_ and base64",
+    ),
+  );
 
 const Entry = z.strictObject({
   server: z

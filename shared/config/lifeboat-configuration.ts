@@ -70,7 +70,6 @@ export function withoutEffect(c: LifeboatConfiguration): readonly string[] {
   const gates = FEATURE_GATES.filter((gate) => gate === "EvictionsInBackground" && c.featureGates[gate] === true);
   const { annotations } = c.reconcilers;
   const keys: readonly (readonly [string, boolean])[] = [
-    ["marking", c.marking === "Evict"],
     ["reconcilers.annotations", annotations !== "Auto"],
     ["descheduling.intervalSeconds", c.descheduling.intervalSeconds > 0],
   ];

@@ -14,6 +14,7 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
   return {
     ...(evictionStrategy === undefined ? {} : { clusterStrategy: evictionStrategy }),
     kubevirtNamespace: namespace,
+    marking: own.marking,
     // The union of both lists: who switches a gate on anywhere wants it.
     featureGates: FEATURE_GATES.filter((gate) => own.featureGates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,

@@ -85,6 +85,8 @@ describe("a malformed entry", () => {
     ["a null operatorToken",          { ...VALID, operatorToken: null },           ".operatorToken",     "expected a token"],
     ["a relay secret of another form", { ...VALID, relaySecret: "secret-5" },      ".relaySecret",       "expected whsec_ and base64"],
     ["one of several",                { ...VALID, relaySecret: ["whsec_YQ==", "secret-5"] }, ".relaySecret.1", "expected whsec_ and base64"],
+    ["base64 cut off",                { ...VALID, relaySecret: "whsec_c2VjcmV0LTU" },  ".relaySecret",     "expected whsec_ and base64"],
+    ["base64 of another alphabet",    { ...VALID, relaySecret: "whsec_c2VjcmV0_-==" }, ".relaySecret",     "expected whsec_ and base64"],
     ["no relay secrets",              { ...VALID, relaySecret: [] },               ".relaySecret",       "expected at least one"],
     ["headers that are a list",       { ...VALID, headers: ["secret-5"] },         ".headers",           "expected record"],
     ["a header that is no text",      { ...VALID, headers: { "x-a": 5 } },         ".headers.x-a",       "expected a text"],

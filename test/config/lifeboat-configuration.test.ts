@@ -8,8 +8,6 @@ import {
   withoutEffect,
 } from "../../shared/config/lifeboat-configuration.ts";
 
-import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-
 const HEAD = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
 const SECONDS = "expected seconds, from 0 to 604800";
 
