@@ -82,12 +82,36 @@ function step(value: unknown, key: string): unknown {
 
 const EXAMPLE = "contract.example.com";
 
-/** Widgets have a status subresource, gadgets have none. */
-const DEFINITIONS = [definition("Widget", "widgets", { status: {} }), definition("Gadget", "gadgets", undefined)];
+const ANYTHING = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
-function definition(kind: string, plural: string, subresources: object | undefined): Record<string, unknown> {
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
-  const version = { name: "v1", served: true, storage: true, schema, ...(subresources && { subresources }) };
+const GIZMO = {
+  type: "object",
+  required: ["spec"],
+  properties: {
+    spec: {
+      type: "object",
+      required: ["size"],
+      properties: {
+        size: { type: "integer", minimum: 1 },
+        colour: { type: "string", enum: ["red", "blue"], default: "red" },
+        name: { type: "string", pattern: "^[a-z]+$" },
+        free: ANYTHING,
+        labels: { type: "object", additionalProperties: { type: "string" } },
+        parts: { type: "array", maxItems: 2, items: { type: "object", properties: { id: { type: "string" } } } },
+      },
+    },
+  },
+};
+
+/** Widgets have a status subresource, gadgets have none; gizmos have a schema. */
+const DEFINITIONS = [
+  definition("Widget", "widgets", { subresources: { status: {} } }),
+  definition("Gadget", "gadgets", {}),
+  definition("Gizmo", "gizmos", { schema: { openAPIV3Schema: GIZMO } }),
+];
+
+function definition(kind: string, plural: string, more: object): Record<string, unknown> {
+  const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: ANYTHING }, ...more };
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",

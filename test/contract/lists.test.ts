@@ -134,7 +134,7 @@ contract("what the server serves", ({ asks }) => {
   asks("resources of a custom group", get("/apis/contract.example.com/v1"), {
     code: 200,
     kind: "APIResourceList",
-    "resources.name": ["gadgets", "widgets", "widgets/status"],
+    "resources.name": ["gadgets", "gizmos", "widgets", "widgets/status"],
   });
   asks("its version", get("/version"), { code: 200, major: "1" });
   for (const path of ["/livez", "/readyz", "/healthz"]) asks(path, get(path), { code: 200 });

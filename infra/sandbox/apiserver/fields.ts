@@ -78,7 +78,8 @@ export function fieldsOf(object: unknown, schema: FieldSchema): FieldSet {
 function collect(value: unknown, place: Place, into: { fields: FieldSet; withMaps: boolean }): void {
   const parts = partsOf(value, place);
   const isItem = place.key.slice(place.key.lastIndexOf("\n") + 1).startsWith("k:");
-  if (parts === undefined || parts.size === 0 || isItem || into.withMaps) into.fields.add(place.key);
+  const isField = parts === undefined || parts.size === 0 || isItem || into.withMaps;
+  if (isField && place.key !== "") into.fields.add(place.key);
   for (const [element, part] of parts ?? []) collect(part, below(place, element), into);
 }
 

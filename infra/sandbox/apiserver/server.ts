@@ -9,7 +9,7 @@ import type { Authority } from "../certificates.ts";
 import { bootstrapObjects } from "./bootstrap.ts";
 import { type ServerState, type User, collectionOf, timestamp } from "./context.ts";
 import { FaultPlan } from "./faults.ts";
-import { type CustomKind, definitionOf } from "./kinds/custom.ts";
+import { type CustomKind, definitionOf, kindsOf } from "./kinds/custom.ts";
 import { KindRegistry } from "./kinds/registry.ts";
 import type { KubeObject } from "./objects.ts";
 import { handleRequest } from "./pipeline.ts";
@@ -112,9 +112,19 @@ function installDefinitions(state: ServerState): void {
   const definitions = state.kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   if (definitions === undefined) throw new Error("CustomResourceDefinition is not a built-in kind");
   collectionOf(state, definitions).log.subscribe(({ type, object }) => {
-    if (type === "DELETED") state.kinds.uninstall(parse(object));
-    else state.kinds.install(parse(object));
+    const definition = parse(object);
+    if (type !== "DELETED") return state.kinds.install(definition);
+    removeObjects(state, definition);
+    state.kinds.uninstall(definition);
   });
+}
+
+/** The objects of a kind go with its definition. */
+function removeObjects(state: ServerState, definition: KubeObject): void {
+  const [kind] = kindsOf(definition);
+  if (kind === undefined) return;
+  const collection = collectionOf(state, kind);
+  for (const stored of collection.list("")) collection.remove(stored, parse(stored));
 }
 
 function seed(state: ServerState, object: KubeObject): void {

@@ -73,6 +73,7 @@ export function validateObject(kind: ResourceKind, object: KubeObject, previous:
     ...labelErrors(object.metadata),
     ...annotationErrors(object.metadata),
     ...finalizerErrors(object.metadata),
+    ...ownerErrors(object.metadata),
     ...kind.validate(object, previous),
   ];
   if (errors.length > 0) fail({ reason: "Invalid", kind, name: object.metadata.name ?? "", errors });
@@ -132,6 +133,20 @@ function finalizerErrors({ finalizers = [] }: ObjectMeta): readonly FieldError[]
   const errors = finalizers.flatMap((one) => keyErrors("metadata.finalizers", one));
   const unqualified = "name is neither a standard finalizer name nor is it fully qualified";
   return [...errors, ...bare.map((one) => invalidValue("metadata.finalizers", one, unqualified))];
+}
+
+function ownerErrors({ ownerReferences = [] }: ObjectMeta): readonly FieldError[] {
+  const field = "metadata.ownerReferences";
+  const parts = ["apiVersion", "kind", "name", "uid"] as const;
+  const empty = ownerReferences.flatMap((owner) => parts.filter((part) => !owner[part]));
+  const errors = empty.map((part) => {
+    const what = part === "apiVersion" ? "version must not be empty" : "must not be empty";
+    return invalidValue(`${field}.${part}`, "", what);
+  });
+  const [first, second] = ownerReferences.filter(({ controller }) => controller === true);
+  if (second === undefined) return errors;
+  const both = `Only one reference can have Controller set to true. Found "true" in references for ${first?.kind}/${first?.name}`;
+  return [...errors, invalidValue(field, ownerReferences, `${both} and ${second.kind}/${second.name}`)];
 }
 
 const IMMUTABLE = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];

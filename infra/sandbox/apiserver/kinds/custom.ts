@@ -4,6 +4,7 @@
  */
 import { type KubeObject, isRecord, stringAt, recordsAt, stringsAt, viewAs } from "../objects.ts";
 import { AGE, NAME, ageOf } from "./columns.ts";
+import { applySchemaDefaults, schemaOf, validateBySchema } from "../schema/structural.ts";
 import { evaluateJsonPath } from "./json-path.ts";
 import { type Cell, type Column, type ResourceKind, defineKind } from "./kind.ts";
 
@@ -67,6 +68,7 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
     .filter((version) => version.served !== false)
     .map((version) => {
       const apiVersion = `${group}/${stringAt(version, "name")}`;
+      const schema = schemaOf(version);
       const hasStatus = isRecord(version.subresources) && version.subresources.status !== undefined;
       return defineKind({
         group,
@@ -82,6 +84,9 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
         hasStatus,
         hasGeneration: true,
         model: undefined,
+        schema,
+        applyDefaults: (object) => applySchemaDefaults(object, schema),
+        validate: (object) => validateBySchema(object, schema),
         columns: columnsOf(version),
         toServed: (object) => ({ ...object, apiVersion }),
         toStored: (object) => ({ ...object, apiVersion: storageVersion }),

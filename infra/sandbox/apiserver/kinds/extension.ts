@@ -14,7 +14,9 @@ import {
   textOf,
 } from "../objects.ts";
 import type { FieldError } from "../status.ts";
-import { invalidValue, requiredValue, unsupportedValue } from "../field-errors.ts";
+import { problemWith } from "../admission/cel.ts";
+import { schemaOf, unsupportedKeywords } from "../schema/structural.ts";
+import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from "../field-errors.ts";
 import { AGE, CREATED_AT, NAME, countOf } from "./columns.ts";
 import { type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 
@@ -68,6 +70,7 @@ function validateWebhook(webhook: Tree, field: string): readonly FieldError[] {
     ...(seconds < 1 || seconds > 30
       ? [invalidValue(`${field}.timeoutSeconds`, seconds, "the timeout value must be between 1 and 30 seconds")]
       : []),
+    ...validateConditions(webhook, field),
     ...validateUrl(`${field}.clientConfig.url`, fieldAt(webhook, "clientConfig.url")),
   ];
 }
@@ -112,7 +115,24 @@ function validateDefinition(definition: KubeObject): readonly FieldError[] {
   return [
     ...(name === expected ? [] : [invalidValue("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]),
     ...unsupported("spec.conversion.strategy", strategy, ["None"]),
+    ...recordsAt(definition, "spec.versions").flatMap(validateVersion),
   ];
+}
+
+function validateVersion(version: Tree, index: number): readonly FieldError[] {
+  const path = `spec.versions[${index}].schema.openAPIV3Schema`;
+  return unsupportedKeywords(schemaOf(version), path).map((field) =>
+    forbiddenValue(field, "this API server does not support this part of a schema"),
+  );
+}
+
+function validateConditions(webhook: Tree, field: string): readonly FieldError[] {
+  return recordsAt(webhook, "matchConditions").flatMap((condition, index) => {
+    const expression = stringAt(condition, "expression");
+    const problem = problemWith(expression);
+    const at = `${field}.matchConditions[${index}].expression`;
+    return problem === undefined ? [] : [invalidValue(at, expression, `compilation failed: ${problem}`)];
+  });
 }
 
 export const EXTENSION: readonly ResourceKind[] = [

@@ -3,7 +3,7 @@
  * from CustomResourceDefinitions (custom.ts).
  * Owns: the type and its defaults. Does not own: any particular kind.
  */
-import type { KubeObject } from "../objects.ts";
+import type { KubeObject, Tree } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 
 export type Cell = string | number | boolean | null;
@@ -49,6 +49,8 @@ export interface ResourceKind {
   readonly columns: readonly Column[];
   /** The name of the model in the Kubernetes client library that describes its fields. */
   readonly model: string | undefined;
+  /** Of a custom kind: the OpenAPI schema in its definition. */
+  readonly schema: Tree | undefined;
   readonly applyDefaults: (object: KubeObject) => void;
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
   /** What is kept of the old object when the main resource is written, beyond its status. */
@@ -92,6 +94,7 @@ export function defineKind(definition: KindDefinition): ResourceKind {
     nameRule: "subdomain",
     columns: [],
     model: `${version.charAt(0).toUpperCase()}${version.slice(1)}${kind}`,
+    schema: undefined,
     applyDefaults: () => {},
     validate: () => [],
     prepareForUpdate: () => {},

@@ -65,10 +65,9 @@ function schemaName(model: string): string {
   return `io.k8s.${model.replace(/^[A-Za-z]*?V\d+(?=[A-Z])/, "")}`;
 }
 
-/** A custom kind without a schema takes any field. */
-function identityOf({ group, version, kind, model }: ResourceKind) {
-  const identity = { "x-kubernetes-group-version-kind": [{ group, version, kind }] };
-  return model === undefined ? { type: "object", "x-kubernetes-preserve-unknown-fields": true, ...identity } : identity;
+/** Of a custom kind its definition has the schema. */
+function identityOf({ group, version, kind, schema }: ResourceKind) {
+  return { ...schema, "x-kubernetes-group-version-kind": [{ group, version, kind }] };
 }
 
 /** `V1PodSpec.containers`: where a path like spec.containers leads. */
