@@ -125,7 +125,6 @@ describe("keys without an effect in this version are named", () => {
     [{ featureGates: { DeschedulerSupport: true } },                          []],
     [{ featureGates: { EvictionsInBackground: true } },           ["featureGates.EvictionsInBackground"]],
     [{ featureGates: { EvictionsInBackground: false } },          []],
-    [{ marking: "Evict" },                                                    ["marking"]],
     [{ marking: "Impersonate" },                                              []],
     [{ reconcilers: { annotations: true } },                                  ["reconcilers.annotations"]],
     [{ descheduling: { intervalSeconds: 60 } },                               ["descheduling.intervalSeconds"]],

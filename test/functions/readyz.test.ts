@@ -99,8 +99,8 @@ describe("in a cluster with the shipped manifests", () => {
   });
 
   test("a key that has no effect is a note, not a failure", async () => {
-    await cluster.configure({ marking: "Evict" });
-    const notes = ["marking has no effect in this version"];
+    await cluster.configure({ featureGates: { EvictionsInBackground: true } });
+    const notes = ["featureGates.EvictionsInBackground has no effect in this version"];
     expect(await ready(doors)).toMatchObject({ code: 200, body: { ready: true, notes } });
   });
 
