@@ -32,6 +32,8 @@ export interface Gate {
   /** Answers all that are held. */
   release(verdict: "allow" | "deny"): void;
   forget(): void;
+  /** How long the API server waits for an answer before it does without: its time is real. */
+  setTimeout(seconds: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -103,6 +105,10 @@ export async function startGate({ sandbox, clock }: World): Promise<Gate> {
       waiting = [];
     },
     forget: () => void (asked = []),
+    async setTimeout(timeoutSeconds) {
+      const body = [{ op: "replace", path: "/webhooks/0/timeoutSeconds", value: timeoutSeconds }];
+      await sandbox.client.patch(webhookConfigurations, { name: "gate" }, { type: "json", body });
+    },
     async stop() {
       await sandbox.client.delete(webhookConfigurations, { name: "gate" });
       server.closeAllConnections();

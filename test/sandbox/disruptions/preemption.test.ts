@@ -124,6 +124,24 @@ describe("a pod that fits nowhere", () => {
   });
 });
 
+test("a more important pod takes over what was nominated to another", async () => {
+  await fill(["victim", "low"]);
+  gate.answer("hold");
+  await place("full", { name: "first", priorityClassName: "middle", memory: "8Gi" });
+  await until("first", ({ status }) => status?.nominatedNodeName === "full");
+  await place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
+  await until("important", ({ status }) => status?.nominatedNodeName === "full");
+  await until("first", ({ status }) => status?.nominatedNodeName === undefined);
+  await expect.poll(() => gate.held()).toBe(2);
+  gate.answer("allow");
+  gate.release("allow");
+  await until("victim", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+  await until("important", saying("not eligible due to a terminating pod on the nominated node."));
+  world.clock.advance(GRACE * 1_000);
+  await until("important", isRunning);
+  expect((await get("first"))?.status?.phase).toBe("Pending");
+});
+
 describe("several victims", () => {
   test("go one after another, the most important first, and one denial spares the rest", async () => {
     await fill(["a", "middle"], ["b", "low"], ["c", "low"]);
@@ -204,6 +222,16 @@ describe("a held deletion", () => {
     expect(disruptionTarget(again)).toMatchObject({ reason: "PreemptionByScheduler", message: MESSAGE });
     const [before, after] = [first, disruptionTarget(again)].map((one) => Date.parse(one?.lastTransitionTime ?? ""));
     expect((after ?? 0) - (before ?? 0)).toBe(125_000);
+  });
+
+  test("that is not answered in time goes through", async () => {
+    await fill(["victim", "low"]);
+    gate.answer("hold");
+    await gate.setTimeout(1);
+    await place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
+    await until("victim", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    expect(gate.asked("victim")).toHaveLength(1);
+    await gate.setTimeout(30);
   });
 
   test("whose client goes away leaves the pod alone", async () => {
