@@ -4,6 +4,7 @@
  */
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Action } from "../shared/policy/action.ts";
+import { DEFAULT_SETTINGS } from "../shared/policy/settings.ts";
 import type { Pointer } from "../shared/reconcilers/pointer.ts";
 import { reconcile, type Result } from "../shared/reconcilers/pass.ts";
 import type { Scope } from "../shared/reconcilers/world.ts";
@@ -33,7 +34,7 @@ export async function tell(target: Target, story: readonly Action[]): Promise<vo
   const cluster = target.connect(PASS_SECONDS);
   for (const action of story) {
     try {
-      await cluster.act(action, "");
+      await cluster.act(action, DEFAULT_SETTINGS);
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
       target.logFailure("telling an Event", error);

@@ -3,6 +3,7 @@
  * Owns: the checks. Does not own: authentication (app.ts).
  */
 import type { Context } from "hono";
+import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import { CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import type { LoadedSettings } from "../shared/config/load-settings.ts";
@@ -30,10 +31,15 @@ export async function clusterReadyz(c: Context, target: Target): Promise<Respons
     await check("slots", () => cluster.getSlots()),
     await check("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
     await check("budgets", () => cluster.canList("poddisruptionbudgets")),
-    await check("marking", () => cluster.proveMarking(loaded.settings.kubevirtNamespace)),
+    await check("marking", () => proveMarking(cluster, loaded)),
   ];
   const ready = checks.every((one) => one.ok);
   return c.json({ ready, checks, ...(loaded.notes.length === 0 ? {} : { notes: loaded.notes }) }, ready ? 200 : 503);
+}
+
+/** Where KubeVirt's webhook does the marking, there is nothing to try out. */
+async function proveMarking(cluster: Cluster, { settings }: LoadedSettings): Promise<void> {
+  if (settings.marking !== "Evict") await cluster.proveMarking(settings.kubevirtNamespace);
 }
 
 async function check(name: string, prove: () => Promise<unknown>): Promise<Check> {

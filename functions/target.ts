@@ -58,6 +58,7 @@ export function targetOf(name: string, entry: ClusterEntry, { env, platform, sta
         signal: AbortSignal.timeout(Math.max(1, Math.floor(seconds * 1000))),
         onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
         now: platform.now,
+        sleep: platform.sleep,
       }),
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
     logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),

@@ -4,16 +4,15 @@
  */
 import * as z from "zod/mini";
 import type { Action } from "../policy/action.ts";
-import type { NamespacedName, VmiFacts } from "../policy/facts.ts";
+import type { NamespacedName } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
-import { ClusterError } from "./failure.ts";
 import * as manifests from "./manifests.ts";
+import { clear, mark, type MarkingContext } from "./marking.ts";
 import * as patches from "./patches.ts";
 import { collection, object, type Resource } from "./paths.ts";
 import { parseAnswer } from "./read.ts";
 import { recordText, slotsText } from "./record-schema.ts";
-import { Vmi } from "./schemas.ts";
-import type { ApiAnswer, Send } from "./transport.ts";
+import type { ApiAnswer } from "./transport.ts";
 
 /**
  * `Done`, also when somebody else has done the same before; `Conflict`: the world is not what was observed, look again;
@@ -21,10 +20,7 @@ import type { ApiAnswer, Send } from "./transport.ts";
  */
 export type ActResult = "Done" | "Conflict" | "Refused";
 
-export interface ActContext {
-  readonly send: Send;
-  /** Username whose status changes KubeVirt keeps. */
-  readonly kubevirtUser: string;
+export interface ActContext extends MarkingContext {
   readonly now: Date;
 }
 
@@ -75,56 +71,18 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
   }
 }
 
-/** As KubeVirt's own account where the status changes: from any other it puts the status back, and answers 200. */
 async function patch(
   resource: Resource,
   key: NamespacedName,
-  operations: readonly patches.Operation[],
-  { send, kubevirtUser }: ActContext,
+  body: readonly patches.Operation[],
+  { send }: ActContext,
 ): Promise<ApiAnswer> {
-  return await send({
-    method: "PATCH",
-    path: object(resource, key),
-    contentType: "application/json-patch+json",
-    body: operations,
-    expect: LOOK_AGAIN,
-    ...(operations.some((o) => o.op !== "test" && o.path.startsWith("/status/")) ? { as: kubevirtUser } : {}),
-  });
+  const contentType = "application/json-patch+json";
+  return await send({ method: "PATCH", path: object(resource, key), contentType, body, expect: LOOK_AGAIN });
 }
 
 function conditional({ code }: ApiAnswer): ActResult {
   return code < 300 ? "Done" : "Conflict";
-}
-
-/** A mark is believed only when it is seen in the answer. One that was not kept takes its record back. */
-async function mark(action: Extract<Action, { verb: "Mark" }>, context: ActContext): Promise<ActResult> {
-  const { vmi, record, urgency } = action;
-  const marking = patches.markPatch(vmi, recordText(record), urgency);
-  const answer = await patch("virtualmachineinstances", vmi, marking, context);
-  if (answer.code >= 300) return "Conflict";
-  const after = parseAnswer(Vmi, answer.body, "PATCH of a VMI");
-  if (after.status.evacuationNodeName === vmi.nodeName) return "Done";
-  const written = { ...vmi, recordText: recordText(record), evacuationLabel: urgency };
-  const operations = patches.clearPatch(written, { record: undefined, label: false });
-  await patch("virtualmachineinstances", vmi, operations, context);
-  throw notKept(vmi);
-}
-
-async function clear(
-  vmi: VmiFacts,
-  keep: { readonly record: string | undefined; readonly label: boolean },
-  context: ActContext,
-): Promise<ActResult> {
-  const answer = await patch("virtualmachineinstances", vmi, patches.clearPatch(vmi, keep), context);
-  if (answer.code === 404) return "Done";
-  if (answer.code >= 300) return "Conflict";
-  const after = parseAnswer(Vmi, answer.body, "PATCH of a VMI");
-  if (after.status.evacuationNodeName !== undefined) throw notKept(vmi);
-  return "Done";
-}
-
-function notKept(vmi: VmiFacts): ClusterError {
-  return new ClusterError({ reason: "MarkNotKept", vmi: `${vmi.namespace}/${vmi.name}` });
 }
 
 /** A deterministic name that is taken was taken by the same action. */

@@ -6,6 +6,7 @@ import type { Action } from "../policy/action.ts";
 import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isCompleted } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
+import type { Settings } from "../policy/settings.ts";
 import type { SlotsRegister } from "../policy/slots.ts";
 import { act, type ActResult } from "./act.ts";
 import {
@@ -19,6 +20,7 @@ import {
   podFacts,
   vmiFacts,
 } from "./projections.ts";
+import { kubevirtAccount } from "./marking.ts";
 import { collection, type Resource } from "./paths.ts";
 import { proveMarking } from "./prove-marking.ts";
 import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
@@ -50,8 +52,8 @@ export interface Cluster {
   proveMarking(kubevirtNamespace: string): Promise<void>;
   getKubeVirt(): Promise<KubeVirtFacts | undefined>;
   getConfigMap(name: string): Promise<ConfigMapFacts | undefined>;
-  /** The KubeVirt namespace tells as whom the status of VMIs is changed. */
-  act(action: Action, kubevirtNamespace: string): Promise<ActResult>;
+  /** The settings tell how VMIs are marked. */
+  act(action: Action, settings: Pick<Settings, "kubevirtNamespace" | "marking">): Promise<ActResult>;
 }
 
 export interface ClusterOptions {
@@ -60,6 +62,7 @@ export interface ClusterOptions {
   readonly signal: AbortSignal;
   readonly onOddItem: OnOddItem;
   readonly now: () => Date;
+  readonly sleep: (ms: number) => Promise<void>;
 }
 
 export function connect(options: ClusterOptions): Cluster {
@@ -132,19 +135,13 @@ export function connect(options: ClusterOptions): Cluster {
       const key = { namespace: names.LIFEBOAT_NAMESPACE, name };
       return mapped(await readOne(send, "configmaps", key, schemas.ConfigMap), configMapFacts);
     },
-    act: (action, kubevirtNamespace) => {
-      return act(action, { send, kubevirtUser: kubevirtAccount(kubevirtNamespace), now: now() });
-    },
+    act: (action, { kubevirtNamespace, marking }) =>
+      act(action, { send, kubevirtNamespace, marking, sleep: options.sleep, now: now() }),
   };
 }
 
 function vmiSelector(scope: "Evacuating" | { readonly node: string }): string {
   return scope === "Evacuating" ? names.EVACUATION_LABEL : `${names.NODE_NAME_LABEL}=${scope.node}`;
-}
-
-/** The account whose changes of a VMI's status KubeVirt keeps. */
-function kubevirtAccount(namespace: string): string {
-  return `system:serviceaccount:${namespace}:kubevirt-apiserver`;
 }
 
 function mapped<P, F>(parsed: P | undefined, project: (parsed: P) => F): F | undefined {

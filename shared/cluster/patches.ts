@@ -74,10 +74,10 @@ export function recordPatch(vmi: VmiFacts, record: string, label: string): reado
   return [...unmoved(vmi), ...recordAndLabel(vmi, record, label)];
 }
 
-/** Clears the mark; the record is replaced by the given one, or removed; the label goes only with `label: false`. */
+/** Clears the mark (if `mark`); the record is replaced by the given one, or removed; the label goes only with `label: false`. */
 export function clearPatch(
   vmi: VmiFacts,
-  { record, label }: { record: string | undefined; label: boolean },
+  { record, label, mark = true }: { record: string | undefined; label: boolean; mark?: boolean },
 ): readonly Operation[] {
   const annotation = pointer("metadata", "annotations", names.RECORD_ANNOTATION);
   const labelPath = pointer("metadata", "labels", names.EVACUATION_LABEL);
@@ -89,7 +89,7 @@ export function clearPatch(
     ...(recordText !== undefined && record === undefined ? [remove(annotation)] : []),
     ...(record === undefined ? [] : addTo(map, { [names.RECORD_ANNOTATION]: record })),
     ...(evacuationLabel === undefined || label ? [] : [test(labelPath, evacuationLabel), remove(labelPath)]),
-    ...(vmi.evacuationNodeName === undefined ? [] : [remove("/status/evacuationNodeName")]),
+    ...(vmi.evacuationNodeName === undefined || !mark ? [] : [remove("/status/evacuationNodeName")]),
   ];
 }
 

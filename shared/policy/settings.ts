@@ -20,6 +20,8 @@ export interface Settings {
   /** `spec.configuration.evictionStrategy` of the KubeVirt CR, as written. */
   readonly clusterStrategy?: string;
   readonly kubevirtNamespace: string;
+  /** Impersonate KubeVirt's own account, have KubeVirt's eviction webhook do it, or the second where the first is refused. */
+  readonly marking: "Impersonate" | "Evict" | "Auto";
   readonly featureGates: readonly FeatureGate[];
   readonly drainTaintKey: string;
   readonly limits: {
@@ -58,6 +60,7 @@ export interface GuardSettings {
 
 export const DEFAULT_SETTINGS: Settings = {
   kubevirtNamespace: "kubevirt",
+  marking: "Auto",
   featureGates: [],
   drainTaintKey: "kubevirt.io/drain",
   limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 },

@@ -46,7 +46,7 @@ async function decide(key: NamespacedName, { cluster, settings, now }: CancelDep
 async function actOn(actions: readonly Action[], { cluster, settings }: CancelDeps): Promise<boolean> {
   for (const action of actions) {
     try {
-      if ((await cluster.act(action, settings.kubevirtNamespace)) !== "Done") return false;
+      if ((await cluster.act(action, settings)) !== "Done") return false;
     } catch (error) {
       // A story untold does not undo the cancel, and must not look as if there had been none.
       if (action.verb !== "Event" || !(error instanceof ClusterError)) throw error;

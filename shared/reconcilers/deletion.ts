@@ -52,7 +52,7 @@ export async function ruleOnDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
     if (review.decision.verdict === "Release") return review;
     const results: string[] = [];
     for (const action of review.decision.actions) {
-      results.push(await deps.cluster.act(action, deps.settings.kubevirtNamespace));
+      results.push(await deps.cluster.act(action, deps.settings));
     }
     if (results.every((result) => result === "Done")) return review;
   }

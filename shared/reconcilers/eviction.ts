@@ -60,7 +60,7 @@ export async function ruleOnEviction(
 
 async function actOn({ decision, facts }: Review, cluster: Cluster): Promise<boolean> {
   for (const action of decision.actions) {
-    if ((await cluster.act(action, facts.settings.kubevirtNamespace)) !== "Done") return false;
+    if ((await cluster.act(action, facts.settings)) !== "Done") return false;
   }
   return true;
 }

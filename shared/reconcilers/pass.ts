@@ -83,7 +83,7 @@ async function perform(chain: readonly Action[], p: Performance): Promise<ChainE
 async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
   const { reconciler, world, deps, done } = p;
   try {
-    const result: ActResult = await deps.cluster.act(action, deps.settings.kubevirtNamespace);
+    const result: ActResult = await deps.cluster.act(action, deps.settings);
     if (result === "Refused") return await perform(reconciler.refused?.(action, world) ?? [], p);
     if (result === "Done") done[action.verb] = (done[action.verb] ?? 0) + 1;
     return result;

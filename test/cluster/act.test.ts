@@ -24,10 +24,11 @@ afterAll(() => world.stop());
 
 function connectTo({ server, token }: { server: string; token: string }): Cluster {
   const endpoint = { server, token, headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) };
-  return connect({ endpoint, signal: AbortSignal.timeout(60_000), onOddItem: () => undefined, now: () => NOW });
+  const sleep = () => Promise.resolve();
+  return connect({ endpoint, signal: AbortSignal.timeout(60_000), onOddItem: () => undefined, now: () => NOW, sleep });
 }
 
-const act = (action: Action) => cluster.act(action, "kubevirt");
+const act = (action: Action) => cluster.act(action, { kubevirtNamespace: "kubevirt", marking: "Impersonate" });
 
 function present<T>(found: T | undefined): T {
   if (found === undefined) throw new Error("it is not there");

@@ -92,7 +92,7 @@ describe("an action is KubeVirt's own where the status changes, and ours everywh
     [{ verb: "WriteSlots", slots: [], resourceVersion: "1" },                     undefined],
     [{ verb: "Event", about: told, ...event },                                    undefined],
   ])("$verb: %s", async (action, user) => {
-    const { headers } = await requestOf(() => cluster.act(action, "virt"));
+    const { headers } = await requestOf(() => cluster.act(action, { kubevirtNamespace: "virt", marking: "Impersonate" }));
     expect(headers["impersonate-user"]).toBe(user);
     expect(headers.authorization).toBe("Bearer secret");
     expect(Object.keys(headers).filter((name) => name.startsWith("impersonate-"))).toHaveLength(user === undefined ? 0 : 1);

@@ -1,0 +1,98 @@
+/**
+ * Where no impersonation is granted, KubeVirt's own eviction webhook does the marking.
+ */
+import { afterEach, expect, test } from "vitest";
+import { pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import {
+  evict,
+  getVmi,
+  hasSettledAwayFrom,
+  launchersOf,
+  migrationsOf,
+  recordOf,
+  type Stage,
+  startStage,
+  storyOf,
+  untilVmi,
+} from "./stage.ts";
+
+let stage: Stage;
+
+afterEach(() => stage.stop());
+
+const ROLES: Resource = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "Role",
+  plural: "roles",
+  namespaced: true,
+};
+
+async function start(marking: "Evict" | "Auto" | "Impersonate", evictionWebhook: boolean): Promise<void> {
+  stage = await startStage({
+    evictionWebhook,
+    optional: ["optional/guard.yaml", "optional/marking-by-eviction.yaml"],
+    configuration: {
+      marking,
+      featureGates: { PreemptionEvictionLiveMigration: true },
+      reconcilers: { evacuation: true },
+    },
+  });
+  await stage.client.delete(ROLES, { namespace: "kubevirt", name: "lifeboat-impersonation" });
+}
+
+async function createVm(name: string) {
+  const vmi = await stage.createVm({ name, evictionStrategy: "LiveMigrate" });
+  await stage.reconcile();
+  const [pod] = await launchersOf(stage.client, vmi);
+  if (pod === undefined) throw new Error("no launcher");
+  return { pod, node: vmi.status?.nodeName ?? "" };
+}
+
+test.each(["Evict", "Auto"] as const)(
+  "%s: an eviction is marked by KubeVirt, recorded by us, and the VM moves",
+  async (marking) => {
+    await start(marking, true);
+    const { pod, node } = await createVm("evicted");
+    const { code, message } = await evict(stage.client, pod);
+    expect(code).toBe(429);
+    expect(message).toContain('Eviction triggered evacuation of VMI "vms/evicted"');
+    await untilVmi(stage.client, "evicted", "moved", hasSettledAwayFrom(node));
+    const [migration] = await migrationsOf(stage.client, "evicted");
+    expect(migration?.metadata.annotations?.["lifeboat.dev/cause"]).toBe("ApiEviction");
+  },
+);
+
+test("another cause asks for an eviction that cannot succeed, and KubeVirt's webhook marks", async () => {
+  await start("Evict", true);
+  const { pod, node } = await createVm("preempted");
+  const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
+  const body = { status: { conditions: [{ ...condition, lastTransitionTime: new Date().toISOString() }] } };
+  await stage.client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
+  const scheduler = stage.client.as("system:kube-scheduler", ["system:authenticated"]);
+  await scheduler.delete(pods, pod.metadata);
+  const moved = await untilVmi(stage.client, "preempted", "moved", hasSettledAwayFrom(node));
+  expect(moved.status?.phase).toBe("Running");
+  const [migration] = await migrationsOf(stage.client, "preempted");
+  expect(migration?.metadata.annotations?.["lifeboat.dev/cause"]).toBe("Preemption");
+});
+
+test("Evict, and nobody marks: 429, and no record is left of a mark that never was", async () => {
+  await start("Evict", false);
+  const { pod } = await createVm("unmarked");
+  const { code, message } = await evict(stage.client, pod);
+  expect(code).toBe(429);
+  expect(message).toContain('KubeVirt did not keep the mark on VMI "vms/unmarked"');
+  expect(recordOf(await getVmi(stage.client, "unmarked"))).toEqual({});
+});
+
+test("Impersonate without the permission: 429 that says so, and /readyz names it", async () => {
+  await start("Impersonate", false);
+  const { pod } = await createVm("forbidden");
+  const { code, message } = await evict(stage.client, pod);
+  expect(code).toBe(429);
+  expect(message).toContain("403 Forbidden: the service account lacks a permission");
+  expect(await storyOf(stage.client, "forbidden")).toEqual([]);
+  const { code: ready, body } = await stage.ask("GET", "/readyz");
+  expect(ready).toBe(503);
+  expect(body["checks"]).toContainEqual(expect.objectContaining({ name: "marking", ok: false }));
+});
