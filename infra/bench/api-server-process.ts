@@ -1,0 +1,29 @@
+/**
+ * The sandbox's API server alone in a process, as a child of the benchmark.
+ * Owns: starting it, telling what it uses. Does not own: what is in it (population.ts), who asks it.
+ */
+import * as z from "zod";
+import { startApiServer } from "../sandbox/apiserver/server.ts";
+import { createAuthority } from "../sandbox/certificates.ts";
+import { KUBEVIRT_KINDS } from "../sandbox/kubevirt/kinds.ts";
+import { argumentOf, say } from "./child.ts";
+import { startSlowNetwork } from "./slow-network.ts";
+
+const { tokens, roundTripMs } = argumentOf(
+  z.object({
+    tokens: z.record(z.string(), z.object({ user: z.string(), groups: z.array(z.string()) })),
+    roundTripMs: z.array(z.number()),
+  }),
+);
+
+const authority = await createAuthority("lifeboat-bench");
+const server = await startApiServer({ authority, tokens, kinds: KUBEVIRT_KINDS });
+const slow = await Promise.all(roundTripMs.map((ms) => startSlowNetwork(server.port, ms)));
+say({ url: server.url, caPem: authority.caPem, slowUrls: slow.map((port) => `https://127.0.0.1:${port}`) });
+
+process.on("message", () => {
+  const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
+  const { rss, heapUsed } = process.memoryUsage();
+  say({ rss, heapUsed, peakRss: maxRSS * 1024, cpuMs: (userCPUTime + systemCPUTime) / 1000 });
+});
+process.on("disconnect", () => process.exit());

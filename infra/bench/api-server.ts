@@ -1,0 +1,80 @@
+/**
+ * An API server in a process of its own: who may ask it, and what it uses.
+ * Owns: the accounts, Lifeboat's permissions as shipped. Does not own: the process (api-server-process.ts).
+ */
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { loadAll } from "js-yaml";
+import * as z from "zod";
+import { createClient, type KubeClient } from "../sandbox/actors/client.ts";
+import type { Manifest } from "../sandbox/actors/rbac.ts";
+import { USERS } from "../sandbox/identities.ts";
+import { kubeconfigOf } from "../sandbox/kubeconfig.ts";
+import { KUBEVIRT, KUBEVIRT_RBAC } from "../sandbox/kubevirt/manifests.ts";
+import { applyManifests } from "../sandbox/manifests.ts";
+import { startChild } from "./child.ts";
+
+const Started = z.object({ url: z.string(), caPem: z.string(), slowUrls: z.array(z.string()) });
+const Usage = z.object({ rss: z.number(), heapUsed: z.number(), peakRss: z.number(), cpuMs: z.number() });
+
+export interface MeasuredApiServer {
+  readonly url: string;
+  readonly caPem: string;
+  /** The same server behind slower networks, in the order of `roundTripMs`. */
+  readonly slowUrls: readonly string[];
+  /** As an administrator. */
+  readonly client: KubeClient;
+  /** Of Lifeboat's service account, with the permissions it is shipped with. */
+  readonly lifeboatToken: string;
+  usage(): Promise<z.output<typeof Usage>>;
+  stop(): Promise<void>;
+}
+
+const LIFEBOAT = {
+  user: "system:serviceaccount:lifeboat-system:lifeboat",
+  groups: ["system:serviceaccounts", "system:serviceaccounts:lifeboat-system"],
+};
+
+const SHIPPED = ["namespace.yaml", "serviceaccount.yaml", "rbac.yaml", "impersonation.yaml"];
+
+export async function startMeasuredApiServer(roundTripMs: readonly number[] = []): Promise<MeasuredApiServer> {
+  const adminToken = randomBytes(24).toString("hex");
+  const lifeboatToken = randomBytes(24).toString("hex");
+  const tokens = { [adminToken]: USERS.admin, [lifeboatToken]: LIFEBOAT };
+  const child = startChild("api-server-process.ts", { tokens, roundTripMs });
+  const started = await child.next(Started);
+  const client = createClient(kubeconfigOf({ ...started, user: USERS.admin.user, token: adminToken }));
+  return {
+    ...started,
+    client,
+    lifeboatToken,
+    usage: () => child.ask("usage", Usage),
+    async stop() {
+      client.close();
+      await child.stop();
+    },
+  };
+}
+
+/** KubeVirt's and Lifeboat's accounts and objects, without anything that acts. */
+export async function installLifeboat(client: KubeClient, configuration: string): Promise<void> {
+  const shipped = await Promise.all(SHIPPED.map(readManifests));
+  await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT, ...shipped.flat(), configMap(configuration)]);
+}
+
+function configMap(configuration: string): Manifest & { readonly data: Readonly<Record<string, string>> } {
+  const text = `apiVersion: lifeboat.dev/v1alpha1\nkind: LifeboatConfiguration\n${configuration}\n`;
+  const metadata = { namespace: "lifeboat-system", name: "lifeboat" };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, data: { "config.yaml": text } };
+}
+
+const ManifestSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().exactOptional() }),
+});
+
+async function readManifests(file: string): Promise<readonly Manifest[]> {
+  const text = await readFile(new URL(`../kubernetes/${file}`, import.meta.url), "utf8");
+  return loadAll(text).map((manifest) => ManifestSchema.parse(manifest));
+}

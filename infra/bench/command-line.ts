@@ -1,0 +1,68 @@
+/**
+ * The command line of `npm run bench`.
+ * Owns: parts, flags and what is wrong with them. Does not own: what they lead to (main.ts).
+ */
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type { Part } from "./measurement.ts";
+
+export const PARTS = ["sandbox", "admission", "startup", "reconcile", "drain"] as const satisfies readonly Part[];
+
+export const USAGE = `Usage: npm run bench [-- [PART…] [--quick] [--out FILE] [--against FILE]]
+
+Parts (all of them, unless some are named):
+  sandbox     the API server of the sandbox, full: its memory, reads, lists, watches
+  admission   reviews of evictions, against a Worker that makes the same API calls and decides nothing
+  startup     start-up CPU and size of the bundle, against bare Hono
+  reconcile   a full reconcile and an idle tick, by the number of VMs
+  drain       a drain end to end, and from a mark to its migration
+
+Options:
+  --quick         smaller sizes and fewer repetitions
+  --out FILE      where to write the results as JSON (default: .build/bench.json)
+  --against FILE  results of an earlier run: also print what has changed
+  --help          show this text
+`;
+
+export interface Arguments {
+  readonly parts: readonly Part[];
+  readonly quick: boolean;
+  readonly out: string;
+  readonly against?: string;
+  readonly help: boolean;
+}
+
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+const DEFAULT_OUT = fileURLToPath(new URL("../../.build/bench.json", import.meta.url));
+
+export function parseArguments(args: readonly string[]): Arguments {
+  const { values, positionals } = parseFlags(args);
+  const { quick = false, help = false, out = DEFAULT_OUT, against } = values;
+  const unknown = positionals.find((name) => !isPart(name));
+  if (unknown !== undefined) throw new UsageError(`unknown part ${unknown}; there are ${PARTS.join(", ")}`);
+  if (out === "") throw new UsageError("--out: expected the name of a file");
+  const parts = PARTS.filter((part) => positionals.length === 0 || positionals.includes(part));
+  return { parts, quick, help, out: resolve(out), ...(against === undefined ? {} : { against: resolve(against) }) };
+}
+
+function parseFlags(args: readonly string[]) {
+  const options = {
+    quick: { type: "boolean" },
+    help: { type: "boolean", short: "h" },
+    out: { type: "string" },
+    against: { type: "string" },
+  } as const;
+  try {
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function isPart(name: string): name is Part {
+  return (PARTS as readonly string[]).includes(name);
+}

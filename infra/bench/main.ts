@@ -1,0 +1,60 @@
+/**
+ * `npm run bench`: measures, prints one table, writes it down, compares it with an earlier run.
+ * Owns: that order, and the exit code: 1 only if something did not work, whatever the figures. Does not own: the parts.
+ */
+import { parseArguments, type Arguments, USAGE, UsageError } from "./command-line.ts";
+import type { Measurement, Part } from "./measurement.ts";
+import type { RunPart } from "./part.ts";
+import { runAdmission } from "./parts/admission.ts";
+import { runDrain } from "./parts/drain.ts";
+import { runReconcile } from "./parts/reconcile.ts";
+import { runSandbox } from "./parts/sandbox.ts";
+import { runStartup } from "./parts/startup.ts";
+import { describeMachine, readResults, type Results, writeResults } from "./results.ts";
+import { renderChanges, renderMeasurements } from "./table.ts";
+
+const RUN: Readonly<Record<Part, RunPart>> = {
+  sandbox: runSandbox,
+  admission: runAdmission,
+  startup: runStartup,
+  reconcile: runReconcile,
+  drain: runDrain,
+};
+
+async function main({ parts, quick, out, against }: Arguments): Promise<void> {
+  // Before anything is measured: an unreadable file must not cost a run.
+  const before = against === undefined ? undefined : await readResults(against);
+  const machine = describeMachine();
+  const begin = performance.now();
+  const measurements: Measurement[] = [];
+  for (const part of parts) {
+    const note = (line: string) => console.error(`${elapsed(begin)}  ${part}: ${line}`);
+    measurements.push(...(await RUN[part]({ quick, note })));
+  }
+  const seconds = Math.round((performance.now() - begin) / 1000);
+  const results: Results = { version: 1, date: new Date().toISOString(), quick, seconds, machine, measurements };
+  await writeResults(out, results);
+  console.log(`${renderMeasurements(measurements)}\n\n${summaryOf(results)}\nWritten to ${out}`);
+  if (before !== undefined) {
+    console.log(`\nAgainst ${against}: ${summaryOf(before)}\n${renderChanges(before.measurements, measurements)}`);
+  }
+}
+
+function summaryOf({ date, quick, seconds, machine }: Results): string {
+  const { node, cpu, cores, memoryGiB, loadBefore } = machine;
+  const size = quick ? "quick" : "full";
+  return `${date}, ${size}, ${seconds} s, Node ${node}, ${cores} × ${cpu}, ${memoryGiB} GiB, load before: ${loadBefore}`;
+}
+
+function elapsed(begin: number): string {
+  return `${Math.round((performance.now() - begin) / 1000)} s`.padStart(6);
+}
+
+try {
+  const parsed = parseArguments(process.argv.slice(2));
+  if (parsed.help) console.log(USAGE);
+  else await main(parsed);
+} catch (error) {
+  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}

@@ -1,0 +1,55 @@
+/**
+ * One line of the benchmark's result.
+ * Owns: its shape, and making it from samples. Does not own: how it is shown (table.ts) or kept (results.ts).
+ */
+import { pairedRatios, percentile, type Summary, summarize } from "./statistics.ts";
+
+export type Part = "sandbox" | "admission" | "startup" | "reconcile" | "drain";
+
+export type Unit = "ms" | "s" | "MiB" | "KiB" | "requests" | "per s" | "VMs";
+
+export interface Measurement {
+  readonly part: Part;
+  /** Unique within the part: a later run is compared by it. */
+  readonly what: string;
+  readonly unit: Unit;
+  readonly value: Summary;
+  /** The floor, or whatever else it is to be seen against: in the same unit, from the same run. */
+  readonly against?: { readonly what: string; readonly median: number };
+  readonly ratio?: Summary;
+  /** Not to be exceeded by the ratio if there is one, else by the value. */
+  readonly target?: number;
+}
+
+interface Named {
+  readonly part: Part;
+  readonly what: string;
+  readonly unit: Unit;
+  readonly target?: number;
+}
+
+export function measured(named: Named, samples: readonly number[]): Measurement {
+  return { ...named, value: summarize(samples) };
+}
+
+/** One number that tells of all samples: their 99th percentile. */
+export function measuredP99(named: Named, samples: readonly number[]): Measurement {
+  const value = { ...summarize(samples), median: percentile(samples, 99) };
+  return { ...named, value };
+}
+
+export interface Floor {
+  readonly what: string;
+  /** As many as there are of what is measured against it, in the same order: taken in turns. */
+  readonly samples: readonly number[];
+}
+
+export function measuredAgainst(named: Named, samples: readonly number[], floor: Floor): Measurement {
+  const against = { what: floor.what, median: summarize(floor.samples).median };
+  return { ...measured(named, samples), against, ratio: summarize(pairedRatios(samples, floor.samples)) };
+}
+
+/** Undefined without a target. */
+export function meetsTarget({ target, ratio, value }: Measurement): boolean | undefined {
+  return target === undefined ? undefined : (ratio ?? value).median <= target;
+}

@@ -1,0 +1,112 @@
+/**
+ * A bundle in a bare workerd: no Miniflare, no dev proxy, nothing before the Worker but workerd's own HTTP server.
+ * Owns: its configuration, its process. Does not own: the bundle, requests.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import * as z from "zod";
+
+export interface BareWorkerd {
+  readonly url: string;
+  /** Of the process so far, all threads. */
+  cpuMs(): Promise<number>;
+  /** Of the process, the most it has had. */
+  peakRssBytes(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export interface BareWorkerdOptions {
+  readonly bundle: string;
+  /** The secret `CLUSTERS`. */
+  readonly clusters?: Readonly<Record<string, unknown>>;
+  /** API servers it trusts. */
+  readonly caPem?: string;
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** workerd comes with miniflare, as the version that this runs. */
+function executable(): string {
+  const requireFromMiniflare = createRequire(import.meta.resolve("miniflare"));
+  return z.object({ default: z.string() }).parse(requireFromMiniflare("workerd")).default;
+}
+
+export async function startBareWorkerd(options: BareWorkerdOptions): Promise<BareWorkerd> {
+  // A folder that nobody else can read: CLUSTERS holds tokens.
+  const folder = await mkdtemp(join(tmpdir(), "lifeboat-bench-"));
+  await writeFile(join(folder, "config.capnp"), await configurationOf(options));
+  const args = ["serve", "config.capnp", "--control-fd=3"];
+  const child = spawn(executable(), args, { stdio: ["ignore", "ignore", "inherit", "pipe"], cwd: folder });
+  const end = once(child, "exit");
+  const port = await listeningPort(child.stdio[3]).finally(() => rm(folder, { recursive: true }));
+  return {
+    url: `http://127.0.0.1:${port}`,
+    cpuMs: () => cpuMsOf(child.pid ?? 0),
+    peakRssBytes: () => peakRssOf(child.pid ?? 0),
+    async stop() {
+      child.kill();
+      await end;
+    },
+  };
+}
+
+const Listening = z.object({ event: z.literal("listen"), port: z.number() });
+
+async function listeningPort(control: unknown): Promise<number> {
+  if (!(control instanceof Readable)) throw new Error("workerd has no control channel");
+  for await (const line of createInterface(control)) return Listening.parse(JSON.parse(line)).port;
+  throw new Error("workerd does not say where it listens");
+}
+
+/** Cap'n Proto's text takes JSON's strings. */
+async function configurationOf({ bundle, clusters, caPem }: BareWorkerdOptions): Promise<string> {
+  const text = JSON.stringify;
+  const source = text(await readFile(bundle, "utf8"));
+  const bindings = clusters ? `bindings = [(name = "CLUSTERS", text = ${text(text(clusters))})],` : "";
+  const trusted = caPem ? `, tlsOptions = (trustBrowserCas = true, trustedCertificates = [${text(caPem)}])` : "";
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .worker),
+    (name = "internet", network = (allow = ["public", "private"]${trusted})),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+const worker :Workerd.Worker = (
+  modules = [(name = "index.js", esModule = ${source})],
+  ${bindings}
+  compatibilityDate = "${await compatibilityDate()}",
+);
+`;
+}
+
+async function compatibilityDate(): Promise<string> {
+  const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(await readFile(`${root}/wrangler.toml`, "utf8"))?.[1];
+  if (date === undefined) throw new Error("wrangler.toml names no compatibility_date");
+  return date;
+}
+
+/** From the kernel's scheduler, in nanoseconds; `stat` counts in hundredths of a second. Linux only. */
+async function cpuMsOf(pid: number): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const times = await Promise.all(
+    threads.map(async (thread) => {
+      const [nanoseconds = "0"] = (await readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8")).split(" ");
+      return Number(nanoseconds) / 1e6;
+    }),
+  );
+  return times.reduce((sum, ms) => sum + ms, 0);
+}
+
+async function peakRssOf(pid: number): Promise<number> {
+  const kibibytes = /^VmHWM:\s*(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1];
+  if (kibibytes === undefined) throw new Error("the kernel does not say how much memory a process has had");
+  return Number(kibibytes) * 1024;
+}
