@@ -14,6 +14,8 @@ import { record, vmi as vmiFixture } from "../policy/fixtures.ts";
 const RECORD = record();
 const NOW = new Date("2026-01-01T00:00:00Z");
 
+const PLATFORM = { now: () => NOW, sleep: () => Promise.resolve() };
+
 let world: TestCluster;
 let cluster: Cluster;
 beforeAll(async () => {
@@ -24,8 +26,7 @@ afterAll(() => world.stop());
 
 function connectTo({ server, token }: { server: string; token: string }): Cluster {
   const endpoint = { server, token, headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) };
-  const sleep = () => Promise.resolve();
-  return connect({ endpoint, signal: AbortSignal.timeout(60_000), onOddItem: () => undefined, now: () => NOW, sleep });
+  return connect({ ...PLATFORM, endpoint, signal: AbortSignal.timeout(60_000), onOddItem: () => undefined });
 }
 
 const act = (action: Action) => cluster.act(action, { kubevirtNamespace: "kubevirt", marking: "Impersonate" });
