@@ -29,7 +29,8 @@ function connectTo({ server, token }: { server: string; token: string }): Cluste
   return connect({ ...PLATFORM, endpoint, signal: AbortSignal.timeout(60_000), onOddItem: () => undefined });
 }
 
-const act = (action: Action) => cluster.act(action, { kubevirtNamespace: "kubevirt", marking: "Impersonate" });
+const SETTINGS = { kubevirtNamespace: "kubevirt", marking: "Impersonate" } as const;
+const act = (action: Action) => cluster.act(action, SETTINGS);
 
 function present<T>(found: T | undefined): T {
   if (found === undefined) throw new Error("it is not there");
@@ -145,7 +146,7 @@ describe("on migrations", () => {
   ])("Create, and KubeVirt's admission says: %s", async (_, other, result) => {
     const server = await startCannedCluster({ other });
     const slot = slotFor({ vmi: vmiFixture(), record: RECORD });
-    expect(await connectTo({ server: server.url, token: "t" }).act({ verb: "CreateMigration", slot }, "kubevirt")).toBe(result);
+    expect(await connectTo({ server: server.url, token: "t" }).act({ verb: "CreateMigration", slot }, { kubevirtNamespace: "kubevirt", marking: "Impersonate" })).toBe(result);
     await server.stop();
   });
 });
@@ -223,7 +224,9 @@ test("a mark that is not in the answer is an error, also when it cannot be taken
   });
   const there = connectTo({ server: server.url, token: "t" });
   const vmi = present(await there.getVmi({ namespace: "apps", name: "web" }));
-  await expect(there.act(mark(vmi), "kubevirt")).rejects.toThrow('KubeVirt did not keep the mark on VMI "apps/web"');
+  await expect(there.act(mark(vmi), { kubevirtNamespace: "kubevirt", marking: "Impersonate" })).rejects.toThrow(
+    'KubeVirt did not keep the mark on VMI "apps/web"',
+  );
   expect(answers).toBe(2);
   await server.stop();
 });

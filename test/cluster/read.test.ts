@@ -32,6 +32,7 @@ async function clusterWith(answers: CannedAnswers): Promise<Cluster> {
     },
     signal: AbortSignal.timeout(60_000),
     onOddItem: (resource, issue) => void odd.push(`${resource}: ${issue}`),
+    sleep: () => Promise.resolve(),
     now: () => new Date(0),
   });
 }

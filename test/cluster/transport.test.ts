@@ -29,6 +29,7 @@ beforeAll(async () => {
     },
     signal: AbortSignal.timeout(60_000),
     onOddItem: () => undefined,
+    sleep: () => Promise.resolve(),
     now: () => new Date("2026-01-01T00:00:00Z"),
   });
 });
