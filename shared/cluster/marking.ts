@@ -49,7 +49,7 @@ export async function mark(action: Extract<Action, { verb: "Mark" }>, context: M
   const answer = await patchVmi(vmi, operations, context);
   if (answer.code === FORBIDDEN) return await markByEviction(action, context);
   if (answer.code >= 300) return "Conflict";
-  if (isMarked(answer, vmi)) return "Done";
+  if (isMarked(answer, vmi, "PATCH")) return "Done";
   await takeBack(action, context);
   throw notKept(vmi);
 }
@@ -88,8 +88,8 @@ async function patchVmi(
   });
 }
 
-function isMarked({ body }: ApiAnswer, { nodeName }: VmiFacts): boolean {
-  return parseAnswer(Vmi, body, "a VMI").status.evacuationNodeName === nodeName;
+function isMarked({ body }: ApiAnswer, { nodeName }: VmiFacts, method: "GET" | "PATCH"): boolean {
+  return parseAnswer(Vmi, body, `${method} of a VMI`).status.evacuationNodeName === nodeName;
 }
 
 /** Record and label first, so that the mark is known to be ours; then KubeVirt's webhook is given its eviction. */
@@ -102,7 +102,7 @@ async function markByEviction(action: Extract<Action, { verb: "Mark" }>, context
   for (let look = 0; look < LOOKS; look++) {
     const answer = await context.send({ method: "GET", path: object(RESOURCE, vmi), expect: [404] });
     if (answer.code === 404) return "Conflict";
-    if (isMarked(answer, vmi)) return "Done";
+    if (isMarked(answer, vmi, "GET")) return "Done";
     await context.sleep(LOOK_EVERY_MS);
   }
   await takeBack(action, context);

@@ -43,7 +43,8 @@ afterEach(() => server.stop());
 function clusterAt({ url }: StubServer): Cluster {
   const endpoint = { server: url, token: "t", headers: {}, fetch: (u: string, init: RequestInit) => fetch(u, init) };
   const signal = AbortSignal.timeout(10_000);
-  return connect({ endpoint, signal, onOddItem: () => undefined, now: () => at(0) });
+  const nobody = { onOddItem: () => undefined, sleep: () => Promise.resolve() };
+  return connect({ endpoint, signal, now: () => at(0), ...nobody });
 }
 
 function at(seconds: number): Date {
