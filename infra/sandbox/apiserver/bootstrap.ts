@@ -44,24 +44,10 @@ const BINDINGS: readonly { readonly role: string; readonly groups: readonly stri
 
 const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-const CRITICAL = "Used for system critical pods that must not be moved from their current";
-
-const PRIORITY_CLASSES = [
-  { name: "system-cluster-critical", value: 2_000_000_000, description: `${CRITICAL} cluster.` },
-  { name: "system-node-critical", value: 2_000_001_000, description: `${CRITICAL} node.` },
-];
-
 const BOOTSTRAPPED = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 
 export function bootstrapObjects(): readonly KubeObject[] {
   return [
-    ...PRIORITY_CLASSES.map(({ name, value, description }) => ({
-      apiVersion: "scheduling.k8s.io/v1",
-      kind: "PriorityClass",
-      metadata: { name },
-      value,
-      description,
-    })),
     ...NAMESPACES.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
     ...systemPriorityClasses(),
     ...Object.entries(ROLES).map(([name, rules]) => ({

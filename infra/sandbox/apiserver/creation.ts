@@ -4,7 +4,7 @@
  */
 import { randomInt, randomUUID } from "node:crypto";
 import { admitPriority } from "./admission/priority.ts";
-import { admitCreation } from "./admission/built-in.ts";
+import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
 import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
@@ -36,7 +36,7 @@ export async function createObject(
   object: KubeObject,
   options: CreateOptions,
 ): Promise<KubeObject | StoredObject> {
-  admitCreation(ctx, object);
+  requireActiveNamespace(ctx, object);
   const subject = (current: KubeObject): AdmissionSubject => ({
     operation: "CREATE",
     object: current,

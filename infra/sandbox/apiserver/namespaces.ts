@@ -1,7 +1,7 @@
 /**
  * The end of a namespace.
  * Owns: the finalize subresource, what holds a namespace, which ones cannot end. Does not own: emptying it (a controller,
- * over HTTP), what may still be created in it (admission/built-in.ts).
+ * over HTTP), what may still be created in it (admission/namespace-lifecycle.ts).
  */
 import type { Answer, ResourceContext } from "./context.ts";
 import { type KubeObject, stringsAt } from "./objects.ts";

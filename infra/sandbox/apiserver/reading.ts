@@ -80,52 +80,53 @@ interface Page {
 }
 
 export function selectObjects(ctx: ResourceContext): Page {
-  const { query } = ctx.info;
-  const limit = Number(query.get("limit") ?? 0);
+  const limit = Number(ctx.info.query.get("limit") || Number.POSITIVE_INFINITY);
   const selection = readSelection(ctx);
-  const from = readStart(ctx);
-  const selected = from
-    .candidates(selection)
-    .filter((stored) => keyOf(stored) > from.after && selection.matches(stored));
-  const items = limit > 0 ? selected.slice(0, limit) : selected;
+  const start = readStart(ctx, selection);
+  const { items, more } = take(start.candidates, selection, limit);
+  const metadata = { resourceVersion: String(start.revision) };
   const last = items.at(-1);
-  const remaining = selected.length - items.length;
-  const more = last !== undefined && remaining > 0;
-  return {
-    items,
-    metadata: {
-      resourceVersion: String(from.revision),
-      ...(more && { continue: encodeToken(from.revision, keyOf(last)) }),
-      ...(more && selection.isEverything && { remainingItemCount: remaining }),
-    },
-  };
+  if (!more || last === undefined) return { items, metadata };
+  const remaining = selection.isEverything && start.count && { remainingItemCount: start.count(keyOf(last)) };
+  return { items, metadata: { ...metadata, continue: encodeToken(start.revision, keyOf(last)), ...remaining } };
+}
+
+function take(candidates: Iterable<StoredObject>, { matches }: Selection, limit: number) {
+  const items: StoredObject[] = [];
+  for (const stored of candidates) {
+    if (!matches(stored)) continue;
+    if (items.length >= limit) return { items, more: true };
+    items.push(stored);
+  }
+  return { items, more: false };
 }
 
 interface Start {
   readonly revision: number;
-  readonly after: string;
-  readonly candidates: (selection: Selection) => readonly StoredObject[];
+  readonly candidates: Iterable<StoredObject>;
+  /** How many there are after a key; for the present only. */
+  readonly count?: (after: string) => number;
 }
 
-function readStart(ctx: ResourceContext): Start {
+function readStart(ctx: ResourceContext, selection: Selection): Start {
   const { query, namespace } = ctx.info;
   const { collection, state } = ctx;
   const token = query.get("continue");
   if (token) {
     const { rv: revision, start: after } = decodeToken(token);
-    return { revision, after, candidates: () => snapshot(ctx, revision, after) };
+    return { revision, candidates: snapshot(ctx, selection, { revision, after }) };
   }
   const wanted = readRevision(query.get("resourceVersion"));
   if (wanted > state.store.revision) {
     return fail({ reason: "TooLargeResourceVersion", asked: wanted, current: state.store.revision });
   }
   if (query.get("resourceVersionMatch") === "Exact" && wanted > 0) {
-    return { revision: wanted, after: "", candidates: () => snapshot(ctx, wanted, undefined) };
+    return { revision: wanted, candidates: snapshot(ctx, selection, { revision: wanted, after: "" }) };
   }
   return {
     revision: state.store.revision,
-    after: "",
-    candidates: ({ entries }) => collection.list(namespace, entries),
+    candidates: collection.scan({ namespace, entries: selection.entries, after: "" }),
+    count: (after) => collection.count(namespace, after),
   };
 }
 
@@ -137,16 +138,26 @@ export function readRevision(text: string | null): number {
   );
 }
 
-/** The collection as it was: the present with the changes since then undone. */
-function snapshot(ctx: ResourceContext, revision: number, after: string | undefined): readonly StoredObject[] {
-  const changes = ctx.collection.log.since(revision);
+/** The collection as it was: the present, with the objects that have changed since then put back. */
+function snapshot(
+  ctx: ResourceContext,
+  { entries }: Selection,
+  { revision, after }: { revision: number; after: string },
+): Iterable<StoredObject> {
+  const { collection, info } = ctx;
+  const changes = collection.log.since(revision);
   if (changes === undefined) return expired(ctx, after);
-  const objects = new Map(ctx.collection.list(ctx.info.namespace).map((stored) => [keyOf(stored), stored]));
-  for (const { object, previous } of changes.toReversed()) {
-    if (previous === undefined) objects.delete(keyOf(object));
-    else objects.set(keyOf(object), previous);
-  }
-  return [...objects.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const present = collection.scan({ namespace: info.namespace, entries, after });
+  if (changes.length === 0) return present;
+  const then = new Map<string, StoredObject | undefined>();
+  for (const { object, previous } of changes.toReversed()) then.set(keyOf(object), previous);
+  const unchanged = [...present].filter((stored) => !then.has(keyOf(stored)));
+  const putBack = [...then.values()].filter((stored) => stored !== undefined).filter((stored) => keyOf(stored) > after);
+  return [...unchanged, ...putBack].toSorted(byKey);
+}
+
+function byKey(a: StoredObject, b: StoredObject): number {
+  return keyOf(a) < keyOf(b) ? -1 : 1;
 }
 
 const CONTINUE_TOO_OLD =
@@ -155,8 +166,8 @@ const CONTINUE_TOO_OLD =
   "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or " +
   "deleted between the time the first chunk was returned and now may show up in the list.";
 
-function expired({ state }: ResourceContext, after: string | undefined): never {
-  if (after === undefined)
+function expired({ state }: ResourceContext, after: string): never {
+  if (after === "")
     return fail({ reason: "Expired", message: "The resourceVersion for the provided list is too old." });
   return fail({ reason: "Expired", message: CONTINUE_TOO_OLD, continue: encodeToken(state.store.revision, after) });
 }

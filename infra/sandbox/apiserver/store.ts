@@ -40,6 +40,14 @@ export class Store {
   }
 }
 
+export interface Scan {
+  /** Empty: all. */
+  readonly namespace: string;
+  readonly entries: readonly string[];
+  /** Only keys behind this one. */
+  readonly after: string;
+}
+
 const SELECTIVE = 8;
 
 export class Collection {
@@ -98,23 +106,39 @@ export class Collection {
     return stored;
   }
 
-  /** In key order; `entries` (label=value) narrow the search to what the index holds for the rarest of them. */
   list(namespace: string, entries: readonly string[] = []): readonly StoredObject[] {
-    const found = this.#candidates(namespace, entries).map((key) => this.#objects.get(key));
-    return found.filter((object) => object !== undefined);
+    return [...this.scan({ namespace, entries, after: "" })];
   }
 
-  #candidates(namespace: string, entries: readonly string[]): readonly string[] {
+  /** In key order; `entries` (label=value) narrow the search to what the index holds for the rarest of them. */
+  *scan({ namespace, entries, after }: Scan): Generator<StoredObject> {
+    for (const key of this.#candidates(namespace, entries, after)) {
+      const object = this.#objects.get(key);
+      if (object !== undefined) yield object;
+    }
+  }
+
+  /** How many objects come after a key. */
+  count(namespace: string, after: string): number {
+    const [from, to] = this.#range(namespace, after);
+    return to - from;
+  }
+
+  #candidates(namespace: string, entries: readonly string[], after: string): Iterable<string> {
     const sets = entries.map((entry) => this.#index.get(entry) ?? new Set<string>());
     const [rarest] = sets.toSorted((a, b) => a.size - b.size);
     // What many of the objects carry is found faster in key order than by sorting.
     if (rarest !== undefined && rarest.size * SELECTIVE < this.#keys.length) {
-      const keys = [...rarest].toSorted();
-      return namespace === "" ? keys : keys.filter((key) => key.startsWith(`${namespace}/`));
+      const keys = namespace === "" ? [...rarest] : [...rarest].filter((key) => key.startsWith(`${namespace}/`));
+      return keys.filter((key) => key > after).toSorted();
     }
-    if (namespace === "") return this.#keys;
-    // "0" follows "/" in ASCII.
-    return this.#keys.slice(this.#position(`${namespace}/`), this.#position(`${namespace}0`));
+    return this.#keys.slice(...this.#range(namespace, after));
+  }
+
+  #range(namespace: string, after: string): [number, number] {
+    // Nothing stands between a key and the same with "\0" behind it; "0" follows "/" in ASCII.
+    const [first, end] = namespace === "" ? ["", "\uffff"] : [`${namespace}/`, `${namespace}0`];
+    return [this.#position(after === "" ? first : `${after}\0`), this.#position(end)];
   }
 
   #store(object: KubeObject): StoredObject {
