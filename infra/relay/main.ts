@@ -47,6 +47,7 @@ if (parsed.ok) {
   };
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => void stop());
 } else {
-  for (const { field, message } of parsed.problems) log("error", "invalid environment", { variable: field, message });
+  for (const { field, message } of parsed.problems)
+    log("error", "invalid environment", { variable: field, problem: message });
   process.exitCode = 2;
 }

@@ -11,7 +11,7 @@ import type { Log } from "./log.ts";
 import { renderMetrics } from "./metrics.ts";
 import { createCounters, memoryFamily, outboxFamilies, syncedFamily } from "./numbers.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
-import { createSend } from "./send.ts";
+import { createSend, type Fetch } from "./send.ts";
 import type { Probed } from "./server.ts";
 import { createSigner } from "./sign.ts";
 import { startWatch, type Watched } from "./watch.ts";
@@ -29,7 +29,7 @@ export interface RelayOptions {
   readonly secret: string;
   readonly clock: Clock;
   readonly random: Random;
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: Fetch;
   readonly log: Log;
 }
 

@@ -25,11 +25,22 @@ export interface Outcome {
 
 export type Send = (batch: readonly LifeboatEvent[], signal: AbortSignal) => Promise<Outcome>;
 
+/** The part of fetch that is used here. */
+export type Fetch = (url: URL, post: Post) => Promise<Response>;
+
+export interface Post {
+  readonly method: "POST";
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly redirect: "manual";
+  readonly signal: AbortSignal;
+}
+
 export interface SendOptions {
   readonly endpoint: URL;
   readonly sign: Sign;
   readonly clock: Clock;
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: Fetch;
 }
 
 /** The Worker looks at every object named before it answers. */

@@ -21,9 +21,12 @@ let outbox: Outbox;
 let delivery: Delivery;
 let lines: Line[];
 
+function log(level: string, message: string, details: object = {}): void {
+  lines.push({ level, message, ...details });
+}
+
 function startDelivering(endpoint: URL): Delivery {
   const send = createSend({ endpoint, sign: createSigner(SECRET), clock, fetch: globalThis.fetch });
-  const log = (level: string, message: string, details = {}) => void lines.push({ level, message, ...details });
   return startDelivery({ outbox, send, clock, random: () => 1, log, onResult: () => undefined });
 }
 

@@ -43,18 +43,18 @@ export interface FakeWorker {
   stop(): Promise<void>;
 }
 
-const TAKEN: Answer = { code: 204 };
+const take = (): Answer => ({ code: 204 });
 
 export async function startFakeWorker(now: () => Date, port = 0): Promise<FakeWorker> {
   const webhook = new Webhook(SECRET);
   const attempts: Delivered[] = [];
   const problems: string[] = [];
-  let how: (events: readonly LifeboatEvent[]) => Answer | Promise<Answer> = () => TAKEN;
+  let how: (events: readonly LifeboatEvent[]) => Answer | Promise<Answer> = take;
   let underWay = 0;
   let mostAtOnce = 0;
 
   const server = createServer((request, response) => {
-    const take = async () => {
+    const receive = async () => {
       mostAtOnce = Math.max(mostAtOnce, ++underWay);
       const body = (await request.setEncoding("utf8").toArray()).join("");
       problems.push(...problemsOf(request, body, webhook, now()));
@@ -64,7 +64,7 @@ export async function startFakeWorker(now: () => Date, port = 0): Promise<FakeWo
       underWay -= 1;
       response.writeHead(code, headers).end(text);
     };
-    take().catch((error: unknown) => {
+    receive().catch((error: unknown) => {
       problems.push(String(error));
       response.writeHead(400).end();
     });

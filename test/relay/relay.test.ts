@@ -41,10 +41,8 @@ describe("the relay tells of", () => {
 
   test("hotplug pods, but of no other", async () => {
     await stage.startRelay();
-    const hotplug = await stage.createPod("hp-volume-a", {
-      metadata: { labels: { "kubevirt.io": "hotplug-disk" } } as never,
-    });
-    const other = await stage.createPod("web", { metadata: { labels: { app: "web" } } as never });
+    const hotplug = await stage.createPod("hp-volume-a", { "kubevirt.io": "hotplug-disk" });
+    const other = await stage.createPod("web", { app: "web" });
     await stage.preempt(other);
     await stage.client.delete(pods, other.metadata);
     await stage.preempt(hotplug);
@@ -132,7 +130,7 @@ describe("nothing is missed", () => {
     stage.worker.answer(() => ({ code: 204 }));
     await soon(() => {
       stage.clock.advance(1_000);
-      expect(told()).toEqual(["pod.disrupted vms/virt-launcher-a"]);
+      expect(told()).toContain("pod.disrupted vms/virt-launcher-a");
     });
   });
 

@@ -35,7 +35,7 @@ export interface Stage {
   readonly log: readonly string[];
   /** Resolves when it is ready. */
   startRelay(): Promise<Relay>;
-  createPod(name: string, more?: Partial<Pod>): Promise<Pod>;
+  createPod(name: string, labels?: Readonly<Record<string, string>>): Promise<Pod>;
   createVmi(name: string): Promise<kubevirt.VirtualMachineInstance>;
   createNode(name: string): Promise<Node>;
   /** As the kubelet tells it. */
@@ -78,10 +78,10 @@ export async function startStage(): Promise<Stage> {
       await soon(() => expect(relay.isReady()).toBe(true));
       return relay;
     },
-    createPod: (name, { metadata, spec } = {}) =>
+    createPod: (name, labels = { "kubevirt.io": "virt-launcher" }) =>
       client.create(pods, {
-        metadata: { namespace: NAMESPACE, name, labels: { "kubevirt.io": "virt-launcher" }, ...metadata },
-        spec: { nodeName: "node01", containers: [{ name: "compute", image: "virt-launcher" }], ...spec },
+        metadata: { namespace: NAMESPACE, name, labels },
+        spec: { nodeName: "node01", containers: [{ name: "compute", image: "virt-launcher" }] },
       }),
     createVmi: (name) =>
       client.create(kubevirt.virtualMachineInstances, {

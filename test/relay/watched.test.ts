@@ -21,6 +21,11 @@ function noticed<Facts>(kind: WatchedKind<Facts>, before: object | undefined, no
   return noticeOf(kind, read(now), read(before))?.notice;
 }
 
+const status = (more: object) => vmi({ status: more });
+const phase = (name: string) => migration({ status: { phase: name } });
+const taint = (key: string, effect = "NoExecute") => ({ key, effect });
+const is = (type: string, value: string) => node({ status: conditions({ Ready: "True", [type]: value }) });
+
 describe("a launcher pod", () => {
   const preempted = pod({ status: disrupted() });
   const rescued = pod({ status: disrupted("", "False") });
@@ -62,8 +67,6 @@ describe("a launcher pod", () => {
 });
 
 describe("a VMI", () => {
-  const status = (more: object) => vmi({ status: more });
-
   // prettier-ignore
   const rows: readonly Row[] = [
     ["appears",                    NONE,  vmi(),                                                                 TELL],
@@ -93,8 +96,6 @@ describe("a VMI", () => {
 });
 
 describe("a migration", () => {
-  const phase = (name: string) => migration({ status: { phase: name } });
-
   // prettier-ignore
   const rows: readonly Row[] = [
     ["appears",                          NONE,               migration({ status: { phase: null } }),                 TELL],
@@ -119,9 +120,7 @@ describe("a migration", () => {
 });
 
 describe("a node", () => {
-  const taint = (key: string, effect = "NoExecute") => ({ key, effect });
   const tainted = node({ spec: { taints: [taint("maintenance"), taint("example.com/gpu", "NoSchedule")] } });
-  const is = (type: string, status: string) => node({ status: conditions({ Ready: "True", [type]: status }) });
 
   // prettier-ignore
   const rows: readonly Row[] = [

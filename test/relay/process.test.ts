@@ -1,0 +1,142 @@
+/** The relay's image and manifests, as far as they can be tried without a container runtime: files, process, permissions, memory. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { loadAll } from "js-yaml";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod/mini";
+import { serviceAccounts } from "../../infra/sandbox/actors/resources.ts";
+import { kubeconfigText } from "../../infra/sandbox/kubeconfig.ts";
+import { applyManifests } from "../../infra/sandbox/manifests.ts";
+import { startBusyApiServer } from "./busy-api-server.ts";
+import { type FakeWorker, SECRET, startFakeWorker } from "./fake-worker.ts";
+import { type Image, layOutImage, type RelayProcess, runRelay } from "./image.ts";
+import { DELETING, pod } from "./objects.ts";
+import { brief, soon, type Stage, startStage } from "./stage.ts";
+
+const Manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+});
+const Issued = z.object({ status: z.object({ token: z.string() }) });
+
+let image: Image;
+beforeAll(async () => {
+  image = await layOutImage();
+});
+afterAll(() => image.remove());
+
+let running: RelayProcess | undefined;
+let worker: FakeWorker | undefined;
+let stage: Stage | undefined;
+afterEach(async () => {
+  running?.child.kill("SIGKILL");
+  await running?.exited;
+  await worker?.stop();
+  await stage?.stop();
+  [running, worker, stage] = [undefined, undefined, undefined];
+});
+
+async function start(
+  kubeconfig: string,
+  { url }: FakeWorker,
+): Promise<{ relay: RelayProcess; probe: (path: string) => Promise<Response> }> {
+  const file = join(image.folder, "kubeconfig");
+  await writeFile(file, kubeconfig);
+  const site = { LIFEBOAT_URL: url, LIFEBOAT_CLUSTER: "sandbox", LIFEBOAT_RELAY_SECRET: SECRET };
+  running = runRelay(image, { ...site, KUBECONFIG: file, PORT: "0" });
+  const port = await running.port();
+  return { relay: running, probe: (path) => fetch(`http://127.0.0.1:${port}${path}`) };
+}
+
+describe("the image", () => {
+  test("starts with what the Dockerfile copies, and names what is missing in the environment", async () => {
+    running = runRelay(image, {});
+    expect(await running.exited).toBe(2);
+    expect(running.lines).toMatchObject([
+      { level: "error", message: "invalid environment", variable: "LIFEBOAT_URL" },
+      { level: "error", message: "invalid environment", variable: "LIFEBOAT_CLUSTER" },
+      { level: "error", message: "invalid environment", variable: "LIFEBOAT_RELAY_SECRET" },
+    ]);
+  });
+
+  test("does its work with the permissions of its manifests, and ends when told to", async () => {
+    stage = await startStage();
+    const launcher = await stage.createPod("virt-launcher-a");
+    const { relay, probe } = await start(await installRelay(stage), stage.worker);
+    await expect.poll(async () => (await probe("/readyz")).status, { timeout: 15_000 }).toBe(200);
+    expect((await probe("/healthz")).status).toBe(200);
+    expect((await probe("/else")).status).toBe(404);
+
+    await stage.preempt(launcher);
+    const told = stage.worker;
+    await soon(() => expect(brief(told.taken())).toEqual(["pod.disrupted vms/virt-launcher-a"]));
+    await expect.poll(() => metric(probe, 'deliveries_total{lane="urgent",result="accepted"}')).toBe(1);
+    expect(relay.lines.filter(({ level }) => level !== "info")).toEqual([]);
+
+    relay.signal("SIGTERM");
+    expect(await relay.exited).toBe(0);
+    expect(relay.output()).not.toContain(SECRET.slice(6));
+  });
+
+  test("takes 10,000 updates of pods in flat memory", async () => {
+    const server = await startBusyApiServer();
+    worker = await startFakeWorker(() => new Date());
+    const { probe } = await start(insecureKubeconfig(server.url), worker);
+    await expect.poll(async () => (await probe("/readyz")).status, { timeout: 15_000 }).toBe(200);
+    const rss = async (updates: number, marker: string): Promise<number> => {
+      await server.stream(updatesOf(updates, marker));
+      await soon(() => expect(brief(worker?.taken() ?? [])).toContain(`pod.disrupted vms/${marker}`));
+      return metric(probe, "resident");
+    };
+    const before = await rss(2_000, "virt-launcher-first");
+    const after = await rss(10_000, "virt-launcher-last");
+    expect(after - before).toBeLessThan(64 * 1024 * 1024);
+    await server.stop();
+  });
+});
+
+async function metric(probe: (path: string) => Promise<Response>, name: string): Promise<number> {
+  const line = (await (await probe("/metrics")).text())
+    .split("\n")
+    .find((text) => text.includes(name) && !text.startsWith("#"));
+  return Number(line?.split(" ").at(-1));
+}
+
+/** As an administrator does; the relay then runs with a token of its service account. */
+async function installRelay({ client, sandbox }: Stage): Promise<string> {
+  const folder = new URL("../../infra/", import.meta.url);
+  const files = ["kubernetes/namespace.yaml", "relay/kubernetes/serviceaccount.yaml", "relay/kubernetes/rbac.yaml"];
+  for (const file of files)
+    await applyManifests(
+      client,
+      loadAll(await readFile(new URL(file, folder), "utf8")).map((manifest) => Manifest.parse(manifest)),
+    );
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3_600 } };
+  const key = { namespace: "lifeboat-system", name: "lifeboat-relay" };
+  const { status } = Issued.parse(await client.post(serviceAccounts, key, "token", request));
+  return kubeconfigText({ url: sandbox.url, caPem: sandbox.caPem, user: "lifeboat-relay", token: status.token });
+}
+
+function insecureKubeconfig(server: string): string {
+  const name = "busy";
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name, cluster: { server, "insecure-skip-tls-verify": true } }],
+    users: [{ name, user: {} }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    "current-context": name,
+  });
+}
+
+/** Of 500 pods as large as launcher pods are; the last one is deleted. */
+function* updatesOf(count: number, marker: string): Iterable<object> {
+  const annotations = { padding: "x".repeat(12_000) };
+  for (let i = 0; i < count; i++) {
+    const name = `virt-launcher-${i % 500}`;
+    const metadata = { name, uid: name, resourceVersion: String(i + 2), annotations };
+    yield { type: "MODIFIED", object: pod({ metadata, status: { podIP: `10.0.0.${i % 250}` } }) };
+  }
+  yield { type: "ADDED", object: pod({ metadata: { name: marker, uid: marker, ...DELETING } }) };
+}
