@@ -6,7 +6,7 @@ import { dump } from "js-yaml";
 import { drainNode } from "../demo/drain-client.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { configMaps } from "../sandbox/actors/resources.ts";
-import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
+import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../sandbox/fleet.ts";
 import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";
 import { startLifeboat } from "../sandbox/lifeboat.ts";
@@ -25,6 +25,8 @@ export interface DrainedCluster {
 }
 
 export const NAMESPACE = "vms";
+/** On a VMI and its launcher pods. */
+export const VM_LABEL = "vm.kubevirt.io/name";
 export const PARALLEL_MIGRATIONS = 10;
 export const MIGRATION_SECONDS = 0.1;
 const NODE = "node01";
@@ -49,11 +51,10 @@ export async function startDrainedCluster(mover: Mover, size: number): Promise<D
   const stopLifeboat = own ? () => Promise.resolve() : await install(sandbox);
   for (const name of [NODE, "node02", "node03"]) await createNode(client, name, CAPACITY);
   const vms = numbered(size).map((index) => `vm-${String(index).padStart(3, "0")}`);
-  const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" };
   const [first = "", ...others] = vms;
   // The namespace comes with the first one.
-  await createVirtualMachineInstance(client, { ...vm, name: first });
-  await inParallel(others, 8, (name) => createVirtualMachineInstance(client, { ...vm, name }));
+  await createVirtualMachineInstance(client, vmOf(first));
+  await inParallel(others, 8, (name) => createVirtualMachineInstance(client, vmOf(name)));
   return {
     client,
     vms,
@@ -69,6 +70,11 @@ export async function startDrainedCluster(mover: Mover, size: number): Promise<D
       await sandbox.stop();
     },
   };
+}
+
+function vmOf(name: string): VirtualMachine {
+  const labels = { [VM_LABEL]: name };
+  return { namespace: NAMESPACE, name, labels, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" };
 }
 
 const LIMITS = {

@@ -45,7 +45,8 @@ export async function startBareWorkerd(options: BareWorkerdOptions): Promise<Bar
   const args = ["serve", "config.capnp", "--control-fd=3"];
   const child = spawn(executable(), args, { stdio: ["ignore", "ignore", "inherit", "pipe"], cwd: folder });
   const end = once(child, "exit");
-  const port = await listeningPort(child.stdio[3]).finally(() => rm(folder, { recursive: true }));
+  const port = await listeningPort(child.stdio[3]);
+  await rm(folder, { recursive: true });
   return {
     url: `http://127.0.0.1:${port}`,
     cpuMs: () => cpuMsOf(child.pid ?? 0),

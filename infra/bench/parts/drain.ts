@@ -10,6 +10,7 @@ import {
   NAMESPACE,
   PARALLEL_MIGRATIONS,
   startDrainedCluster,
+  VM_LABEL,
 } from "../drained-cluster.ts";
 import { type Measurement, measured, measuredAgainst } from "../measurement.ts";
 import type { RunPart } from "../part.ts";
@@ -60,7 +61,7 @@ async function runWith(cluster: DrainedCluster, alone: number, onDrain: () => vo
 }
 
 async function evacuate({ client }: DrainedCluster, vm: string, timeline: Timeline): Promise<void> {
-  const { items } = await client.list(pods, NAMESPACE, { labelSelector: `vm.kubevirt.io/name=${vm}` });
+  const { items } = await client.list(pods, NAMESPACE, { labelSelector: `${VM_LABEL}=${vm}` });
   const [launcher] = items;
   if (launcher === undefined) throw new Error(`no launcher pod of ${vm}`);
   const { namespace, name } = launcher.metadata;

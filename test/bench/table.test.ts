@@ -1,0 +1,97 @@
+/** The result as a person reads it. */
+import { describe, expect, test } from "vitest";
+import {
+  type Measurement,
+  measured,
+  measuredAgainst,
+  measuredP99,
+  meetsTarget,
+} from "../../infra/bench/measurement.ts";
+import { figure, renderChanges, renderMeasurements, renderTable } from "../../infra/bench/table.ts";
+
+const floor = { what: "floor", samples: [1, 2, 4] };
+const answer = measuredAgainst({ part: "admission", what: "answer", unit: "ms", target: 1.2 }, [1.1, 2, 6], floor);
+const memory = measured({ part: "sandbox", what: "peak RSS", unit: "MiB", target: 1024 }, [512.3]);
+
+describe("a figure has three digits", () => {
+  // prettier-ignore
+  test.each([
+    [0, "0"], [0.01234, "0.0123"], [1, "1"], [1.5, "1.5"], [1.2345, "1.23"], [12.345, "12.3"],
+    [99.96, "100"], [100, "100"], [1234.5, "1235"], [200, "200"], [-3, "-3"],
+  ])("%d is %s", (value, text) => expect(figure(value)).toBe(text));
+});
+
+describe("the table of a run", () => {
+  test("shows each figure, what it is measured against, how they vary and whether the target is met", () => {
+    expect(`\n${renderMeasurements([answer, memory])}\n`).toBe(`
+part       what       median  min–max  n  against      ratio  min–max  target
+─────────  ────────  ───────  ───────  ─  ───────────  ─────  ───────  ──────  ───
+admission  answer       2 ms    1.1–6  3  floor: 2 ms    1.1    1–1.5   ≤ 1.2  met
+sandbox    peak RSS  512 MiB           1                               ≤ 1024  met
+`);
+  });
+
+  test("says so where a target is missed", () => {
+    expect(renderMeasurements([{ ...memory, target: 100 }])).toMatch(/≤ 100 +MISSED$/);
+  });
+
+  test("has nothing to say without a target", () => {
+    const { target: _, ...without } = memory;
+    expect(renderMeasurements([without])).toMatch(/512 MiB +1$/);
+  });
+
+  test("is as wide as its widest cell", () => {
+    expect(renderTable(["part", "n"], [["sandbox", "1"]])).toBe("part     n\n───────  ─\nsandbox  1");
+  });
+});
+
+describe("the target", () => {
+  test("is one for the ratio, where there is one", () => {
+    expect(meetsTarget(answer)).toBe(true);
+    expect(meetsTarget({ ...answer, target: 1 })).toBe(false);
+  });
+
+  test("may be zero", () => {
+    const none = { part: "drain", what: "lost", unit: "VMs", target: 0 } as const;
+    expect(meetsTarget(measured(none, [0]))).toBe(true);
+    expect(meetsTarget(measured(none, [1]))).toBe(false);
+  });
+});
+
+test("a p99 keeps the range of all samples", () => {
+  const samples = Array.from({ length: 101 }, (_, index) => index);
+  const { value } = measuredP99({ part: "sandbox", what: "GET", unit: "ms" }, samples);
+  expect(value).toEqual({ median: 99, min: 0, max: 100, samples: 101 });
+});
+
+describe("against an earlier run", () => {
+  const slower: Measurement = { ...answer, ratio: { median: 1.32, min: 1, max: 2, samples: 3 } };
+
+  test("ratios are compared where both have one, else values", () => {
+    const lighter = measured({ part: "sandbox", what: "peak RSS", unit: "MiB" }, [256.15]);
+    expect(`\n${renderChanges([answer, memory], [slower, lighter])}\n`).toBe(`
+part       what         then      now  change
+─────────  ────────  ───────  ───────  ──────
+admission  answer      1.1 ×   1.32 ×    +20%
+sandbox    peak RSS  512 MiB  256 MiB    −50%
+`);
+  });
+
+  test("what only one of them has is left out", () => {
+    expect(renderChanges([answer, memory], [memory])).not.toContain("answer");
+    expect(renderChanges([], [answer])).toBe("Nothing in this run was measured in that one.");
+  });
+
+  test("what has not changed has not changed", () => {
+    expect(renderChanges([memory], [memory])).toContain("±0%");
+  });
+
+  test("nothing can be told of what was zero", () => {
+    expect(renderChanges([lost(0)], [lost(1)])).toMatch(/0 VMs +1 VMs$/);
+    expect(renderChanges([lost(0)], [lost(0)])).toContain("±0%");
+  });
+});
+
+function lost(count: number): Measurement {
+  return measured({ part: "drain", what: "lost", unit: "VMs" }, [count]);
+}
