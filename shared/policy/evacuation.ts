@@ -126,7 +126,8 @@ function creations(w: EvacuationWorld, ready: readonly Candidate[]): readonly (r
 export function refusedMigration(slot: Slot, w: EvacuationWorld): readonly Action[] {
   const staged = stagesOf(w).find((s) => s.vmi.uid === slot.vmiUID);
   if (staged?.stage.stage !== "Ready") return [];
-  return failedAttempt({ ...staged, record: staged.stage.record, why: "KubeVirt refuses the migration" }, w);
+  const refused = { why: "KubeVirt refuses the migration", reason: "MigrationRefused" } as const;
+  return failedAttempt({ ...staged, ...refused, record: staged.stage.record }, w);
 }
 
 function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): readonly Action[] {
@@ -151,8 +152,10 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
       const why = vmi.liveMigratable.reason ?? "no LiveMigratable condition";
       return [tell(vmi, "NotMigratable", `cannot leave node ${stage.record.node}: ${why}`, stage.record.id)];
     }
-    case "AttemptFailed":
-      return failedAttempt({ ...stage, vmi, migrations, why: stage.migration.failureReason ?? "no reason given" }, w);
+    case "AttemptFailed": {
+      const why = stage.migration.failureReason ?? "no reason given";
+      return failedAttempt({ ...stage, vmi, migrations, why, reason: "MigrationFailed" }, w);
+    }
     case "Migrating":
       return adopt(vmi, stage, w.settings);
   }

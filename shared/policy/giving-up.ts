@@ -2,7 +2,7 @@
  * When an evacuation's migration fails, when it is abandoned, and when an operator cancels it.
  * Owns: counting attempts, back-off, the end without a move. Does not own: noticing the failure (stage.ts).
  */
-import type { Action } from "./action.ts";
+import type { Action, StoryReason } from "./action.ts";
 import { tell } from "./action.ts";
 import { URGENCY } from "./cause.ts";
 import { isFinal, type MigrationFacts, type VmiFacts } from "./facts.ts";
@@ -15,6 +15,8 @@ export interface FailedAttempt {
   /** Of this VMI. */
   readonly migrations: readonly MigrationFacts[];
   readonly why: string;
+  /** It ran and failed, or KubeVirt's admission did not let it begin. */
+  readonly reason: Extract<StoryReason, "MigrationFailed" | "MigrationRefused">;
 }
 
 interface Circumstances {
@@ -33,14 +35,14 @@ export function failedAttempt(f: FailedAttempt, { settings, now }: Circumstances
   if (record.attempts < maxAttempts) {
     return [
       { verb: "Record", vmi, record, urgency: URGENCY[record.cause] },
-      tell(vmi, "MigrationFailed", `${failed}; the next one in ${wait}`, occasion),
+      tell(vmi, f.reason, `${failed}; the next one in ${wait}`, occasion),
     ];
   }
   const abandoned = `evacuation from node ${record.node} is abandoned after ${record.attempts} failed attempts`;
   return [
     { verb: "Unmark", vmi, record: endRecord(record, "Abandoned", settings, now) },
     ...deletions(f),
-    tell(vmi, "MigrationFailed", failed, occasion),
+    tell(vmi, f.reason, failed, occasion),
     tell(vmi, "EvacuationAbandoned", `${abandoned}; a new one can be requested in ${wait}`, record.id),
   ];
 }

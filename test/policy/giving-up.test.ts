@@ -7,10 +7,11 @@ import { at, attempt, marked, migration, NODE, NOW, only, record, settings, time
 import { plannedEvacuations, slotOf, world } from "./worlds.ts";
 
 const S = settings();
+const FAILED = { reason: "MigrationFailed" } as const;
 
 function failing(attempts: number, migrations: readonly MigrationFacts[] = []) {
   const subject = marked({}, { attempts });
-  const given = { vmi: subject, record: record({ attempts }), migrations, why: "the target node was lost" };
+  const given = { vmi: subject, record: record({ attempts }), migrations, why: "the target node was lost", ...FAILED };
   return { subject, actions: failedAttempt(given, { settings: S, now: NOW }) };
 }
 
@@ -45,7 +46,7 @@ describe("an attempt fails", () => {
   });
 
   test("an urgent evacuation stays urgent", () => {
-    const given = { vmi: marked(), record: record({ cause: "NodePressure" }), migrations: [], why: "" };
+    const given = { vmi: marked(), record: record({ cause: "NodePressure" }), migrations: [], why: "", ...FAILED };
     expect(failedAttempt(given, { settings: S, now: NOW })[0]).toMatchObject({ urgency: "urgent" });
   });
 
@@ -112,7 +113,16 @@ describe("KubeVirt refuses a migration", () => {
     const subject = marked();
     const actions = refusedMigration(slotOf(subject), world({ vmis: [subject] }));
     expect(actions[0]).toMatchObject({ verb: "Record", record: { attempts: 1 } });
-    expect(only("Event", actions)[0]?.message).toContain("KubeVirt refuses the migration");
+    const [event] = only("Event", actions);
+    expect(event).toMatchObject({ type: "Warning", reason: "MigrationRefused" });
+    expect(event?.message).toMatch(/failed: KubeVirt refuses the migration; the next one in 20 s$/);
+  });
+
+  test("for the last time: the story says refused, then abandoned", () => {
+    const subject = marked({}, { attempts: 4 });
+    const actions = refusedMigration(slotOf(subject), world({ vmis: [subject] }));
+    expect(actions[0]).toMatchObject({ verb: "Unmark", record: { attempts: 5, outcome: "Abandoned" } });
+    expect(only("Event", actions).map(({ reason }) => reason)).toEqual(["MigrationRefused", "EvacuationAbandoned"]);
   });
 
   test("for a VM that meanwhile does not wait for one: nothing", () => {
