@@ -104,11 +104,16 @@ export function migrationFacts({ metadata, spec, status }: Parsed<typeof Migrati
   };
 }
 
+/** Another product may use the same label: what we made also has a name that we give. */
+function isManagedByUs({ name, labels }: Parsed<typeof Meta>): boolean {
+  return labels?.[names.MANAGED_BY_LABEL] === names.MANAGED_BY && name.startsWith(names.NAME_PREFIX);
+}
+
 export function budgetFacts({ metadata, spec, status }: Parsed<typeof Budget>): BudgetFacts {
   return {
     ...identityOf(metadata),
     generation: metadata.generation,
-    managedByUs: metadata.labels?.[names.MANAGED_BY_LABEL] === names.MANAGED_BY,
+    managedByUs: isManagedByUs(metadata),
     owners: metadata.ownerReferences,
     ...present({
       minAvailable: spec.minAvailable,

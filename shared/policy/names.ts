@@ -38,6 +38,8 @@ export const ATTEMPT_ANNOTATION = "lifeboat.dev/attempt";
 /** On everything that Lifeboat creates. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGED_BY = "lifeboat";
+/** What the names begin with that Lifeboat gives to migrations and budgets. */
+export const NAME_PREFIX = "lifeboat-";
 
 /** Lifeboat's own namespace and objects in each cluster. */
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";

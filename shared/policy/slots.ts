@@ -11,6 +11,7 @@ import type { Cause } from "./cause.ts";
 import type { MigrationFacts, NamespacedName, VmiFacts } from "./facts.ts";
 import { isFinal, keyOf } from "./facts.ts";
 import { hash8 } from "./hash.ts";
+import { NAME_PREFIX } from "./names.ts";
 import type { EvacuationRecord } from "./record.ts";
 import type { Settings } from "./settings.ts";
 
@@ -38,10 +39,10 @@ export interface Candidate {
 
 const LONGEST_NAME = 63;
 
-/** `<prefix>-<vmi, cut>-<suffix>`, a valid object name of at most 63 characters. */
+/** `lifeboat-<vmi, cut>-<suffix>`, a valid object name of at most 63 characters. */
 export function derivedName(vmiName: string, suffix: string): string {
-  const room = LONGEST_NAME - `lifeboat--${suffix}`.length;
-  return `lifeboat-${vmiName.slice(0, room).replace(/[-.]+$/, "")}-${suffix}`;
+  const room = LONGEST_NAME - `${NAME_PREFIX}-${suffix}`.length;
+  return `${NAME_PREFIX}${vmiName.slice(0, room).replace(/[-.]+$/, "")}-${suffix}`;
 }
 
 export function slotFor({ vmi, record }: Candidate): Slot {

@@ -1,0 +1,33 @@
+/** From parsed objects to facts, where more than a field is copied. */
+import * as z from "zod/mini";
+import { expect, test } from "vitest";
+import { budget } from "../../shared/cluster/manifests.ts";
+import { budgetFacts } from "../../shared/cluster/projections.ts";
+import { Budget } from "../../shared/cluster/schemas.ts";
+import { budgetName } from "../../shared/policy/budget.ts";
+import { vmi } from "../policy/fixtures.ts";
+
+const OURS = { "app.kubernetes.io/managed-by": "lifeboat" };
+const NAME = budgetName(vmi());
+
+// prettier-ignore
+test.each([
+  ["our label and a name of ours",            NAME,                OURS,                                          true],
+  ["our label, another product's name",       "web",               OURS,                                          false],
+  ["… which only contains ours",              `a-${NAME}`,         OURS,                                          false],
+  ["a name of ours, no label",                NAME,                undefined,                                     false],
+  ["a name of ours, somebody else's label",   NAME,                { "app.kubernetes.io/managed-by": "Helm" },    false],
+] as const)("a budget with %s", (_, name, labels, ours) => {
+  const metadata = { namespace: "apps", name, uid: "u", resourceVersion: "1", generation: 1, ...(labels && { labels }) };
+  expect(budgetFacts(Budget.parse({ metadata, spec: {}, status: {} })).managedByUs).toBe(ours);
+});
+
+test("a budget that we create is ours when it is read", () => {
+  const created = z.parse(z.looseObject({ metadata: z.looseObject({}) }), budget(vmi(), NAME, 1));
+  const metadata = { ...created.metadata, uid: "u", resourceVersion: "1", generation: 1 };
+  expect(budgetFacts(Budget.parse({ ...created, metadata, status: {} }))).toMatchObject({
+    managedByUs: true,
+    minAvailable: 1,
+    owners: [{ kind: "VirtualMachineInstance", controller: false }],
+  });
+});
