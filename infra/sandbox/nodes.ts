@@ -2,9 +2,10 @@
  * The nodes of the cluster and everybody who decides about the pods on them, except KubeVirt.
  * Owns: starting scheduler, node controllers and kubelets together. Does not own: what they do, what else there is.
  */
-import type { Actor, ActorOptions } from "./actors/actor.ts";
+import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { createKubeletEvictions } from "./actors/kubelet-evictions.ts";
 import { startKubelets } from "./actors/kubelet.ts";
+import { startNodeCaches } from "./actors/node-caches.ts";
 import { startNodeHeartbeats } from "./actors/node-heartbeat.ts";
 import { startNodeLifecycle } from "./actors/node-lifecycle.ts";
 import { createNodeStats, type NodeStats } from "./actors/node-stats.ts";
@@ -38,16 +39,16 @@ export interface NodesOptions extends NodeKnobs {
 
 export function startNodes({ optionsOf, runtime, kubelets: outages, stats, eviction = {} }: NodesOptions): Actor {
   const kubelets = { ...optionsOf("kubelets"), runtime, evictions: createKubeletEvictions(), outages };
-  const reader = optionsOf("controllerManager").client;
-  const nodeController = { ...optionsOf("nodeController"), reader };
+  const caches = startNodeCaches(optionsOf("controllerManager"));
+  const nodeController = { ...optionsOf("nodeController"), caches };
   const actors = [
     startScheduler(optionsOf("scheduler")),
     startNodeLifecycle(nodeController),
     startTaintManager(nodeController),
-    startPodGarbageCollector({ ...optionsOf("podGarbageCollector"), reader }),
+    startPodGarbageCollector({ ...optionsOf("podGarbageCollector"), caches }),
     startNodeHeartbeats(kubelets),
     startKubelets(kubelets),
     startEvictionManagers({ ...kubelets, stats, configuration: eviction }),
   ];
-  return { stop: async () => void (await Promise.all(actors.map((actor) => actor.stop()))) };
+  return actorOf(actors, [caches]);
 }

@@ -3,20 +3,14 @@
  * Owns: Ready=Unknown, the taints, the Ready condition of pods on silent nodes. Does not own: which state calls for which
  * taint (node-taints.ts), removing pods (taint-manager.ts).
  */
-import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
-import type { KubeClient } from "./client.ts";
+import type { Actor } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import { findCondition, isTrue, withCondition, type Condition } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
 import { createEventRecorder } from "./event-recorder.ts";
-import { startInformer } from "./informer.ts";
+import type { NodeControllerOptions } from "./node-caches.ts";
 import { taintsFor } from "./node-taints.ts";
-import { keyOf, leases, nodes, pods, type Node, type Pod } from "./resources.ts";
-
-export interface NodeLifecycleOptions extends ActorOptions {
-  /** kube-controller-manager's own account, through which all its controllers read. */
-  readonly reader: KubeClient;
-}
+import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
 
 const LOOK_MS = 5_000;
 /** 50 s, counted in looks: no node dies because the clock jumped, as that of a laptop does, or of a test. */
@@ -30,22 +24,14 @@ interface Heartbeat {
   readonly nextLook: number;
 }
 
-export function startNodeLifecycle(options: NodeLifecycleOptions): Actor {
-  const { client, clock, reader } = options;
+export function startNodeLifecycle(options: NodeControllerOptions): Actor {
+  const { client, clock, caches } = options;
   const recorder = createEventRecorder(client, clock, "node-controller");
-  const known = startInformer({ ...options, client: reader, resource: nodes });
-  const heartbeats = startInformer({ ...options, client: reader, resource: leases });
-  const all = startInformer({
-    ...options,
-    client: reader,
-    resource: pods,
-    indexes: { node: (pod: Pod) => [pod.spec?.nodeName ?? ""] },
-  });
   const heard = new Map<string, Heartbeat>();
 
   const reconcile = async (name: string): Promise<Result> => {
-    await Promise.all([known.synced, heartbeats.synced, all.synced]);
-    const node = known.get(name);
+    await caches.synced;
+    const node = caches.nodes.get(name);
     if (node === undefined) {
       heard.delete(name);
       return undefined;
@@ -59,7 +45,7 @@ export function startNodeLifecycle(options: NodeLifecycleOptions): Actor {
   /** Changes of the node bring us here between looks; those do not count. */
   const listen = (name: string): Heartbeat => {
     const now = clock.now().getTime();
-    const renewed = heartbeats.get(`${LEASES}/${name}`)?.spec?.renewTime;
+    const renewed = caches.leases.get(`${LEASES}/${name}`)?.spec?.renewTime;
     const before = heard.get(name);
     if (before !== undefined && before.renewed === renewed && now < before.nextLook) return before;
     const looks = before?.renewed === renewed ? (before?.looks ?? 0) + 1 : 0;
@@ -76,7 +62,7 @@ export function startNodeLifecycle(options: NodeLifecycleOptions): Actor {
     for (const type of REPORTED) conditions = withCondition(conditions, { type, ...unknown }, now);
     const body = { metadata: { uid: node.metadata.uid }, status: { conditions } };
     await client.patch(nodes, node.metadata, { type: "strategic", body }, { subresource: "status" });
-    for (const pod of all.byIndex("node", node.metadata.name)) await markNotReady(pod);
+    for (const pod of caches.podsOn(node.metadata.name)) await markNotReady(pod);
   };
 
   const markNotReady = async (pod: Pod): Promise<void> => {
@@ -99,6 +85,6 @@ export function startNodeLifecycle(options: NodeLifecycleOptions): Actor {
   };
 
   const controller = startController({ name: "node-lifecycle", reconcile, ...options });
-  controller.watch(known, (node) => [keyOf(node)]);
-  return actorOf([controller], [known, heartbeats, all]);
+  controller.watch(caches.nodes, (node) => [keyOf(node)]);
+  return controller;
 }

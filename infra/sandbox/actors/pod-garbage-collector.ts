@@ -3,35 +3,22 @@
  * out of service.
  * Owns: deciding that, phase Failed, the forced deletion. Does not own: what is deleted but has no owner (garbage-collector.ts).
  */
-import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
-import type { KubeClient } from "./client.ts";
+import type { Actor } from "./actor.ts";
 import { isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
-import { startInformer } from "./informer.ts";
-import { nodes, pods, type Node, type Pod } from "./resources.ts";
-
-export interface PodGarbageCollectorOptions extends ActorOptions {
-  /** kube-controller-manager's own account, through which all its controllers read. */
-  readonly reader: KubeClient;
-}
+import type { NodeControllerOptions } from "./node-caches.ts";
+import { pods, type Node, type Pod } from "./resources.ts";
 
 const EVERY_MS = 20_000;
 const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
 
-export function startPodGarbageCollector(options: PodGarbageCollectorOptions): Actor {
-  const { client, reader } = options;
-  const known = startInformer({ ...options, client: reader, resource: nodes });
-  const all = startInformer({
-    ...options,
-    client: reader,
-    resource: pods,
-    indexes: { node: (pod: Pod) => [pod.spec?.nodeName ?? ""] },
-  });
+export function startPodGarbageCollector(options: NodeControllerOptions): Actor {
+  const { client, caches } = options;
 
   const collect = async (): Promise<Result> => {
-    for (const node of known.list())
+    for (const node of caches.nodes.list())
       if (isLost(node))
-        for (const pod of all.byIndex("node", node.metadata.name))
+        for (const pod of caches.podsOn(node.metadata.name))
           if (pod.metadata.deletionTimestamp !== undefined) await end(pod);
     return { requeueAfterMs: EVERY_MS };
   };
@@ -48,7 +35,7 @@ export function startPodGarbageCollector(options: PodGarbageCollectorOptions): A
 
   const controller = startController({ name: "pod-garbage-collector", reconcile: collect, ...options });
   controller.enqueue("all");
-  return actorOf([controller], [known, all]);
+  return controller;
 }
 
 function isLost({ spec, status }: Node): boolean {

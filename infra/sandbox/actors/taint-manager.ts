@@ -2,20 +2,14 @@
  * kube-controller-manager's taint manager: deletes pods that do not tolerate a NoExecute taint of their node, or no longer.
  * Owns: when, and how often it tries. Does not own: what is tolerated (tolerations.ts), who sets taints (node-lifecycle.ts).
  */
-import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
-import type { KubeClient } from "./client.ts";
+import type { Actor } from "./actor.ts";
 import type { Clock } from "./clock.ts";
 import { markDisruptionTarget, type Disruption } from "./disruption-target.ts";
 import { createEventRecorder } from "./event-recorder.ts";
-import { startInformer } from "./informer.ts";
-import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
+import type { NodeControllerOptions } from "./node-caches.ts";
+import { keyOf, pods, type Node, type Pod } from "./resources.ts";
 import { StatusError } from "./status-error.ts";
 import { noExecuteTaints, toleratedFor } from "./tolerations.ts";
-
-export interface TaintManagerOptions extends ActorOptions {
-  /** kube-controller-manager's own account, through which all its controllers read. */
-  readonly reader: KubeClient;
-}
 
 /** After these it gives up, until the pod's tolerations or the node's taints change. */
 const ATTEMPTS = 5;
@@ -32,16 +26,9 @@ interface Work {
   readonly cancel: () => void;
 }
 
-export function startTaintManager(options: TaintManagerOptions): Actor {
-  const { client, clock, reader } = options;
+export function startTaintManager(options: NodeControllerOptions): Actor {
+  const { client, clock, caches } = options;
   const recorder = createEventRecorder(client, clock, "taint-eviction-controller");
-  const known = startInformer({ ...options, client: reader, resource: nodes });
-  const all = startInformer({
-    ...options,
-    client: reader,
-    resource: pods,
-    indexes: { node: (pod: Pod) => [pod.spec?.nodeName ?? ""] },
-  });
   const planned = new Map<string, Work>();
   const stopped = new AbortController();
 
@@ -53,7 +40,8 @@ export function startTaintManager(options: TaintManagerOptions): Actor {
     if (planned.get(key)?.at === at) return;
     const changed = forget(key);
     if (at <= now) void act(pod);
-    else if (Number.isFinite(at)) planned.set(key, { since, at, cancel: clock.setTimer(at - now, () => void act(pod)) });
+    else if (Number.isFinite(at))
+      planned.set(key, { since, at, cancel: clock.setTimer(at - now, () => void act(pod)) });
     else if (changed) void tell(pod, `Cancelling deletion of Pod ${key}`);
   };
 
@@ -72,7 +60,7 @@ export function startTaintManager(options: TaintManagerOptions): Actor {
         return;
       } catch (error) {
         // Being refused is an answer; everything else is a fault.
-        if (!(error instanceof StatusError)) options.onError?.(error, keyOf(pod));
+        if (!(error instanceof StatusError) && !stopped.signal.aborted) options.onError?.(error, keyOf(pod));
         if (attempt < ATTEMPTS) await pause(clock, BETWEEN_ATTEMPTS_MS);
       }
     }
@@ -88,23 +76,22 @@ export function startTaintManager(options: TaintManagerOptions): Actor {
   const tell = (pod: Pod, message: string): Promise<void> =>
     recorder.record(pod, pods, { type: "Normal", reason: "TaintManagerEviction", message });
 
-  all.onChange((pod, previous) => {
+  caches.pods.onChange((pod, previous) => {
     if (pod === undefined) return void (previous && forget(keyOf(previous)));
     if (previous !== undefined && placeOf(previous) === placeOf(pod)) return;
-    if (pod.spec?.nodeName !== undefined) consider(pod, known.get(pod.spec.nodeName));
+    if (pod.spec?.nodeName !== undefined) consider(pod, caches.nodes.get(pod.spec.nodeName));
   });
-  known.onChange((node, previous) => {
+  caches.nodes.onChange((node, previous) => {
     const { name } = (node ?? previous)?.metadata ?? { name: "" };
     if (JSON.stringify(noExecuteTaints(node)) === JSON.stringify(noExecuteTaints(previous))) return;
-    for (const pod of all.byIndex("node", name)) consider(pod, node);
+    for (const pod of caches.podsOn(name)) consider(pod, node);
   });
-  const work = {
+  return {
     async stop() {
       stopped.abort();
       for (const { cancel } of planned.values()) cancel();
     },
   };
-  return actorOf([work], [all, known]);
 }
 
 /** All that the taint manager looks at in a pod. */

@@ -1,0 +1,36 @@
+/**
+ * What the node controllers know, read once for all of them through kube-controller-manager's own account.
+ * Owns: the caches. Does not own: any decision.
+ */
+import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
+import { startInformer, type Informer } from "./informer.ts";
+import { leases, nodes, pods, type Lease, type Node, type Pod } from "./resources.ts";
+
+export interface NodeCaches extends Actor {
+  readonly nodes: Informer<Node>;
+  readonly pods: Informer<Pod>;
+  /** The nodes' heartbeats. */
+  readonly leases: Informer<Lease>;
+  readonly synced: Promise<unknown>;
+  podsOn(node: string): readonly Pod[];
+}
+
+export interface NodeControllerOptions extends ActorOptions {
+  readonly caches: NodeCaches;
+}
+
+export function startNodeCaches(options: ActorOptions): NodeCaches {
+  const indexes = { node: (pod: Pod) => [pod.spec?.nodeName ?? ""] };
+  const caches = {
+    nodes: startInformer({ ...options, resource: nodes }),
+    pods: startInformer({ ...options, resource: pods, indexes }),
+    leases: startInformer({ ...options, resource: leases }),
+  };
+  const all = [caches.nodes, caches.pods, caches.leases];
+  return {
+    ...caches,
+    synced: Promise.all(all.map(({ synced }) => synced)),
+    podsOn: (node) => caches.pods.byIndex("node", node),
+    ...actorOf([], all),
+  };
+}
