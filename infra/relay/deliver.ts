@@ -60,6 +60,8 @@ export function startDelivery({ outbox, send, clock, random, log, onResult }: De
       case "refused":
         return refuse(batch, outcome);
       case "unavailable":
+        if (outcome.status !== undefined) lighten(batch);
+        return wait(outcome);
       case "misconfigured":
         return wait(outcome);
     }
@@ -72,6 +74,12 @@ export function startDelivery({ outbox, send, clock, random, log, onResult }: De
     outbox.settle(batch);
     const [{ id, subject } = {}] = batch;
     log("error", "Lifeboat refused an event, dropping it", { status, reason, id, subject });
+  };
+
+  /** It listens: either this is more than it can do at once, or one object of these is in its way. */
+  const lighten = (batch: readonly LifeboatEvent[]) => {
+    limit = Math.max(1, batch.length >> 1);
+    outbox.postpone(batch);
   };
 
   const wait = async ({ result, status, reason, retryAfterMs = 0 }: Outcome) => {

@@ -12,6 +12,8 @@ export interface Outbox {
   first(limit: number): readonly LifeboatEvent[];
   /** Told, or given up. What has changed again meanwhile stays. */
   settle(events: readonly LifeboatEvent[]): void;
+  /** Behind the others: what cannot be told now must not keep them waiting. */
+  postpone(events: readonly LifeboatEvent[]): void;
   /** Since when the oldest waits. */
   waitingSince(): Date | undefined;
 }
@@ -50,6 +52,13 @@ export function createOutbox(): Outbox {
         waiting.delete(key);
         // To the end: an object that never rests must not keep the others waiting.
         if (entry !== undefined && entry.event !== event) waiting.set(key, { ...entry, since: entry.newest });
+      }
+    },
+    postpone(events) {
+      for (const event of events) {
+        const key = keyOf(event);
+        const entry = waiting.get(key);
+        if (entry !== undefined && waiting.delete(key)) waiting.set(key, entry);
       }
     },
     waitingSince() {

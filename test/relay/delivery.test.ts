@@ -50,6 +50,8 @@ const putMany = (count: number, version = 1) => {
   for (let i = 0; i < count; i++) delivery.put(vmiEvent(`vm-${i}`, version));
 };
 
+const takenIds = () => worker.taken().map(({ id }) => id);
+
 /** The waits that the relay announced, in order. */
 const waits = () => lines.flatMap(({ inMs }) => inMs ?? []);
 
@@ -76,7 +78,7 @@ describe("a delivery", () => {
     putMany(250);
     await settled();
     expect(worker.attempts.map(({ events }) => events.length)).toEqual([100, 100, 50]);
-    expect(worker.taken().map(({ id }) => id)).toEqual(Array.from({ length: 250 }, (_, i) => `vm-${i}.1`));
+    expect(takenIds()).toEqual(Array.from({ length: 250 }, (_, i) => `vm-${i}.1`));
     expect(worker.mostAtOnce).toBe(1);
   });
 
@@ -89,8 +91,8 @@ describe("a delivery", () => {
     delivery.put(vmiEvent("b"));
     await pass({ code: 204 });
     await settled();
-    const [first, second, third] = worker.attempts.map(({ id }) => id);
-    expect([second === first, third === first]).toEqual([true, false]);
+    const [first, second, third, fourth] = worker.attempts.map(({ id }) => id);
+    expect([second === first, third === first, fourth === first]).toEqual([true, true, false]);
   });
 });
 
@@ -111,7 +113,7 @@ describe("an answer", () => {
     putMany(3);
     expect([await pass(), await pass(), await pass({ code: 204 })]).toEqual([500, 1_000, 2_000]);
     await settled();
-    expect(worker.taken().map(({ id }) => id)).toEqual(["vm-0.1", "vm-1.1", "vm-2.1"]);
+    expect(takenIds().toSorted()).toEqual(["vm-0.1", "vm-1.1", "vm-2.1"]);
     expect(lines.at(-1)?.message).toBe("Lifeboat takes deliveries again");
   });
 
@@ -152,7 +154,7 @@ describe("a batch that is refused", () => {
     putMany(200);
     await settled();
     const expected = Array.from({ length: 200 }, (_, i) => `vm-${i}.1`).filter((id) => id !== "vm-70.1");
-    expect(worker.taken().map(({ id }) => id)).toEqual(expected);
+    expect(takenIds()).toEqual(expected);
     expect(lines.filter(({ level }) => level === "error")).toMatchObject([{ id: "vm-70.1" }]);
     const sizes = worker.attempts.map(({ events }) => events.length);
     expect(Math.max(...sizes.slice(sizes.lastIndexOf(1)))).toBeGreaterThan(50);
@@ -166,7 +168,31 @@ describe("a batch that is refused", () => {
     worker.answer(() => ({ code: 204 }));
     putMany(2, 2);
     await settled();
-    expect(worker.taken().map(({ id }) => id)).toEqual(["vm-0.2", "vm-1.2"]);
+    expect(takenIds()).toEqual(["vm-0.2", "vm-1.2"]);
+  });
+});
+
+describe("a Worker that cannot do all of it", () => {
+  test("is given less at once", async () => {
+    worker.answer((events) => ({ code: events.length > 20 ? 503 : 204 }));
+    const pass = waitPasser();
+    putMany(100);
+    await pass();
+    await pass();
+    await pass();
+    await soon(() => expect(takenIds().length).toBeGreaterThanOrEqual(12));
+    expect(worker.attempts.slice(0, 4).map(({ events }) => events.length)).toEqual([100, 50, 25, 12]);
+  });
+
+  test("is told of the others while one object is in its way", async () => {
+    worker.answer((events) => ({ code: events.some(({ id }) => id === "vm-3.1") ? 503 : 204 }));
+    putMany(150);
+    const expected = Array.from({ length: 150 }, (_, i) => `vm-${i}.1`).filter((id) => id !== "vm-3.1");
+    await soon(() => {
+      clock.advance(500);
+      expect(outbox.length).toBe(1);
+    });
+    expect(takenIds().toSorted()).toEqual(expected.toSorted());
   });
 });
 
@@ -187,7 +213,7 @@ describe("a Worker that is away for an hour", () => {
 
     await pass({ code: 204 });
     await settled();
-    expect(worker.taken().map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_, i) => `vm-${i}.${version}`));
+    expect(takenIds().toSorted()).toEqual(Array.from({ length: 50 }, (_, i) => `vm-${i}.${version}`).toSorted());
   });
 
   test("is also away when it does not listen", async () => {

@@ -41,6 +41,15 @@ describe("the outbox", () => {
     expect(outbox.waitingSince()).toEqual(at(3));
   });
 
+  test("puts off what cannot be told now", () => {
+    for (const name of ["a", "b", "c"]) outbox.put(vmiEvent(name), at(0));
+    const batch = outbox.first(2);
+    outbox.settle(batch.slice(1));
+    outbox.postpone(batch);
+    expect(ids(outbox)).toEqual(["c.1", "a.1"]);
+    expect(outbox.waitingSince()).toEqual(at(0));
+  });
+
   test("tells types of one object apart", () => {
     const node = { type: "dev.lifeboat.node.changed.v1", data: { name: "a" }, subject: "vms/a" } as const;
     outbox.put(vmiEvent("a"), at(0));
