@@ -2,7 +2,7 @@
  * The command line of `npm start`.
  * Owns: the arguments and the usage text.
  */
-export const STORIES = ["drain"] as const;
+export const STORIES = ["drain", "preemption", "taint", "pressure"] as const;
 export type StoryName = (typeof STORIES)[number];
 
 export interface Arguments {
@@ -18,12 +18,17 @@ export type ParsedArguments =
 
 export const USAGE = `Usage: npm start [-- [STORY] [--exit]]
 
-Stories:
-  drain    drain a node full of virtual machines, losing none (the default)
+Each story happens in two clusters at once, of which one has Lifeboat. Stories:
+  drain        a node full of virtual machines is drained (the default)
+  preemption   a pod of high priority takes the place of virtual machines
+  taint        a NoExecute taint drives everything off a node
+  pressure     a node runs out of memory, and its kubelet out of patience
 
 Options:
-  --exit   exit when the story is told, instead of leaving the cluster up to play with
-  --help   show this text`;
+  --exit   exit when the story is told, instead of leaving the clusters up to play with
+  --help   show this text
+
+The exit code is 0 if no virtual machine was lost with Lifeboat.`;
 
 export function parseArguments(argv: readonly string[]): ParsedArguments {
   let story: StoryName | undefined;
@@ -34,7 +39,7 @@ export function parseArguments(argv: readonly string[]): ParsedArguments {
     else if (argument.startsWith("-")) return { kind: "Error", message: `unknown option ${argument}` };
     else if (story !== undefined) return { kind: "Error", message: `one story at a time: ${story}, then ${argument}` };
     else if (isStory(argument)) story = argument;
-    else return { kind: "Error", message: `unknown story ${argument}` };
+    else return { kind: "Error", message: `unknown story ${argument}: there are ${STORIES.join(", ")}` };
   }
   return { kind: "Run", arguments: { story: story ?? "drain", exit } };
 }

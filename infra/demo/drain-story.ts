@@ -4,32 +4,49 @@
  * (stage.ts), the cast (scene.ts), the words (narrator.ts, view.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { drainNode } from "./drain-client.ts";
 import { startDrain } from "./drain.ts";
 import { createNarrator } from "./narrator.ts";
-import { DRAINED_NODE, REFUSED, removeObstacle } from "./scene.ts";
+import { isAtRest, nodeLines, onlyRefusedRemain, rowsOf } from "./rows.ts";
+import { DRAINED_NODE, REFUSED, removeObstacle, setScene } from "./scene.ts";
 import type { Screen } from "./screen.ts";
-import type { Stage } from "./stage.ts";
-import { isAtRest, nodeLines, onlyRefusedRemain, rowsOf } from "./story.ts";
+import { both, type Cluster, type Stage } from "./stage.ts";
+import type { Story } from "./story.ts";
 import { summarize } from "./summary.ts";
-import { renderSummary } from "./view.ts";
+import { renderLost, renderSummary } from "./view.ts";
 import { readWorld, watchWorld } from "./watch.ts";
+
+export const drain: Story = {
+  setting: {
+    // No KubeVirt controller evacuates here, so Lifeboat need not wait for one.
+    configuration: { reconcilers: { evacuation: true } },
+    optional: [],
+  },
+  setScene,
+  tell,
+  encore: ["kubectl uncordon node-1; kubectl drain node-2 --ignore-daemonsets --delete-emptydir-data"],
+};
 
 const FRAME_MS = 100;
 /** Far longer than the story takes. */
 const PATIENCE_MS = 120_000;
 
 /** Resolves to whether the node was drained and no VM lost. */
-export async function tellDrain({ client, clock, kubeconfig }: Stage, screen: Screen): Promise<boolean> {
+async function tell(stage: Stage, screen: Screen): Promise<boolean> {
+  const { client, clock, kubeconfig } = stage.withLifeboat;
+  const worlds = await both(stage, (cluster) => readWorld(cluster.client));
+  const before = worlds.withLifeboat;
   const started = Date.now();
   const elapsedMs = () => Date.now() - started;
-  const before = await readWorld(client);
+  const over = new AbortController();
+  const drainedWithout = drainQuietly(stage.without, over.signal);
   const watched = await watchWorld(client, clock);
   const narrator = createNarrator(screen, elapsedMs);
-  const drain = startDrain({ client, kubeconfig, node: DRAINED_NODE, onLine: (line) => narrator.heard(line) });
-  screen.print("", `$ ${drain.by}`, "");
+  const running = startDrain({ client, kubeconfig, node: DRAINED_NODE, onLine: (line) => narrator.heard(line) });
+  screen.print("", `$ ${running.by}`, "");
 
   let exitCode: number | undefined;
-  const ended = drain.done.then((code) => (exitCode = code));
+  const ended = running.done.then((code) => (exitCode = code));
   let obstructed = true;
   try {
     for (;;) {
@@ -48,13 +65,25 @@ export async function tellDrain({ client, clock, kubeconfig }: Stage, screen: Sc
       await delay(FRAME_MS);
     }
   } finally {
-    drain.stop();
-    await ended;
+    running.stop();
+    over.abort();
+    await Promise.all([ended, drainedWithout]);
     await watched.stop();
     screen.keep();
   }
 
-  const summary = summarize(before, await readWorld(client), DRAINED_NODE);
-  screen.print("", ...renderSummary(summary, screen));
+  const after = await both(stage, (cluster) => readWorld(cluster.client));
+  const summary = summarize(before, after.withLifeboat, DRAINED_NODE);
+  const { lost } = summarize(worlds.without, after.without, DRAINED_NODE);
+  screen.print("", renderLost(lost, screen), "", "With Lifeboat:", ...renderSummary(summary, screen));
   return exitCode === 0 && summary.lost.length === 0;
+}
+
+/** The same drain of the other cluster; nobody listens to it, its end is judged by what is left. */
+async function drainQuietly({ client }: Cluster, signal: AbortSignal): Promise<void> {
+  try {
+    await drainNode({ client, node: DRAINED_NODE, onLine: () => undefined, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }

@@ -4,7 +4,7 @@
  */
 import { parseDrainLine } from "./drain-output.ts";
 import type { Screen } from "./screen.ts";
-import type { NodeLine, Row } from "./story.ts";
+import type { NodeLine, Row } from "./rows.ts";
 import { renderChanges, renderFrame } from "./view.ts";
 
 export interface Narrator {

@@ -1,17 +1,17 @@
 /**
  * The order of things: stage, scene, story, and staying up for who wants to look around.
- * Owns: that order. Does not own: any of them.
+ * Owns: that order, which story goes by which name. Does not own: any of them.
  */
 import type { StoryName } from "./arguments.ts";
-import { tellDrain } from "./drain-story.ts";
-import { setScene } from "./scene.ts";
+import { drain } from "./drain-story.ts";
+import { preemption } from "./preemption-story.ts";
+import { pressure } from "./pressure-story.ts";
 import type { Screen } from "./screen.ts";
-import { setStage, type Stage } from "./stage.ts";
+import { both, setStage, type Stage } from "./stage.ts";
+import type { Story } from "./story.ts";
+import { taint } from "./taint-story.ts";
 
-/** Each tells its story and resolves to whether it ended well. */
-const TELL: Readonly<Record<StoryName, (stage: Stage, screen: Screen) => Promise<boolean>>> = {
-  drain: tellDrain,
-};
+const STORY: Readonly<Record<StoryName, Story>> = { drain, preemption, taint, pressure };
 
 export interface RunOptions {
   readonly story: StoryName;
@@ -21,35 +21,40 @@ export interface RunOptions {
   readonly onTold: (well: boolean) => void;
 }
 
-export async function run({ story, screen, stayUp, onTold }: RunOptions): Promise<void> {
-  const stage = await setStage();
+export async function run({ story: name, screen, stayUp, onTold }: RunOptions): Promise<void> {
+  const story = STORY[name];
+  const stage = await setStage(story.setting);
   try {
-    const { nodes, vms, pods } = await setScene(stage.client);
+    const { withLifeboat } = await both(stage, ({ client }) => story.setScene(client));
     await stage.reconcile();
-    screen.print(`Lifeboat looks after ${vms} virtual machines on ${nodes} nodes, beside ${pods} other pods.`);
-    onTold(await TELL[story](stage, screen));
+    const { nodes, vms, pods } = withLifeboat;
+    const others = pods === 0 ? "" : `, beside ${pods} other ${pods === 1 ? "pod" : "pods"}`;
+    screen.print(`Lifeboat looks after ${vms} virtual machines on ${nodes} nodes${others}.`);
+    screen.print("Another cluster is just like this one, but without Lifeboat.");
+    onTold(await story.tell(stage, screen));
     if (!stayUp) return;
-    screen.print(...invitation(stage));
+    screen.print(...invitation(stage, story));
     await new Promise<never>(() => undefined);
   } finally {
     await stage.stop();
   }
 }
 
-function invitation(stage: Stage): readonly string[] {
+function invitation({ withLifeboat, without, caFile, operatorToken, lifeboat }: Stage, story: Story) {
   return [
     "",
-    "The cluster stays up until Ctrl-C. In another terminal:",
+    "The clusters stay up until Ctrl-C. In another terminal:",
     "",
-    `  export KUBECONFIG=${stage.kubeconfig}`,
+    `  export KUBECONFIG=${withLifeboat.kubeconfig}`,
     "  kubectl get virtualmachineinstances,poddisruptionbudgets --all-namespaces",
     "  kubectl get events --all-namespaces",
-    "  kubectl uncordon node-1; kubectl drain node-2 --ignore-daemonsets --delete-emptydir-data",
+    ...story.encore.map((command) => `  ${command}`),
     "",
-    `  curl -s --cacert ${stage.caFile} -H "Authorization: Bearer ${stage.operatorToken}" \\`,
-    `    ${stage.lifeboat}/evacuations        # or /readyz, /explain/pods/NAMESPACE/POD`,
+    `  curl -s --cacert ${caFile} -H "Authorization: Bearer ${operatorToken}" \\`,
+    `    ${lifeboat}/evacuations        # or /readyz, /explain/pods/NAMESPACE/POD`,
     "",
-    `API server  ${stage.server}`,
-    `Lifeboat    ${stage.lifeboat}`,
+    `API server           ${withLifeboat.server}`,
+    `Lifeboat             ${lifeboat}`,
+    `Cluster without it   KUBECONFIG=${without.kubeconfig}`,
   ];
 }

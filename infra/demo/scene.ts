@@ -17,6 +17,7 @@ import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
 import { liveMigratable } from "../sandbox/kubevirt/live-migratable.ts";
 import { virtualMachineInstances, type EvictionStrategy } from "../sandbox/kubevirt/resources.ts";
 import { replicaSets } from "./replicas.ts";
+import type { Scene } from "./story.ts";
 
 export const DRAINED_NODE = "node-1";
 
@@ -43,12 +44,6 @@ const CAST: readonly CastMember[] = [
 
 /** The VM that its strategy keeps on the node until the obstacle is removed. */
 export const REFUSED = { namespace: "shop", name: "ledger" };
-
-export interface Scene {
-  readonly vms: number;
-  readonly nodes: number;
-  readonly pods: number;
-}
 
 export async function setScene(client: KubeClient): Promise<Scene> {
   for (const node of NODES) await createNode(client, node);

@@ -1,10 +1,10 @@
 /**
  * How the drain looks: rows, nodes and the last words of the drain as lines of text.
- * Owns: layout, colours, widths. Pure: state in, lines out. Does not own: what is in the rows (story.ts), the terminal
- * (screen.ts).
+ * Owns: layout, widths. Pure: state in, lines out. Does not own: colours and marks (look.ts), what is in the rows
+ * (rows.ts), the terminal (screen.ts).
  */
-import { styleText } from "node:util";
-import type { Mood, NodeLine, Row } from "./story.ts";
+import { cut, MARK, painter, STYLE, type Look } from "./look.ts";
+import type { NodeLine, Row } from "./rows.ts";
 import type { Summary } from "./summary.ts";
 
 export interface Frame {
@@ -14,33 +14,6 @@ export interface Frame {
   /** What the drain said last. */
   readonly drain: string;
 }
-
-export interface Look {
-  readonly width: number;
-  readonly colour: boolean;
-}
-
-type Style = Parameters<typeof styleText>[0];
-
-const STYLE = {
-  idle: "dim",
-  refused: "yellow",
-  waiting: "blue",
-  moving: "cyan",
-  moved: "green",
-  stopped: "magenta",
-  lost: ["bold", "red"],
-} as const satisfies Record<Mood, Style>;
-
-const MARK = {
-  idle: "·",
-  refused: "!",
-  waiting: "…",
-  moving: "→",
-  moved: "✓",
-  stopped: "■",
-  lost: "✗",
-} as const satisfies Record<Mood, string>;
 
 interface Column {
   readonly heading: string;
@@ -97,11 +70,6 @@ function nodeLine(node: NodeLine): string {
   return [`  ${node.name}${node.cordoned ? " cordoned" : ""}`.padEnd(20), vms, pods].filter(Boolean).join("  ");
 }
 
-function cut(line: string, width: number): string {
-  const trimmed = line.trimEnd();
-  return trimmed.length <= width ? trimmed : `${trimmed.slice(0, width - 1)}…`;
-}
-
 /** What changed between two frames, for where there is no terminal to redraw. */
 export function renderChanges(previous: readonly Row[], rows: readonly Row[]): readonly string[] {
   const before = new Map(previous.map((row) => [row.vm, row]));
@@ -130,9 +98,15 @@ export function renderSummary(summary: Summary, look: Look): readonly string[] {
 
 /** Names are given where the reader wants to know which. */
 function countLine(label: string, keys: readonly string[]): string {
-  return keys.length === 0 ? `${label}: 0` : `${label}: ${keys.length}  (${keys.join(", ")})`;
+  return `${label}: ${keys.length}${named(keys)}`;
 }
 
-function painter(look: Look): (style: Style, text: string) => string {
-  return (style, text) => (look.colour ? styleText(style, text, { validateStream: false }) : text);
+function named(keys: readonly string[]): string {
+  return keys.length === 0 ? "" : `  (${keys.join(", ")})`;
+}
+
+/** What the same disruption cost where nobody answered it. */
+export function renderLost(lost: readonly string[], look: Look): string {
+  const line = `Without Lifeboat: VMs lost ${lost.length}${named(lost)}`;
+  return painter(look)(lost.length === 0 ? "dim" : ["bold", "red"], look.colour ? line : cut(line, look.width));
 }

@@ -1,6 +1,6 @@
 /**
  * The world, kept up to date by watches.
- * Owns: one informer per kind, put together. Does not own: what the objects mean (world.ts, story.ts).
+ * Owns: one informer per kind, put together. Does not own: what the objects mean (world.ts, rows.ts).
  */
 import type { Clock } from "../sandbox/actors/clock.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";

@@ -1,6 +1,6 @@
 /**
- * The cluster as the demo sees it: the few fields of the few objects that tell the story of a drain.
- * Owns: reducing objects to these views. Does not own: the watches (watch.ts), what it all means (story.ts).
+ * The cluster as the demo sees it: the few fields of the few objects that tell the stories.
+ * Owns: reducing objects to these views. Does not own: the watches (watch.ts), what it all means (rows.ts).
  */
 import { findCondition } from "../sandbox/actors/conditions.ts";
 import { keyOf, type Event, type Node, type Pod } from "../sandbox/actors/resources.ts";
@@ -41,12 +41,16 @@ export interface PodView {
 export interface NodeView {
   readonly name: string;
   readonly cordoned: boolean;
+  /** What makes it a bad place to be: taints that evict, conditions of pressure. */
+  readonly troubles: readonly string[];
 }
 
 /** A sentence told about an object by an Event. */
 export interface Told {
+  /** Of the object. */
   readonly uid: string;
   readonly reason: string;
+  readonly message: string;
 }
 
 /** Every map is keyed by UID. */
@@ -100,10 +104,18 @@ export function viewOfPod(pod: Pod): PodView {
   };
 }
 
-export function viewOfNode({ metadata, spec }: Node): NodeView {
-  return { name: metadata.name, cordoned: spec?.unschedulable === true };
+const PRESSURES: ReadonlySet<string> = new Set(["MemoryPressure", "DiskPressure", "PIDPressure"]);
+
+export function viewOfNode({ metadata, spec, status }: Node): NodeView {
+  const taints = (spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
+  const pressures = (status?.conditions ?? []).filter((c) => PRESSURES.has(c.type) && c.status === "True");
+  return {
+    name: metadata.name,
+    cordoned: spec?.unschedulable === true,
+    troubles: [...taints.map(({ key, effect }) => `${key}:${effect}`), ...pressures.map(({ type }) => type)],
+  };
 }
 
-export function viewOfEvent({ involvedObject, reason = "" }: Event): Told {
-  return { uid: involvedObject.uid ?? "", reason };
+export function viewOfEvent({ involvedObject, reason = "", message = "" }: Event): Told {
+  return { uid: involvedObject.uid ?? "", reason, message };
 }

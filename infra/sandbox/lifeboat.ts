@@ -7,13 +7,15 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { applyLifeboat } from "./apply.ts";
 import type { Sandbox } from "./sandbox.ts";
-import { startWorker, type RunningWorker } from "./worker.ts";
+import { startWorker, type ClusterEntry, type RunningWorker } from "./worker.ts";
 
 export interface LifeboatOptions {
   /** The cluster's name in `CLUSTERS`. */
   readonly cluster?: string;
   /** Further files of infra/kubernetes to apply. */
   readonly optional?: readonly string[];
+  /** Further keys of the cluster's entry in `CLUSTERS`. */
+  readonly entry?: Partial<ClusterEntry>;
   readonly onLog?: (line: string) => void;
 }
 
@@ -26,14 +28,14 @@ export interface Lifeboat {
 }
 
 export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions = {}): Promise<Lifeboat> {
-  const { cluster = "sandbox", optional = [], onLog } = options;
+  const { cluster = "sandbox", optional = [], entry, onLog } = options;
   const { client, authority, url: server, caPem } = sandbox;
   const [webhookToken, operatorToken] = [randomBytes(24).toString("hex"), randomBytes(24).toString("hex")];
   // The webhook's URL names the Worker's port, and the Worker needs the token that comes with the manifests.
   const port = await freePort();
   const url = `https://127.0.0.1:${port}/clusters/${cluster}`;
   const { token } = await applyLifeboat(client, { url: `${url}/admission/evictions/${webhookToken}`, caPem, optional });
-  const clusters = { [cluster]: { server, token, webhookToken, operatorToken } };
+  const clusters = { [cluster]: { server, token, webhookToken, operatorToken, ...entry } };
   const worker = await startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
   return { worker, url, webhookToken, operatorToken };
 }

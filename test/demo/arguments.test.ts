@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseArguments } from "../../infra/demo/arguments.ts";
+import { parseArguments, STORIES, USAGE } from "../../infra/demo/arguments.ts";
 
 describe("the command line of npm start", () => {
   // prettier-ignore
@@ -9,6 +9,9 @@ describe("the command line of npm start", () => {
     [["drain"],           "drain", false],
     [["drain", "--exit"], "drain", true ],
     [["--exit", "drain"], "drain", true ],
+    [["preemption"],      "preemption", false],
+    [["taint"],           "taint", false],
+    [["pressure", "--exit"], "pressure", true],
   ];
   test.each(rows)("%j runs %s, exit: %s", (argv, story, exit) => {
     expect(parseArguments(argv)).toEqual({ kind: "Run", arguments: { story, exit } });
@@ -22,10 +25,12 @@ describe("the command line of npm start", () => {
   const errors: readonly [string[], string][] = [
     [["--quiet"],        "unknown option --quiet"],
     [["-x"],             "unknown option -x"],
-    [["dance"],          "unknown story dance"],
+    [["dance"],          "unknown story dance: there are drain, preemption, taint, pressure"],
     [["drain", "drain"], "one story at a time: drain, then drain"],
   ];
   test.each(errors)("%j is refused: %s", (argv, message) => {
     expect(parseArguments(argv)).toEqual({ kind: "Error", message });
   });
+
+  test.each(STORIES)("the usage tells of %s", (story) => expect(USAGE).toMatch(new RegExp(`^  ${story} +\\S`, "m")));
 });

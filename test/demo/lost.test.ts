@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { drainNode } from "../../infra/demo/drain-client.ts";
+import { preemption } from "../../infra/demo/preemption-story.ts";
+import type { Screen } from "../../infra/demo/screen.ts";
+import type { Cluster } from "../../infra/demo/stage.ts";
 import { summarize } from "../../infra/demo/summary.ts";
 import { readWorld } from "../../infra/demo/watch.ts";
+import { systemClock } from "../../infra/sandbox/actors/clock.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { virtualMachineInstances } from "../../infra/sandbox/kubevirt/resources.ts";
@@ -43,3 +47,38 @@ test("without Lifeboat a drain loses VMs, and the demo would say so", async () =
     lost: ["shop/web"],
   });
 });
+
+async function inhabited({ client, stats, url: server }: Sandbox): Promise<Cluster> {
+  await preemption.setScene(client);
+  return { client, stats, server, clock: systemClock, kubeconfig: "" };
+}
+
+test("a story in which Lifeboat loses VMs ends badly, and says so", async () => {
+  const other = await startSandbox({ terminationSeconds: 0 });
+  const printed: string[] = [];
+  const screen: Screen = {
+    live: false,
+    width: 100,
+    colour: false,
+    print: (...lines) => void printed.push(...lines),
+    draw: () => undefined,
+    keep: () => undefined,
+  };
+  const bystanders = { caFile: "", lifeboat: "", operatorToken: "", reconcile: nothing, stop: nothing };
+  const fresh = await startSandbox({ terminationSeconds: 0 });
+  try {
+    // Nobody has installed Lifeboat in the cluster that is said to have it.
+    const stage = { without: await inhabited(fresh), withLifeboat: await inhabited(other), ...bystanders };
+    expect(await preemption.tell(stage, screen)).toBe(false);
+  } finally {
+    await Promise.all([other.stop(), fresh.stop()]);
+  }
+  expect(printed.slice(-2)).toEqual([
+    "Without Lifeboat: VMs lost 2  (shop/db, shop/web)",
+    "With Lifeboat: VMs moved 0, VMs lost: 2  (shop/db, shop/web)",
+  ]);
+});
+
+async function nothing(): Promise<void> {
+  // The story needs neither.
+}

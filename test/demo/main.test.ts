@@ -18,6 +18,10 @@ test("the whole story, to its end", { timeout: 120_000 }, async () => {
   const { code, lines, stderr } = await start();
   expect(stderr).toBe("");
   expect(lines).toContain("Lifeboat looks after 12 virtual machines on 3 nodes, beside 8 other pods.");
+  expect(lines).toContain(
+    "Without Lifeboat: VMs lost 6  " +
+      "(batch/render, edge/appliance, edge/router, shop/ledger, shop/web-1, shop/web-2)",
+  );
   expect(lines.find((line) => line.startsWith("$"))).toContain("(no kubectl on the PATH)");
   expect(lines.some((line) => line.endsWith("node/node-1 drained"))).toBe(true);
   expect(lines.slice(-5, -1)).toEqual([
@@ -29,9 +33,39 @@ test("the whole story, to its end", { timeout: 120_000 }, async () => {
   expect(code).toBe(0);
 });
 
+// prettier-ignore
+const stories: readonly [string, number, RegExp, readonly string[]][] = [
+  // story       lost  with Lifeboat                               and so it was told
+  ["preemption", 2,    /^With Lifeboat: VMs moved 2, VMs lost: 0$/, ["system:kube-scheduler deletes pod virt-launcher-db-", "shop/analytics  on node-1"]],
+  ["taint",      3,    /^With Lifeboat: VMs moved 3, VMs lost: 0$/, ["node-controller deletes pod virt-launcher-web-", "kube-system/log-agent  on node-1"]],
+  ["pressure",   2,    /^With Lifeboat: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/, ["node condition MemoryPressure: moving the VM off node node-1"]],
+];
+test.each(stories)(
+  "%s: %i VMs are lost without Lifeboat, none with it",
+  { timeout: 120_000 },
+  async (story, lost, outcome, told) => {
+    const { code, lines, stderr } = await start(story);
+    expect(stderr).toBe("");
+    expect(lines.at(-3)).toMatch(new RegExp(`^Without Lifeboat: VMs lost ${lost}  \\(`));
+    expect(lines.at(-2)).toMatch(outcome);
+    for (const text of told)
+      expect(
+        lines.some((line) => line.includes(text)),
+        text,
+      ).toBe(true);
+    expect(code).toBe(0);
+  },
+);
+
 test("an argument that it does not know is a usage error", async () => {
   const { code, lines, stderr } = await start("--fast");
   expect(code).toBe(2);
   expect(lines).toEqual([""]);
   expect(stderr).toMatch(/^unknown option --fast\n\nUsage: npm start/);
+});
+
+test("so is a story that nobody tells", async () => {
+  const { code, stderr } = await start("flood");
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^unknown story flood: there are drain, preemption, taint, pressure\n\nUsage: npm start/);
 });

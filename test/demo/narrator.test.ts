@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createNarrator } from "../../infra/demo/narrator.ts";
 import type { Screen } from "../../infra/demo/screen.ts";
-import type { Row } from "../../infra/demo/story.ts";
+import type { Row } from "../../infra/demo/rows.ts";
 
 function recorder(live: boolean) {
   const printed: string[] = [];

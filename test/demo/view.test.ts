@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { Row } from "../../infra/demo/story.ts";
+import type { Row } from "../../infra/demo/rows.ts";
 import { renderChanges, renderFrame, renderSummary } from "../../infra/demo/view.ts";
 
 const rows: readonly Row[] = [
@@ -23,8 +23,8 @@ const rows: readonly Row[] = [
   },
 ];
 const nodes = [
-  { name: "node-1", cordoned: true, vms: 2, pods: 1 },
-  { name: "node-2", cordoned: false, vms: 0, pods: 0 },
+  { name: "node-1", cordoned: true, troubles: [], vms: 2, pods: 1 },
+  { name: "node-2", cordoned: false, troubles: [], vms: 0, pods: 0 },
 ];
 const frame = { seconds: 7.9, rows, nodes, drain: "evicting pod shop/virt-launcher-web-abcde" };
 

@@ -54,7 +54,7 @@ export function world(cast: Cast = {}): World {
     vmis: new Map((cast.vmis ?? []).map((vmi) => [vmi.uid, vmi])),
     pods: numbered(cast.pods ?? []),
     migrations: numbered(cast.migrations ?? []),
-    events: numbered((cast.told ?? []).map((reason) => ({ uid: "uid-web", reason }))),
+    events: numbered((cast.told ?? []).map((reason) => ({ uid: "uid-web", reason, message: `${reason} of uid-web` }))),
   };
 }
 

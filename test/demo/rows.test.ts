@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nodeLines, onlyRefusedRemain, rowsOf, type Row } from "../../infra/demo/story.ts";
+import { nodeLines, onlyRefusedRemain, rowsOf, type Row } from "../../infra/demo/rows.ts";
 import type { VirtualMachine } from "../../infra/demo/world.ts";
 import { launcherOf, migration, running, vm, world, type Cast } from "./worlds.ts";
 
@@ -109,12 +109,12 @@ test("a node line counts running VMs and ordinary pods that stay", () => {
   const now = {
     ...world({ vmis: [here], pods: [launcherOf(here), ordinary, { ...ordinary, deleting: true }] }),
     nodes: new Map([
-      ["2", { name: "node-2", cordoned: false }],
-      ["1", { name: "node-1", cordoned: true }],
+      ["2", { name: "node-2", cordoned: false, troubles: [] }],
+      ["1", { name: "node-1", cordoned: true, troubles: ["a:NoExecute"] }],
     ]),
   };
   expect(nodeLines(now)).toEqual([
-    { name: "node-1", cordoned: true, vms: 1, pods: 1 },
-    { name: "node-2", cordoned: false, vms: 0, pods: 0 },
+    { name: "node-1", cordoned: true, troubles: ["a:NoExecute"], vms: 1, pods: 1 },
+    { name: "node-2", cordoned: false, troubles: [], vms: 0, pods: 0 },
   ]);
 });

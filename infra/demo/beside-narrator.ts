@@ -1,0 +1,40 @@
+/**
+ * Tells what happens in two clusters: on a terminal as a table that is drawn again, elsewhere as a line per change.
+ * Owns: what is said when. Does not own: the looks (beside-view.ts), what is worth telling (beside.ts).
+ */
+import type { BesideRow } from "./beside.ts";
+import { renderBeside, renderBesideChanges, renderSaid } from "./beside-view.ts";
+import type { Screen } from "./screen.ts";
+import type { Pair } from "./stage.ts";
+import type { Told, World } from "./world.ts";
+
+export interface BesideNarrator {
+  /** The state of things, and all that was told so far; called as often as one likes. */
+  tell(rows: readonly BesideRow[], worlds: Pair<World>, told: Pair<readonly Told[]>): void;
+}
+
+export function createBesideNarrator(screen: Screen, elapsedMs: () => number): BesideNarrator {
+  let previous: readonly BesideRow[] = [];
+  const repeated = new Set<string>();
+  const stamp = () => `${(elapsedMs() / 1000).toFixed(1).padStart(5)} s  `;
+
+  const news = (told: Pair<readonly Told[]>): readonly string[] =>
+    (["without", "withLifeboat"] as const)
+      .flatMap((side) => told[side].map(({ message }) => renderSaid(side, message)))
+      .filter((line) => !repeated.has(line) && repeated.add(line));
+
+  return {
+    tell(rows, worlds, told) {
+      if (screen.live) {
+        const said = {
+          without: told.without.at(-1)?.message ?? "",
+          withLifeboat: told.withLifeboat.at(-1)?.message ?? "",
+        };
+        screen.draw(renderBeside({ seconds: elapsedMs() / 1000, rows, worlds, said }, screen));
+      } else {
+        screen.print(...[...news(told), ...renderBesideChanges(previous, rows)].map((line) => stamp() + line));
+      }
+      previous = rows;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * The story of a NoExecute taint: everything that does not tolerate it is driven off a node.
+ * Owns: the cast, the taint. Does not own: the telling (beside-story.ts).
+ */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { KubeClient } from "../sandbox/actors/client.ts";
+import { nodes } from "../sandbox/actors/resources.ts";
+import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
+import { createPod } from "../sandbox/workloads.ts";
+import { troublesOf, vmsOn } from "./beside.ts";
+import { tellBeside, type Plot } from "./beside-story.ts";
+import { findKubectl } from "./drain.ts";
+import type { Cluster } from "./stage.ts";
+import type { Scene, Story } from "./story.ts";
+
+const NODE = "node-1";
+const NODES = [NODE, "node-2", "node-3"];
+const NAMESPACE = "shop";
+const VMS = ["cache", "db", "web"];
+const TAINT = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
+const COMMAND = ["taint", "node", NODE, `${TAINT.key}=${TAINT.value}:${TAINT.effect}`];
+/** It tolerates the taint, as the pods of a DaemonSet do that every node needs. */
+const DAEMON = { namespace: "kube-system", name: "log-agent" };
+/** It does not, and is nobody's guest. */
+const ORDINARY = { namespace: NAMESPACE, name: "report" };
+
+export const taint: Story = {
+  setting: {
+    configuration: {
+      featureGates: { NoExecuteTaintEvictionLiveMigration: true },
+      reconcilers: { evacuation: true },
+    },
+    optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
+  },
+  setScene,
+  tell: (stage, screen) => tellBeside(plot(), stage, screen),
+  encore: [`kubectl ${COMMAND.join(" ")}-`, "kubectl taint node node-2 maintenance=now:NoExecute"],
+};
+
+function plot(): Plot {
+  const hasKubectl = findKubectl() !== undefined;
+  return {
+    headline: `$ kubectl ${COMMAND.join(" ")}${hasKubectl ? "" : "  (its request: no kubectl on the PATH)"}`,
+    cast: { node: NODE, pods: [DAEMON, ORDINARY].map(({ namespace, name }) => `${namespace}/${name}`) },
+    disrupt: hasKubectl ? withKubectl : withRequest,
+    hasHappened: (_, now) => troublesOf(NODE, now).length > 0 && vmsOn(NODE, now) === 0,
+  };
+}
+
+async function setScene(client: KubeClient): Promise<Scene> {
+  for (const node of NODES) await createNode(client, node);
+  const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE };
+  await Promise.all(VMS.map((name) => createVirtualMachineInstance(client, { ...vm, name })));
+  await createPod(client, { ...DAEMON, node: NODE, tolerations: [{ key: TAINT.key, operator: "Exists" }] });
+  await createPod(client, { ...ORDINARY, node: NODE });
+  return { vms: VMS.length, nodes: NODES.length, pods: 2 };
+}
+
+async function withKubectl({ kubeconfig }: Cluster): Promise<void> {
+  await promisify(execFile)("kubectl", COMMAND, { env: { ...process.env, KUBECONFIG: kubeconfig } });
+}
+
+async function withRequest({ client }: Cluster): Promise<void> {
+  await client.patch(nodes, { name: NODE }, { type: "strategic", body: { spec: { taints: [TAINT] } } });
+}
