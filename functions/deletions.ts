@@ -10,6 +10,7 @@ import { ClusterError } from "../shared/cluster/failure.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { blindMessage } from "../shared/policy/blind.ts";
 import { blindHoldSeconds, type DeletionDecision } from "../shared/policy/deletion.ts";
+import { DEFAULT_SETTINGS, FEATURE_GATES } from "../shared/policy/settings.ts";
 import {
   type DeletionRequest,
   type DeletionReview,
@@ -96,13 +97,16 @@ async function rule(target: Target, asked: DeletionRequest, dryRun: boolean): Pr
   } catch (error) {
     target.logFailure("reviewing a deletion", error);
     const why = error instanceof ClusterError ? error.message : "an unexpected error";
-    const settings = state.settings.last(target.name);
-    const left = settings && blindHoldSeconds(asked, settings, platform.now());
+    const settings = state.settings.last(target.name) ?? UNREAD_SETTINGS;
+    const left = blindHoldSeconds(asked, settings, platform.now());
     if (left === undefined) return { decision: { verdict: "Release", reason: "Blind", story: [] } };
     const message = blindMessage("deletion", `pod "${asked.pod.namespace}/${asked.pod.name}"`, why);
     return { decision: { ...HELD_AT_ONCE, holdSeconds: Math.min(left, asked.patienceSeconds), message } };
   }
 }
+
+/** Before the settings have been read once: who has installed the guard's webhook wants it to guard. */
+const UNREAD_SETTINGS = { ...DEFAULT_SETTINGS, featureGates: FEATURE_GATES };
 
 const HELD_AT_ONCE = { verdict: "Hold", holdSeconds: 0, actions: [], story: [] } as const;
 

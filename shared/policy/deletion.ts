@@ -7,13 +7,12 @@
  */
 import { type Action, tell } from "./action.ts";
 import { GUARD } from "./deletion-table.ts";
-import { type Disruption, disruptionOf, isOfInterest } from "./disruption-cause.ts";
+import { CAUSE_OF_REASON, type Disruption, disruptionOf, isOfInterest } from "./disruption-cause.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
 import { type Hold, hold } from "./hold.ts";
 import { pinnedBecause } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { unprotectedReason } from "./pod-kind.ts";
-import { isActive } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { mobilityOf, resolveStrategy } from "./strategy.ts";
 
@@ -45,6 +44,8 @@ export interface DeletionFacts {
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
   readonly node?: NodeFacts;
+  /** The launcher pods on its node. */
+  readonly neighbours: readonly PodFacts[];
   /** VMIs under evacuation in the cluster, for the holds among them. */
   readonly evacuating: readonly VmiFacts[];
   readonly requester: string;
@@ -85,12 +86,14 @@ function isAlive(node: NodeFacts | undefined): boolean {
 
 /**
  * The victims of one preemption are deleted one after another, and one denial stops the rest: those on a node share the
- * earliest start, so that the preemptor never waits for the sum of them.
+ * earliest start, so that the preemptor never waits for the sum of them. Told from the conditions of their pods, which
+ * no tenant can write; a record another tenant could.
  */
-function sharedSince({ evacuating, pod }: DeletionFacts, { cause, since }: Disruption): number {
+function sharedSince({ neighbours, now }: DeletionFacts, { cause, since }: Disruption): number {
   if (cause !== "Preemption") return since;
-  const others = evacuating.filter((v) => v.record?.cause === "Preemption" && v.record.node === pod.nodeName);
-  const times = others.filter((v) => isActive(v.record, v.nodeName)).map((v) => Date.parse(v.record?.since ?? ""));
+  const targets = neighbours.flatMap((pod) => (pod.disruptionTarget?.active === true ? [pod.disruptionTarget] : []));
+  const preempted = targets.filter((target) => CAUSE_OF_REASON[target.reason ?? ""] === "Preemption");
+  const times = preempted.map((target) => Date.parse(target.since)).filter((time) => time <= now.getTime());
   return Math.min(since, ...times);
 }
 

@@ -75,12 +75,18 @@ const HOLDS = {
   Auto: (serverMinor) => serverMinor >= ASYNCHRONOUS_PREEMPTION_MINOR,
 } as const satisfies Record<GuardMode, (serverMinor: number) => boolean>;
 
-/** Counted from the records: the only thing that all functions share. */
-function isCrowded({ evacuating, settings }: HoldFacts, amongThem: boolean): boolean {
-  const holds = evacuating.filter(({ record, nodeName }) => {
-    return record !== undefined && isGuardCause(record.cause) && isActive(record, nodeName);
+/**
+ * Counted from the records, the only thing that all functions share. Whoever may edit a VMI may edit its record, so only
+ * one beside a real mark counts, and only while its deadline lasts.
+ */
+function isCrowded({ evacuating, settings, now }: HoldFacts, amongThem: boolean): boolean {
+  const { deadlineSeconds, maxHolds } = settings.guard;
+  const holds = evacuating.filter(({ record, nodeName, evacuationNodeName }) => {
+    if (record === undefined || !isGuardCause(record.cause) || !isActive(record, nodeName)) return false;
+    const ageSeconds = (now.getTime() - Date.parse(record.since)) / 1000;
+    return evacuationNodeName === nodeName && ageSeconds <= deadlineSeconds[record.cause];
   });
-  return holds.length + (amongThem ? 0 : 1) > settings.guard.maxHolds;
+  return holds.length + (amongThem ? 0 : 1) > maxHolds;
 }
 
 /** An evacuation under way keeps its id and its attempts, and learns that it has become urgent. */

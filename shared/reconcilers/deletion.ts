@@ -6,7 +6,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../policy/deletion.ts";
 import { isOfInterest } from "../policy/disruption-cause.ts";
 import type { NamespacedName, PodFacts } from "../policy/facts.ts";
-import { launcherOfHotplug, vmiNameOf } from "../policy/pod-kind.ts";
+import { isLauncher, launcherOfHotplug, vmiNameOf } from "../policy/pod-kind.ts";
 import type { Settings } from "../policy/settings.ts";
 
 export interface DeletionRequest {
@@ -30,15 +30,18 @@ export interface DeletionReview {
 /** Decides without changing anything. */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster } = deps;
-  const plain: DeletionFacts = { ...r, settings, now, evacuating: [], serverMinor: 0 };
+  const plain: DeletionFacts = { ...r, settings, now, neighbours: [], evacuating: [], serverMinor: 0 };
   if (!isOfInterest(r.requester, settings)) return { facts: plain, decision: decideDeletion(plain) };
-  const [subject, node, evacuating, serverMinor] = await Promise.all([
+  const { nodeName } = r.pod;
+  const [subject, node, pods, evacuating, serverMinor] = await Promise.all([
     observeOwner(r.pod, cluster),
-    r.pod.nodeName === undefined ? undefined : cluster.getNode(r.pod.nodeName),
+    nodeName === undefined ? undefined : cluster.getNode(nodeName),
+    nodeName === undefined ? [] : cluster.listPodsOn(nodeName),
     cluster.listVmis("Evacuating"),
     settings.guard.mode === "Auto" ? cluster.getServerMinor() : 0,
   ]);
-  const facts: DeletionFacts = { ...plain, ...subject, ...(node && { node }), evacuating, serverMinor };
+  const neighbours = pods.filter(isLauncher);
+  const facts: DeletionFacts = { ...plain, ...subject, ...(node && { node }), neighbours, evacuating, serverMinor };
   return { facts, decision: decideDeletion(facts) };
 }
 
