@@ -4,7 +4,7 @@
  */
 import { applyManifests } from "./manifests.ts";
 import { createAuthority, type Authority } from "./certificates.ts";
-import { startApiServer } from "./apiserver/server.ts";
+import { FaultPlan, startApiServer, type ApiServer } from "./apiserver/server.ts";
 import type { ActorOptions } from "./actors/actor.ts";
 import { createClient, type KubeClient } from "./actors/client.ts";
 import { systemClock, type Clock } from "./actors/clock.ts";
@@ -34,6 +34,8 @@ export interface SandboxOptions {
   /** When the kubelets evict; absent fields are the kubelet's own defaults. */
   readonly eviction?: EvictionConfiguration;
   readonly clock?: Clock;
+  /** Repeats the faults of an earlier run. */
+  readonly faultSeed?: number;
   /** Told what did not work for an actor and will be tried again. */
   readonly onError?: (error: unknown, key: string) => void;
 }
@@ -47,6 +49,8 @@ export interface Sandbox {
   /** What the sandbox trusts; a Worker's serving certificate comes from here too. */
   readonly authority: Authority;
   readonly client: KubeClient;
+  /** What can happen to the API server while it runs. */
+  readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact">;
   readonly migrations: Pick<MigrationPlan, "configure">;
   /** KubeVirt's own, which migrates what is marked; off unless asked for. */
   readonly evacuationController: { enabled: boolean };
@@ -80,7 +84,14 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
   const authority = await createAuthority("lifeboat-sandbox");
   const { caPem } = authority;
   const { tokens, tokenOf } = createIdentities();
-  const server = await startApiServer({ authority, port, tokens, kinds: KUBEVIRT_KINDS, now: () => clock.now() });
+  const server = await startApiServer({
+    authority,
+    port,
+    tokens,
+    kinds: KUBEVIRT_KINDS,
+    faults: new FaultPlan(options.faultSeed),
+    now: () => clock.now(),
+  });
   closers.push(() => server.stop());
   const credentialsOf = (role: Role) => ({ url: server.url, caPem, user: USERS[role].user, token: tokenOf(role) });
   const optionsOf = (role: Role): ActorOptions => {
@@ -119,6 +130,7 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
     kubeconfig: kubeconfigText(credentialsOf("admin")),
     authority,
     client: admin,
+    apiServer: server,
     migrations: plan,
     evacuationController,
     deschedulerAnnotations,

@@ -8,7 +8,14 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { readJsonLines } from "./json-lines.ts";
 import { pathOf, type Draft, type Key, type KubeObject, type Resource } from "./resources.ts";
 import { StatusError, type Status } from "./status-error.ts";
-import { createTransport, impersonate, type Query, type RawRequest, type Transport } from "./transport.ts";
+import {
+  createTransport,
+  impersonate,
+  type Query,
+  type RawRequest,
+  type Transport,
+  type TransportOptions,
+} from "./transport.ts";
 
 export interface RawAnswer {
   readonly code: number;
@@ -63,8 +70,8 @@ const PATCH_TYPES = {
   apply: "application/apply-patch+yaml",
 } as const satisfies Record<Patch["type"], string>;
 
-export function createClient(config: KubeConfig): KubeClient {
-  return clientOver(createTransport(config));
+export function createClient(config: KubeConfig, options: TransportOptions = {}): KubeClient {
+  return clientOver(createTransport(config, options));
 }
 
 function clientOver(transport: Transport): KubeClient {

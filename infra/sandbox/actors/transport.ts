@@ -21,13 +21,26 @@ export interface RawRequest {
 /** Per client; what is more waits in line. */
 const MAX_CONNECTIONS = 32;
 
+export interface TransportOptions {
+  /** How long an answer may take; admission webhooks may hold a request for half a minute. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 65_000;
+
+class StaleConnectionError extends Error {
+  constructor(cause: unknown) {
+    super("the connection was used before", { cause });
+  }
+}
+
 export interface Transport {
   /** With a signal it is a stream, which lasts until then. */
   send(request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage>;
   close(): void;
 }
 
-export function createTransport(config: KubeConfig): Transport {
+export function createTransport(config: KubeConfig, { timeoutMs = TIMEOUT_MS }: TransportOptions = {}): Transport {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no current cluster");
   const requests = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
@@ -35,28 +48,36 @@ export function createTransport(config: KubeConfig): Transport {
   const watches = new Agent();
   const credentials = readCredentials(config);
 
+  const attempt = async (request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage> => {
+    const { identity, tls } = await credentials;
+    const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+    const content = body !== undefined && {
+      "content-type": request.contentType ?? "application/json",
+      "content-length": Buffer.byteLength(body),
+    };
+    const headers = { accept: "application/json", ...identity, ...content, ...request.headers };
+    const agent = signal ? watches : requests;
+    const options = { ...tls, agent, method: request.method, headers, ...(signal && { signal }) };
+    return new Promise((resolve, reject) => {
+      const outgoing = httpsRequest(urlOf(server, request), options);
+      outgoing.once("response", resolve);
+      outgoing.on("error", (error) => reject(outgoing.reusedSocket ? new StaleConnectionError(error) : error));
+      if (signal === undefined)
+        outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+      outgoing.end(body);
+    });
+  };
+
   return {
     async send(request, signal) {
-      const { identity, tls } = await credentials;
-      const body = request.body === undefined ? undefined : JSON.stringify(request.body);
-      const content = body !== undefined && {
-        "content-type": request.contentType ?? "application/json",
-        "content-length": Buffer.byteLength(body),
-      };
-      const headers = { accept: "application/json", ...identity, ...content, ...request.headers };
-      return new Promise((resolve, reject) => {
-        const url = urlOf(server, request);
-        const outgoing = httpsRequest(url, {
-          ...tls,
-          agent: signal ? watches : requests,
-          method: request.method,
-          headers,
-          ...(signal && { signal }),
-        });
-        outgoing.once("response", resolve);
-        outgoing.on("error", reject);
-        outgoing.end(body);
-      });
+      try {
+        return await attempt(request, signal);
+      } catch (error) {
+        if (!(error instanceof StaleConnectionError)) throw error;
+        // The server may have closed the connection long ago. Whether a write was done we cannot know.
+        if (request.method !== "GET") throw error.cause;
+        return attempt(request, signal);
+      }
     },
     close() {
       requests.destroy();

@@ -2,8 +2,10 @@
  * Waiting for an object to be as wanted, by watching it.
  * Owns: the waiting and its end. Does not own: what is wanted.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "./client.ts";
 import type { Key, KubeObject, Resource } from "./resources.ts";
+import { StatusError } from "./status-error.ts";
 
 export interface Awaited<T extends KubeObject> {
   readonly resource: Resource<T>;
@@ -15,6 +17,7 @@ export interface Awaited<T extends KubeObject> {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+const RECONNECT_MS = 50;
 
 export async function waitFor<T extends KubeObject>(client: KubeClient, awaited: Awaited<T>): Promise<T> {
   const { resource, key, what, until, timeoutMs = DEFAULT_TIMEOUT_MS } = awaited;
@@ -36,7 +39,7 @@ export async function waitFor<T extends KubeObject>(client: KubeClient, awaited:
   throw new Error(`${resource.kind} ${name} is not ${what} after ${timeoutMs} ms; last seen: ${JSON.stringify(last)}`);
 }
 
-/** Without a resourceVersion a watch begins with what is there; the server may end it at any time. */
+/** Without a resourceVersion a watch begins with what is there; it may end or break at any time. */
 async function* statesOf<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
@@ -44,7 +47,13 @@ async function* statesOf<T extends KubeObject>(
   signal: AbortSignal,
 ): AsyncIterable<T> {
   const fields = [`metadata.name=${name}`, ...(namespace === undefined ? [] : [`metadata.namespace=${namespace}`])];
-  while (!signal.aborted)
-    for await (const { type, object } of client.watch(resource, { fieldSelector: fields.join(",") }, signal))
-      if (type === "ADDED" || type === "MODIFIED") yield object;
+  while (!signal.aborted) {
+    try {
+      for await (const { type, object } of client.watch(resource, { fieldSelector: fields.join(",") }, signal))
+        if (type === "ADDED" || type === "MODIFIED") yield object;
+    } catch (error) {
+      if (error instanceof StatusError || signal.aborted) throw error;
+      await delay(RECONNECT_MS);
+    }
+  }
 }
