@@ -42,7 +42,8 @@ export function startScheduler(options: ActorOptions): Actor {
 
   /** Room that was made for a pod is not given to a less important one. */
   const neighboursOn = (node: string, pod: Pod): readonly Pod[] => {
-    const expected = nominatedTo(node).filter((other) => other.metadata.uid !== pod.metadata.uid);
+    const isExpected = ({ metadata }: Pod) => metadata.uid !== pod.metadata.uid && !assumed.has(metadata.uid);
+    const expected = nominatedTo(node).filter(isExpected);
     return [...podsOn(node), ...expected.filter((other) => priorityOf(other) >= priorityOf(pod))];
   };
 
@@ -68,7 +69,9 @@ export function startScheduler(options: ActorOptions): Actor {
       if (reason === undefined) feasible.push({ node, preference: preferenceFor(pod, node), pods: neighbours.length });
       else reasons.push(reason);
     }
-    const [best] = feasible.toSorted(byPreference);
+    const { nominatedNodeName } = pod.status ?? {};
+    const promised = feasible.find(({ node }) => node.metadata.name === nominatedNodeName);
+    const best = promised ?? feasible.toSorted(byPreference)[0];
     if (best === undefined) await tellUnschedulable(teller, pod, { reasons, attempt: preemption.attempt(pod) });
     else await bind(pod, best.node.metadata.name);
     return undefined;
