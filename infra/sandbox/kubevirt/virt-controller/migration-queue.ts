@@ -5,7 +5,7 @@
 import { isTrue } from "../../actors/conditions.ts";
 import { keyOf } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
-import { isActive, type World } from "./world.ts";
+import { isActive, newestFirst, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
@@ -99,7 +99,7 @@ function backoffOf(migration: Migration, world: World): number {
   const finished = world
     .migrationsOf(`${migration.metadata.namespace}/${migration.spec.vmiName}`)
     .filter(({ status }) => kubevirt.isFinal(status))
-    .toSorted((a, b) => (isBefore(a, b) ? 1 : -1));
+    .toSorted(newestFirst);
   const success = finished.findIndex(({ status }) => status?.phase === "Succeeded");
   const failures = (success < 0 ? finished : finished.slice(0, success)).filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,

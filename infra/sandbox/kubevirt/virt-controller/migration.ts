@@ -17,7 +17,7 @@ import { isTargetOf, targetPod } from "./launcher-pod.ts";
 import { handOver, requestAbort } from "./migration-handover.ts";
 import { nextPhase } from "./migration-phases.ts";
 import { turnOf } from "./migration-queue.ts";
-import { currentPod, isActive, type World } from "./world.ts";
+import { currentPod, isActive, newestFirst, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
@@ -115,7 +115,7 @@ export function startMigrationController(options: ActorOptions, world: World): C
     const finished = world
       .migrationsOf(vmiKey)
       .filter(({ status, metadata }) => kubevirt.isFinal(status) && metadata.deletionTimestamp === undefined)
-      .toSorted((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp));
+      .toSorted(newestFirst);
     for (const { metadata } of finished.slice(KEPT))
       await client.delete(kubevirt.migrations, metadata, { preconditions: { uid: metadata.uid } });
   };

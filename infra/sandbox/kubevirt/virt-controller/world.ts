@@ -9,6 +9,7 @@ import {
   nodes,
   podDisruptionBudgets,
   pods,
+  type KubeObject,
   type Node,
   type Pod,
   type PodDisruptionBudget,
@@ -80,6 +81,13 @@ export function isActive(pod: Pod): boolean {
 export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined {
   const { nodeName } = vmi.status ?? {};
   const here = launchers.filter((pod) => nodeName === undefined || pod.spec?.nodeName === nodeName);
-  const newest = here.toSorted((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp));
+  const newest = here.toSorted(newestFirst);
   return newest.find(isActive) ?? newest[0];
+}
+
+/** Timestamps are whole seconds; within one, what was written last is newer. */
+export function newestFirst({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
+  return (
+    b.creationTimestamp.localeCompare(a.creationTimestamp) || Number(b.resourceVersion) - Number(a.resourceVersion)
+  );
 }
