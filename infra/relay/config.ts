@@ -59,6 +59,12 @@ export function parseEnvironment(env: Readonly<Record<string, string | undefined
     return { ok: false, problems: parsed.problems.map((p) => ({ ...p, field: p.field.replace(/^\./, "") })) };
   }
   const { LIFEBOAT_URL, LIFEBOAT_CLUSTER, LIFEBOAT_RELAY_SECRET, KUBECONFIG, PORT } = parsed.value;
+  if (KUBECONFIG === undefined && env["KUBERNETES_SERVICE_HOST"] === undefined) {
+    return {
+      ok: false,
+      problems: [{ field: "KUBECONFIG", message: "expected the path of one kubeconfig: this is no pod" }],
+    };
+  }
   const base = LIFEBOAT_URL.replace(/\/+$/, "");
   return {
     ok: true,

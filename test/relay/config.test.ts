@@ -7,6 +7,7 @@ const VALID = {
   LIFEBOAT_URL: "https://lifeboat.example.com",
   LIFEBOAT_CLUSTER: "prod",
   LIFEBOAT_RELAY_SECRET: SECRET,
+  KUBERNETES_SERVICE_HOST: "10.96.0.1",
 };
 
 describe("the environment", () => {
@@ -44,10 +45,13 @@ describe("the environment", () => {
     ["LIFEBOAT_RELAY_SECRET", "whsec_c2hvcnQ=", "expected whsec_ and the base64 of 24 to 64 bytes"],
     ["LIFEBOAT_RELAY_SECRET", `${SECRET}\n`, "expected whsec_ and the base64 of 24 to 64 bytes"],
     ["KUBECONFIG", "", "expected the path of one kubeconfig"],
+    ["KUBERNETES_SERVICE_HOST", undefined, "expected the path of one kubeconfig: this is no pod"],
     ["PORT", "http", "expected a port"],
     ["PORT", "70000", "expected a port"],
   ])("%s = %j is refused", (field, value, message) => {
-    expect(parseEnvironment({ ...VALID, [field]: value })).toEqual({ ok: false, problems: [{ field, message }] });
+    const parsed = parseEnvironment({ ...VALID, [field]: value });
+    const named = field === "KUBERNETES_SERVICE_HOST" ? "KUBECONFIG" : field;
+    expect(parsed).toEqual({ ok: false, problems: [{ field: named, message }] });
   });
 
   test("tells everything that is wrong at once, and no value", () => {

@@ -55,7 +55,11 @@ describe("infra/relay/kubernetes", () => {
   });
 
   test("the site's values are the relay's environment, and the placeholder of the secret is refused", () => {
-    const env = { ...stringsOf("ConfigMap", "data"), ...stringsOf("Secret", "stringData") };
+    const env = {
+      KUBERNETES_SERVICE_HOST: "10.96.0.1",
+      ...stringsOf("ConfigMap", "data"),
+      ...stringsOf("Secret", "stringData"),
+    };
     const parsed = parseEnvironment(env);
     expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual(["LIFEBOAT_RELAY_SECRET"]);
     const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;

@@ -181,6 +181,15 @@ describe("nothing is missed", () => {
   );
 });
 
+test("a relay that may not watch says so, and goes on trying", async () => {
+  const relay = stage.startUnprivilegedRelay();
+  await soon(() => expect(stage.log.join("\n")).toContain('"watch":"pods","reason":"HTTP 401","failures":1'));
+  stage.clock.advance(1_000);
+  await soon(() => expect(relay.metrics()).toContain('lifeboat_relay_watch_failures_total{watch="pods"} 2'));
+  expect(relay.metrics()).toContain('lifeboat_relay_synced{watch="pods"} 0');
+  expect(relay.isReady()).toBe(false);
+});
+
 test("two relays tell everything twice, with the same ids", async () => {
   const pod = await stage.createPod("virt-launcher-a");
   await stage.startRelay();

@@ -35,6 +35,8 @@ export interface Stage {
   readonly log: readonly string[];
   /** Resolves when it is ready. */
   startRelay(): Promise<Relay>;
+  /** With a token that nobody has issued. */
+  startUnprivilegedRelay(): Relay;
   createPod(name: string, labels?: Readonly<Record<string, string>>): Promise<Pod>;
   createVmi(name: string): Promise<kubevirt.VirtualMachineInstance>;
   createNode(name: string): Promise<Node>;
@@ -57,6 +59,19 @@ export async function startStage(): Promise<Stage> {
 
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromString(sandbox.kubeconfig.replaceAll(sandbox.url, proxy.url));
+  const start = (as: KubeConfig) => {
+    const relay = startRelay({
+      kubeConfig: as,
+      endpoint: new URL(`${worker.url}/clusters/sandbox/events`),
+      secret: SECRET,
+      clock,
+      random: Math.random,
+      fetch: globalThis.fetch,
+      log: createLog(clock, (line) => log.push(line)),
+    });
+    relays.push(relay);
+    return relay;
+  };
   return {
     sandbox,
     client,
@@ -65,18 +80,15 @@ export async function startStage(): Promise<Stage> {
     proxy,
     log,
     async startRelay() {
-      const relay = startRelay({
-        kubeConfig,
-        endpoint: new URL(`${worker.url}/clusters/sandbox/events`),
-        secret: SECRET,
-        clock,
-        random: Math.random,
-        fetch: globalThis.fetch,
-        log: createLog(clock, (line) => log.push(line)),
-      });
-      relays.push(relay);
+      const relay = start(kubeConfig);
       await soon(() => expect(relay.isReady()).toBe(true));
       return relay;
+    },
+    startUnprivilegedRelay() {
+      const nobody = new KubeConfig();
+      nobody.loadFromString(kubeConfig.exportConfig());
+      nobody.users = nobody.users.map(({ name }) => ({ name, token: "of nobody" }));
+      return start(nobody);
     },
     createPod: (name, labels = { "kubevirt.io": "virt-launcher" }) =>
       client.create(pods, {
