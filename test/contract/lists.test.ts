@@ -127,7 +127,30 @@ contract("representations", ({ asks, given }) => {
   });
 });
 
-contract("what the server serves", ({ asks }) => {
+contract("what the server serves", ({ asks, checks }) => {
+  checks("pods, and what can be asked of one", async (send) => {
+    const { body } = await send(get("/api/v1"));
+    expect(body.resources).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          name: "pods",
+          singularName: "pod",
+          kind: "Pod",
+          namespaced: true,
+          shortNames: ["po"],
+          verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        }),
+        expect.objectContaining({
+          name: "pods/eviction",
+          group: "policy",
+          version: "v1",
+          kind: "Eviction",
+          verbs: ["create"],
+        }),
+        expect.objectContaining({ name: "pods/status", kind: "Pod", verbs: ["get", "patch", "update"] }),
+      ]),
+    );
+  });
   asks("versions of the core group", get("/api"), { code: 200, kind: "APIVersions", versions: ["v1"] });
   asks("groups", get("/apis"), { code: 200, kind: "APIGroupList" });
   asks("one group", get("/apis/contract.example.com"), { code: 200, "preferredVersion.version": "v1" });

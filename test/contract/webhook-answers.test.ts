@@ -1,7 +1,7 @@
 /** Admission webhooks: what every sort of answer (or none) makes of the request, and when they are asked at all. */
 import { contract } from "./contract.ts";
 import { DELETIONS, NAME, NEVER, type Respond, type Row, asksWebhook, evict, useHook } from "./hook.ts";
-import { del, pod, post } from "./requests.ts";
+import { del, patch, pod, post } from "./requests.ts";
 
 const DENIED = `admission webhook "${NAME}" denied the request`;
 
@@ -130,6 +130,22 @@ contract("match conditions", (scenario) => {
     request: del("pods/p?dryRun=All"),
     answer: { code: 200 },
     called: false,
+  });
+  const targeted =
+    "oldObject.?status.?conditions.orValue([]).exists(c, c.type == 'DisruptionTarget' && c.status == 'True')";
+  row("a deletion without the condition", {
+    webhook: when(targeted, { rule: DELETIONS }),
+    request: del("pods/p?dryRun=All"),
+    answer: { code: 200 },
+    called: false,
+  });
+  const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
+  scenario.given("the condition", patch("pods/p/status", "merge", { status: { conditions: [condition] } }));
+  row("a deletion with the condition", {
+    webhook: when(targeted, { rule: DELETIONS }),
+    respond: says({ code: 429, message: "no" }),
+    request: del("pods/p?dryRun=All"),
+    answer: { code: 429, message: `${DENIED}: no` },
   });
   row("who asks", {
     webhook: when("request.userInfo.groups.exists(g, g == 'system:masters')"),

@@ -8,6 +8,7 @@ import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf } from "./context.ts";
 import { decodeObject } from "./decoding.ts";
+import { invalidValue } from "./field-errors.ts";
 import { type KubeObject, type NamespacedName, type ObjectMeta, isRecord } from "./objects.ts";
 import { trackUpdate } from "./managed-fields.ts";
 import { readWriteOptions, writerOf } from "./options.ts";
@@ -137,8 +138,14 @@ function track(
 }
 
 function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMeta): void {
+  const { kind, info } = ctx;
+  if (!meta.resourceVersion && info.verb === "update" && !kind.unconditionalUpdate) {
+    const errors = [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")];
+    // The real server, too, names the resource here where the kind should stand.
+    fail({ reason: "Invalid", kind: { group: kind.group, kind: kind.plural }, name: info.name, errors });
+  }
   if (meta.resourceVersion && meta.resourceVersion !== previous.resourceVersion) {
-    fail({ reason: "Conflict", resource: resourceOf(ctx.kind), name: ctx.info.name, message: MODIFIED_MESSAGE });
+    fail({ reason: "Conflict", resource: resourceOf(kind), name: info.name, message: MODIFIED_MESSAGE });
   }
   meta.resourceVersion = previous.resourceVersion ?? "";
 }

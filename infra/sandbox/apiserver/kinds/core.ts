@@ -117,6 +117,7 @@ const SERVICE_ACCOUNTS: ResourceKind = defineKind({
   plural: "serviceaccounts",
   shortNames: ["sa"],
   subresources: ["token"],
+  unconditionalUpdate: false,
   lists: { secrets: ["name"], imagePullSecrets: ["name"] },
   columns: [NAME, countOf("Secrets", (account) => recordsAt(account, "secrets").length), AGE],
 });

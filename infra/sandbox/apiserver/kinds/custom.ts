@@ -83,6 +83,7 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
         custom: true,
         hasStatus,
         hasGeneration: true,
+        unconditionalUpdate: false,
         model: undefined,
         schema,
         applyDefaults: (object) => applySchemaDefaults(object, schema),

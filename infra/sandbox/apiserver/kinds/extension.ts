@@ -25,6 +25,7 @@ const WEBHOOKS = {
   version: "v1",
   namespaced: false,
   hasGeneration: true,
+  unconditionalUpdate: false,
   categories: ["api-extensions"],
   lists: { webhooks: ["name"], "webhooks.matchConditions": ["name"] },
   atomicMaps: ["webhooks.namespaceSelector", "webhooks.objectSelector"],
@@ -96,6 +97,7 @@ const CUSTOM_RESOURCE_DEFINITIONS: ResourceKind = defineKind({
   namespaced: false,
   hasStatus: true,
   hasGeneration: true,
+  unconditionalUpdate: false,
   lists: { "spec.versions": ["name"], "status.conditions": ["type"] },
   columns: [NAME, CREATED_AT],
   applyDefaults: (definition) => {

@@ -37,6 +37,8 @@ export interface ResourceKind {
   readonly keepsStatusOnCreate: boolean;
   /** Does a change of the desired state count in metadata.generation? */
   readonly hasGeneration: boolean;
+  /** May a PUT come without a resourceVersion, and overwrite whatever is there? */
+  readonly unconditionalUpdate: boolean;
   readonly subresources: readonly string[];
   readonly verbs: readonly string[];
   /** Field selector label → path of the field. */
@@ -88,6 +90,7 @@ export function defineKind(definition: KindDefinition): ResourceKind {
     hasStatus: false,
     keepsStatusOnCreate: false,
     hasGeneration: false,
+    unconditionalUpdate: true,
     subresources: [],
     verbs: ALL_VERBS,
     atomicMaps: [],

@@ -12,6 +12,7 @@ const LEASES = defineKind({
   version: "v1",
   kind: "Lease",
   plural: "leases",
+  unconditionalUpdate: false,
   columns: [NAME, at("Holder", "spec.holderIdentity", { absent: "" }), AGE],
 });
 

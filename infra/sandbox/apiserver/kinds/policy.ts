@@ -16,6 +16,7 @@ export const POD_DISRUPTION_BUDGETS: ResourceKind = defineKind({
   shortNames: ["pdb"],
   hasStatus: true,
   hasGeneration: true,
+  unconditionalUpdate: false,
   lists: { "status.conditions": ["type"] },
   atomicMaps: ["spec.selector"],
   columns: [
