@@ -169,3 +169,43 @@ contract("impersonation", ({ asks, given, checks, namespace }) => {
     message: `pods "p" is forbidden: User "nobody" cannot get resource "pods" in API group "" in the namespace "${namespace}"`,
   });
 });
+
+contract("giving permissions away", ({ asks, given, checks, namespace }) => {
+  let token = "";
+  const me = `system:serviceaccount:${namespace}:giver`;
+  const read: Rule = { verbs: ["get"], apiGroups: [""], resources: ["pods"] };
+  const manage: Rule = { verbs: ["create", "update"], apiGroups: [RBAC], resources: ["roles", "rolebindings"] };
+  given("an account", post("serviceaccounts", account("giver")));
+  given("that reads pods and writes roles", post(`${RBAC}/v1/roles`, role("giver", [read, manage])));
+  given("bound", post(`${RBAC}/v1/rolebindings`, bindingTo("giver")));
+  given("a role with more", post(`${RBAC}/v1/roles`, role("more", [{ ...read, verbs: ["delete"] }])));
+  checks("it has a token", async (send) => {
+    token = await tokenOf(send, "giver");
+    expect(token).not.toBe("");
+  });
+  const mine = (request: Request) => (): Request => ({ ...request, token });
+  const groups = `["system:serviceaccounts" "system:serviceaccounts:${namespace}" "system:authenticated"]`;
+  const refused = (what: string) => ({
+    code: 403,
+    reason: "Forbidden",
+    message:
+      `${what} is forbidden: user "${me}" (groups=${groups}) is attempting to grant RBAC permissions not currently held:\n` +
+      '{APIGroups:[""], Resources:["pods"], Verbs:["delete"]}',
+  });
+  asks("what it has it may give", mine(post(`${RBAC}/v1/roles`, role("same", [read]))), { code: 201 });
+  asks(
+    "not what it lacks",
+    mine(post(`${RBAC}/v1/roles`, role("greedy", [read, { ...read, verbs: ["delete"] }]))),
+    refused('roles.rbac.authorization.k8s.io "greedy"'),
+  );
+  asks(
+    "nor by a binding",
+    mine(post(`${RBAC}/v1/rolebindings`, bindingTo("more"))),
+    refused('rolebindings.rbac.authorization.k8s.io "more"'),
+  );
+  const lifted: Rule = { verbs: ["bind"], apiGroups: [RBAC], resources: ["roles"], resourceNames: ["more"] };
+  given("it may bind that role", post(`${RBAC}/v1/roles`, role("binder", [lifted])));
+  const binder = { ...bindingTo("binder"), subjects: [{ kind: "ServiceAccount", name: "giver" }] };
+  given("which is bound", post(`${RBAC}/v1/rolebindings`, binder));
+  asks("then it does", mine(post(`${RBAC}/v1/rolebindings`, bindingTo("more"))), { code: 201 });
+});

@@ -23,7 +23,7 @@ export interface ResourceAttributes {
 export type Attributes =
   ResourceAttributes | { readonly isResource: false; readonly verb: string; readonly path: string };
 
-interface Rule {
+export interface Rule {
   readonly verbs?: readonly string[];
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
@@ -104,13 +104,20 @@ function isSubject(subject: Subject, user: User, binding: KubeObject): boolean {
 }
 
 function rulesOf(state: ServerState, binding: KubeObject, missing: string[]): readonly Rule[] {
-  const plural = stringAt(binding, "roleRef.kind") === "Role" ? "roles" : "clusterroles";
-  const name = stringAt(binding, "roleRef.name");
-  const namespace = plural === "roles" ? (binding.metadata.namespace ?? "") : "";
-  const role = state.store.collection(`${RBAC_GROUP}/${plural}`).get({ namespace, name });
-  if (role !== undefined) return viewAs(recordsAt(parsedOnce(role), "rules"));
-  missing.push(`${plural.slice(0, -1)}.${RBAC_GROUP} "${name}" not found`);
+  const role = roleOf(state, binding);
+  if (role !== undefined) return viewAs(recordsAt(role, "rules"));
+  const resource = stringAt(binding, "roleRef.kind").toLowerCase();
+  missing.push(`${resource}.${RBAC_GROUP} "${stringAt(binding, "roleRef.name")}" not found`);
   return [];
+}
+
+/** The role a binding refers to, if there is one. */
+export function roleOf(state: ServerState, binding: KubeObject): KubeObject | undefined {
+  const isRole = stringAt(binding, "roleRef.kind") === "Role";
+  const roles = state.store.collection(`${RBAC_GROUP}/${isRole ? "roles" : "clusterroles"}`);
+  const namespace = isRole ? (binding.metadata.namespace ?? "") : "";
+  const stored = roles.get({ namespace, name: stringAt(binding, "roleRef.name") });
+  return stored && parsedOnce(stored);
 }
 
 function allows(rule: Rule, attributes: Attributes): boolean {

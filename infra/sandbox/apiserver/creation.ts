@@ -9,6 +9,7 @@ import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
 import { decodeObject } from "./decoding.ts";
+import { refuseEscalation } from "./escalation.ts";
 import { trackUpdate } from "./managed-fields.ts";
 import type { KubeObject } from "./objects.ts";
 import { type WriteOptions, readWriteOptions, writerOf } from "./options.ts";
@@ -50,6 +51,7 @@ export async function createObject(
   if (ctx.kind.hasGeneration) stored.metadata.generation = 1;
   if (options.track) options.track(stored);
   else trackUpdate(ctx.kind, stored, { previous: undefined, writer: writerOf(ctx) });
+  refuseEscalation(ctx, stored);
   validateObject(ctx.kind, stored, undefined);
   await admitValidating(ctx, subject(ctx.kind.toServed(stored)));
   return write(ctx, stored, { dryRun: options.dryRun, generated });

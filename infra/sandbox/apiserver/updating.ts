@@ -10,6 +10,7 @@ import { type Answer, type ResourceContext, resourceOf } from "./context.ts";
 import { decodeObject } from "./decoding.ts";
 import { invalidValue } from "./field-errors.ts";
 import { type KubeObject, type NamespacedName, type ObjectMeta, isRecord } from "./objects.ts";
+import { refuseEscalation } from "./escalation.ts";
 import { trackUpdate } from "./managed-fields.ts";
 import { readWriteOptions, writerOf } from "./options.ts";
 import { type FieldCheck, fieldCheck } from "./schema/check.ts";
@@ -122,6 +123,7 @@ async function changed(ctx: ResourceContext, modification: Modification, previou
   checkVersion(ctx, admitted.metadata, previous.metadata);
   const object = prepare(ctx, kind.toStored(admitted), { previous, part: modification.part });
   track(ctx, modification, { object, previous });
+  refuseEscalation(ctx, object);
   validateObject(kind, object, previous);
   await admitValidating(ctx, subject(kind.toServed(object)));
   return object;
