@@ -7,12 +7,13 @@
  */
 import { type Action, tell } from "./action.ts";
 import { GUARD } from "./deletion-table.ts";
-import { CAUSE_OF_REASON, type Disruption, disruptionOf, isOfInterest } from "./disruption-cause.ts";
-import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
+import { type Disruption, disruptionOf, isOfInterest, isPreempted } from "./disruption-cause.ts";
+import { isCompleted, isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
 import { type Hold, hold } from "./hold.ts";
 import { pinnedBecause } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
-import { unprotectedReason } from "./pod-kind.ts";
+import { isAlive } from "./node-alive.ts";
+import { isLauncher, launcherOfHotplug, unprotectedReason } from "./pod-kind.ts";
 import type { Settings } from "./settings.ts";
 import { mobilityOf, resolveStrategy } from "./strategy.ts";
 
@@ -23,6 +24,7 @@ export const RELEASE_REASONS = [
   "PodCompleted",
   "NotAVirtualMachine",
   "VmiGone",
+  "NotScheduled",
   "NodeNotAlive",
   "MigrationTarget",
   "StrategyNone",
@@ -73,17 +75,6 @@ export function decideDeletion(f: DeletionFacts): DeletionDecision {
   return decideForLiveVmi(f, vmi, { ...disruption, since: sharedSince(f, disruption) });
 }
 
-/** There is nothing to save on a node that is gone, and failover must not wait. */
-const DEAD_NODE_TAINTS = new Set([
-  "node.kubernetes.io/not-ready",
-  "node.kubernetes.io/unreachable",
-  "node.kubernetes.io/out-of-service",
-]);
-
-function isAlive(node: NodeFacts | undefined): boolean {
-  return node !== undefined && node.ready && !node.taints.some((taint) => DEAD_NODE_TAINTS.has(taint.key));
-}
-
 /**
  * The victims of one preemption are deleted one after another, and one denial stops the rest: those on a node share the
  * earliest start, so that the preemptor never waits for the sum of them. Told from the conditions of their pods, which
@@ -91,14 +82,13 @@ function isAlive(node: NodeFacts | undefined): boolean {
  */
 function sharedSince({ neighbours, now }: DeletionFacts, { cause, since }: Disruption): number {
   if (cause !== "Preemption") return since;
-  const targets = neighbours.flatMap((pod) => (pod.disruptionTarget?.active === true ? [pod.disruptionTarget] : []));
-  const preempted = targets.filter((target) => CAUSE_OF_REASON[target.reason ?? ""] === "Preemption");
-  const times = preempted.map((target) => Date.parse(target.since)).filter((time) => time <= now.getTime());
-  return Math.min(since, ...times);
+  const times = neighbours.filter(isPreempted).map((pod) => Date.parse(pod.disruptionTarget?.since ?? ""));
+  return Math.min(since, ...times.filter((time) => time <= now.getTime()));
 }
 
 function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
   const { settings, now, requester, pod, launcher = pod } = f;
+  if (vmi.nodeName === undefined) return release("NotScheduled");
   if (!isAlive(f.node)) return release("NodeNotAlive");
   // A target is nobody's guest, unless the guest has gone over already.
   if (isMigrationTarget(launcher, vmi) && vmi.guestOnTarget !== true) return release("MigrationTarget");
@@ -116,21 +106,27 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   const seconds = settings.guard.deadlineSeconds[cause];
   const leftSeconds = (since + seconds * 1000 - now.getTime()) / 1000;
   if (leftSeconds <= 0) return release("DeadlinePassed", tellWhy(`it has not moved within ${seconds} s`));
-  return hold(f, vmi, { cause, leftSeconds });
+  return hold(f, vmi, { cause, since, leftSeconds });
 }
 
 /**
  * What a deletion gets while the API server does not answer us: all there is to go by is the pod as it came with the
- * request. Seconds until the deadline as far as that shows; undefined lets it go.
+ * request. Seconds until the deadline as far as that shows, 0 where nothing is ever held; undefined lets it go.
  */
 export function blindHoldSeconds(
   { pod, requester }: Pick<DeletionFacts, "pod" | "requester">,
   settings: Settings,
   now: Date,
 ): number | undefined {
-  if (!isOfInterest(requester, settings)) return undefined;
+  if (!isOfInterest(requester, settings) || !isOfVm(pod)) return undefined;
   const disruption = disruptionOf(pod, { vmi: undefined, launcherUID: pod.uid }, settings, now);
-  if (disruption === undefined) return undefined;
-  const deadline = disruption.since + settings.guard.deadlineSeconds[disruption.cause] * 1000;
-  return deadline > now.getTime() ? (deadline - now.getTime()) / 1000 : undefined;
+  // Without a time no deadline is shown, and nobody waits for one that never comes.
+  if (disruption === undefined || Number.isNaN(Date.parse(pod.disruptionTarget?.since ?? ""))) return undefined;
+  const left = (disruption.since - now.getTime()) / 1000 + settings.guard.deadlineSeconds[disruption.cause];
+  if (left <= 0) return undefined;
+  return settings.guard.mode === "Deny" ? 0 : left;
+}
+
+function isOfVm(pod: PodFacts): boolean {
+  return !isCompleted(pod) && (isLauncher(pod) || launcherOfHotplug(pod) !== undefined);
 }

@@ -8,9 +8,10 @@ import { disruptionOf, GATE_OF_CAUSE } from "./disruption-cause.ts";
 import { isFinal, keyOf, type NodeFacts, type PodFacts, type Taint, type Toleration, type VmiFacts } from "./facts.ts";
 import { GUARD } from "./deletion-table.ts";
 import { isMigrationTarget } from "./migration-target.ts";
+import { isAlive } from "./node-alive.ts";
 import type { Plan } from "./plan.ts";
-import { isLauncher, vmiNameOf } from "./pod-kind.ts";
-import { beginRecord, type EvacuationRecord, isActive } from "./record.ts";
+import { isLauncher, unprotectedReason, vmiNameOf } from "./pod-kind.ts";
+import { beganAt, disruptionRecord, type EvacuationRecord, isActive } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { strategyOf } from "./stage.ts";
 import { mobilityOf } from "./strategy.ts";
@@ -30,7 +31,8 @@ export function planDisruptions(w: DisruptionWorld): Plan {
   const vmis = new Map(w.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const chains = w.pods.filter(isLauncher).map((pod) => {
     const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
-    if (vmi === undefined || vmi.deleting || isFinal(vmi)) return [];
+    // Nor is it a pod of a VMI made anew under the same name.
+    if (vmi === undefined || vmi.deleting || isFinal(vmi) || unprotectedReason(pod, undefined, vmi)) return [];
     return pod.deleting ? seen(pod, vmi, w) : overdue(pod, vmi, w);
   });
   const filled = chains.filter((chain) => chain.length > 0);
@@ -41,14 +43,15 @@ export function planDisruptions(w: DisruptionWorld): Plan {
 }
 
 /** A pod that is terminating by a disruption whose VMI nobody has marked: best effort, SIGTERM is on its way. */
-function seen(pod: PodFacts, vmi: VmiFacts, { settings, now }: DisruptionWorld): readonly Action[] {
+function seen(pod: PodFacts, vmi: VmiFacts, { settings, nodes, now }: DisruptionWorld): readonly Action[] {
   const disruption = disruptionOf(pod, { vmi, launcherUID: pod.uid }, settings, now);
   const marked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
   if (disruption === undefined || marked || vmi.nodeName === undefined || isMigrationTarget(pod, vmi)) return [];
   if (GUARD[strategyOf(vmi, settings)][mobilityOf(vmi)] === "release") return [];
-  const { cause } = disruption;
+  if (nodes.some((node) => node.name === pod.nodeName && !isAlive(node))) return [];
+  const { cause, since } = disruption;
   const begin = { cause, requestedBy: pod.disruptionTarget?.reason ?? cause, node: vmi.nodeName, podUID: pod.uid };
-  const record = beginRecord(vmi, begin, now);
+  const record = disruptionRecord(vmi, begin, { since, now });
   const told = `pod ${pod.name} is terminating (cause ${cause}): moving the VM off node ${vmi.nodeName}, if there is time`;
   return [{ verb: "Mark", vmi, record, urgency: URGENCY[cause] }, tell(vmi, "DisruptionSeen", told, record.id)];
 }
@@ -59,8 +62,8 @@ function taintRecord(vmi: VmiFacts, settings: Settings): EvacuationRecord | unde
   return settings.featureGates.includes(GATE_OF_CAUSE.NoExecuteTaint) ? record : undefined;
 }
 
-function leftSeconds(record: EvacuationRecord, { settings, now }: DisruptionWorld): number {
-  const deadline = Date.parse(record.since) + settings.guard.deadlineSeconds.NoExecuteTaint * 1000;
+function leftSeconds(record: EvacuationRecord, { settings, now }: Pick<DisruptionWorld, "settings" | "now">): number {
+  const deadline = (beganAt(record, now) ?? now.getTime()) + settings.guard.deadlineSeconds.NoExecuteTaint * 1000;
   return (deadline - now.getTime()) / 1000;
 }
 
@@ -72,10 +75,9 @@ function secondsToDeadline(vmi: VmiFacts, w: DisruptionWorld): readonly number[]
 
 /** VMIs whose pods must be looked at because their deadline has passed. */
 export function overdueOf(w: Pick<DisruptionWorld, "vmis" | "settings" | "now">): readonly VmiFacts[] {
-  const world = { ...w, pods: [], nodes: [] };
   return w.vmis.filter((vmi) => {
     const record = taintRecord(vmi, w.settings);
-    return record !== undefined && leftSeconds(record, world) <= 0;
+    return record !== undefined && leftSeconds(record, w) <= 0;
   });
 }
 

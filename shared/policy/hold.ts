@@ -4,10 +4,10 @@
  */
 import { type Action, tell } from "./action.ts";
 import { URGENCY } from "./cause.ts";
-import { type GuardCause, guardRecord, isGuardCause } from "./disruption-cause.ts";
-import type { PodFacts, VmiFacts } from "./facts.ts";
+import { type GuardCause, guardRecord, isGuardCause, isPreempted, restingGuardRecord } from "./disruption-cause.ts";
+import { keyOf, type NamespacedName, type PodFacts, type VmiFacts } from "./facts.ts";
 import { isMigrationTarget } from "./migration-target.ts";
-import { beginRecord, type EvacuationRecord, isActive } from "./record.ts";
+import { beganAt, disruptionRecord, type EvacuationRecord, isActive } from "./record.ts";
 import type { GuardMode, Settings } from "./settings.ts";
 
 export interface Hold {
@@ -23,6 +23,7 @@ export interface Hold {
 export interface HoldFacts {
   readonly pod: PodFacts;
   readonly launcher?: PodFacts;
+  readonly neighbours: readonly PodFacts[];
   readonly evacuating: readonly VmiFacts[];
   readonly requester: string;
   readonly patienceSeconds: number;
@@ -38,15 +39,17 @@ const CROWDED_HOLD_SECONDS = 1;
 
 interface Terms {
   readonly cause: GuardCause;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
   readonly leftSeconds: number;
 }
 
-export function hold(f: HoldFacts, vmi: VmiFacts, { cause, leftSeconds }: Terms): Hold {
+export function hold(f: HoldFacts, vmi: VmiFacts, { cause, since, leftSeconds }: Terms): Hold {
   const { pod, launcher = pod, settings, now } = f;
-  const mine = guardRecord(vmi, launcher.uid);
-  const crowded = isCrowded(f, mine !== undefined);
+  const mine = guardRecord(vmi, launcher.uid, now);
+  const crowded = isCrowded(f, vmi, mine);
   const deadline = new Date(now.getTime() + leftSeconds * 1000).toISOString();
-  const longest = crowded ? CROWDED_HOLD_SECONDS : Math.min(f.patienceSeconds, leftSeconds);
+  const longest = Math.min(f.patienceSeconds, leftSeconds, crowded ? CROWDED_HOLD_SECONDS : Infinity);
   const held = {
     verdict: "Hold",
     holdSeconds: HOLDS[settings.guard.mode](f.serverMinor) ? Math.max(longest, 0) : 0,
@@ -54,9 +57,9 @@ export function hold(f: HoldFacts, vmi: VmiFacts, { cause, leftSeconds }: Terms)
       `deletion of pod "${pod.name}" (cause ${cause}) waits until VMI "${vmi.namespace}/${vmi.name}" has moved, ` +
       `until ${deadline} at the longest`,
   } as const;
-  // A target whose guest has come over needs no mark: the evacuation that brought it is about to end.
-  if (mine !== undefined || crowded || isMigrationTarget(launcher, vmi)) return { ...held, actions: [], story: [] };
-  const record = recordOf(f, vmi, cause);
+  if (mine !== undefined || isLeftUnmarked(f, vmi, { cause, crowded })) return { ...held, actions: [], story: [] };
+  const begin = { cause, requestedBy: f.requester, node: vmi.nodeName ?? "", podUID: launcher.uid };
+  const record = disruptionRecord(vmi, begin, { since, now });
   const told =
     `${f.requester} deletes pod ${pod.name} (cause ${cause}): held until the VM has left node ${record.node}, ` +
     `until ${deadline} at the longest`;
@@ -76,27 +79,52 @@ const HOLDS = {
 } as const satisfies Record<GuardMode, (serverMinor: number) => boolean>;
 
 /**
- * Counted from the records, the only thing that all functions share. Whoever may edit a VMI may edit its record, so only
- * one beside a real mark counts, and only while its deadline lasts.
+ * Whether as many as may be held began earlier. Counted from the records, the only thing that all functions share. Whoever
+ * may edit a VMI may edit its record, so only one beside a real mark counts, and only while its deadline lasts.
  */
-function isCrowded({ evacuating, settings, now }: HoldFacts, amongThem: boolean): boolean {
-  const { deadlineSeconds, maxHolds } = settings.guard;
-  const holds = evacuating.filter(({ record, nodeName, evacuationNodeName }) => {
-    if (record === undefined || !isGuardCause(record.cause) || !isActive(record, nodeName)) return false;
-    const ageSeconds = (now.getTime() - Date.parse(record.since)) / 1000;
-    return evacuationNodeName === nodeName && ageSeconds <= deadlineSeconds[record.cause];
+function isCrowded({ evacuating, settings, now }: HoldFacts, vmi: VmiFacts, mine?: EvacuationRecord): boolean {
+  const ahead = evacuating.filter((other) => {
+    const { record, uid } = other;
+    if (uid === vmi.uid || record === undefined || !isHeld(other, record, { settings, now })) return false;
+    return mine === undefined || place(other, record.since) < place(vmi, mine.since);
   });
-  return holds.length + (amongThem ? 0 : 1) > maxHolds;
+  return ahead.length >= settings.guard.maxHolds;
 }
 
-/** An evacuation under way keeps its id and its attempts, and learns that it has become urgent. */
-function recordOf(
-  { pod, launcher = pod, requester, now }: HoldFacts,
+function isHeld(
   vmi: VmiFacts,
-  cause: GuardCause,
-): EvacuationRecord {
-  const begin = { cause, requestedBy: requester, node: vmi.nodeName ?? "", podUID: launcher.uid };
-  const fresh = beginRecord(vmi, begin, now);
-  const { record } = vmi;
-  return record !== undefined && isActive(record, vmi.nodeName) ? { ...record, ...begin, since: fresh.since } : fresh;
+  record: EvacuationRecord,
+  { settings, now }: Pick<HoldFacts, "settings" | "now">,
+): boolean {
+  const { cause } = record;
+  if (!isGuardCause(cause) || !isActive(record, vmi.nodeName) || vmi.evacuationNodeName !== vmi.nodeName) return false;
+  const began = beganAt(record, now);
+  return began !== undefined && (now.getTime() - began) / 1000 < settings.guard.deadlineSeconds[cause];
+}
+
+/** Sorts by time, and by name what is of the same time. */
+function place(object: NamespacedName, since: string): string {
+  return `${new Date(Date.parse(since) || 0).toISOString()} ${keyOf(object)}`;
+}
+
+/**
+ * Held without a mark: a target whose guest has come over, for the evacuation that brought it is about to end; a disruption
+ * whose evacuation has just ended without a move, until that has rested; and the next victims of a preemption when there
+ * are enough, for its first one has the record that outlives the condition. What a taint drives away is marked however
+ * many there are: the taint manager does not come again.
+ */
+function isLeftUnmarked(
+  f: HoldFacts,
+  vmi: VmiFacts,
+  { cause, crowded }: { cause: GuardCause; crowded: boolean },
+): boolean {
+  const { pod, launcher = pod } = f;
+  if (isMigrationTarget(launcher, vmi) || restingGuardRecord(vmi, launcher.uid, f) !== undefined) return true;
+  return crowded && cause === "Preemption" && isNextVictim(f);
+}
+
+function isNextVictim({ pod, launcher = pod, neighbours }: HoldFacts): boolean {
+  const own = place(launcher, pod.disruptionTarget?.since ?? "");
+  const others = neighbours.filter((other) => other.uid !== launcher.uid && isPreempted(other));
+  return others.some((other) => place(other, other.disruptionTarget?.since ?? "") < own);
 }

@@ -43,6 +43,27 @@ export function beginRecord(
   };
 }
 
+/**
+ * The record of a disruption that began at `since` (milliseconds since the epoch): an evacuation under way keeps its id,
+ * its attempts and its back-off, and learns why it has become urgent. The deadline is to count from the same moment
+ * whatever becomes of the condition, so that moment is written down.
+ */
+export function disruptionRecord(
+  vmi: { readonly uid: string; readonly nodeName?: string; readonly record?: EvacuationRecord },
+  begin: Pick<EvacuationRecord, "cause" | "requestedBy" | "node" | "podUID">,
+  { since, now }: { readonly since: number; readonly now: Date },
+): EvacuationRecord {
+  const { record } = vmi;
+  const kept = record !== undefined && isActive(record, vmi.nodeName) ? record : beginRecord(vmi, begin, now);
+  return { ...kept, ...begin, since: new Date(since).toISOString() };
+}
+
+/** When it began, in milliseconds since the epoch. A time that is yet to come is not one of ours and does not count. */
+export function beganAt(record: EvacuationRecord, now: Date): number | undefined {
+  const since = Date.parse(record.since);
+  return since <= now.getTime() + CLOCK_SKEW_SECONDS * 1000 ? since : undefined;
+}
+
 /** Whether the record speaks of an evacuation under way from this node. */
 export function isActive(record: EvacuationRecord | undefined, node: string | undefined): boolean {
   return record !== undefined && record.outcome === undefined && record.node === node;
