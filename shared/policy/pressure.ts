@@ -7,7 +7,7 @@
  */
 import { type Action, tell } from "./action.ts";
 import { URGENCY } from "./cause.ts";
-import { isActive, beginRecord } from "./record.ts";
+import { beginRecord, isActive, restingRecord } from "./record.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
 import type { Plan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
@@ -73,13 +73,11 @@ const LOOK_AGAIN_SECONDS = 5;
 export function planPressure(w: PressureWorld): Plan {
   const gate = w.settings.featureGates.includes("NodePressureEvictionLiveMigration");
   if (!gate || !w.settings.reconcilers.pressure) return { chains: [] };
-  const takers = w.takers.map((taker) => ({ ...taker }));
-  const reactive = w.signals.flatMap((signal) => {
-    return shouldEvacuate(signal.vmi, signal.domain, w.settings) && !isLeaving(signal.vmi)
-      ? [markFor(signal.vmi, signal.by, w, signal.podUID)]
-      : [];
-  });
-  const proactive = w.pressured.flatMap((node) => relieve(node, takers, w));
+  const takers = w.takers.filter(({ node }) => isTaker(node)).map((taker) => ({ ...taker }));
+  const ending = endingOf(w);
+  const reactive = [...ending.values()].map(({ vmi, by, podUID }) => markFor(vmi, by, w, podUID));
+  const isGoing = (vmi: VmiFacts) => isLeaving(vmi) || ending.has(vmi.uid);
+  const proactive = w.pressured.flatMap((node) => relieve(node, { ...w, takers, isGoing }));
   const chains = [...reactive, ...proactive];
   // What is marked now is evacuated by whoever looks next.
   if (chains.length > 0) return { chains, requeueAfterSeconds: 0 };
@@ -87,17 +85,32 @@ export function planPressure(w: PressureWorld): Plan {
   return { chains, ...(waiting ? { requeueAfterSeconds: LOOK_AGAIN_SECONDS } : {}) };
 }
 
+/** Guests to be saved from their end, by UID: each once, however many signals there are. */
+function endingOf({ signals, settings }: PressureWorld): ReadonlyMap<string, PressureWorld["signals"][number]> {
+  const saved = signals.filter(({ vmi, podUID, domain }) => {
+    return shouldEvacuate(vmi, domain, settings) && !isLeaving(vmi) && isGuestOf(vmi, podUID);
+  });
+  return new Map(saved.map((signal) => [signal.vmi.uid, signal]));
+}
+
+/** The end of the pod that a migration goes to is not the guest's. */
+function isGuestOf(vmi: VmiFacts, podUID: string | undefined): boolean {
+  if (podUID === undefined || Object.keys(vmi.activePods).length === 0) return true;
+  return vmi.activePods[podUID] === vmi.nodeName;
+}
+
+interface Relief extends PressureWorld {
+  readonly takers: { readonly node: NodeFacts; freeMemory: number }[];
+  readonly isGoing: (vmi: VmiFacts) => boolean;
+}
+
 /** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */
-function relieve(
-  { node, residents }: PressureWorld["pressured"][number],
-  takers: { node: NodeFacts; freeMemory: number }[],
-  w: PressureWorld,
-): readonly (readonly Action[])[] {
-  const leaving = residents.filter(({ vmi }) => isLeaving(vmi)).length;
+function relieve({ node, residents }: PressureWorld["pressured"][number], w: Relief): readonly (readonly Action[])[] {
+  const leaving = residents.filter(({ vmi }) => w.isGoing(vmi)).length;
   let places = w.settings.limits.parallelOutboundMigrationsPerNode - leaving;
   const chains: (readonly Action[])[] = [];
-  for (const { vmi, pod } of residents.filter((r) => isCandidate(r, w.settings)).toSorted(byCost)) {
-    const taker = places > 0 ? takers.find((t) => canTake(t, node, pod)) : undefined;
+  for (const { vmi, pod } of residents.filter((r) => isCandidate(r, w)).toSorted(byCost)) {
+    const taker = places > 0 ? w.takers.find((t) => canTake(t, node, pod)) : undefined;
     if (taker === undefined) continue;
     taker.freeMemory -= pod.memoryRequest ?? 0;
     places -= 1;
@@ -106,10 +119,12 @@ function relieve(
   return chains;
 }
 
-function isCandidate({ vmi, pod }: Resident, settings: Settings): boolean {
+/** Whoever has just failed to leave is left alone until that has rested. */
+function isCandidate({ vmi, pod }: Resident, { isGoing, settings, now }: Relief): boolean {
   const live =
     !vmi.deleting && !isFinal(vmi) && vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting;
-  return live && !isLeaving(vmi) && MIGRATES[strategyOf(vmi, settings)] && mobilityOf(vmi) === "migratable";
+  const free = !isGoing(vmi) && restingRecord(vmi, settings, now) === undefined;
+  return live && free && MIGRATES[strategyOf(vmi, settings)] && mobilityOf(vmi) === "migratable";
 }
 
 /** Lowest priority first; then whoever can use most memory beyond what it requested. */
