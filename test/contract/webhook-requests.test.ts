@@ -98,3 +98,20 @@ contract("a mutating webhook", (scenario) => {
     data: { a: "1", added: "by hook" },
   });
 });
+
+contract("a mutating webhook and deletions", (scenario) => {
+  const { asks: rows, given, namespace, target } = scenario;
+  given("a config map", post("configmaps", configMap("c")));
+  test("is configured", async () => {
+    const rule = { operations: ["CREATE", "DELETE"], resources: ["configmaps"] };
+    const body = configuration(hook, { kind: "Mutating", namespace, rule });
+    hook.respond = allow;
+    expect((await target().send(post(`${SERVING}/mutatingwebhookconfigurations`, body))).code).toBe(201);
+    await seen(hook, scenario);
+    hook.respond = (uid) => ({ uid, allowed: false, status: { code: 403, message: "keep it" } });
+  });
+  rows("may deny", del("configmaps/c"), {
+    code: 403,
+    message: 'admission webhook "hook.contract.example.com" denied the request: keep it',
+  });
+});

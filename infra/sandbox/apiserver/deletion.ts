@@ -3,7 +3,7 @@
  * Owns: grace, finalizers, propagation, preconditions, collections. Does not own: collecting orphans and emptying
  * namespaces (controllers, over HTTP).
  */
-import { admitValidating } from "./admission/webhooks.ts";
+import { admitDeletion } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, type ServerState, collectionOf, resourceOf, timestamp } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import { IMMORTAL, hasOwnFinalizers } from "./namespaces.ts";
@@ -66,7 +66,7 @@ export async function deleteObject(
         message: "this namespace may not be deleted",
       });
     }
-    await admitValidating(ctx, {
+    await admitDeletion(ctx, {
       operation: "DELETE",
       object: undefined,
       oldObject: kind.toServed(oldObject),

@@ -24,6 +24,8 @@ export interface Webhook {
   readonly namespaceSelector?: LabelSelector;
   readonly objectSelector?: LabelSelector;
   readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
+  /** Of mutating webhooks. */
+  readonly reinvocationPolicy?: "Never" | "IfNeeded";
   readonly sideEffects?: string;
   readonly timeoutSeconds?: number;
 }

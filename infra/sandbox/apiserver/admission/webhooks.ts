@@ -16,14 +16,35 @@ import { type AdmissionResponse, type Webhook, WebhookError, callWebhook } from 
 
 const GROUP = "admissionregistration.k8s.io";
 
-/** One after another, each sees what those before it have made of the object. */
 export async function admitMutating(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject> {
+  return (await mutate(ctx, subject)) ?? badRequest("admission left no object");
+}
+
+/** A deletion passes both sorts of webhooks, too; there is nothing to change, but each may deny. */
+export async function admitDeletion(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
+  await mutate(ctx, subject);
+  await admitValidating(ctx, subject);
+}
+
+/**
+ * One after another, each sees what those before it have made of the object; those that wish are asked once more if a later
+ * one has changed it.
+ */
+async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject | undefined> {
+  const webhooks = webhooksOf(ctx, "mutatingwebhookconfigurations");
+  const seen = new Map<Webhook, KubeObject | undefined>();
   let current = subject;
-  for (const webhook of webhooksOf(ctx, "mutatingwebhookconfigurations")) {
+  const askOne = async (webhook: Webhook): Promise<void> => {
     const answered = await ask(ctx, webhook, current);
     if (answered?.response.patch !== undefined) current = { ...current, object: patched(current.object, answered) };
+    if (answered !== undefined) seen.set(webhook, current.object);
+  };
+  for (const webhook of webhooks) await askOne(webhook);
+  for (const webhook of webhooks) {
+    const outdated = seen.has(webhook) && seen.get(webhook) !== current.object;
+    if (outdated && webhook.reinvocationPolicy === "IfNeeded") await askOne(webhook);
   }
-  return current.object ?? badRequest("admission left no object");
+  return current.object;
 }
 
 /** All at once: none can change anything. The first that denies decides. */
