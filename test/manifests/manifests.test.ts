@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { URGENCY } from "../../shared/policy/cause.ts";
+import { EVACUATION_LABEL } from "../../shared/policy/names.ts";
 import { applied, permissions, readManifests, readYaml, shipped, yamlFiles, type Manifest } from "./shipped.ts";
 
 function find(kind: string, name = "lifeboat"): Manifest {
@@ -85,6 +87,67 @@ describe("the webhook configuration", () => {
       ],
     });
   });
+});
+
+describe("the guard", () => {
+  const [configuration, ...rest] = readManifests("optional/guard.yaml");
+  test("has exactly these properties", () => {
+    expect(configuration).toEqual({
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata: { name: "lifeboat-guard", labels: { "app.kubernetes.io/name": "lifeboat" } },
+      webhooks: [
+        {
+          name: "deletions.lifeboat.dev",
+          clientConfig: { url: "https://lifeboat.example.com/clusters/CLUSTER/admission/deletions/WEBHOOK_TOKEN" },
+          rules: [
+            { operations: ["DELETE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], scope: "Namespaced" },
+          ],
+          matchConditions: [
+            {
+              name: "pods-of-virtual-machines",
+              expression:
+                "oldObject.?metadata.?labels[?'kubevirt.io'].orValue('') in ['virt-launcher', 'hotplug-disk']",
+            },
+            {
+              name: "deletions-that-do-not-ask",
+              expression:
+                "request.userInfo.username in ['system:kube-scheduler', " +
+                "'system:serviceaccount:kube-system:node-controller', " +
+                "'system:serviceaccount:kube-system:taint-eviction-controller']",
+            },
+          ],
+          matchPolicy: "Equivalent",
+          admissionReviewVersions: ["v1"],
+          sideEffects: "NoneOnDryRun",
+          failurePolicy: "Ignore",
+          timeoutSeconds: 30,
+        },
+      ],
+    });
+  });
+
+  test("grants what finishing a deletion takes, and nothing else", () => {
+    expect(rest.map(({ kind }) => kind)).toEqual(["ClusterRole", "ClusterRoleBinding"]);
+    expect(rest.flatMap(permissions)).toEqual(["delete pods"]);
+  });
+});
+
+test("the migration policy has exactly these properties", () => {
+  expect(readManifests("optional/migration-policy.yaml")).toEqual([
+    {
+      apiVersion: "migrations.kubevirt.io/v1alpha1",
+      kind: "MigrationPolicy",
+      metadata: { name: "lifeboat-urgent", labels: { "app.kubernetes.io/name": "lifeboat" } },
+      spec: {
+        allowWorkloadDisruption: true,
+        allowPostCopy: false,
+        completionTimeoutPerGiB: 10,
+        // As Lifeboat labels a VMI whose evacuation cannot wait.
+        selectors: { virtualMachineInstanceSelector: { [EVACUATION_LABEL]: URGENCY.Preemption } },
+      },
+    },
+  ]);
 });
 
 describe("what Lifeboat may do", () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { configMaps, nodes, pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { configMaps, nodes, pods, type Pod, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { applyLifeboat } from "../../infra/sandbox/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
@@ -11,7 +11,7 @@ import {
 import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { startWorker, type RunningWorker } from "../../infra/sandbox/worker.ts";
 import { startRecordingProxy, type RecordingProxy } from "./recording-proxy.ts";
-import { permissions, shipped } from "./shipped.ts";
+import { permissions, readManifests, shipped } from "./shipped.ts";
 
 /** Everything Lifeboat does, done once as the shipped account: it needs all that the roles grant, and nothing else. */
 const namespace = "vms";
@@ -20,6 +20,12 @@ const CONFIGURATION = `apiVersion: lifeboat.dev/v1alpha1
 kind: LifeboatConfiguration
 evacuation: {adoptSeconds: 0.2, backoffSeconds: 0.2}
 `;
+
+/** Denied at once, the taint manager has soon given up, and the deadline passes. */
+const GUARD = `featureGates: {NoExecuteTaintEvictionLiveMigration: true}
+guard: {mode: Deny, deadlineSeconds: {NoExecuteTaint: 5}}
+`;
+const TAINTS = [{ key: "maintenance", value: "now", effect: "NoExecute" }];
 
 let sandbox: Sandbox;
 let proxy: RecordingProxy;
@@ -65,9 +71,15 @@ async function createVm(name: string, evictionStrategy: string): Promise<void> {
   await ask("POST", "/reconcile");
 }
 
-async function evict(vm: string): Promise<void> {
+async function launcherOf(vm: string): Promise<Pod> {
   const { items } = await sandbox.client.list(pods, namespace);
-  const name = items.find((pod) => pod.metadata.annotations?.["kubevirt.io/domain"] === vm)?.metadata.name;
+  const launcher = items.find((pod) => pod.metadata.annotations?.["kubevirt.io/domain"] === vm);
+  if (launcher === undefined) throw new Error(`no launcher of ${vm}`);
+  return launcher;
+}
+
+async function evict(vm: string): Promise<void> {
+  const { name } = (await launcherOf(vm)).metadata;
   const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
   const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name } };
   expect((await sandbox.client.raw({ method: "POST", path, body })).code).toBe(429);
@@ -149,6 +161,44 @@ test("every permission is used, and none is missing", async () => {
     expect([...proxy.forbidden], what).toEqual([]);
   }
   expect([...proxy.used].toSorted()).toEqual(shipped().flatMap(permissions).toSorted());
+});
+
+const clusterRoleBindings: Resource = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRoleBinding",
+  plural: "clusterrolebindings",
+  namespaced: false,
+};
+
+const DELETE_PODS = "delete pods";
+
+test("the guard needs its one permission more to finish what the taint manager gave up on, and uses it", async () => {
+  const { client, migrations: plan } = sandbox;
+  const data = { "config.yaml": CONFIGURATION + GUARD };
+  const lifeboat = { namespace: "lifeboat-system", name: "lifeboat" };
+  await client.patch(configMaps, lifeboat, { type: "merge", body: { data } });
+  await ask("GET", "/readyz");
+  await install("optional/guard.yaml");
+  await client.delete(clusterRoleBindings, { name: "lifeboat-guard" });
+  plan.configure({ seconds: 600 });
+  await createVm("overdue", "LiveMigrate");
+  const launcher = await launcherOf("overdue");
+  const node = { name: launcher.spec?.nodeName ?? "" };
+  await client.patch(nodes, node, { type: "merge", body: { spec: { taints: TAINTS } } });
+
+  const forbidden = async () => {
+    await fetchAs("POST", "/reconcile");
+    return [...proxy.forbidden];
+  };
+  await expect.poll(forbidden, { timeout: 20_000 }).toEqual([DELETE_PODS]);
+  expect((await client.get(pods, launcher.metadata))?.metadata.deletionTimestamp).toBeUndefined();
+
+  await install("optional/guard.yaml");
+  await ask("POST", "/reconcile");
+  await expect.poll(() => client.get(pods, launcher.metadata), { timeout: 20_000 }).toBeUndefined();
+  await client.patch(nodes, node, { type: "merge", body: { spec: { taints: null } } });
+  expect(proxy.used).toContain(DELETE_PODS);
+  expect(readManifests("optional/guard.yaml").flatMap(permissions)).toEqual([DELETE_PODS]);
 });
 
 const roleBindings: Resource = {

@@ -15,12 +15,17 @@ const Review = z.object({
   request: z.object({
     uid: z.string(),
     name: z.string(),
+    operation: z.string(),
     dryRun: z.boolean(),
-    object: z.object({ apiVersion: z.string() }),
+    /** A deletion has none. */
+    object: z.nullable(z.object({ apiVersion: z.string() })),
   }),
 });
 
-export type ReviewRequest = z.infer<typeof Review>["request"];
+export type ReviewRequest = z.infer<typeof Review>["request"] & {
+  /** Where it was asked. */
+  readonly path: string;
+};
 
 export interface ReviewRecorder {
   readonly url: string;
@@ -33,7 +38,7 @@ export async function startReviewRecorder(authority: Authority): Promise<ReviewR
   const { certPem, keyPem } = await authority.issue(["127.0.0.1"]);
   const answer = async (incoming: IncomingMessage): Promise<string> => {
     const { apiVersion, kind, request } = z.parse(Review, await json(incoming));
-    asked.push(request);
+    asked.push({ ...request, path: incoming.url?.split("?")[0] ?? "" });
     return JSON.stringify({ apiVersion, kind, response: { uid: request.uid, allowed: true } });
   };
   const server = createServer({ cert: certPem, key: keyPem }, (incoming, outgoing) => {
