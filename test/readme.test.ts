@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { createApp } from "../functions/app.ts";
+import { STORIES } from "../infra/demo/arguments.ts";
 import { newIsolateState } from "../functions/target.ts";
 import { DEFAULT_CONFIGURATION } from "../shared/config/lifeboat-configuration.ts";
 import { FEATURE_GATES } from "../shared/policy/settings.ts";
@@ -31,11 +32,17 @@ test("every route is in the README", () => {
   expect(missing).toEqual([]);
 });
 
+test.each(STORIES.filter((story) => story !== "drain"))("the story of the %s can be found", (story) => {
+  expect(readme).toContain(`npm start -- ${story} `);
+});
+
 describe("the configuration in the README", () => {
   const { reconcilers, evacuation, guard } = DEFAULT_CONFIGURATION;
   const defaults = [
     ["reconcilers.evacuation", reconcilers.evacuation],
     ["reconcilers.budget", reconcilers.budget],
+    ["reconcilers.disruption", reconcilers.disruption],
+    ["reconcilers.pressure", reconcilers.pressure],
     ["guard.mode", guard.mode],
     ["guard.maxHolds", guard.maxHolds],
     ...Object.entries(guard.deadlineSeconds).map(([key, value]) => [`guard.deadlineSeconds.${key}`, value] as const),
@@ -44,6 +51,8 @@ describe("the configuration in the README", () => {
   test.each(defaults)("%s has the default %s", (key, value) => {
     expect(readme).toMatch(new RegExp(`\\| \`${key.replaceAll(".", "\\.")}\` +\\| \`${value}\` `));
   });
+
+  test.each(guard.requesters)("the deletions of %s are held", (user) => expect(readme).toContain(`\`${user}\``));
 
   test.each(FEATURE_GATES)("the gate %s is named", (gate) => expect(readme).toContain(`\`${gate}\``));
 });
