@@ -86,7 +86,7 @@ export function renderBesideChanges(previous: readonly BesideRow[], rows: readon
 }
 
 export function renderSaid(side: keyof Pair<unknown>, message: string): string {
-  return `${SIDE[side]}    ${message}`;
+  return `${SIDE[side]}    ${message.trimEnd()}`;
 }
 
 export function renderOutcome({ without, withLifeboat }: Pair<Summary>, look: Look): readonly string[] {

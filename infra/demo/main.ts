@@ -1,5 +1,5 @@
 /**
- * `npm start`: a cluster in one process, Lifeboat beside it, and a story told on them.
+ * `npm start`: two clusters in one process, Lifeboat beside one of them, and a story told on both.
  * Owns: the arguments, signals, the exit code. Does not own: the order of things (run.ts).
  */
 import { parseArguments, USAGE, type Arguments } from "./arguments.ts";
@@ -27,7 +27,7 @@ async function start({ story, exit }: Arguments): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(code));
   const screen = createScreen(process.stdout);
   screen.print(
-    "Starting a cluster in this process (API server, scheduler, kubelets, KubeVirt), and Lifeboat beside it …",
+    "Starting two clusters in this process (API server, scheduler, kubelets, KubeVirt), and Lifeboat beside one …",
   );
   // Loaded only now: it takes a second or two, and a usage error need not wait for it.
   const { run } = await import("./run.ts");

@@ -42,7 +42,7 @@ const PLOT: Plot = {
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNode(client, NODE, { memory: "16Gi" });
   const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", memory: "7Gi", node: NODE };
-  for (const name of VMS) await createVirtualMachineInstance(client, { ...vm, name });
+  await Promise.all(VMS.map((name) => createVirtualMachineInstance(client, { ...vm, name })));
   // Room for one of the VMs each, none for who preempts them.
   for (const node of ["node-2", "node-3"]) await createNode(client, node, { memory: "8Gi" });
   await createPriorityClass(client, "high", 1_000_000);

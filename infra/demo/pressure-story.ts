@@ -28,7 +28,7 @@ const VMS: readonly (readonly [Namespace, string])[] = [
 const WAREHOUSE = { namespace: "shop", name: "warehouse" };
 
 /** Seconds where a real kubelet is given minutes: README.md, "Node pressure". */
-const PATIENCE = "20s";
+const PATIENCE = "15s";
 /** With less than this left the kubelet reports pressure: two guests have to go. */
 const SOFT_THRESHOLD = "4Gi";
 
@@ -62,8 +62,11 @@ async function setScene(client: KubeClient): Promise<Scene> {
   for (const node of NODES) await createNode(client, node, { memory: "16Gi" });
   for (const [name, value] of Object.entries(PRIORITY)) await createPriorityClass(client, name, value);
   const vm = { evictionStrategy: "LiveMigrate", memory: "1Gi", node: NODE };
-  for (const [namespace, name] of VMS)
-    await createVirtualMachineInstance(client, { ...vm, namespace, name, priorityClassName: namespace });
+  await Promise.all(
+    VMS.map(([namespace, name]) =>
+      createVirtualMachineInstance(client, { ...vm, namespace, name, priorityClassName: namespace }),
+    ),
+  );
   await createPod(client, { ...WAREHOUSE, node: NODE, priorityClassName: "shop", requests: { memory: "9Gi" } });
   return { vms: VMS.length, nodes: NODES.length, pods: 1 };
 }

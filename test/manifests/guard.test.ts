@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { pods } from "../../infra/sandbox/actors/resources.ts";
+import { pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { applyLifeboat } from "../../infra/sandbox/apply.ts";
 import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { DEFAULT_CONFIGURATION } from "../../shared/config/lifeboat-configuration.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({ terminationSeconds: 0 });
   webhook = await startReviewRecorder(sandbox.authority);
   const site = { url: `${webhook.url}/admission/evictions`, caPem: sandbox.authority.caPem };
-  await applyLifeboat(sandbox.client, { ...site, optional: ["optional/guard.yaml"] });
+  await applyLifeboat(sandbox.client, { ...site, optional: ["optional/guard.yaml", "optional/migration-policy.yaml"] });
 });
 afterAll(async () => {
   await webhook.stop();
@@ -45,6 +45,13 @@ async function deleteAs(
   expect(webhook.asked.every((request) => request.name === name)).toBe(true);
   return webhook.asked.map((request) => `${request.operation} ${request.path}`);
 }
+
+const migrationPolicies: Resource = {
+  apiVersion: "migrations.kubevirt.io/v1alpha1",
+  kind: "MigrationPolicy",
+  plural: "migrationpolicies",
+  namespaced: false,
+};
 
 const SENT = ["DELETE /admission/deletions"];
 const LAUNCHER = { "kubevirt.io": "virt-launcher" };
@@ -101,4 +108,10 @@ test("with the guard down the deletion goes through", async () => {
   await webhook.stop();
   expect(await deleteAs(SCHEDULER, LAUNCHER)).toEqual([]);
   webhook = await startReviewRecorder(sandbox.authority);
+});
+
+test("a cluster with KubeVirt takes the migration policy", async () => {
+  expect(await sandbox.client.get(migrationPolicies, { name: "lifeboat-urgent" })).toMatchObject({
+    spec: { allowWorkloadDisruption: true },
+  });
 });
