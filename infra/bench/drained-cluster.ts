@@ -27,8 +27,8 @@ export interface DrainedCluster {
 export const NAMESPACE = "vms";
 /** On a VMI and its launcher pods. */
 export const VM_LABEL = "vm.kubevirt.io/name";
-export const PARALLEL_MIGRATIONS = 10;
-export const MIGRATION_SECONDS = 0.1;
+const PARALLEL_MIGRATIONS = 10;
+const MIGRATION_SECONDS = 0.1;
 const NODE = "node01";
 const DRAIN_TIMEOUT_MS = 300_000;
 /** Room for all of them anywhere. */

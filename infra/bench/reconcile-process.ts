@@ -100,6 +100,8 @@ async function listAll(path: string): Promise<void> {
   } while (next);
 }
 
+// The first request of a process loads fetch and opens the connection: that is Node's cost, not a pass's.
+await fetch(`${url}/version`, { headers: { authorization: `Bearer ${token}` } }).then((answer) => answer.text());
 const cpuBefore = process.cpuUsage();
 const begin = performance.now();
 const done = await perform();

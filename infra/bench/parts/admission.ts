@@ -121,7 +121,7 @@ async function measurePairs(what: string, o: Pairs): Promise<Measurement> {
   const { workers, kind, concurrency } = o;
   const chosen = o.pods[kind].slice(0, BATCH[concurrency]);
   const medians: [number[], number[]] = [[], []];
-  for (const round of numbered(o.quick ? 3 : 7)) {
+  for (const round of numbered(o.quick ? 3 : 5)) {
     for (const which of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       const times = await batch(workers[which], { kind, pods: chosen, concurrency, floor: which === 1 });
       medians[which].push(median(times));

@@ -3,15 +3,7 @@
  * Owns: these measurements. Does not own: the cluster and the drain (drained-cluster.ts).
  */
 import { pods } from "../../sandbox/actors/resources.ts";
-import {
-  type DrainedCluster,
-  MIGRATION_SECONDS,
-  type Mover,
-  NAMESPACE,
-  PARALLEL_MIGRATIONS,
-  startDrainedCluster,
-  VM_LABEL,
-} from "../drained-cluster.ts";
+import { type DrainedCluster, type Mover, NAMESPACE, startDrainedCluster, VM_LABEL } from "../drained-cluster.ts";
 import { type Measurement, measured, measuredAgainst } from "../measurement.ts";
 import type { RunPart } from "../part.ts";
 import { type Moments, startTimeline, type Timeline } from "../timeline.ts";
@@ -86,7 +78,6 @@ function reactionOf(name: string, { marked, migration }: Moments = {}): number {
 }
 
 function rowsOf(size: number, lifeboat: Run, kubevirt: Run): readonly Measurement[] {
-  const ideal = (size / PARALLEL_MIGRATIONS) * MIGRATION_SECONDS;
   return [
     measuredAgainst(
       { part, what: "from mark to migration, alone", unit: "ms" },
@@ -103,10 +94,6 @@ function rowsOf(size: number, lifeboat: Run, kubevirt: Run): readonly Measuremen
       [lifeboat.seconds],
       byKubeVirt([kubevirt.seconds]),
     ),
-    measuredAgainst({ part, what: "the same, against memory copying alone", unit: "s" }, [lifeboat.seconds], {
-      what: `${PARALLEL_MIGRATIONS} migrations at a time`,
-      samples: [ideal],
-    }),
     measured({ part, what: `VMs lost in the drain of ${size}`, unit: "VMs", target: 0 }, [lifeboat.lost]),
   ];
 }

@@ -72,10 +72,10 @@ async function pass({ url, caPem, lifeboatToken }: MeasuredApiServer, work: Work
 type Passes = Readonly<Record<Work, readonly z.output<typeof Pass>[]>>;
 
 /** In turns, each in a fresh process: as a cron trigger finds its isolate. */
-async function measureSize(server: MeasuredApiServer, size: number, { quick, note }: PartOptions) {
+async function measureSize(server: MeasuredApiServer, size: number, { note }: PartOptions) {
   note(`reconciling ${size} VMs`);
   const passes: Record<Work, z.output<typeof Pass>[]> = { full: [], idle: [], floor: [] };
-  for (const _ of numbered(quick ? 3 : 5)) {
+  for (const _ of numbered(3)) {
     for (const work of ["full", "idle", "floor"] as const) passes[work].push(await pass(server, work));
   }
   expectIdle(passes);

@@ -21,7 +21,7 @@ export const runStartup: RunPart = async ({ quick, note }) => {
     hono: await bundle("hono"),
     empty: await bundle("empty"),
   };
-  const repetitions = numbered(quick ? 5 : 25);
+  const repetitions = numbered(quick ? 5 : 15);
   note(`starting workerd ${repetitions.length * BUNDLES.length} times`);
   const cpu: Record<Started, number[]> = { lifeboat: [], hono: [], empty: [] };
   for (const _ of repetitions) for (const name of BUNDLES) cpu[name].push(await startUpCpu(paths[name]));
