@@ -2,10 +2,11 @@
  * POLICY.md: the rendered tables in their order, with what a table cannot say.
  * Owns: the text. Does not own: the tables (render-tables.ts).
  */
+import * as guard from "./render-guard.ts";
 import * as tables from "./render-tables.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
 
-const { evacuation, limits } = DEFAULT_SETTINGS;
+const { evacuation, limits, guard: defaults } = DEFAULT_SETTINGS;
 
 export function renderPolicy(): string {
   return `<!-- Rendered from the code of this folder. To update: npx vitest run test/policy -u -->
@@ -59,6 +60,58 @@ ${tables.stageTable()}
 - After a failed attempt: ${tables.backoffSteps()}. After ${evacuation.maxAttempts} the evacuation is abandoned; a new one can be
   requested when the last back-off has passed.
 - A cancelled one starts the back-off too. It cannot be cancelled while the node carries the drain taint.
+
+## Deletions that do not ask
+
+The scheduler preempts a pod, or the taint manager removes it from its node: both write the condition \`DisruptionTarget\` and
+delete it. With the gate on, the deletion is held at admission while the VM moves.
+
+${guard.disruptionTable()}
+
+${guard.guardTable()}
+
+A hotplug pod follows its VM.
+
+### Let go at once
+
+${guard.releaseTable()}
+
+### The deadline
+
+- It counts from the condition or from the record on the VM, whichever is earlier; a time in the future does not extend it.
+- The first sighting needs the condition to be True. From then on the record counts: kube-controller-manager resets the
+  condition after 120 s.
+- Pods that are preempted on one node share the earliest start, so that the preemptor does not wait for the sum. \`NoExecute\`
+  taints are each pod's own.
+- It stays if the evacuation ends without a move. A new one begins when the back-off has passed, if there is time left.
+- The taint manager tries five times and never again. If the taint is still there and untolerated, Lifeboat deletes the pod at
+  the deadline.
+
+### How long a deletion is held at a time
+
+- Until 5 s before the API server would give up waiting, and never past the deadline. Then it is denied, and asked for again.
+- \`guard.mode\`: Hold always holds, Deny denies at once, Auto holds from Kubernetes 1.33 on, where preemption is asynchronous.
+- When ${defaults.maxHolds} (\`guard.maxHolds\`) are held already, further ones are held for 1 s, and no further VM of that
+  preemption is marked. What a taint drives away is marked however many there are.
+
+### Not held, but seen
+
+A launcher pod that is terminating with such a condition, or with a record for it, marks its VM if nobody has: SIGTERM is
+on its way, so this is best effort. A plain deletion of a pod is no request to migrate.
+
+## Node pressure
+
+With the gate \`NodePressureEvictionLiveMigration\`. The kubelet asks nobody, and SIGTERM cannot be taken back from outside.
+
+While a node has MemoryPressure, DiskPressure or PIDPressure, VMs leave it: at most ${limits.parallelOutboundMigrationsPerNode} at a time, counting those that
+already do; those that can migrate, by lowest priority, then by most memory beyond what they requested; and only if another
+node (Ready, not cordoned, not tainted, not under pressure) has the memory free that they request. One whose last
+evacuation ended without a move is left alone until its back-off has passed.
+
+A guest that its kubelet ends, or that a node agent sees shut down, moves at once, if it runs, is not being deleted, its domain
+is alive (not Shutoff, Crashed or unknown) and its launcher has been told to shut it down:
+
+${guard.pressureTable()}
 
 ## Causes
 

@@ -25,15 +25,15 @@ export function renderTable([head = [], ...rows]: Table): string {
 }
 
 const MOBILITIES = ["migratable", "pinned"] as const satisfies readonly Mobility[];
-const CAN_MIGRATE = { migratable: "yes", pinned: "no" } as const satisfies Record<Mobility, string>;
+export const CAN_MIGRATE = { migratable: "yes", pinned: "no" } as const satisfies Record<Mobility, string>;
 
-const CELLS = EVICTION_STRATEGIES.flatMap((strategy) => MOBILITIES.map((mobility) => ({ strategy, mobility })));
+export const CELLS = EVICTION_STRATEGIES.flatMap((strategy) => MOBILITIES.map((mobility) => ({ strategy, mobility })));
 
-function code(text: string): string {
+export function code(text: string): string {
   return `\`${text}\``;
 }
 
-function sample(strategy: EvictionStrategy, mobility: Mobility): VmiFacts {
+export function sample(strategy: EvictionStrategy, mobility: Mobility): VmiFacts {
   return {
     namespace: "ns",
     name: "name",

@@ -1,0 +1,187 @@
+/** Deletions that are let go at once: every reason, and what is said about it. */
+import { describe, expect, test } from "vitest";
+import {
+  decideDeletion,
+  type DeletionFacts,
+  RELEASE_REASONS,
+  type ReleaseReason,
+} from "../../shared/policy/deletion.ts";
+import { DEAD_NODE_TAINTS } from "../../shared/policy/node-alive.ts";
+import { releaseTable } from "../../shared/policy/render-guard.ts";
+import { answerTo, condition, deletion, guarded, held, node, REASON, target } from "./disruptions.ts";
+import {
+  hotplug,
+  marked,
+  MOBILITY,
+  NODE,
+  only,
+  owner,
+  pod,
+  POD_UID,
+  record,
+  settings,
+  time,
+  verbs,
+  vmi,
+  without,
+} from "./fixtures.ts";
+
+const BEFORE = { disruptionTarget: condition("Preemption") };
+
+// prettier-ignore
+const rows: readonly (readonly [string, Partial<DeletionFacts>, ReleaseReason, told: boolean])[] = [
+  ["a user deletes a pod with a stale condition", { requester: "admin" },                                      "OtherRequester",    false],
+  ["… of a VM with a record",                     { requester: "admin", vmi: marked({}, { cause: "Preemption" }) }, "OtherRequester", false],
+  ["no condition",                                { pod: pod() },                                              "NotADisruption",    false],
+  ["a condition that is False",                   { pod: pod({ disruptionTarget: condition("Preemption", { active: false }) }) }, "NotADisruption", false],
+  ["for the eviction API",                        { pod: pod({ disruptionTarget: condition("Preemption", { reason: "EvictionByEvictionAPI" }) }) }, "NotADisruption", false],
+  ["by the kubelet",                              { pod: pod({ disruptionTarget: condition("Preemption", { reason: "TerminationByKubelet" }) }) }, "NotADisruption", false],
+  ["no reason, as after a reset",                 { pod: pod({ disruptionTarget: without(condition("Preemption"), "reason") }) }, "NotADisruption", false],
+  ["a reason that every object has",              { pod: pod({ disruptionTarget: condition("Preemption", { reason: "constructor" }) }) }, "NotADisruption", false],
+  ["no gate",                                     { settings: settings() },                                    "NotADisruption",    false],
+  ["mode Off",                                    { settings: guarded({ mode: "Off" }) },                      "GuardOff",          false],
+  ["the pod has succeeded",                       { pod: target("Preemption", 0, { phase: "Succeeded" }) },    "PodCompleted",      false],
+  ["the pod has failed",                          { pod: target("Preemption", 0, { phase: "Failed" }) },       "PodCompleted",      false],
+  ["no launcher pod",                             { pod: target("Preemption", 0, { labels: { app: "web" } }) },"NotAVirtualMachine", false],
+  ["the VM is being deleted",                     { vmi: vmi({ deleting: true }) },                            "VmiGone",           false],
+  ["the VM has ended",                            { vmi: vmi({ phase: "Succeeded" }) },                        "VmiGone",           false],
+  ["the VM has failed",                           { vmi: vmi({ phase: "Failed" }) },                           "VmiGone",           false],
+  ["a VM made anew under the name",               { vmi: vmi({ uid: "anew" }) },                               "VmiGone",           false],
+  ["a VM that is on no node yet",                 { vmi: without(vmi({ evictionStrategy: "External" }), "nodeName") }, "NotScheduled", false],
+  ["the node is not ready",                       { node: node({ ready: false }) },                            "NodeNotAlive",      false],
+  ["the target of a migration",                   { pod: target("Preemption", 0, { uid: "other", nodeName: "node02" }), node: node({ name: "node02" }) }, "MigrationTarget", false],
+  ["a pod that only claims to be the VM's",       { pod: target("Preemption", 0, { uid: "other" }) },          "MigrationTarget",   false],
+  ["strategy None",                               { vmi: vmi({ evictionStrategy: "None" }) },                  "StrategyNone",      false],
+  ["a VM that cannot migrate",                    { vmi: vmi({ liveMigratable: MOBILITY.pinned }) },           "NotMigratable",     true],
+  ["a strategy that nobody knows",                { vmi: vmi({ evictionStrategy: "Odd" }) },                   "UnknownStrategy",   true],
+  ["past the deadline",                           { pod: target("Preemption", -120) },                         "DeadlinePassed",    true],
+];
+
+describe("let go", () => {
+  test.each(rows)("%s", (_, tweak, reason, told) => {
+    const decision = decideDeletion(deletion(tweak));
+    expect(decision).toMatchObject({ verdict: "Release", reason });
+    expect(verbs(decision.story)).toEqual(told ? ["Event"] : []);
+  });
+
+  test("a VM or a node that is gone", () => {
+    expect(decideDeletion(without(deletion(), "vmi"))).toMatchObject({ reason: "VmiGone" });
+    expect(decideDeletion(without(deletion(), "node"))).toMatchObject({ reason: "NodeNotAlive" });
+  });
+
+  test("every reason is shown above, but for blindness, which has no facts", () => {
+    const shown = new Set<ReleaseReason>(["Blind", ...rows.map(([, , reason]) => reason)]);
+    expect(shown).toEqual(new Set(RELEASE_REASONS));
+  });
+
+  test("POLICY.md says of each whether an Event tells of it", () => {
+    const document = releaseTable();
+    for (const [, , reason, told] of rows)
+      expect(document).toMatch(new RegExp(`^\\| ${reason} .*\\| +${told ? "DisruptionNotHeld " : ""}\\|$`, "m"));
+  });
+
+  // prettier-ignore
+  test.each([
+    ["cannot migrate",     { vmi: vmi({ liveMigratable: MOBILITY.pinned }) },  "it is not live-migratable: DisksNotLiveMigratable"],
+    ["odd strategy",       { vmi: vmi({ evictionStrategy: "Odd" }) },          'nobody knows spec.evictionStrategy "Odd"'],
+    ["past the deadline",  { pod: target("Preemption", -121) },                "it has not moved within 120 s"],
+  ] as const)("%s: an Event says why, once a pod", (_, tweak, why) => {
+    expect(only("Event", decideDeletion(deletion(tweak)).story)).toMatchObject([
+      {
+        type: "Warning",
+        reason: "DisruptionNotHeld",
+        occasion: POD_UID,
+        message: `pod virt-launcher-web-x7k2p is deleted by system:kube-scheduler (cause Preemption) and the VM with it: ${why}`,
+      },
+    ]);
+  });
+});
+
+describe("a dead node", () => {
+  test.each(DEAD_NODE_TAINTS.flatMap((key) => ["NoSchedule", "NoExecute"].map((effect) => [key, effect] as const)))(
+    "%s:%s",
+    (key, effect) => {
+      expect(answerTo({ node: node({ taints: [{ key, effect }] }) })).toBe("NodeNotAlive");
+    },
+  );
+
+  test("also in the middle of an evacuation", () => {
+    const given = { vmi: marked({}, { cause: "Preemption" }), node: node({ ready: false }) };
+    expect(answerTo(given)).toBe("NodeNotAlive");
+  });
+
+  test.each(["node.kubernetes.io/unschedulable", "node.kubernetes.io/memory-pressure", "maintenance"])(
+    "is not one with %s, nor a cordoned one",
+    (key) => {
+      const taints = [{ key, effect: "NoExecute" }];
+      expect(answerTo({ node: node({ taints, unschedulable: true, pressures: ["MemoryPressure"] }) })).toBe("Hold");
+    },
+  );
+});
+
+describe("the pod that a migration goes to", () => {
+  const there = { uid: "target", nodeName: "node02" };
+  const given = { pod: target("Preemption", 0, there), node: node({ name: "node02" }) };
+  const migrating = { activePods: { [POD_UID]: NODE, target: "node02" } };
+
+  test("is let go", () => expect(answerTo({ ...given, vmi: vmi(migrating) })).toBe("MigrationTarget"));
+
+  test("is held without a mark once the guest has gone over", () => {
+    const { actions, story } = held({ ...given, vmi: vmi({ ...migrating, guestOnTarget: true }) });
+    expect([actions, story]).toEqual([[], []]);
+  });
+
+  test("the source is held all the while", () => {
+    expect(answerTo({ vmi: vmi({ ...migrating, guestOnTarget: true }) })).toBe("Hold");
+  });
+
+  test("once the VM is there it is like any other", () => {
+    const moved = vmi({ ...migrating, nodeName: "node02" });
+    expect(verbs(held({ ...given, vmi: moved }).actions)).toEqual(["Mark"]);
+  });
+});
+
+describe("a hotplug pod follows its VM", () => {
+  const volume = hotplug(BEFORE);
+
+  test("held, and the VM is marked for its launcher pod", () => {
+    const { actions } = held({ pod: volume, launcher: pod() });
+    expect(only("Mark", actions)[0]?.record).toMatchObject({ podUID: POD_UID, node: NODE });
+  });
+
+  test("held by the record of its launcher pod, without another mark", () => {
+    const given = { launcher: pod(), vmi: marked({}, { cause: "Preemption" }) };
+    expect(held({ ...given, pod: hotplug() }).actions).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["of a pinned VM",                        { launcher: pod(), vmi: vmi({ liveMigratable: MOBILITY.pinned }) },                              "NotMigratable"],
+    ["of a VM that is going",                 { launcher: pod(), vmi: vmi({ deleting: true }) },                                               "VmiGone"],
+    ["whose launcher pod is gone",            {},                                                                                              "VmiGone"],
+    ["whose launcher pod is another by now",  { launcher: pod({ uid: "other" }) },                                                             "VmiGone"],
+    ["of the target of a migration",          { launcher: pod({ uid: "other", nodeName: "node02" }), pod: hotplug({ ...BEFORE, owners: [owner({ kind: "Pod", uid: "other" })] }) }, "MigrationTarget"],
+  ])("%s: %s", (_, tweak, expected) => expect(answerTo({ pod: volume, ...tweak })).toBe(expected));
+});
+
+describe("a stale record", () => {
+  // prettier-ignore
+  test.each([
+    ["of another pod",        { podUID: "former" }],
+    ["of another node",       { node: "node00" }],
+    ["of another cause",      { cause: "ApiEviction" as const }],
+    ["that has ended",        { outcome: "Cancelled" as const }],
+    ["from the future",       { since: time(3600) }],
+  ])("%s is no disruption by itself", (_, tweak) => {
+    const kept = record({ cause: "Preemption", ...tweak });
+    expect(answerTo({ pod: pod(), vmi: vmi({ evacuationNodeName: NODE, record: kept }) })).toBe("NotADisruption");
+  });
+
+  test("the condition says who is at work now: a gate that is off is off, whatever the record says", () => {
+    const only = guarded({}, { featureGates: ["PreemptionEvictionLiveMigration"] });
+    const preempted = marked({}, { cause: "Preemption" });
+    const tainted = pod({ disruptionTarget: condition("Preemption", { reason: REASON.NoExecuteTaint }) });
+    expect(answerTo({ settings: only, vmi: preempted, pod: tainted })).toBe("NotADisruption");
+    expect(answerTo({ settings: only, vmi: preempted, pod: pod() })).toBe("Hold");
+  });
+});
