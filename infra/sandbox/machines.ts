@@ -27,6 +27,7 @@ export interface MachinesOptions {
   readonly plan: MigrationPlan;
   readonly evacuationController: Switch;
   readonly deschedulerAnnotations: Switch;
+  readonly budgetDeletion: Switch;
   readonly evictionWebhook: boolean;
   readonly terminationSeconds: number;
   readonly knobs: NodeKnobs;
@@ -34,7 +35,8 @@ export interface MachinesOptions {
 }
 
 export async function startMachines(options: MachinesOptions): Promise<Actor> {
-  const { admin, authority, optionsOf, plan, evacuationController, deschedulerAnnotations } = options;
+  const { admin, authority, optionsOf, plan } = options;
+  const { evacuationController, deschedulerAnnotations, budgetDeletion } = options;
   await applyManifests(admin, [...SCHEDULER_RBAC, ...NODE_RBAC, ...KUBEVIRT_RBAC, KUBEVIRT]);
   const virtApi = await startVirtApi(optionsOf("virtApi").client, authority);
   await applyManifests(admin, webhookConfigurations({ url: virtApi.url, caPem: authority.caPem }, options));
@@ -46,7 +48,12 @@ export async function startMachines(options: MachinesOptions): Promise<Actor> {
   const runtime = createContainerRuntime(clock, options.terminationSeconds * 1000);
   const actors = [
     startNodes({ ...options.knobs, optionsOf, runtime, eviction: options.eviction }),
-    startVirtController({ ...optionsOf("virtController"), evacuationController, deschedulerAnnotations }),
+    startVirtController({
+      ...optionsOf("virtController"),
+      evacuationController,
+      deschedulerAnnotations,
+      budgetDeletion,
+    }),
     startVirtHandlers({ ...optionsOf("virtHandler"), runtime, plan }),
   ];
   return {

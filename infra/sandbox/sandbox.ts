@@ -29,6 +29,8 @@ export interface SandboxOptions {
   readonly terminationSeconds?: number;
   readonly evacuationController?: boolean;
   readonly deschedulerAnnotations?: boolean;
+  /** KubeVirt's own, which deletes budgets whose controller is a VMI; on unless switched off. */
+  readonly budgetDeletion?: boolean;
   /** Whether virt-api answers evictions, too. */
   readonly evictionWebhook?: boolean;
   /** When the kubelets evict; absent fields are the kubelet's own defaults. */
@@ -56,6 +58,7 @@ export interface Sandbox {
   readonly evacuationController: { enabled: boolean };
   /** KubeVirt's own, on launcher pods; off unless asked for. */
   readonly deschedulerAnnotations: { enabled: boolean };
+  readonly budgetDeletion: { enabled: boolean };
   /** Stops a node's kubelet, as when the machine is off, and starts it again. */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start">;
   /** How much memory pods use, how much of what a node has left. */
@@ -104,13 +107,14 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
   const plan = createMigrationPlan(options.migrationSeconds);
   const evacuationController = createSwitch(options.evacuationController ?? false);
   const deschedulerAnnotations = createSwitch(options.deschedulerAnnotations ?? false);
+  const budgetDeletion = createSwitch(options.budgetDeletion ?? true);
   const knobs = createNodeKnobs();
   await applyManifests(admin, CONTROL_PLANE_RBAC);
   const controlPlane = startControlPlane(optionsOf, caPem);
   closers.push(() => controlPlane.stop());
   if (!empty) {
     const { terminationSeconds = 1, evictionWebhook = false, eviction } = options;
-    const kubeVirt = { plan, evacuationController, deschedulerAnnotations, evictionWebhook };
+    const kubeVirt = { plan, evacuationController, deschedulerAnnotations, budgetDeletion, evictionWebhook };
     const machines = await startMachines({
       ...kubeVirt,
       admin,
@@ -134,6 +138,7 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
     migrations: plan,
     evacuationController,
     deschedulerAnnotations,
+    budgetDeletion,
     ...knobs,
   };
 }

@@ -54,7 +54,12 @@ export interface Taker {
 }
 
 export interface PressureWorld {
-  readonly pressured: readonly { readonly node: NodeFacts; readonly residents: readonly Resident[] }[];
+  readonly pressured: readonly {
+    readonly node: NodeFacts;
+    readonly residents: readonly Resident[];
+    /** Launcher pods still there whose VM has moved: they hold memory yet, and its relief is still to come. */
+    readonly departing?: number;
+  }[];
   readonly takers: readonly Taker[];
   /** Guests that are being ended by a kubelet, or shut down: who says so. */
   readonly signals: readonly {
@@ -106,7 +111,7 @@ interface Relief extends PressureWorld {
 
 /** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */
 function relieve({ node, residents }: PressureWorld["pressured"][number], w: Relief): readonly (readonly Action[])[] {
-  const leaving = residents.filter(({ vmi }) => w.isGoing(vmi)).length;
+  const leaving = residents.filter(({ vmi }) => w.isGoing(vmi)).length + departing;
   let places = w.settings.limits.parallelOutboundMigrationsPerNode - leaving;
   const chains: (readonly Action[])[] = [];
   for (const { vmi, pod } of residents.filter((r) => isCandidate(r, w)).toSorted(byCost)) {

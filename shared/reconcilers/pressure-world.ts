@@ -30,7 +30,7 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
   if (pressing.length === 0) return { pressured: [], takers: [], signals };
   const [pressured, all] = await Promise.all([
-    Promise.all(pressing.map(async (node) => ({ node, residents: await residentsOf(node, cluster) }))),
+    Promise.all(pressing.map((node) => populationOf(node, cluster))),
     cluster.listNodes(),
   ]);
   const takers = all.filter(isTaker).toSorted((a, b) => b.allocatableMemory - a.allocatableMemory);
@@ -46,13 +46,15 @@ async function nodesConcerned({ nodes, vmis }: Seen, cluster: Cluster): Promise<
   return [...nodes, ...read.filter((node) => node !== undefined)];
 }
 
-async function residentsOf(node: NodeFacts, cluster: Cluster): Promise<readonly Resident[]> {
+async function populationOf(node: NodeFacts, cluster: Cluster): Promise<Pressure["pressured"][number]> {
   const [pods, vmis] = await Promise.all([cluster.listPodsOn(node.name), cluster.listVmis({ node: node.name })]);
   const byKey = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
-  return pods.filter(isLauncher).flatMap((pod) => {
+  const launchers = pods.filter(isLauncher);
+  const residents = launchers.flatMap((pod): readonly Resident[] => {
     const vmi = byKey.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
     return vmi === undefined ? [] : [{ vmi, pod }];
   });
+  return { node, residents, departing: launchers.length - residents.length };
 }
 
 async function roomOn(node: NodeFacts, cluster: Cluster): Promise<Taker> {

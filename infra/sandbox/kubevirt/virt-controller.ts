@@ -14,6 +14,7 @@ import { startWorld } from "./virt-controller/world.ts";
 export interface VirtControllerOptions extends ActorOptions {
   readonly evacuationController: Switch;
   readonly deschedulerAnnotations: Switch;
+  readonly budgetDeletion: Switch;
 }
 
 export function startVirtController(options: VirtControllerOptions): Actor {
@@ -22,7 +23,7 @@ export function startVirtController(options: VirtControllerOptions): Actor {
     startVmiController(options, world),
     startMigrationController(options, world),
     startEvacuationController(options, world, options.evacuationController),
-    startBudgetController(options, world),
+    startBudgetController(options, world, options.budgetDeletion),
     startDeschedulerAnnotations(options, world, options.deschedulerAnnotations),
   ];
   return {

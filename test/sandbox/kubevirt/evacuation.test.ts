@@ -147,4 +147,19 @@ describe("budgets", () => {
     expect((await client.get(podDisruptionBudgets, budget.metadata)) !== undefined).toBe(stays);
     await client.delete(podDisruptionBudgets, budget.metadata);
   });
+
+  test("switched off, as before 1.6, it leaves them; switched on again it catches up", async () => {
+    const { client, budgetDeletion } = world.sandbox;
+    const { metadata } = await createGuest({ name: "old" });
+    const owner = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name: "old", uid: metadata.uid };
+    const ownerReferences = [{ ...owner, controller: true }];
+    const spec = { minAvailable: 1, selector: { matchLabels: { some: "label" } } };
+    budgetDeletion.enabled = false;
+    const draft = { metadata: { name: "kept", namespace: NAMESPACE, ownerReferences }, spec };
+    const budget = await client.create(podDisruptionBudgets, draft);
+    await createGuest({ name: "meanwhile" });
+    expect(await client.get(podDisruptionBudgets, budget.metadata)).toBeDefined();
+    budgetDeletion.enabled = true;
+    await world.pass(async () => (await client.get(podDisruptionBudgets, budget.metadata)) === undefined);
+  });
 });

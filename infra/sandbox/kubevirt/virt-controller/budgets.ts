@@ -1,5 +1,5 @@
 /**
- * virt-controller's disruption budget controller, as it is since KubeVirt 1.6: it only deletes.
+ * virt-controller's disruption budget controller, as it is since KubeVirt 1.6: it only deletes. Off, it is as before 1.6.
  * Owns: budgets whose controller is a VMI. Does not own: anybody else's.
  */
 import type { ActorOptions } from "../../actors/actor.ts";
@@ -7,13 +7,15 @@ import { startController, type Controller, type Result } from "../../actors/cont
 import { createEventRecorder } from "../../actors/event-recorder.ts";
 import { controllerOf, keyOf, podDisruptionBudgets } from "../../actors/resources.ts";
 import { virtualMachineInstances } from "../resources.ts";
+import type { Switch } from "../switch.ts";
 import type { World } from "./world.ts";
 
-export function startBudgetController(options: ActorOptions, world: World): Controller {
+export function startBudgetController(options: ActorOptions, world: World, enabled: Switch): Controller {
   const { client, clock } = options;
   const recorder = createEventRecorder(client, clock, "disruptionbudget-controller");
 
   const reconcile = async (key: string): Promise<Result> => {
+    if (!enabled.enabled) return undefined;
     const budget = world.budgets.get(key);
     const owner = budget && controllerOf(budget);
     if (budget === undefined || owner?.kind !== "VirtualMachineInstance") return undefined;
@@ -29,5 +31,8 @@ export function startBudgetController(options: ActorOptions, world: World): Cont
 
   const controller = startController({ name: "disruptionbudget", reconcile, ...options });
   controller.watch(world.budgets, (budget) => [keyOf(budget)]);
+  enabled.onChange(() => {
+    for (const budget of world.budgets.list()) controller.enqueue(keyOf(budget));
+  });
   return controller;
 }
