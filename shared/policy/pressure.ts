@@ -110,7 +110,10 @@ interface Relief extends PressureWorld {
 }
 
 /** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */
-function relieve({ node, residents }: PressureWorld["pressured"][number], w: Relief): readonly (readonly Action[])[] {
+function relieve(
+  { node, residents, departing = 0 }: PressureWorld["pressured"][number],
+  w: Relief,
+): readonly (readonly Action[])[] {
   const leaving = residents.filter(({ vmi }) => w.isGoing(vmi)).length + departing;
   let places = w.settings.limits.parallelOutboundMigrationsPerNode - leaving;
   const chains: (readonly Action[])[] = [];
