@@ -77,11 +77,14 @@ async function observeEvacuating(pointers: readonly Pointer[], { cluster, settin
 
 /** What the pointers lead to: pods and nodes as they are now, and the VMIs to read. */
 async function follow(pointers: readonly Pointer[], cluster: Cluster) {
-  const [pods, nodes] = await Promise.all([
-    Promise.all(pointers.flatMap((p) => (p.kind === "Pod" || p.kind === "EndingPod" ? [cluster.getPod(p)] : []))),
-    Promise.all(pointers.flatMap((p) => (p.kind === "Node" ? [cluster.getNode(p.name)] : []))),
-  ]);
+  const pods = await Promise.all(
+    pointers.flatMap((p) => (p.kind === "Pod" || p.kind === "EndingPod" ? [cluster.getPod(p)] : [])),
+  );
   const found = pods.filter((pod) => pod !== undefined);
+  // Whether there is anything left to save depends on the node of a pod that terminates.
+  const terminating = found.flatMap((pod) => (pod.deleting && pod.nodeName !== undefined ? [pod.nodeName] : []));
+  const pointed = pointers.flatMap((p) => (p.kind === "Node" ? [p.name] : []));
+  const nodes = await Promise.all([...new Set([...pointed, ...terminating])].map((name) => cluster.getNode(name)));
   const named = pointers.flatMap((p) => (p.kind === "VirtualMachineInstance" || p.kind === "Domain" ? [p] : []));
   const keys = new Map([...named, ...found.flatMap(vmiKeyOf)].map((key) => [keyOf(key), key]));
   return { pods: found, nodes: nodes.filter((node) => node !== undefined), keys: [...keys.values()] };

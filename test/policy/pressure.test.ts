@@ -35,6 +35,13 @@ describe("before the kubelet kills", () => {
     expect(leaving([{ vmi: going, pod: pod() }, { ...abc[0], vmi: { ...going, uid: "y" }, pod: pod() }, ...abc])).toEqual([]);
   });
 
+  test.each([
+    [1, ["a"]],
+    [2, []],
+  ])("who has moved counts until its pod is gone: %d", (departing, expected) => {
+    expect(leaving(abc, { pressured: [{ node: PRESSED, residents: abc, departing }] })).toEqual(expected);
+  });
+
   test("the limit is the KubeVirt CR's", () => {
     const limits = { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 1 };
     expect(leaving(abc, { settings: guarded({}, { limits }) })).toEqual(["a"]);
