@@ -9,7 +9,7 @@ import { type Action, tell } from "./action.ts";
 import { GUARD } from "./deletion-table.ts";
 import { type Disruption, disruptionOf, isOfInterest, isPreempted } from "./disruption-cause.ts";
 import { isCompleted, isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
-import { type Hold, hold } from "./hold.ts";
+import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { isAlive } from "./node-alive.ts";
@@ -39,24 +39,9 @@ export type ReleaseReason = (typeof RELEASE_REASONS)[number];
 export type DeletionDecision =
   { readonly verdict: "Release"; readonly reason: ReleaseReason; readonly story: readonly Action[] } | Hold;
 
-export interface DeletionFacts {
-  /** As it was when the deletion was asked for. */
-  readonly pod: PodFacts;
-  /** The launcher pod that owns a hotplug pod. */
-  readonly launcher?: PodFacts;
+export interface DeletionFacts extends HoldFacts {
   readonly vmi?: VmiFacts;
   readonly node?: NodeFacts;
-  /** The launcher pods on its node. */
-  readonly neighbours: readonly PodFacts[];
-  /** VMIs under evacuation in the cluster, for the holds among them. */
-  readonly evacuating: readonly VmiFacts[];
-  readonly requester: string;
-  /** How long the API server would wait for the end of a hold. */
-  readonly patienceSeconds: number;
-  /** Of the cluster, as in `major.minor`: 1.36 is 36. */
-  readonly serverMinor: number;
-  readonly settings: Settings;
-  readonly now: Date;
 }
 
 function release(reason: ReleaseReason, story: readonly Action[] = []): DeletionDecision {

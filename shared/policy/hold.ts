@@ -21,12 +21,18 @@ export interface Hold {
 }
 
 export interface HoldFacts {
+  /** As it was when the deletion was asked for. */
   readonly pod: PodFacts;
+  /** The launcher pod that owns a hotplug pod. */
   readonly launcher?: PodFacts;
+  /** The launcher pods on its node. */
   readonly neighbours: readonly PodFacts[];
+  /** VMIs under evacuation in the cluster, for the holds among them. */
   readonly evacuating: readonly VmiFacts[];
   readonly requester: string;
+  /** How long the API server would wait for the end of a hold. */
   readonly patienceSeconds: number;
+  /** Of the cluster, as in `major.minor`: 1.36 is 36. */
   readonly serverMinor: number;
   readonly settings: Settings;
   readonly now: Date;
