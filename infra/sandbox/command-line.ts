@@ -17,6 +17,7 @@ export interface Arguments {
   readonly port: number;
   readonly kubeconfig: string;
   readonly empty: boolean;
+  readonly help: boolean;
 }
 
 export class UsageError extends Error {
@@ -24,15 +25,17 @@ export class UsageError extends Error {
 }
 
 export function parseArguments(args: readonly string[]): Arguments {
-  const { port = "0", kubeconfig = "sandbox.kubeconfig", empty = false } = parseFlags(args);
+  const { port = "0", kubeconfig = "sandbox.kubeconfig", empty = false, help = false } = parseFlags(args);
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
     throw new UsageError(`--port: expected a port number, got "${port}"`);
   if (kubeconfig === "") throw new UsageError("--kubeconfig: expected the name of a file");
-  return { port: Number(port), kubeconfig: resolve(kubeconfig), empty };
+  return { port: Number(port), kubeconfig: resolve(kubeconfig), empty, help };
 }
 
 function parseFlags(args: readonly string[]) {
-  const options = { port: { type: "string" }, kubeconfig: { type: "string" }, empty: { type: "boolean" } } as const;
+  const flag = { type: "boolean" } as const;
+  const text = { type: "string" } as const;
+  const options = { port: text, kubeconfig: text, empty: flag, help: flag };
   try {
     return parseArgs({ args: [...args], options, strict: true }).values;
   } catch (error) {

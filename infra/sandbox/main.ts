@@ -23,6 +23,7 @@ const VMS = [
 
 async function main(): Promise<void> {
   const options = parseArguments(process.argv.slice(2));
+  if (options.help) return console.log(USAGE);
   const { port, empty } = options;
   const interruption = interrupted();
   const sandbox = await startSandbox({ port, empty, onError: complain });
@@ -69,8 +70,13 @@ function interrupted(): Promise<void> {
   });
 }
 
+/** What the user can mend is told in a sentence; a stack is for defects of ours. */
+function explain(error: unknown): unknown {
+  if (error instanceof UsageError) return `${error.message}\n\n${USAGE}`;
+  return error instanceof Error && "syscall" in error ? error.message : error;
+}
+
 main().catch((error: unknown) => {
-  if (error instanceof UsageError) console.error(`${error.message}\n\n${USAGE}`);
-  else console.error(error);
+  console.error(explain(error));
   process.exit(error instanceof UsageError ? 2 : 1);
 });

@@ -15,7 +15,7 @@ import { isMigrationTarget } from "./migration-target.ts";
 import { unprotectedReason } from "./pod-kind.ts";
 import { beginRecord, isActive, restingRecord, restSeconds } from "./record.ts";
 import type { Settings } from "./settings.ts";
-import { type EvictionStrategy, mobilityOf, resolveStrategy } from "./strategy.ts";
+import { type EvictionStrategy, MIGRATES, mobilityOf, resolveStrategy } from "./strategy.ts";
 
 export type AllowReason =
   | "PodGone"
@@ -145,7 +145,7 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
   }
 }
 
-function evacuate({ pod, vmi, request, settings, now }: LiveEviction): EvictionDecision {
+function evacuate({ pod, vmi, strategy, request, settings, now }: LiveEviction): EvictionDecision {
   if (vmi.nodeName === undefined) return deny("NotScheduled", MESSAGE.NotScheduled(vmi));
   const resting = restingRecord(vmi, settings, now);
   if (resting !== undefined) {
@@ -155,7 +155,10 @@ function evacuate({ pod, vmi, request, settings, now }: LiveEviction): EvictionD
   const { record: found } = vmi;
   // An evacuation for the drain taint has a record but no mark: the request joins it.
   const record = found !== undefined && isActive(found, vmi.nodeName) ? found : beginRecord(vmi, begin, now);
-  const told = `${request.username} asked to evict pod ${pod.name}: evacuating the VM from node ${vmi.nodeName}`;
+  const next = MIGRATES[strategy]
+    ? `evacuating the VM from node ${vmi.nodeName}`
+    : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
+  const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
   return {
     verdict: "Deny",
     reason: "EvacuationTriggered",

@@ -173,4 +173,13 @@ describe("the story", () => {
     });
     expect(occasions).toEqual([POD_UID, POD_UID]);
   });
+
+  test.each([
+    ["LiveMigrate", "evacuating the VM from node"],
+    ["External", "it waits for its owner to move it"],
+  ])("%s: who is to act is said", (evictionStrategy, words) => {
+    const decision = decideEviction(eviction({ vmi: vmi({ evictionStrategy }) }));
+    const [event] = decision.verdict === "Ask" ? [] : only("Event", decision.story);
+    expect(event?.message).toContain(words);
+  });
 });

@@ -17,10 +17,11 @@ import { kubeVirts, virtualMachineInstances } from "../../infra/sandbox/kubevirt
 describe("flags", () => {
   // prettier-ignore
   const rows: readonly (readonly [args: readonly string[], meaning: object])[] = [
-    [[],                                       { port: 0,     kubeconfig: resolve("sandbox.kubeconfig"), empty: false }],
-    [["--empty"],                              { port: 0,     kubeconfig: resolve("sandbox.kubeconfig"), empty: true  }],
-    [["--port", "6443", "--kubeconfig", "/k"], { port: 6443,  kubeconfig: "/k",                          empty: false }],
-    [["--port=65535"],                         { port: 65535, kubeconfig: resolve("sandbox.kubeconfig"), empty: false }],
+    [[],                                       { port: 0,     kubeconfig: resolve("sandbox.kubeconfig"), empty: false, help: false }],
+    [["--empty"],                              { port: 0,     kubeconfig: resolve("sandbox.kubeconfig"), empty: true,  help: false }],
+    [["--port", "6443", "--kubeconfig", "/k"], { port: 6443,  kubeconfig: "/k",                          empty: false, help: false }],
+    [["--help"],                               { port: 0,     kubeconfig: resolve("sandbox.kubeconfig"), empty: false, help: true  }],
+    [["--port=65535"],                         { port: 65535, kubeconfig: resolve("sandbox.kubeconfig"), empty: false, help: false }],
   ];
   test.each(rows)("%j", (args, meaning) => expect(parseArguments(args)).toEqual(meaning));
 
