@@ -3,11 +3,11 @@
  * Owns: what is read for it. Does not own: the decision (shared/policy/giving-up.ts), HTTP.
  */
 import type { Cluster } from "../cluster/cluster.ts";
-import { ClusterError } from "../cluster/failure.ts";
 import type { Action } from "../policy/action.ts";
 import type { NamespacedName } from "../policy/facts.ts";
 import { type CancelDecision, decideCancel } from "../policy/giving-up.ts";
 import type { Settings } from "../policy/settings.ts";
+import { actInOrder } from "./act-in-order.ts";
 import { carries } from "./around.ts";
 
 const LOOKS = 3;
@@ -27,7 +27,8 @@ export async function cancelEvacuation(key: NamespacedName, deps: CancelDeps): P
   for (let look = 0; look < LOOKS; look++) {
     const decision = await decide(key, deps);
     if (decision.verdict !== "Cancel") return decision;
-    if (await actOn(decision.actions, deps)) return { verdict: "Cancelled", actions: decision.actions };
+    if (await actInOrder(decision.actions, deps.cluster, deps.settings))
+      return { verdict: "Cancelled", actions: decision.actions };
   }
   return { verdict: "Conflict" };
 }
@@ -41,16 +42,4 @@ async function decide(key: NamespacedName, { cluster, settings, now }: CancelDep
   ]);
   const tainted = node !== undefined && carries(node.taints, settings);
   return decideCancel({ vmi, migrations, tainted }, { settings, now });
-}
-
-async function actOn(actions: readonly Action[], { cluster, settings }: CancelDeps): Promise<boolean> {
-  for (const action of actions) {
-    try {
-      if ((await cluster.act(action, settings)) !== "Done") return false;
-    } catch (error) {
-      // A story untold does not undo the cancel, and must not look as if there had been none.
-      if (action.verb !== "Event" || !(error instanceof ClusterError)) throw error;
-    }
-  }
-  return true;
 }

@@ -8,6 +8,7 @@ import { isOfInterest } from "../policy/disruption-cause.ts";
 import type { NamespacedName, PodFacts } from "../policy/facts.ts";
 import { isLauncher, launcherOfHotplug, vmiNameOf } from "../policy/pod-kind.ts";
 import type { Settings } from "../policy/settings.ts";
+import { actInOrder } from "./act-in-order.ts";
 
 export interface DeletionRequest {
   /** As the API server sent it: of an ordinary deletion nothing needs to be read. */
@@ -53,11 +54,7 @@ export async function ruleOnDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
   for (let look = 0; look < LOOKS; look++) {
     const review = await reviewDeletion(r, deps);
     if (review.decision.verdict === "Release") return review;
-    const results: string[] = [];
-    for (const action of review.decision.actions) {
-      results.push(await deps.cluster.act(action, deps.settings));
-    }
-    if (results.every((result) => result === "Done")) return review;
+    if (await actInOrder(review.decision.actions, deps.cluster, deps.settings)) return review;
   }
   return undefined;
 }

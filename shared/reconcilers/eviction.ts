@@ -7,6 +7,7 @@ import type { NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../policy/eviction.ts";
 import { launcherOfHotplug, vmiNameOf } from "../policy/pod-kind.ts";
 import type { Settings } from "../policy/settings.ts";
+import { actInOrder } from "./act-in-order.ts";
 
 export type Ruling = Exclude<EvictionDecision, { verdict: "Ask" }>;
 
@@ -53,16 +54,9 @@ export async function ruleOnEviction(
 ): Promise<Review | undefined> {
   for (let look = 0; look < LOOKS; look++) {
     const review = await reviewEviction(r, deps, look > 0);
-    if (await actOn(review, acting)) return review;
+    if (await actInOrder(review.decision.actions, acting, review.facts.settings)) return review;
   }
   return undefined;
-}
-
-async function actOn({ decision, facts }: Review, cluster: Cluster): Promise<boolean> {
-  for (const action of decision.actions) {
-    if ((await cluster.act(action, facts.settings)) !== "Done") return false;
-  }
-  return true;
 }
 
 interface Subject {
