@@ -9,6 +9,7 @@ import {
   evict,
   getVmi,
   hasSettledAwayFrom,
+  launcherOf,
   launchersOf,
   migrationsOf,
   NAMESPACE,
@@ -28,8 +29,7 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 async function evictVm(name: string, more?: Record<string, unknown>) {
-  const [pod] = await launchersOf(stage.client, await getVmi(stage.client, name));
-  if (pod === undefined) throw new Error(`${name} has no running launcher`);
+  const pod = await launcherOf(stage.client, name);
   return { pod, answer: await evict(stage.client, pod, more) };
 }
 

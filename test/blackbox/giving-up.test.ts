@@ -9,7 +9,7 @@ import {
   evict,
   getVmi,
   hasSettledAwayFrom,
-  launchersOf,
+  launcherOf,
   migrationsOf,
   recordOf,
   type Stage,
@@ -23,9 +23,7 @@ let stage: Stage;
 afterEach(() => stage.stop());
 
 async function evictVm(name: string) {
-  const [pod] = await launchersOf(stage.client, await getVmi(stage.client, name));
-  if (pod === undefined) throw new Error(`${name} has no running launcher`);
-  return await evict(stage.client, pod);
+  return await evict(stage.client, await launcherOf(stage.client, name));
 }
 
 test("a migration that always fails: backed off, abandoned after maxAttempts, said so, not begun again at once", async () => {

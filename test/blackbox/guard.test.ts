@@ -6,7 +6,7 @@ import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
 import {
   getVmi,
   hasSettledAwayFrom,
-  launchersOf,
+  launcherOf,
   messageOf,
   migrationsOf,
   NAMESPACE,
@@ -52,8 +52,7 @@ async function configure(changed: Record<string, unknown>): Promise<void> {
 async function createVm(name: string, more: Record<string, unknown> = {}): Promise<{ pod: Pod; node: string }> {
   const vmi = await stage.createVm({ name, evictionStrategy: "LiveMigrate", ...more });
   await stage.reconcile();
-  const [pod] = await launchersOf(stage.client, vmi);
-  if (pod === undefined) throw new Error("no launcher");
+  const pod = await launcherOf(stage.client, name);
   return { pod, node: vmi.status?.nodeName ?? "" };
 }
 

@@ -7,7 +7,7 @@ import {
   evict,
   getVmi,
   hasSettledAwayFrom,
-  launchersOf,
+  launcherOf,
   migrationsOf,
   recordOf,
   type Stage,
@@ -43,8 +43,7 @@ async function start(marking: "Evict" | "Auto" | "Impersonate", evictionWebhook:
 async function createVm(name: string) {
   const vmi = await stage.createVm({ name, evictionStrategy: "LiveMigrate" });
   await stage.reconcile();
-  const [pod] = await launchersOf(stage.client, vmi);
-  if (pod === undefined) throw new Error("no launcher");
+  const pod = await launcherOf(stage.client, name);
   return { pod, node: vmi.status?.nodeName ?? "" };
 }
 

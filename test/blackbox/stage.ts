@@ -126,6 +126,13 @@ export async function launchersOf(client: KubeClient, vmi: kubevirt.VirtualMachi
   return running.toSorted((a) => (a.spec?.nodeName === vmi.status?.nodeName ? -1 : 1));
 }
 
+/** The pod that a VM runs in. */
+export async function launcherOf(client: KubeClient, name: string): Promise<Pod> {
+  const [launcher] = await launchersOf(client, await getVmi(client, name));
+  if (launcher === undefined) throw new Error(`${name} has no running launcher`);
+  return launcher;
+}
+
 export interface EvictionAnswer {
   readonly code: number;
   readonly message: string;
