@@ -41,9 +41,30 @@ export const MANAGED_BY = "lifeboat";
 /** What the names begin with that Lifeboat gives to migrations and budgets. */
 export const NAME_PREFIX = "lifeboat-";
 
+/** On a launcher pod, for the descheduler: do not wait for its end, only ask (presence counts). */
+export const REQUEST_EVICT_ONLY_ANNOTATION = "descheduler.alpha.kubernetes.io/request-evict-only";
+/** On the pod that a guest is leaving: what was asked for is under way (presence counts; KubeVirt writes `"true"`). */
+export const EVICTION_IN_PROGRESS_ANNOTATION = "descheduler.alpha.kubernetes.io/eviction-in-progress";
+/** On any pod, for the descheduler: may go whatever its filters say; would rather not go. */
+export const EVICT_ANNOTATION = "descheduler.alpha.kubernetes.io/evict";
+export const PREFER_NO_EVICTION_ANNOTATION = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
+/** On a pod: when Lifeboat's descheduling asked for its evacuation (RFC 3339), until that is confirmed or refused. */
+export const EVACUATION_REQUESTED_ANNOTATION = "lifeboat.dev/evacuation-requested";
+/** On an Eviction: why, as the descheduler says it. */
+export const REASON_ANNOTATION = "reason";
+
 /** Lifeboat's own namespace and objects in each cluster. */
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
 export const CONFIG_MAP = "lifeboat";
 export const CONFIG_KEY = "config.yaml";
 export const SLOTS_CONFIG_MAP = "lifeboat-slots";
 export const SLOTS_KEY = "slots.json";
+/** The descheduler's own policy file, for Lifeboat's descheduling. */
+export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
+export const DESCHEDULER_KEY = "policy.yaml";
+/** What descheduling cycles tell each other: pods about to be requested, when the last one began, what was done. */
+export const DESCHEDULING_CONFIG_MAP = "lifeboat-descheduling";
+export const DESCHEDULING_KEY = "register.json";
+/** How evacuations ended, counted. */
+export const COUNTERS_CONFIG_MAP = "lifeboat-counters";
+export const COUNTERS_KEY = "counters.json";

@@ -1,0 +1,49 @@
+/**
+ * The one shape of all descheduling plugins.
+ * Owns: what a plugin is given, says and is told. Does not own: any plugin (one file each), limits, requests.
+ *
+ * A plugin is a generator: it nominates one pod, is told what became of that, and goes on. So it can take into account
+ * what has been accepted, as upstream's do, and remains pure: whoever drives it decides and acts.
+ */
+import type { DeschedulerNode, DeschedulerPod, Labels } from "./facts.ts";
+
+export interface Nomination {
+  readonly pod: DeschedulerPod;
+  /** In a few words, for people; becomes part of the Eviction's `reason` annotation. */
+  readonly reason?: string;
+}
+
+/**
+ * `Accepted`: on its way, or it was already. `NodeLimit`: nothing more from this node. `TotalLimit`: nothing more at all.
+ * `Skipped`: not this pod (a namespace's limit, a refusal); the next one may do.
+ */
+export type Verdict = "Accepted" | "NodeLimit" | "TotalLimit" | "Skipped";
+
+export type Nominations = Generator<Nomination, void, Verdict>;
+
+/** What may be evicted at all: DefaultEvictor of the plugin's profile, and never the target of a migration. */
+export interface Evictor {
+  filter(pod: DeschedulerPod): boolean;
+  /** Asked last, as it is dearer. */
+  preEvictionFilter(pod: DeschedulerPod): boolean;
+}
+
+export interface PluginWorld {
+  /** Those that the policy selects and that are Ready, cordoned ones included. */
+  readonly nodes: readonly DeschedulerNode[];
+  /** All pods bound to a node, finished ones included. */
+  podsOn(node: string): readonly DeschedulerPod[];
+  /** Labels by namespace; known only where the policy selects namespaces by label. */
+  readonly namespaces: ReadonlyMap<string, Labels>;
+  readonly evictor: Evictor;
+  /** Whether the pod's evacuation is under way or asked for: nominated first, so that it counts, and not asked again. */
+  isInProgress(pod: DeschedulerPod): boolean;
+  readonly now: Date;
+}
+
+export interface Plugin<Args> {
+  readonly name: string;
+  /** All `deschedule` plugins of all profiles run before the first `balance` plugin. */
+  readonly extensionPoint: "deschedule" | "balance";
+  nominate(args: Args, world: PluginWorld): Nominations;
+}
