@@ -4,6 +4,7 @@
  */
 import * as z from "zod/mini";
 import type { Action } from "../policy/action.ts";
+import { registerText } from "../policy/descheduling/register.ts";
 import type { NamespacedName } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import * as manifests from "./manifests.ts";
@@ -12,7 +13,7 @@ import * as patches from "./patches.ts";
 import { collection, object, type Resource } from "./paths.ts";
 import { parseAnswer } from "./read.ts";
 import { recordText, slotsText } from "./record-schema.ts";
-import type { ApiAnswer } from "./transport.ts";
+import type { ApiAnswer, Send } from "./transport.ts";
 
 /**
  * `Done`, also when somebody else has done the same before; `Conflict`: the world is not what was observed, look again;
@@ -64,8 +65,14 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       return await remove("poddisruptionbudgets", action.budget, context);
     case "DeletePod":
       return await remove("pods", action.pod, context);
+    case "AnnotatePod": {
+      const operations = patches.annotatePatch(action.pod, action.annotations);
+      return conditional(await patch("pods", action.pod, operations, context));
+    }
     case "WriteSlots":
       return await writeSlots(action, context);
+    case "WriteRegister":
+      return await writeRegister(action, context);
     case "Event":
       return await create("events", action.about.namespace, manifests.event(action, context.now), context);
   }
@@ -112,16 +119,32 @@ async function remove(
   return answer.code === 409 ? "Conflict" : "Done";
 }
 
+/** One that is there by now was made by somebody else, who has said something else in it. */
+async function createConfigMap(name: string, key: string, text: string, send: Send): Promise<ActResult> {
+  const path = collection("configmaps", names.LIFEBOAT_NAMESPACE);
+  const answer = await send({ method: "POST", path, body: manifests.configMap(name, { [key]: text }), expect: [409] });
+  return answer.code === 409 ? "Conflict" : "Done";
+}
+
+async function writeRegister(
+  { found, register }: Extract<Action, { verb: "WriteRegister" }>,
+  { send }: ActContext,
+): Promise<ActResult> {
+  const [name, key] = [names.DESCHEDULING_CONFIG_MAP, names.DESCHEDULING_KEY];
+  const text = registerText(register);
+  if (found.found === "Nothing") return await createConfigMap(name, key, text, send);
+  const path = object("configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name });
+  const body = patches.registerPatch(key, found, text);
+  const contentType = "application/json-patch+json";
+  return conditional(await send({ method: "PATCH", path, contentType, body, expect: LOOK_AGAIN }));
+}
+
 async function writeSlots(
   { resourceVersion, slots }: Extract<Action, { verb: "WriteSlots" }>,
   { send }: ActContext,
 ): Promise<ActResult> {
   const text = slotsText(slots);
-  if (resourceVersion === undefined) {
-    const path = collection("configmaps", names.LIFEBOAT_NAMESPACE);
-    const answer = await send({ method: "POST", path, body: manifests.slotsConfigMap(text), expect: [409] });
-    return answer.code === 409 ? "Conflict" : "Done";
-  }
+  if (resourceVersion === undefined) return await createConfigMap(names.SLOTS_CONFIG_MAP, names.SLOTS_KEY, text, send);
   const path = object("configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name: names.SLOTS_CONFIG_MAP });
   const body = { metadata: { resourceVersion }, data: { [names.SLOTS_KEY]: text } };
   const contentType = "application/merge-patch+json";

@@ -48,16 +48,17 @@ export function budget(vmi: VmiFacts, name: string, minAvailable: number): unkno
   };
 }
 
-export function slotsConfigMap(text: string): unknown {
+/** Of Lifeboat's own, in its namespace. */
+export function configMap(name: string, data: Readonly<Record<string, string>>): unknown {
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { namespace: names.LIFEBOAT_NAMESPACE, name: names.SLOTS_CONFIG_MAP, labels: MANAGED },
-    data: { [names.SLOTS_KEY]: text },
+    metadata: { namespace: names.LIFEBOAT_NAMESPACE, name, labels: MANAGED },
+    data,
   };
 }
 
-const API_VERSION = { VirtualMachineInstance: "kubevirt.io/v1", ConfigMap: "v1" } as const;
+const API_VERSION = { VirtualMachineInstance: "kubevirt.io/v1", Pod: "v1", ConfigMap: "v1" } as const;
 /** Longest object name, less the dot and hash that make an Event's name its own. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 

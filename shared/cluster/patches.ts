@@ -2,7 +2,8 @@
  * JSON patches, each with tests of what was observed.
  * Owns: building them. Does not own: sending them (act.ts). A failed test is answered 422 and means: look again.
  */
-import type { MigrationFacts, VmiFacts } from "../policy/facts.ts";
+import type { Found } from "../policy/descheduling/register.ts";
+import type { AnnotatedPod, MigrationFacts, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 
 export interface Operation {
@@ -113,4 +114,38 @@ export function resizePatch(
 ): readonly Operation[] {
   const path = "/spec/minAvailable";
   return [test("/metadata/uid", uid), test(path, observed), { op: "add", path, value: minAvailable }];
+}
+
+function annotationPath(key: string): string {
+  return pointer("metadata", "annotations", key);
+}
+
+/** Of the annotations given: those with a value are set, the others taken off, if all are as they were observed. */
+export function annotatePatch(
+  pod: AnnotatedPod,
+  wanted: Readonly<Record<string, string | undefined>>,
+): readonly Operation[] {
+  const { uid, annotations, resourceVersion, hasAnnotations: exists } = pod;
+  const keys = Object.keys(wanted);
+  const added = Object.entries(wanted).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
+  const removed = keys.filter((key) => wanted[key] === undefined && annotations[key] !== undefined);
+  return [
+    test("/metadata/uid", uid),
+    ...(exists ? keys.map((key) => test(annotationPath(key), annotations[key])) : []),
+    ...(added.length === 0 ? [] : addTo({ map: "annotations", exists, resourceVersion }, Object.fromEntries(added))),
+    ...removed.map((key) => remove(annotationPath(key))),
+  ];
+}
+
+export function registerPatch(
+  key: string,
+  found: Exclude<Found, { found: "Nothing" }>,
+  text: string,
+): readonly Operation[] {
+  const path = pointer("data", key);
+  if (found.found === "Text") return [test(path, found.text), { op: "add", path, value: text }];
+  return [
+    test("/metadata/resourceVersion", found.resourceVersion),
+    { op: "add", path: "/data", value: { [key]: text } },
+  ];
 }

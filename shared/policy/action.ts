@@ -5,7 +5,8 @@
  * performing it twice is the same as once. Does not own: the requests they become (shared/cluster).
  */
 import type { Cause, Urgency } from "./cause.ts";
-import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
+import type { DeschedulingRegister, Found } from "./descheduling/register.ts";
+import type { AnnotatedPod, BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
 import type { EvacuationRecord } from "./record.ts";
 import type { Slot } from "./slots.ts";
 
@@ -33,6 +34,14 @@ export type Action =
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }
+  /** Set annotations of a pod, or take off those given as undefined, if they are as they were. */
+  | {
+      readonly verb: "AnnotatePod";
+      readonly pod: AnnotatedPod;
+      readonly annotations: Readonly<Record<string, string | undefined>>;
+    }
+  /** Replace the descheduling register by compare-and-set. */
+  | { readonly verb: "WriteRegister"; readonly found: Found; readonly register: DeschedulingRegister }
   /** Replace the slots register by compare-and-set; without a resourceVersion it is created. */
   | { readonly verb: "WriteSlots"; readonly resourceVersion?: string; readonly slots: readonly Slot[] }
   | ({ readonly verb: "Event" } & Story);
@@ -55,6 +64,8 @@ export const STORY_REASONS = [
   "DisruptionSeen",
   "DeadlineKept",
   "NodeUnderPressure",
+  "Descheduled",
+  "EvictionFailed",
   "InvalidConfiguration",
 ] as const;
 
@@ -62,7 +73,10 @@ export type StoryReason = (typeof STORY_REASONS)[number];
 
 /** One sentence of an object's story: a Kubernetes Event. */
 export interface Story {
-  readonly about: NamespacedName & { readonly uid: string; readonly kind: "VirtualMachineInstance" | "ConfigMap" };
+  readonly about: NamespacedName & {
+    readonly uid: string;
+    readonly kind: "VirtualMachineInstance" | "Pod" | "ConfigMap";
+  };
   readonly type: "Normal" | "Warning";
   readonly reason: StoryReason;
   readonly message: string;
@@ -73,6 +87,13 @@ export interface Story {
 /** A sentence about a VMI. */
 export function tell(vmi: VmiFacts, reason: StoryReason, message: string, occasion: string): Action {
   return { verb: "Event", about: aboutVmi(vmi), type: STORY_TYPE[reason], reason, message, occasion };
+}
+
+/** A sentence about a pod. */
+export function tellPod(pod: PodFacts, reason: StoryReason, message: string, occasion: string): Action {
+  const { namespace, name, uid } = pod;
+  const about = { kind: "Pod", namespace, name, uid } as const;
+  return { verb: "Event", about, type: STORY_TYPE[reason], reason, message, occasion };
 }
 
 function aboutVmi(vmi: VmiFacts): Story["about"] {
@@ -97,5 +118,7 @@ export const STORY_TYPE = {
   DisruptionSeen: "Warning",
   DeadlineKept: "Warning",
   NodeUnderPressure: "Normal",
+  Descheduled: "Normal",
+  EvictionFailed: "Warning",
   InvalidConfiguration: "Warning",
 } as const satisfies Record<StoryReason, Story["type"]>;

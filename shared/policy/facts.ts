@@ -33,6 +33,13 @@ export interface PodFacts extends NamespacedName {
   readonly memoryRequest?: number;
 }
 
+/** A pod whose annotations can be changed on condition of what they were. */
+export interface AnnotatedPod extends PodFacts {
+  readonly resourceVersion: string;
+  /** Whether the map exists at all, whatever of it is known here. */
+  readonly hasAnnotations: boolean;
+}
+
 export interface DisruptionTarget {
   readonly active: boolean;
   readonly reason?: string;

@@ -1,0 +1,53 @@
+/**
+ * Which evacuations are in progress, told from the pods themselves.
+ * Owns: annotation, request time, reservation → in progress. Does not own: writing any of them (cycle.ts, and the reconciler
+ * of the descheduler's annotations).
+ * Upstream: KEP-1397; the descheduler's cache of eviction requests, with its expiry stopped by the confirmation.
+ */
+import { isCompleted } from "../facts.ts";
+import {
+  EVACUATION_REQUESTED_ANNOTATION,
+  EVICTION_IN_PROGRESS_ANNOTATION,
+  REQUEST_EVICT_ONLY_ANNOTATION,
+} from "../names.ts";
+import { isLauncher } from "../pod-kind.ts";
+import type { DeschedulerPod } from "./facts.ts";
+import type { Reservation } from "./register.ts";
+
+/** How far the clocks of two functions may be apart; what claims to have been requested later than that was not by us. */
+const CLOCK_SKEW_SECONDS = 60;
+
+/** Whether an eviction of the pod is only a request for its evacuation. */
+export function isEvacuated(pod: DeschedulerPod): boolean {
+  return REQUEST_EVICT_ONLY_ANNOTATION in pod.annotations || isLauncher(pod);
+}
+
+/** Whoever evacuates the pod says so: its request does not expire. */
+export function isConfirmed({ annotations }: DeschedulerPod): boolean {
+  return REQUEST_EVICT_ONLY_ANNOTATION in annotations && EVICTION_IN_PROGRESS_ANNOTATION in annotations;
+}
+
+/** Whether that time lies within the last `ttlSeconds`. */
+export function isFresh(time: string | undefined, ttlSeconds: number, now: Date): boolean {
+  const age = (now.getTime() - Date.parse(time ?? "")) / 1000;
+  return age >= -CLOCK_SKEW_SECONDS && age <= ttlSeconds;
+}
+
+export interface InProgressFacts {
+  readonly reservations: readonly Reservation[];
+  readonly requestTtlSeconds: number;
+  readonly now: Date;
+}
+
+/** Asked for or under way. A pod that has ended is neither, whatever it carries. */
+export function inProgressAmong(
+  pods: readonly DeschedulerPod[],
+  { reservations, requestTtlSeconds, now }: InProgressFacts,
+): readonly DeschedulerPod[] {
+  const reserved = new Set(reservations.map(({ uid }) => uid));
+  return pods.filter((pod) => {
+    if (isCompleted(pod)) return false;
+    const requested = pod.annotations[EVACUATION_REQUESTED_ANNOTATION];
+    return isConfirmed(pod) || reserved.has(pod.uid) || isFresh(requested, requestTtlSeconds, now);
+  });
+}

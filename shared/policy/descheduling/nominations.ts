@@ -1,0 +1,89 @@
+/**
+ * What a policy wants gone: the nominations of all its profiles' plugins, one after another.
+ * Owns: their order, the nodes a cycle is about, and that no target of a migration is ever nominated. Does not own: the
+ * plugins, the evictor's filters, what becomes of a nomination (cycle.ts).
+ * Upstream: pkg/descheduler `runProfiles`.
+ */
+import { keyOf, type VmiFacts } from "../facts.ts";
+import { isMigrationTarget } from "../migration-target.ts";
+import { isLauncher, vmiNameOf } from "../pod-kind.ts";
+import { matches } from "../selector.ts";
+import type { DeschedulerPolicy, EnabledPlugin, EvictorWorld } from "./descheduler-policy.ts";
+import type { DeschedulerNode, DeschedulerPod } from "./facts.ts";
+import type { Evictor, Nomination, PluginWorld, Verdict } from "./plugin.ts";
+
+export interface Nominated extends Nomination {
+  readonly profile: string;
+  readonly plugin: string;
+}
+
+type Known = Pick<
+  EvictorWorld,
+  "namespaces" | "priorityClasses" | "budgets" | "storageClasses" | "isInProgress" | "now"
+>;
+
+export interface NominationWorld extends Known {
+  readonly nodes: readonly DeschedulerNode[];
+  readonly pods: readonly DeschedulerPod[];
+  /** By `namespace/name`; of every launcher pod, at least. */
+  readonly vmis: ReadonlyMap<string, VmiFacts>;
+}
+
+/** With a single node there is nowhere to go. */
+const FEWEST_NODES = 2;
+
+export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Generator<Nominated, void, Verdict> {
+  const nodes = nodesOf(policy, w.nodes);
+  if (nodes.length < FEWEST_NODES) return;
+  const world: EvictorWorld = { ...w, nodes, ...indexesOf(w.pods) };
+  const profiles = policy.profiles.map((profile) => {
+    return { ...profile, world: { ...world, evictor: sparingTargets(profile.evictor(world), w.vmis) } };
+  });
+  for (const extensionPoint of ["deschedule", "balance"] as const) {
+    for (const { name, plugins, world } of profiles) {
+      const enabled = plugins.filter((plugin) => plugin.extensionPoint === extensionPoint);
+      for (const plugin of enabled) yield* nominateBy(plugin, name, world);
+    }
+  }
+}
+
+/** Ready ones, cordoned or not, that the policy selects. */
+export function nodesOf(
+  { nodeSelector }: DeschedulerPolicy,
+  nodes: readonly DeschedulerNode[],
+): readonly DeschedulerNode[] {
+  return nodes.filter((node) => node.ready && (nodeSelector === undefined || matches(nodeSelector, node.labels)));
+}
+
+function indexesOf(pods: readonly DeschedulerPod[]): Pick<EvictorWorld, "podsOn" | "replicasOf"> {
+  const byNode = Map.groupBy(pods, (pod) => pod.nodeName);
+  let byOwner: ReadonlyMap<string | undefined, readonly DeschedulerPod[]> | undefined;
+  return {
+    podsOn: (node) => byNode.get(node) ?? [],
+    replicasOf(ownerUID) {
+      byOwner ??= Map.groupBy(pods, ({ owners }) => (owners.length === 1 ? owners[0]?.uid : undefined));
+      return byOwner.get(ownerUID)?.length ?? 0;
+    },
+  };
+}
+
+/**
+ * KubeVirt answers the eviction of a target as it does that of its source: whoever evicts it believes it on its way, waits
+ * for what never comes, and counts one evacuation twice. A launcher pod whose VMI is not known may be one.
+ */
+function sparingTargets(evictor: Evictor, vmis: ReadonlyMap<string, VmiFacts>): Evictor {
+  const isSpared = (pod: DeschedulerPod): boolean => {
+    if (!isLauncher(pod)) return false;
+    const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    return vmi === undefined || isMigrationTarget(pod, vmi);
+  };
+  return { ...evictor, filter: (pod) => !isSpared(pod) && evictor.filter(pod) };
+}
+
+function* nominateBy(plugin: EnabledPlugin, profile: string, world: PluginWorld): Generator<Nominated, void, Verdict> {
+  const nominations = plugin.nominate(world);
+  for (let next = nominations.next(); next.done !== true;) {
+    const verdict = yield { ...next.value, profile, plugin: plugin.name };
+    next = nominations.next(verdict);
+  }
+}
