@@ -3,6 +3,8 @@
  * Owns: the interface and its implementation over HTTP. Does not own: decisions.
  */
 import type { Action } from "../policy/action.ts";
+import type { EvictionAnswer } from "../policy/descheduling/eviction-answer.ts";
+import type { DeschedulingRegister } from "../policy/descheduling/register.ts";
 import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isCompleted } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
@@ -20,11 +22,13 @@ import {
   podFacts,
   vmiFacts,
 } from "./projections.ts";
+import { evict, type Eviction } from "./evict.ts";
 import { kubevirtAccount } from "./marking.ts";
 import { collection, type Resource } from "./paths.ts";
 import { proveMarking } from "./prove-marking.ts";
 import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
 import { slotsOf } from "./record-schema.ts";
+import { deschedulingRegisterOf } from "./register-schema.ts";
 import * as schemas from "./schemas.ts";
 import { type Endpoint, sender } from "./transport.ts";
 
@@ -46,12 +50,15 @@ export interface Cluster {
   /** Of the API server's version: 1.36 is 36; 0 if it does not say. */
   getServerMinor(): Promise<number>;
   getSlots(): Promise<SlotsRegister>;
+  getDeschedulingRegister(): Promise<DeschedulingRegister>;
   /** Throws unless the collection may be listed. */
   canList(resource: Resource): Promise<void>;
   /** Throws unless a mark would be kept, tried out on some running VMI by a dry run; nothing to try on is no failure. */
   proveMarking(kubevirtNamespace: string): Promise<void>;
   getKubeVirt(): Promise<KubeVirtFacts | undefined>;
   getConfigMap(name: string): Promise<ConfigMapFacts | undefined>;
+  /** A refusal is an answer, with its code and words. */
+  evict(eviction: Eviction): Promise<EvictionAnswer>;
   /** The settings tell how VMIs are marked. */
   act(action: Action, settings: Pick<Settings, "kubevirtNamespace" | "marking">): Promise<ActResult>;
 }
@@ -72,6 +79,10 @@ export function connect(options: ClusterOptions): Cluster {
   const podList = { ...list, resource: "pods", schema: schemas.Pod, project: podFacts } as const;
   const listPodsOf = (vmi: VmiFacts) =>
     readAll(send, { ...podList, namespace: vmi.namespace, labelSelector: `${names.CREATED_BY_LABEL}=${vmi.uid}` });
+  const getConfigMap = async (name: string) => {
+    const key = { namespace: names.LIFEBOAT_NAMESPACE, name };
+    return mapped(await readOne(send, "configmaps", key, schemas.ConfigMap), configMapFacts);
+  };
   return {
     getPod: async (key) => mapped(await readOne(send, "pods", key, schemas.Pod), podFacts),
     getVmi: async (key) => mapped(await readOne(send, "virtualmachineinstances", key, schemas.Vmi), vmiFacts),
@@ -115,8 +126,7 @@ export function connect(options: ClusterOptions): Cluster {
       return Number.parseInt(parseAnswer(schemas.Version, body, "GET /version").minor, 10) || 0;
     },
     getSlots: async () => {
-      const key = { namespace: names.LIFEBOAT_NAMESPACE, name: names.SLOTS_CONFIG_MAP };
-      const found = mapped(await readOne(send, "configmaps", key, schemas.ConfigMap), configMapFacts);
+      const found = await getConfigMap(names.SLOTS_CONFIG_MAP);
       if (found === undefined) return { slots: [] };
       return { resourceVersion: found.resourceVersion, slots: slotsOf(found.data[names.SLOTS_KEY]) };
     },
@@ -131,10 +141,9 @@ export function connect(options: ClusterOptions): Cluster {
       const [first] = parseAnswer(schemas.Page, body, `GET ${path}`).items;
       return first === undefined ? undefined : kubeVirtFacts(parseAnswer(schemas.KubeVirt, first, `GET ${path}`));
     },
-    getConfigMap: async (name) => {
-      const key = { namespace: names.LIFEBOAT_NAMESPACE, name };
-      return mapped(await readOne(send, "configmaps", key, schemas.ConfigMap), configMapFacts);
-    },
+    getConfigMap,
+    getDeschedulingRegister: async () => deschedulingRegisterOf(await getConfigMap(names.DESCHEDULING_CONFIG_MAP)),
+    evict: (eviction) => evict(eviction, send),
     act: (action, { kubevirtNamespace, marking }) =>
       act(action, { send, kubevirtNamespace, marking, sleep: options.sleep, now: now() }),
   };
