@@ -9,6 +9,7 @@ import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
 import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
 import { refuseUnreviewed, reviewEvictionRequest } from "./admission.ts";
 import { reviewDeletionRequest } from "./deletions.ts";
+import { descheduleNow } from "./descheduling.ts";
 import type { Env, Platform } from "./env.ts";
 import { receiveEvents } from "./events.ts";
 import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
@@ -70,6 +71,7 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
   app.post("/clusters/:cluster/admission/deletions/:webhookToken", deletion);
   app.post("/clusters/:cluster/events", (c) => limited(c, limitEvents, () => events(c)));
   app.post("/clusters/:cluster/reconcile", guarded("webhook", reconcileNow));
+  app.post("/clusters/:cluster/deschedule", guarded("webhook", descheduleNow));
   app.get("/clusters/:cluster/explain/pods/:namespace/:name", named(explainPod));
   app.get("/clusters/:cluster/evacuations", guarded("operator", listEvacuations));
   app.delete("/clusters/:cluster/evacuations/:namespace/:name", named(cancelOne));

@@ -4,6 +4,7 @@
  */
 import type { Context } from "hono";
 import { parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
+import { descheduleIfDue } from "./descheduling.ts";
 import { driveOn, passOver } from "./drive-on.ts";
 import type { ClusterRegistry } from "./env.ts";
 import { reportConfiguration } from "./readyz.ts";
@@ -40,15 +41,21 @@ export async function runTick(scheduledTime: number, surroundings: Surroundings)
   await Promise.all(Array.from({ length: CLUSTERS_AT_A_TIME }, worker));
 }
 
+/** Evacuations first, and then whatever becomes of them the descheduling: neither's failure is the other's. */
 async function tickOne(target: Target, full: boolean): Promise<void> {
-  try {
-    if (!full) return await driveOn(target, []);
-    const { requeueAfterSeconds } = await passOver(target, "All", FULL_SCAN_SECONDS);
-    await reportProblems(target);
-    if (requeueAfterSeconds !== undefined) await driveOn(target, [], requeueAfterSeconds);
-  } catch (error) {
-    target.logFailure("the scheduled tick", error);
+  for (const work of [full ? scanAll : (t: Target) => driveOn(t, []), descheduleIfDue]) {
+    try {
+      await work(target);
+    } catch (error) {
+      target.logFailure("the scheduled tick", error);
+    }
   }
+}
+
+async function scanAll(target: Target): Promise<void> {
+  const { requeueAfterSeconds } = await passOver(target, "All", FULL_SCAN_SECONDS);
+  await reportProblems(target);
+  if (requeueAfterSeconds !== undefined) await driveOn(target, [], requeueAfterSeconds);
 }
 
 /** Never throws: what has been done before has been done. */

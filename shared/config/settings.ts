@@ -22,5 +22,6 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
     reconcilers: { evacuation, budget, disruption, pressure },
     evacuation: own.evacuation,
     guard: own.guard,
+    descheduling: own.descheduling,
   };
 }

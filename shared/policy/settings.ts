@@ -42,6 +42,8 @@ export interface Settings {
     readonly adoptSeconds: number;
   };
   readonly guard: GuardSettings;
+  /** Seconds from the beginning of a cycle to that of the next; 0: only when asked. */
+  readonly descheduling: { readonly intervalSeconds: number };
 }
 
 /** `Auto`: hold where the scheduler preempts asynchronously (Kubernetes 1.33 and later), else deny. */
@@ -76,4 +78,5 @@ export const DEFAULT_SETTINGS: Settings = {
       "system:serviceaccount:kube-system:taint-eviction-controller",
     ],
   },
+  descheduling: { intervalSeconds: 0 },
 };

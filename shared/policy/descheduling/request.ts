@@ -143,7 +143,7 @@ const TRIES = 5;
 export function* settle(r: Requesting): Steps<void> {
   for (let i = 0; i < TRIES && (r.outcomes.length > 0 || r.released.size > 0); i++) {
     const outcome = yield* write(r, r.register.reservations);
-    if (outcome === "Failed" || !(yield* readAgain(r))) return;
+    if (outcome === "Done" || outcome === "Failed" || !(yield* readAgain(r))) return;
   }
 }
 

@@ -1,0 +1,141 @@
+/**
+ * The descheduling door: a cycle when somebody asks for one, or when the interval has passed.
+ * Owns: the bound on a cycle, its answer in JSON, telling what is wrong with the policy. Does not own: the cycle
+ * (shared/reconcilers/descheduling.ts), authentication (app.ts).
+ */
+import type { Context } from "hono";
+import { loadDeschedulerPolicy, type LoadedPolicy } from "../shared/config/load-descheduler-policy.ts";
+import type { Answered, CycleReport, NominationResult } from "../shared/policy/descheduling/cycle.ts";
+import { isDue } from "../shared/policy/descheduling/register.ts";
+import { keyOf } from "../shared/policy/facts.ts";
+import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
+import { deschedule } from "../shared/reconcilers/descheduling.ts";
+import { tell } from "./drive-on.ts";
+import { RejectionError } from "./rejection.ts";
+import type { Target } from "./target.ts";
+
+/** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. */
+const CYCLE_SECONDS = 240;
+/** Of these, for reading and requesting; the rest is for writing down what became of the last request. */
+const REQUESTING_SECONDS = 220;
+/** Of each list of an answer: the counts say how many there are. */
+const LISTED = 500;
+
+export async function descheduleNow(c: Context, target: Target): Promise<Response> {
+  const dryRun = parseDryRun(c.req.query("dryRun"));
+  const loaded = await load(target);
+  if (!loaded.ok) {
+    c.executionCtx.waitUntil(reportPolicy(target, loaded));
+    const [problem] = loaded.problems;
+    throw new RejectionError({
+      reason: "InvalidConfiguration",
+      ...(problem ?? { field: "policy", message: "invalid" }),
+    });
+  }
+  const report = await runCycle(target, loaded, { dryRun, claimed: false });
+  return c.json({ dryRun, ...rendered(report) });
+}
+
+/** For the tick: a cycle if one is due by this cluster's interval. Throws like a pass. */
+export async function descheduleIfDue(target: Target): Promise<void> {
+  const cluster = target.connect(CYCLE_SECONDS);
+  const { settings } = await target.settings(cluster);
+  const { intervalSeconds } = settings.descheduling;
+  // In background or not at all: what nobody watches must not ask for every VM again and again.
+  if (intervalSeconds <= 0 || !settings.featureGates.includes("EvictionsInBackground")) return;
+  if (!isDue(await cluster.getDeschedulingRegister(), intervalSeconds, target.platform.now())) return;
+  const loaded = await load(target);
+  if (!loaded.ok) return await reportPolicy(target, loaded);
+  await runCycle(target, loaded, { dryRun: false, claimed: true });
+}
+
+async function load(target: Target): Promise<LoadedPolicy> {
+  return await loadDeschedulerPolicy(target.connect(CYCLE_SECONDS));
+}
+
+function parseDryRun(value: string | undefined): boolean {
+  if (value === undefined || value === "false") return false;
+  if (value === "true") return true;
+  throw new RejectionError({ reason: "BadRequest", field: "dryRun", message: "expected true or false" });
+}
+
+async function runCycle(
+  target: Target,
+  { policy }: Extract<LoadedPolicy, { ok: true }>,
+  how: { readonly dryRun: boolean; readonly claimed: boolean },
+): Promise<CycleReport> {
+  const { platform } = target;
+  const cluster = target.connect(CYCLE_SECONDS);
+  const { settings } = await target.settings(cluster);
+  const report = await deschedule({
+    ...how,
+    cluster,
+    settings,
+    policy,
+    seconds: REQUESTING_SECONDS,
+    now: platform.now,
+    onFailure: (error) => target.logFailure("descheduling", error),
+  });
+  const { ended, nodes, pods, inProgress, nominations } = report;
+  const results = countsOf(nominations);
+  platform.log({ door: "deschedule", cluster: target.name, ...how, ended, nodes, pods, inProgress, results });
+  return report;
+}
+
+/** Every nomination was either requested, whatever became of that, or skipped, and why. */
+const REQUESTED = {
+  Evicted: true,
+  Background: true,
+  Refused: true,
+  Gone: true,
+  Unknown: true,
+  InProgress: false,
+  PodChanged: false,
+  evictionsTotal: false,
+  evictionsPerNode: false,
+  evictionsPerNamespace: false,
+  evacuationsPerNode: false,
+  evacuationsPerNamespace: false,
+} as const satisfies Record<NominationResult, boolean>;
+
+function rendered({ ended, nodes, pods, inProgress, nominations }: CycleReport) {
+  const listed = (requested: boolean) =>
+    nominations
+      .filter(({ result }) => REQUESTED[result] === requested)
+      .slice(0, LISTED)
+      .map(({ pod, profile, plugin, reason, result }) => {
+        return {
+          pod: keyOf(pod),
+          node: pod.nodeName,
+          profile,
+          plugin,
+          reason,
+          [requested ? "outcome" : "why"]: result,
+        };
+      });
+  return {
+    ended,
+    nodes,
+    pods,
+    evacuationsInProgress: inProgress,
+    nominated: nominations.length,
+    results: countsOf(nominations),
+    requested: listed(true),
+    skipped: listed(false),
+  };
+}
+
+function countsOf(nominations: readonly Answered[]): Readonly<Record<string, number>> {
+  const groups = Map.groupBy(nominations, ({ result }) => result);
+  return Object.fromEntries([...groups].map(([result, { length }]) => [result, length]));
+}
+
+/** An Event on the ConfigMap: one for each version of it. */
+async function reportPolicy(target: Target, { configMap, problems }: Extract<LoadedPolicy, { ok: false }>) {
+  const message = problems.map((p) => `${p.field}: ${p.message}`).join("; ");
+  target.platform.log({ level: "error", cluster: target.name, reason: "InvalidConfiguration", message });
+  if (configMap === undefined) return;
+  const { uid, resourceVersion: occasion } = configMap;
+  const about = { kind: "ConfigMap", namespace: LIFEBOAT_NAMESPACE, name: DESCHEDULER_CONFIG_MAP, uid } as const;
+  await tell(target, [{ verb: "Event", about, type: "Warning", reason: "InvalidConfiguration", message, occasion }]);
+}

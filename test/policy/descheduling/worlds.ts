@@ -1,0 +1,100 @@
+/**
+ * Minimal pods, nodes and policies for descheduling cycles, plus one tweak each.
+ * Owns: a VM's launcher pod on node01 and its VMI, a plugin that nominates what it is told to. Does not own: whole cycles
+ * (simulation/), the facts of the real plugins (fixtures.ts).
+ */
+import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/policy/descheduling/descheduler-policy.ts";
+import type { DeschedulerNode, DeschedulerPod } from "../../../shared/policy/descheduling/facts.ts";
+import type { Verdict } from "../../../shared/policy/descheduling/plugin.ts";
+import { EMPTY_REGISTER, type DeschedulingRegister } from "../../../shared/policy/descheduling/register.ts";
+import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import { NOW, pod as launcher, vmi } from "../fixtures.ts";
+
+export const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
+export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
+export const REQUESTED = "lifeboat.dev/evacuation-requested";
+
+export function node(name: string, tweak: Partial<DeschedulerNode> = {}): DeschedulerNode {
+  const plain = { ready: true, unschedulable: false, taints: [], pressures: [], allocatableMemory: 0 };
+  return { name, ...plain, labels: {}, allocatable: { cpu: 4000, pods: 110 }, ...tweak };
+}
+
+const OF_A_POD = {
+  resourceVersion: "1",
+  hasAnnotations: true,
+  createdAt: NOW.getTime() - 3_600_000,
+  qosClass: "Burstable",
+  requests: {},
+  placement: { nodeSelector: {}, preferred: [] },
+  antiAffinity: [],
+  localStorage: true,
+  claims: [],
+  hasResourceClaims: false,
+  states: [],
+  conditions: [],
+} as const;
+
+/** The launcher pod of VMI `name`, which is to be asked only. */
+export function vmPod(name: string, tweak: Partial<DeschedulerPod> = {}): DeschedulerPod {
+  const { annotations, ...rest } = tweak;
+  return {
+    ...launcher({ name: `virt-launcher-${name}-x7k2p`, uid: `pod-${name}`, owners: [] }),
+    labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": `vmi-${name}` },
+    ...OF_A_POD,
+    nodeName: "node01",
+    annotations: { "kubevirt.io/domain": name, [REQUEST_ONLY]: "", ...annotations },
+    ...rest,
+  };
+}
+
+/** Anybody's pod. */
+export function plainPod(name: string, tweak: Partial<DeschedulerPod> = {}): DeschedulerPod {
+  return { ...vmPod(name), name, labels: { app: name }, annotations: {}, ...tweak };
+}
+
+/** The VMI of a launcher pod, on the pod's node. */
+export function vmiOf(
+  { namespace, nodeName, uid, annotations }: DeschedulerPod,
+  tweak: Partial<VmiFacts> = {},
+): VmiFacts {
+  const name = annotations["kubevirt.io/domain"] ?? "";
+  return vmi({ namespace, name, uid: `vmi-${name}`, nodeName, activePods: { [uid]: nodeName }, ...tweak });
+}
+
+/** What a scripted plugin was told about each pod it nominated. */
+export type Heard = [pod: string, verdict: Verdict][];
+
+/** Nominates the pods of the given names in that order, and behaves at limits as upstream's plugins do. */
+export function scripted(names: readonly string[], pods: readonly DeschedulerPod[], heard: Heard = []): EnabledPlugin {
+  return {
+    name: "Scripted",
+    extensionPoint: "deschedule",
+    *nominate({ evictor }) {
+      const full = new Set<string>();
+      for (const name of names) {
+        const pod = pods.find((p) => p.name === name || p.annotations["kubevirt.io/domain"] === name);
+        if (pod === undefined || full.has(pod.nodeName) || !evictor.filter(pod)) continue;
+        const verdict = yield { pod, reason: "told to" };
+        heard.push([name, verdict]);
+        if (verdict === "TotalLimit") return;
+        if (verdict === "NodeLimit") full.add(pod.nodeName);
+      }
+    },
+  };
+}
+
+export function policy(plugins: readonly EnabledPlugin[], tweak: Partial<DeschedulerPolicy> = {}): DeschedulerPolicy {
+  return {
+    limits: {},
+    requestTtlSeconds: 600,
+    messagePrefixes: ["Eviction triggered"],
+    notifyFailures: false,
+    needs: { namespaces: false, budgets: false, claims: false, priorityClasses: [] },
+    profiles: [{ name: "vms", plugins, evictor: () => ({ filter: () => true, preEvictionFilter: () => true }) }],
+    ...tweak,
+  };
+}
+
+export function register(tweak: Partial<DeschedulingRegister> = {}): DeschedulingRegister {
+  return { ...EMPTY_REGISTER, found: { found: "Nothing" }, ...tweak };
+}
