@@ -1,0 +1,89 @@
+/**
+ * Descheduling on a stage: a policy in the cluster, cycles asked for through the Worker.
+ * Owns: the policy's ConfigMap, what a cycle's answer looks like. Does not own: the stage (stage.ts), expectations.
+ */
+import { dump } from "js-yaml";
+import * as z from "zod/mini";
+import { configMaps } from "../../infra/sandbox/actors/resources.ts";
+import { NAMESPACE, type Stage, type StageOptions, startStage } from "./stage.ts";
+
+const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
+
+/** Both gates on, permissions for both, and nothing that a test has to wait for. */
+export function startDeschedulingStage(options: StageOptions = {}): Promise<Stage> {
+  return startStage({
+    optional: ["optional/descheduling.yaml", "optional/descheduler-support.yaml"],
+    ...options,
+    configuration: {
+      featureGates: { EvictionsInBackground: true, DeschedulerSupport: true },
+      reconcilers: { evacuation: true, annotations: true },
+      evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 0.5 },
+      ...options.configuration,
+    },
+  });
+}
+
+export type PolicyFile = Readonly<Record<string, unknown>>;
+
+const EVICTOR = { name: "DefaultEvictor", args: { podProtections: { defaultDisabled: ["PodsWithLocalStorage"] } } };
+
+/** One plugin with its arguments, and top-level keys. */
+export function policyOf(plugin: string, args: PolicyFile, keys: PolicyFile = {}): PolicyFile {
+  const point = plugin === "LowNodeUtilization" ? "balance" : "deschedule";
+  const profile = {
+    name: "vms",
+    pluginConfig: [EVICTOR, { name: plugin, args }],
+    plugins: { [point]: { enabled: [plugin] } },
+  };
+  return { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy", ...keys, profiles: [profile] };
+}
+
+/** Every VM of the test's namespace has lived long enough. */
+export function everyVm(keys: PolicyFile = {}): PolicyFile {
+  return policyOf("PodLifeTime", { maxPodLifeTimeSeconds: 1, namespaces: { include: [NAMESPACE] } }, keys);
+}
+
+export async function setPolicy({ client }: Stage, policy: PolicyFile | string): Promise<void> {
+  const data = { "policy.yaml": typeof policy === "string" ? policy : dump(policy) };
+  if ((await client.get(configMaps, POLICY)) === undefined) await client.create(configMaps, { metadata: POLICY, data });
+  else await client.patch(configMaps, POLICY, { type: "merge", body: { data } });
+}
+
+const Listed = z.object({
+  pod: z.string(),
+  node: z.string(),
+  outcome: z.optional(z.string()),
+  why: z.optional(z.string()),
+});
+const Report = z.object({
+  ended: z.string(),
+  nodes: z.number(),
+  evacuationsInProgress: z.number(),
+  nominated: z.number(),
+  results: z.record(z.string(), z.number()),
+  requested: z.array(Listed),
+  skipped: z.array(Listed),
+});
+export type CycleAnswer = z.output<typeof Report>;
+
+export async function cycle(stage: Stage, query = ""): Promise<CycleAnswer> {
+  const { code, body } = await stage.ask("POST", `/deschedule${query}`);
+  if (code !== 200) throw new Error(`deschedule answered ${code}: ${JSON.stringify(body)}`);
+  return Report.parse(body);
+}
+
+/** Cycles, one after another, until one of them is as wanted; all of their answers. */
+export async function cyclesUntil(
+  stage: Stage,
+  what: string,
+  wanted: (answer: CycleAnswer) => boolean | Promise<boolean>,
+): Promise<readonly CycleAnswer[]> {
+  const answers: CycleAnswer[] = [];
+  const end = Date.now() + 40_000;
+  while (Date.now() < end) {
+    const answer = await cycle(stage);
+    answers.push(answer);
+    if (await wanted(answer)) return answers;
+  }
+  throw new Error(`no cycle was ${what}: ${JSON.stringify(answers.at(-1))}`);
+}
