@@ -15,6 +15,7 @@ import { beganAt, disruptionRecord, type EvacuationRecord, isActive } from "./re
 import type { Settings } from "./settings.ts";
 import { strategyOf } from "./stage.ts";
 import { mobilityOf } from "./strategy.ts";
+import { tolerates } from "./tolerations.ts";
 
 export interface DisruptionWorld {
   readonly vmis: readonly VmiFacts[];
@@ -95,9 +96,5 @@ function overdue(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
 
 /** Tolerated for good. A toleration for some seconds has run out, else nobody had deleted the pod. */
 function isTolerated(taint: Taint, tolerations: readonly Toleration[]): boolean {
-  return tolerations.some(({ key, operator = "Equal", value = "", effect, tolerationSeconds }) => {
-    if (tolerationSeconds !== undefined || (effect !== undefined && effect !== taint.effect)) return false;
-    if (key === undefined) return operator === "Exists";
-    return key === taint.key && (operator === "Exists" || value === (taint.value ?? ""));
-  });
+  return tolerations.some((toleration) => toleration.tolerationSeconds === undefined && tolerates(toleration, taint));
 }

@@ -48,6 +48,10 @@ export const EVICTION_IN_PROGRESS_ANNOTATION = "descheduler.alpha.kubernetes.io/
 /** On any pod, for the descheduler: may go whatever its filters say; would rather not go. */
 export const EVICT_ANNOTATION = "descheduler.alpha.kubernetes.io/evict";
 export const PREFER_NO_EVICTION_ANNOTATION = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
+/** On pods that a kubelet runs without having been asked by the API server: their mirror, and where they come from. */
+export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";
+export const CONFIG_SOURCE_ANNOTATION = "kubernetes.io/config.source";
+export const CONFIG_SOURCE_API = "api";
 /** On a pod: when Lifeboat's descheduling asked for its evacuation (RFC 3339), until that is confirmed or refused. */
 export const EVACUATION_REQUESTED_ANNOTATION = "lifeboat.dev/evacuation-requested";
 /** On an Eviction: why, as the descheduler says it. */

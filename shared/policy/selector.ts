@@ -3,23 +3,19 @@
  * Owns: matching. Does not own: parsing.
  */
 import type { LabelSelector, LabelSelectorRequirement } from "./facts.ts";
+import { ownValue } from "./own-value.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 /** An absent selector matches nothing, an empty one everything; an operator that nobody knows matches nothing. */
 export function matches(selector: LabelSelector | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
-  const byLabel = Object.entries(selector.matchLabels).every(([key, value]) => valueOf(labels, key) === value);
+  const byLabel = Object.entries(selector.matchLabels).every(([key, value]) => ownValue(labels, key) === value);
   return byLabel && selector.matchExpressions.every((requirement) => meets(requirement, labels));
 }
 
-/** `constructor` and the like are valid label keys, and every object seems to have them. */
-function valueOf(labels: Labels, key: string): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined;
-}
-
-function meets({ key, operator, values }: LabelSelectorRequirement, labels: Labels): boolean {
-  const value = valueOf(labels, key);
+export function meets({ key, operator, values }: LabelSelectorRequirement, labels: Labels): boolean {
+  const value = ownValue(labels, key);
   switch (operator) {
     case "In":
       return value !== undefined && values.includes(value);

@@ -3,6 +3,7 @@
  * Owns: that shape. Does not own: the policy file's text, keys and defaults (shared/config/descheduler-policy).
  */
 import type { BudgetFacts, LabelSelector } from "../facts.ts";
+import type { DeschedulerNode } from "./facts.ts";
 import type { Evictor, Nominations, Plugin, PluginWorld } from "./plugin.ts";
 
 /** Absent: no limit; 0: none. */
@@ -27,8 +28,10 @@ export interface PolicyNeeds {
   readonly priorityClasses: readonly string[];
 }
 
-export interface EvictorWorld extends Omit<PluginWorld, "evictor"> {
-  /** Of every pod whose only owner has this UID, the number. */
+export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
+  /** All that are Ready, also those that the policy does not select: a pod may well go there. */
+  readonly nodes: readonly DeschedulerNode[];
+  /** How many pods, finished ones included, have an owner with this UID. */
   replicasOf(ownerUID: string): number;
   /** Value by name, of those that `needs` names. */
   readonly priorityClasses: ReadonlyMap<string, number>;

@@ -30,7 +30,7 @@ export interface PreferredTerm {
   readonly preference: NodeSelectorTerm;
 }
 
-/** What a pod asks of the node it runs on. */
+/** What a pod asks of the node it runs on. One object for all pods that ask the same: what follows from it is found once. */
 export interface Placement {
   readonly nodeSelector: Labels;
   /** Terms are ORed; absent: no requirement. */
@@ -41,6 +41,7 @@ export interface Placement {
 /** A required anti-affinity term: no pod it selects may be in the same topology domain. */
 export interface AntiAffinityTerm {
   readonly topologyKey: string;
+  /** Empty: the pod's own. */
   readonly namespaces: readonly string[];
   readonly selector: LabelSelector;
 }
