@@ -2,11 +2,11 @@
  * LifeboatConfiguration: what a cluster's administrator may set, in ConfigMap `lifeboat-system/lifeboat`.
  * Owns: the keys, their defaults, and saying which one is wrong. Does not own: reading it (load-settings.ts).
  */
-import { load, YAMLException } from "js-yaml";
 import * as z from "zod/mini";
 import { CONFIG_KEY } from "../policy/names.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES } from "../policy/settings.ts";
 import { type Parsed, parseConfig } from "./problem.ts";
+import { parseYaml } from "./yaml.ts";
 
 const LONGEST_SECONDS = 7 * 24 * 3600;
 const SECONDS = `expected seconds, from 0 to ${LONGEST_SECONDS}`;
@@ -77,15 +77,7 @@ export function withoutEffect(c: LifeboatConfiguration): readonly string[] {
   return ignored.map((key) => `${key} has no effect in this version`);
 }
 
-export function parseConfiguration(yaml: string): Parsed<LifeboatConfiguration> {
-  try {
-    return parseConfig(LifeboatConfigurationV1alpha1, load(yaml), CONFIG_KEY);
-  } catch (error) {
-    if (!(error instanceof YAMLException)) throw error;
-    const line = error.mark === undefined ? "" : ` in line ${error.mark.line + 1}`;
-    return {
-      ok: false,
-      problems: [{ field: CONFIG_KEY, message: `expected YAML, found an error${line}: ${error.reason}` }],
-    };
-  }
+export function parseConfiguration(text: string): Parsed<LifeboatConfiguration> {
+  const yaml = parseYaml(text, CONFIG_KEY);
+  return yaml.ok ? parseConfig(LifeboatConfigurationV1alpha1, yaml.value, CONFIG_KEY) : yaml;
 }

@@ -1,0 +1,89 @@
+/**
+ * The kinds of values in a policy file, each saying what is expected of it.
+ * Owns: what many keys have in common. Does not own: the keys.
+ *
+ * Go takes null for absent, and what generates policy files writes it: a known key may be null anywhere.
+ */
+import * as z from "zod/mini";
+import { secondsOf } from "./duration.ts";
+import { isLabelKey, isLabelValue, selectorOf } from "./selector-text.ts";
+
+/** A mapping of exactly these keys. */
+export function mapping<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const withoutNulls = (input: unknown): unknown => {
+    if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+    return Object.fromEntries(Object.entries(input).filter(([key, v]) => v !== null || !Object.hasOwn(shape, key)));
+  };
+  return z.pipe(z.transform(withoutNulls), z.strictObject(shape, "expected a mapping"));
+}
+
+export function listOf<Item extends z.core.$ZodType>(item: Item, message = "expected a list") {
+  return z._default(z.array(item, message), []);
+}
+
+export const text = (message: string) => z.string(message).check(z.minLength(1, message));
+
+/** A key that must not be there, because nobody acts on it; the message says so. */
+export const unsupported = (message: string) => z.exactOptional(z.never(message));
+
+/** A list that may be there, with nothing in it. */
+export const emptyList = (message: string) => listOf(z.unknown()).check(z.maxLength(0, message));
+
+const TRUE_OR_FALSE = "expected true or false";
+export const flag = (fallback: boolean) => z._default(z.boolean(TRUE_OR_FALSE), fallback);
+
+const COUNT = "expected a whole number, 0 or more";
+export const Count = z.int(COUNT).check(z.nonnegative(COUNT));
+
+const INT32 = "expected a whole number of 32 bits";
+export const Int32 = z.int(INT32).check(z.minimum(-(2 ** 31), INT32), z.maximum(2 ** 31 - 1, INT32));
+
+const DURATION = "expected a duration, such as 10m, 1h30m or 0.5s";
+export const Duration = z.pipe(
+  z.string(DURATION).check(z.refine((value) => secondsOf(value) !== undefined, DURATION)),
+  z.transform((value) => secondsOf(value) ?? 0),
+);
+
+const SELECTOR = "expected a label selector, such as: a in (b,c),d=e,f!=g,h,!i";
+export const SelectorText = z.pipe(
+  z.string(SELECTOR).check(z.refine((value) => selectorOf(value) !== undefined, SELECTOR)),
+  z.transform((value) => selectorOf(value) ?? { matchLabels: {}, matchExpressions: [] }),
+);
+
+const LABEL_KEY = "expected the key of a label";
+const LABEL_VALUE = "expected the value of a label";
+const LabelKey = z.string(LABEL_KEY).check(z.refine(isLabelKey, LABEL_KEY));
+const LabelValue = z.string(LABEL_VALUE).check(z.refine(isLabelValue, LABEL_VALUE));
+
+/** metav1 LabelSelectorRequirement: what LabelSelectorAsSelector accepts. */
+const Requirement = mapping({
+  key: LabelKey,
+  operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"], "expected In, NotIn, Exists or DoesNotExist"),
+  values: listOf(LabelValue),
+}).check(
+  z.refine(({ operator, values }) => values.length > 0 === operator.endsWith("In"), {
+    path: ["values"],
+    error: "expected values with In and NotIn, and none with Exists and DoesNotExist",
+  }),
+);
+
+export const Selector = mapping({
+  matchLabels: z._default(z.record(LabelKey, LabelValue, "expected a mapping of labels"), {}),
+  matchExpressions: listOf(Requirement),
+});
+
+/** `{include, exclude}`, of which one only may be used; an empty list is as good as none. */
+export function oneOfLists(of: string) {
+  return z.pipe(
+    mapping({ include: listOf(text(`expected the ${of}`)), exclude: listOf(text(`expected the ${of}`)) }).check(
+      z.refine(
+        ({ include, exclude }) => include.length === 0 || exclude.length === 0,
+        "expected include or exclude, not both",
+      ),
+    ),
+    z.transform(({ include, exclude }) => ({
+      ...(include.length === 0 ? {} : { include }),
+      ...(exclude.length === 0 ? {} : { exclude }),
+    })),
+  );
+}
