@@ -6,7 +6,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { ConfigMapFacts } from "../cluster/projections.ts";
 import type { DeschedulerPolicy } from "../policy/descheduling/descheduler-policy.ts";
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY } from "../policy/names.ts";
-import { parseDeschedulerPolicy } from "./descheduler-policy/parse.ts";
+import { parseDeschedulerPolicy } from "./descheduler-policy/descheduler-policy.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 export type LoadedPolicy =

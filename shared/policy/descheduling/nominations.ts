@@ -35,9 +35,10 @@ const FEWEST_NODES = 2;
 export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Generator<Nominated, void, Verdict> {
   const nodes = nodesOf(policy, w.nodes);
   if (nodes.length < FEWEST_NODES) return;
-  const world: EvictorWorld = { ...w, nodes, ...indexesOf(w.pods) };
+  const everywhere: EvictorWorld = { ...w, nodes: w.nodes.filter((node) => node.ready), ...indexesOf(w.pods) };
   const profiles = policy.profiles.map((profile) => {
-    return { ...profile, world: { ...world, evictor: sparingTargets(profile.evictor(world), w.vmis) } };
+    const evictor = sparingTargets(profile.evictor(everywhere), w.vmis);
+    return { ...profile, world: { ...everywhere, nodes, evictor } };
   });
   for (const extensionPoint of ["deschedule", "balance"] as const) {
     for (const { name, plugins, world } of profiles) {
@@ -57,14 +58,20 @@ export function nodesOf(
 
 function indexesOf(pods: readonly DeschedulerPod[]): Pick<EvictorWorld, "podsOn" | "replicasOf"> {
   const byNode = Map.groupBy(pods, (pod) => pod.nodeName);
-  let byOwner: ReadonlyMap<string | undefined, readonly DeschedulerPod[]> | undefined;
+  let replicas: ReadonlyMap<string, number> | undefined;
   return {
     podsOn: (node) => byNode.get(node) ?? [],
     replicasOf(ownerUID) {
-      byOwner ??= Map.groupBy(pods, ({ owners }) => (owners.length === 1 ? owners[0]?.uid : undefined));
-      return byOwner.get(ownerUID)?.length ?? 0;
+      replicas ??= countOwned(pods);
+      return replicas.get(ownerUID) ?? 0;
     },
   };
+}
+
+function countOwned(pods: readonly DeschedulerPod[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { owners } of pods) for (const { uid } of owners) counts.set(uid, (counts.get(uid) ?? 0) + 1);
+  return counts;
 }
 
 /**
