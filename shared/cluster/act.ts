@@ -64,6 +64,10 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       return await remove("poddisruptionbudgets", action.budget, context);
     case "DeletePod":
       return await remove("pods", action.pod, context);
+    case "AnnotatePod": {
+      const { pod, add, remove } = action;
+      return conditional(await patch("pods", pod, patches.annotatePatch(pod, add, remove), context));
+    }
     case "WriteSlots":
       return await writeSlots(action, context);
     case "Event":

@@ -2,7 +2,7 @@
  * JSON patches, each with tests of what was observed.
  * Owns: building them. Does not own: sending them (act.ts). A failed test is answered 422 and means: look again.
  */
-import type { MigrationFacts, VmiFacts } from "../policy/facts.ts";
+import type { LauncherFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 
 export interface Operation {
@@ -14,6 +14,10 @@ export interface Operation {
 /** RFC 6901. */
 function pointer(...segments: readonly string[]): string {
   return segments.map((s) => `/${s.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+function annotationPath(key: string): string {
+  return pointer("metadata", "annotations", key);
 }
 
 /** `null` tests that the key is missing: the API server's patch library takes it so. */
@@ -54,7 +58,7 @@ function unmoved(vmi: VmiFacts): Operation[] {
 
 function recordAndLabel(vmi: VmiFacts, record: string, label: string): Operation[] {
   const { resourceVersion } = vmi;
-  const annotation = pointer("metadata", "annotations", names.RECORD_ANNOTATION);
+  const annotation = annotationPath(names.RECORD_ANNOTATION);
   return [
     ...(vmi.hasAnnotations ? [test(annotation, vmi.recordText)] : []),
     ...addTo(
@@ -79,7 +83,7 @@ export function clearPatch(
   vmi: VmiFacts,
   { record, label, mark = true }: { record: string | undefined; label: boolean; mark?: boolean },
 ): readonly Operation[] {
-  const annotation = pointer("metadata", "annotations", names.RECORD_ANNOTATION);
+  const annotation = annotationPath(names.RECORD_ANNOTATION);
   const labelPath = pointer("metadata", "labels", names.EVACUATION_LABEL);
   const { resourceVersion, recordText, evacuationLabel } = vmi;
   const map = { map: "annotations", exists: vmi.hasAnnotations, resourceVersion } as const;
@@ -98,11 +102,27 @@ export function adoptPatch(
   annotations: Readonly<Record<string, string>>,
 ): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, evacuationId } = migration;
-  const id = pointer("metadata", "annotations", names.EVACUATION_ID_ANNOTATION);
+  const id = annotationPath(names.EVACUATION_ID_ANNOTATION);
   return [
     test("/metadata/uid", uid),
     ...(exists ? [test(id, evacuationId)] : []),
     ...addTo({ map: "annotations", exists, resourceVersion }, annotations),
+  ];
+}
+
+/** Only what is added or taken away has to be as observed: KubeVirt writes others all the time. */
+export function annotatePatch(
+  pod: LauncherFacts,
+  add: Readonly<Record<string, string>>,
+  gone: readonly string[],
+): readonly Operation[] {
+  const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
+  const touched = [...Object.keys(add), ...gone];
+  return [
+    test("/metadata/uid", uid),
+    ...(exists ? touched.map((key) => test(annotationPath(key), annotations[key])) : []),
+    ...(Object.keys(add).length === 0 ? [] : addTo({ map: "annotations", exists, resourceVersion }, add)),
+    ...gone.map((key) => remove(annotationPath(key))),
   ];
 }
 

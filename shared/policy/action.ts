@@ -5,7 +5,7 @@
  * performing it twice is the same as once. Does not own: the requests they become (shared/cluster).
  */
 import type { Cause, Urgency } from "./cause.ts";
-import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
+import type { BudgetFacts, LauncherFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
 import type { EvacuationRecord } from "./record.ts";
 import type { Slot } from "./slots.ts";
 
@@ -33,6 +33,13 @@ export type Action =
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }
+  /** Add annotations to a launcher pod, and take others away, if they are as observed. */
+  | {
+      readonly verb: "AnnotatePod";
+      readonly pod: LauncherFacts;
+      readonly add: Readonly<Record<string, string>>;
+      readonly remove: readonly string[];
+    }
   /** Replace the slots register by compare-and-set; without a resourceVersion it is created. */
   | { readonly verb: "WriteSlots"; readonly resourceVersion?: string; readonly slots: readonly Slot[] }
   | ({ readonly verb: "Event" } & Story);

@@ -33,6 +33,22 @@ export interface PodFacts extends NamespacedName {
   readonly memoryRequest?: number;
 }
 
+/** A launcher pod, as small as annotating it takes: there is one for each VMI, and for a while two. */
+export interface LauncherFacts extends NamespacedName {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Of the VMI it runs, or is to run. */
+  readonly vmiUID: string;
+  readonly phase: string;
+  readonly nodeName?: string;
+  readonly deleting: boolean;
+  /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
+  readonly createdAt: number;
+  readonly hasAnnotations: boolean;
+  /** Only those that are about descheduling. */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
 export interface DisruptionTarget {
   readonly active: boolean;
   readonly reason?: string;
@@ -149,7 +165,7 @@ export interface BudgetFacts extends NamespacedName {
 }
 
 /** Whether a pod has ended: nothing can happen to its guest any more. */
-export function isCompleted(pod: PodFacts): boolean {
+export function isCompleted(pod: { readonly phase: string }): boolean {
   return pod.phase === "Succeeded" || pod.phase === "Failed";
 }
 
