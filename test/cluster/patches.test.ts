@@ -153,17 +153,18 @@ describe("adopt", () => {
   });
 });
 
+function storedPod(annotations: object | undefined, tweak: object = {}) {
+  return { metadata: { uid: "pod-uid", resourceVersion: "1", ...(annotations && { annotations }), ...tweak } };
+}
+
 describe("annotate a pod", () => {
-  const stored = (annotations: object | undefined, tweak: object = {}) => ({
-    metadata: { uid: "pod-uid", resourceVersion: "1", ...(annotations && { annotations }), ...tweak },
-  });
   const observed = launcher({ annotations: { "x/gone": "true", "x/gone-too": "" } });
   const bare = launcher({ hasAnnotations: false });
   const operations = patches.annotatePatch(observed, { "x/new": "" }, ["x/gone", "x/gone-too"]);
 
   test("adds, takes away, and leaves the rest", () => {
     const before = { theirs: "z", "x/gone": "true", "x/gone-too": "" };
-    expect(apply(stored(before), operations)).toEqual(stored({ theirs: "z", "x/new": "" }));
+    expect(apply(storedPod(before), operations)).toEqual(storedPod({ theirs: "z", "x/new": "" }));
   });
 
   test("carries a test of all it touches, and of nothing else", () => {
@@ -178,24 +179,24 @@ describe("annotate a pod", () => {
 
   // prettier-ignore
   test.each([
-    ["is another one of that name",       stored({ "x/gone": "true", "x/gone-too": "" }, { uid: "other" })],
-    ["has the new one meanwhile",         stored({ "x/gone": "true", "x/gone-too": "", "x/new": "" })],
-    ["says something else meanwhile",     stored({ "x/gone": "false", "x/gone-too": "" })],
-    ["has lost one of them meanwhile",    stored({ "x/gone": "true" })],
-    ["has lost all annotations",          stored(undefined)],
+    ["is another one of that name",       storedPod({ "x/gone": "true", "x/gone-too": "" }, { uid: "other" })],
+    ["has the new one meanwhile",         storedPod({ "x/gone": "true", "x/gone-too": "", "x/new": "" })],
+    ["says something else meanwhile",     storedPod({ "x/gone": "false", "x/gone-too": "" })],
+    ["has lost one of them meanwhile",    storedPod({ "x/gone": "true" })],
+    ["has lost all annotations",          storedPod(undefined)],
   ])("does nothing to a pod that %s", (_, found) => {
     expect(apply(found, operations)).toBeUndefined();
   });
 
   test("does not mind what others write meanwhile", () => {
-    const later = stored({ theirs: "new", "x/gone": "true", "x/gone-too": "" }, { resourceVersion: "2" });
+    const later = storedPod({ theirs: "new", "x/gone": "true", "x/gone-too": "" }, { resourceVersion: "2" });
     expect(apply(later, operations)).toMatchObject({ metadata: { annotations: { theirs: "new", "x/new": "" } } });
   });
 
   test("where there are none, makes them, unless anybody has written to the pod", () => {
     const first = patches.annotatePatch(bare, { "x/new": "" }, []);
-    expect(apply(stored(undefined), first)).toEqual(stored({ "x/new": "" }));
-    expect(apply(stored({ theirs: "z" }, { resourceVersion: "2" }), first)).toBeUndefined();
+    expect(apply(storedPod(undefined), first)).toEqual(storedPod({ "x/new": "" }));
+    expect(apply(storedPod({ theirs: "z" }, { resourceVersion: "2" }), first)).toBeUndefined();
   });
 });
 
