@@ -2,8 +2,8 @@
  * Descheduler annotations: what a launcher pod tells the descheduler, so that it asks once and then waits for the move.
  * Owns: which pod carries which of them, and yielding to KubeVirt (1.3 and later), which writes them too. Does not own:
  * the words of a refused eviction (messages.ts).
- * Upstream: `syncDeschedulerAnnotations` of KubeVirt's VMI controller as of 1.7. The rule before, to take the second one
- * off after a failed migration, had the descheduler evict ever more VMs while the first was still being retried.
+ * Upstream: KubeVirt's VMI controller as of 1.7 (pkg/virt-controller/watch/descheduler has the names). The rule before, to
+ * take the second one off after a failed migration, had the descheduler evict ever more VMs while one was still retried.
  */
 import type { Action } from "./action.ts";
 import { isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "./facts.ts";
