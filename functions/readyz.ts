@@ -5,6 +5,7 @@
 import type { Context } from "hono";
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
+import { isAnnotating } from "../shared/policy/descheduler-annotations.ts";
 import { CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import type { LoadedSettings } from "../shared/config/load-settings.ts";
 import { tell } from "./drive-on.ts";
@@ -32,6 +33,7 @@ export async function clusterReadyz(c: Context, target: Target): Promise<Respons
     await check("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
     await check("budgets", () => cluster.canList("poddisruptionbudgets")),
     await check("marking", () => proveMarking(cluster, loaded)),
+    ...(isAnnotating(loaded.settings) ? [await check("annotations", () => cluster.proveAnnotating())] : []),
   ];
   const ready = checks.every((one) => one.ok);
   return c.json({ ready, checks, ...(loaded.notes.length === 0 ? {} : { notes: loaded.notes }) }, ready ? 200 : 503);

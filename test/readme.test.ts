@@ -41,6 +41,7 @@ describe("the configuration in the README", () => {
   const defaults = [
     ["reconcilers.evacuation", reconcilers.evacuation],
     ["reconcilers.budget", reconcilers.budget],
+    ["reconcilers.annotations", reconcilers.annotations],
     ["reconcilers.disruption", reconcilers.disruption],
     ["reconcilers.pressure", reconcilers.pressure],
     ["guard.mode", guard.mode],

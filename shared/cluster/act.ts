@@ -66,8 +66,8 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     case "DeletePod":
       return await remove("pods", action.pod, context);
     case "AnnotatePod": {
-      const operations = patches.annotatePatch(action.pod, action.annotations);
-      return conditional(await patch("pods", action.pod, operations, context));
+      const { pod, add, remove } = action;
+      return conditional(await patch("pods", pod, patches.annotatePatch(pod, add, remove), context));
     }
     case "WriteSlots":
       return await writeSlots(action, context);

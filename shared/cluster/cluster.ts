@@ -5,7 +5,15 @@
 import type { Action } from "../policy/action.ts";
 import type { EvictionAnswer } from "../policy/descheduling/eviction-answer.ts";
 import type { DeschedulingRegister } from "../policy/descheduling/register.ts";
-import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type {
+  BudgetFacts,
+  LauncherFacts,
+  MigrationFacts,
+  NamespacedName,
+  NodeFacts,
+  PodFacts,
+  VmiFacts,
+} from "../policy/facts.ts";
 import { isCompleted } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
@@ -23,8 +31,10 @@ import {
   vmiFacts,
 } from "./projections.ts";
 import { evict, type Eviction } from "./evict.ts";
+import { listLaunchers } from "./list-launchers.ts";
 import { kubevirtAccount } from "./marking.ts";
 import { collection, type Resource } from "./paths.ts";
+import { proveAnnotating } from "./prove-annotating.ts";
 import { proveMarking } from "./prove-marking.ts";
 import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
 import { slotsOf } from "./record-schema.ts";
@@ -47,6 +57,8 @@ export interface Cluster {
   countActivePods(vmi: VmiFacts): Promise<number>;
   listPodsOf(vmi: VmiFacts): Promise<readonly PodFacts[]>;
   listPodsOn(node: string): Promise<readonly PodFacts[]>;
+  /** Launcher pods of the VMIs, in one request for every hundred of them; ended ones and migration targets included. */
+  listLaunchers(of: "All" | readonly VmiFacts[]): Promise<readonly LauncherFacts[]>;
   /** Of the API server's version: 1.36 is 36; 0 if it does not say. */
   getServerMinor(): Promise<number>;
   getSlots(): Promise<SlotsRegister>;
@@ -55,6 +67,8 @@ export interface Cluster {
   canList(resource: Resource): Promise<void>;
   /** Throws unless a mark would be kept, tried out on some running VMI by a dry run; nothing to try on is no failure. */
   proveMarking(kubevirtNamespace: string): Promise<void>;
+  /** Throws unless launcher pods may be annotated, tried out on one by a dry run; none is no failure. */
+  proveAnnotating(): Promise<void>;
   getKubeVirt(): Promise<KubeVirtFacts | undefined>;
   getConfigMap(name: string): Promise<ConfigMapFacts | undefined>;
   /** A refusal is an answer, with its code and words. */
@@ -121,6 +135,7 @@ export function connect(options: ClusterOptions): Cluster {
     countActivePods: async (vmi) => (await listPodsOf(vmi)).filter((pod) => !isCompleted(pod)).length,
     listPodsOf,
     listPodsOn: (node) => readAll(send, { ...podList, fieldSelector: `spec.nodeName=${node}` }),
+    listLaunchers: (of) => listLaunchers(send, of, onOddItem),
     getServerMinor: async () => {
       const { body } = await send({ method: "GET", path: "/version" });
       return Number.parseInt(parseAnswer(schemas.Version, body, "GET /version").minor, 10) || 0;
@@ -134,6 +149,7 @@ export function connect(options: ClusterOptions): Cluster {
       await send({ method: "GET", path: collection(resource), query: { limit: "1" } });
     },
     proveMarking: (kubevirtNamespace) => proveMarking(send, kubevirtAccount(kubevirtNamespace)),
+    proveAnnotating: () => proveAnnotating(send),
     getKubeVirt: async () => {
       const path = collection("kubevirts");
       const { body } = await send({ method: "GET", path });

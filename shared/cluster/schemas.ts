@@ -38,6 +38,7 @@ export const Meta = z.object({
   uid: z.string(),
   resourceVersion: z.string(),
   generation: Count,
+  creationTimestamp: Text,
   deletionTimestamp: Text,
   // Whether these exist at all matters: JSON patch cannot add below a missing map.
   labels: z.nullish(Strings),
@@ -67,6 +68,13 @@ export const Pod = z.object({
     containers: listOf(Requests),
   }),
   status: z.prefault(z.object({ phase: z._default(z.string(), ""), conditions: Conditions }), {}),
+});
+
+/** A pod, as far as annotating it goes. */
+export const Launcher = z.object({
+  metadata: Meta,
+  spec: z.object({ nodeName: Text }),
+  status: z.prefault(z.object({ phase: z._default(z.string(), "") }), {}),
 });
 
 export const Vmi = z.object({

@@ -68,9 +68,7 @@ export const DEFAULT_CONFIGURATION: LifeboatConfiguration = LifeboatConfiguratio
 /** Keys that are set to more than their default and that this version accepts without acting on them. */
 export function withoutEffect(c: LifeboatConfiguration): readonly string[] {
   const gates = FEATURE_GATES.filter((gate) => gate === "EvictionsInBackground" && c.featureGates[gate] === true);
-  const { annotations } = c.reconcilers;
   const keys: readonly (readonly [string, boolean])[] = [
-    ["reconcilers.annotations", annotations !== "Auto"],
     ["descheduling.intervalSeconds", c.descheduling.intervalSeconds > 0],
   ];
   const ignored = [...gates.map((gate) => `featureGates.${gate}`), ...keys.flatMap(([key, set]) => (set ? [key] : []))];

@@ -34,11 +34,12 @@ export type Action =
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }
-  /** Set annotations of a pod, or take off those given as undefined, if they are as they were. */
+  /** Add annotations to a pod, and take others away, if they are as observed. */
   | {
       readonly verb: "AnnotatePod";
       readonly pod: AnnotatedPod;
-      readonly annotations: Readonly<Record<string, string | undefined>>;
+      readonly add: Readonly<Record<string, string>>;
+      readonly remove: readonly string[];
     }
   /** Replace the descheduling register by compare-and-set. */
   | { readonly verb: "WriteRegister"; readonly found: Found; readonly register: DeschedulingRegister }

@@ -6,8 +6,9 @@
 import type { Action } from "./action.ts";
 import { tell } from "./action.ts";
 import { URGENCY } from "./cause.ts";
-import { type BudgetFacts, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
+import { type BudgetFacts, keyOf, type LauncherFacts, type MigrationFacts, type VmiFacts } from "./facts.ts";
 import { isGrown, isReadyForMigration } from "./budget.ts";
+import { isSaidInProgress } from "./descheduler-annotations.ts";
 import { deletions, failedAttempt } from "./giving-up.ts";
 import type { Plan } from "./plan.ts";
 import { beginRecord, endRecord, type EvacuationRecord, restingRecord } from "./record.ts";
@@ -25,6 +26,8 @@ export interface EvacuationWorld {
   readonly register: SlotsRegister;
   /** VMI UID to the number of its pods that have not ended, of the candidates (see `candidatesOf`). */
   readonly activePods: ReadonlyMap<string, number>;
+  /** Of these VMIs, where they are annotated. */
+  readonly launchers: readonly LauncherFacts[];
   readonly settings: Settings;
   readonly now: Date;
 }
@@ -50,7 +53,9 @@ const POLL_SECONDS = {
   Ready: 0.5,
 } as const satisfies Record<Stage["stage"], number>;
 
-export function stagesOf(w: Omit<EvacuationWorld, "activePods" | "budgets" | "register">): readonly Staged[] {
+export function stagesOf(
+  w: Omit<EvacuationWorld, "activePods" | "budgets" | "launchers" | "register">,
+): readonly Staged[] {
   const byVmi = Map.groupBy(w.migrations, (m) => keyOf({ namespace: m.namespace, name: m.vmiName }));
   return w.vmis.map((vmi) => {
     const migrations = byVmi.get(keyOf(vmi)) ?? [];
@@ -59,7 +64,7 @@ export function stagesOf(w: Omit<EvacuationWorld, "activePods" | "budgets" | "re
 }
 
 /** VMIs whose slot is reserved and whose migration is not there yet: whose pods must be counted before planning. */
-export function candidatesOf(w: Omit<EvacuationWorld, "activePods">): readonly VmiFacts[] {
+export function candidatesOf(w: Omit<EvacuationWorld, "activePods" | "launchers">): readonly VmiFacts[] {
   const reserved = new Set(uncreated(w).map(keyOf));
   const ready = readyOf(stagesOf(w));
   return ready.filter((c) => reserved.has(keyOf(slotFor(c)))).map((c) => c.vmi);
@@ -167,17 +172,23 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
  * given up is deleted again here, for whoever gave it up may have died halfway, or a stalled function have created it.
  */
 function leftover(vmi: VmiFacts, migrations: readonly MigrationFacts[], w: EvacuationWorld): readonly Action[] {
-  const { budgets, tainted, settings, now } = w;
+  const { settings, now } = w;
   const { record } = vmi;
   const pending = record?.outcome === undefined ? [] : deletions({ record, migrations });
   if (pending.length > 0) return pending;
-  if (isGrown(vmi, budgets, settings) && !isToMigrate(vmi, tainted, settings)) return [];
+  if (isUntidy(vmi, w)) return [];
   if (record === undefined) return [{ verb: "Forget", vmi }];
   if (restingRecord(vmi, settings, now) !== undefined) return [{ verb: "Forget", vmi, record }];
   const moved = record.node !== vmi.nodeName;
   const told = `moved from node ${record.node} to node ${vmi.nodeName} (cause ${record.cause})`;
   const story = moved && record.outcome === undefined ? [tell(vmi, "Evacuated", told, record.id)] : [];
   return [{ verb: "Forget", vmi }, ...story];
+}
+
+/** Whether something is still to be undone that the label leads to. */
+function isUntidy(vmi: VmiFacts, w: EvacuationWorld): boolean {
+  const grown = isGrown(vmi, w.budgets, w.settings) && !isToMigrate(vmi, w.tainted, w.settings);
+  return grown || isSaidInProgress(vmi, w);
 }
 
 /**

@@ -2,8 +2,10 @@
  * POLICY.md: the rendered tables in their order, with what a table cannot say.
  * Owns: the text. Does not own: the tables (render-tables.ts).
  */
+import * as annotations from "./render-annotations.ts";
 import * as guard from "./render-guard.ts";
 import * as tables from "./render-tables.ts";
+import { MOST_PATCHES } from "./descheduler-annotations.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
 
 const { evacuation, limits, guard: defaults } = DEFAULT_SETTINGS;
@@ -60,6 +62,20 @@ ${tables.stageTable()}
 - After a failed attempt: ${tables.backoffSteps()}. After ${evacuation.maxAttempts} the evacuation is abandoned; a new one can be
   requested when the last back-off has passed.
 - A cancelled one starts the back-off too. It cannot be cancelled while the node carries the drain taint.
+
+## Descheduler annotations
+
+With the gate \`DeschedulerSupport\`, on launcher pods, beginning with \`descheduler.alpha.kubernetes.io/\`:
+
+${annotations.annotationTable()}
+
+- A failed attempt changes nothing: what counts is the mark, so that the descheduler waits while there is another one. The drain
+  taint alone is no mark.
+- \`reconcilers.annotations\`: true adds at once; Auto (the default) leaves KubeVirt ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`), from the
+  pod's creation or from the record's, and adds what is missing then. KubeVirt removes by the same rules.
+- The annotation goes before the label of the evacuation does. What cannot be taken off keeps the label until the pod has
+  ended, or the back-off is over.
+- At most ${MOST_PATCHES} pods are patched at a time, those of evacuations first.
 
 ## Deletions that do not ask
 

@@ -46,7 +46,8 @@ export function strategyOf(vmi: VmiFacts, settings: Settings): EvictionStrategy 
   return resolved.known ? resolved.strategy : "None";
 }
 
-function isMarked(vmi: VmiFacts): boolean {
+/** For the node it is on: a mark for one that it has left means nothing. */
+export function isMarked(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
 }
 

@@ -7,9 +7,10 @@
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import type { BudgetWorld } from "../policy/budget.ts";
+import { type AnnotationWorld, isAnnotating } from "../policy/descheduler-annotations.ts";
 import { type DisruptionWorld, overdueOf } from "../policy/disruption.ts";
 import { candidatesOf, type EvacuationWorld } from "../policy/evacuation.ts";
-import type { NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type { LauncherFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { keyOf } from "../policy/facts.ts";
 import { vmiNameOf } from "../policy/pod-kind.ts";
 import type { PressureWorld } from "../policy/pressure.ts";
@@ -19,7 +20,7 @@ import type { Observer } from "./observer.ts";
 import type { Pointer } from "./pointer.ts";
 import { observePressure } from "./pressure-world.ts";
 
-export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld;
+export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & AnnotationWorld;
 
 /** `All`: every VMI of the cluster. Else: those that carry the evacuation label, and what the pointers lead to. */
 export type Scope = "All" | readonly Pointer[];
@@ -28,16 +29,24 @@ export async function observe(scope: Scope, observer: Observer): Promise<World> 
   const seen = scope === "All" ? await observeAll(observer) : await observeEvacuating(scope, observer);
   const { settings, now, cluster } = observer;
   const known = { ...seen, settings, now, complete: scope === "All" };
-  const [counted, overdue, pressure] = await Promise.all([
+  const [counted, overdue, pressure, launchers] = await Promise.all([
     Promise.all(candidatesOf(known).map(async (vmi) => [vmi.uid, await cluster.countActivePods(vmi)] as const)),
     observeOverdue(known, cluster),
     observePressure({ ...seen, pointers: scope === "All" ? [] : scope }, observer),
+    observeLaunchers(known, cluster),
   ]);
   const pods = [...seen.pods, ...overdue.pods];
-  return { ...known, ...pressure, pods, nodes: [...seen.nodes, ...overdue.nodes], activePods: new Map(counted) };
+  return {
+    ...known,
+    ...pressure,
+    launchers,
+    pods,
+    nodes: [...seen.nodes, ...overdue.nodes],
+    activePods: new Map(counted),
+  };
 }
 
-type Observed = Omit<World, "settings" | "now" | "complete" | "activePods" | keyof PressureWorld>;
+type Observed = Omit<World, "settings" | "now" | "complete" | "activePods" | "launchers" | keyof PressureWorld>;
 
 const NOTHING: Observed = {
   register: { slots: [] },
@@ -107,4 +116,13 @@ async function observeOverdue(
     Promise.all(names.map((name) => cluster.getNode(name))),
   ]);
   return { pods: pods.flat(), nodes: nodes.filter((node) => node !== undefined) };
+}
+
+/** Not where they are not to be annotated: there is one for every VMI. */
+async function observeLaunchers(
+  known: { readonly vmis: readonly VmiFacts[]; readonly settings: Settings; readonly complete: boolean },
+  cluster: Cluster,
+): Promise<readonly LauncherFacts[]> {
+  if (!isAnnotating(known.settings) || known.vmis.length === 0) return [];
+  return await cluster.listLaunchers(known.complete ? "All" : known.vmis);
 }

@@ -20,6 +20,7 @@ export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
     tainted: new Set(),
     register: { resourceVersion: "1", slots: [] },
     activePods: new Map(vmis.map((v) => [v.uid, 1])),
+    launchers: [],
     settings: settings(),
     now: NOW,
     ...tweak,

@@ -145,6 +145,6 @@ function* forgetConfirmed({ pods }: CycleWorld, { inProgress }: Ruling, r: Reque
   for (const pod of pods) {
     const isRequested = inProgress.has(pod.uid) && EVACUATION_REQUESTED_ANNOTATION in pod.annotations;
     if (!isRequested || !isConfirmed(pod)) continue;
-    yield* act({ verb: "AnnotatePod", pod, annotations: { [EVACUATION_REQUESTED_ANNOTATION]: undefined } }, r);
+    yield* act({ verb: "AnnotatePod", pod, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] }, r);
   }
 }

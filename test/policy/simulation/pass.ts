@@ -27,6 +27,7 @@ export function look(cluster: SimulatedCluster): World {
     migrations: [...cluster.migrations.values()],
     tainted: new Set(cluster.tainted),
     complete: true,
+    launchers: [],
   };
 }
 

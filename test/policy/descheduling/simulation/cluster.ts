@@ -66,8 +66,9 @@ export class SimulatedPods {
     return "Done";
   }
 
-  #annotate({ pod: observed, annotations }: Write<"AnnotatePod">): ActOutcome {
+  #annotate({ pod: observed, add, remove }: Write<"AnnotatePod">): ActOutcome {
     const pod = this.pods.get(observed.uid);
+    const annotations = { ...add, ...Object.fromEntries(remove.map((key) => [key, undefined])) };
     const keys = Object.keys(annotations);
     if (pod === undefined || keys.some((key) => pod.annotations[key] !== observed.annotations[key])) return "Conflict";
     this.#set(pod, annotations);
