@@ -65,16 +65,6 @@ export const DEFAULT_CONFIGURATION: LifeboatConfiguration = LifeboatConfiguratio
   kind: "LifeboatConfiguration",
 });
 
-/** Keys that are set to more than their default and that this version accepts without acting on them. */
-export function withoutEffect(c: LifeboatConfiguration): readonly string[] {
-  const gates = FEATURE_GATES.filter((gate) => gate === "EvictionsInBackground" && c.featureGates[gate] === true);
-  const keys: readonly (readonly [string, boolean])[] = [
-    ["descheduling.intervalSeconds", c.descheduling.intervalSeconds > 0],
-  ];
-  const ignored = [...gates.map((gate) => `featureGates.${gate}`), ...keys.flatMap(([key, set]) => (set ? [key] : []))];
-  return ignored.map((key) => `${key} has no effect in this version`);
-}
-
 export function parseConfiguration(text: string): Parsed<LifeboatConfiguration> {
   const yaml = parseYaml(text, CONFIG_KEY);
   return yaml.ok ? parseConfig(LifeboatConfigurationV1alpha1, yaml.value, CONFIG_KEY) : yaml;

@@ -11,21 +11,16 @@ import { ClusterError } from "../cluster/failure.ts";
 import type { ConfigMapFacts, KubeVirtFacts } from "../cluster/projections.ts";
 import { CONFIG_KEY, CONFIG_MAP } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
-import {
-  DEFAULT_CONFIGURATION,
-  type LifeboatConfiguration,
-  parseConfiguration,
-  withoutEffect,
-} from "./lifeboat-configuration.ts";
+import { DEFAULT_CONFIGURATION, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
 import type { ConfigProblem } from "./problem.ts";
-import { mergeSettings } from "./settings.ts";
+import { mergeSettings, withoutEffect } from "./settings.ts";
 
 const CACHE_SECONDS = 30;
 
 export interface LoadedSettings {
   readonly settings: Settings;
   readonly problems: readonly ConfigProblem[];
-  /** Keys that are set and do nothing in this version. */
+  /** Keys that are set and do nothing as things are. */
   readonly notes: readonly string[];
   /** The ConfigMap that the problems are in, if they are in one. */
   readonly configMap?: ConfigMapFacts;
@@ -54,13 +49,14 @@ export class SettingsCache {
       readKubeVirt(cluster, cached),
       readConfiguration(cluster, cached?.lastValid ?? DEFAULT_CONFIGURATION),
     ]);
+    const settings = mergeSettings(kubevirt.facts, own.configuration);
     const entry: Cached = {
       readAt: now.getTime(),
       kubevirt: kubevirt.facts,
       lastValid: own.configuration,
-      settings: mergeSettings(kubevirt.facts, own.configuration),
+      settings,
       problems: [...kubevirt.problems, ...own.problems],
-      notes: withoutEffect(own.configuration),
+      notes: withoutEffect(settings),
       ...(own.configMap === undefined ? {} : { configMap: own.configMap }),
     };
     this.#entries.set(name, entry);

@@ -1,6 +1,6 @@
 /**
  * The settings in force: KubeVirt's CR and the LifeboatConfiguration, merged.
- * Owns: the merge. Does not own: reading either (load-settings.ts).
+ * Owns: the merge, and saying what in it has no effect. Does not own: reading either (load-settings.ts).
  */
 import type { KubeVirtFacts } from "../cluster/projections.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../policy/settings.ts";
@@ -24,4 +24,10 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
     guard: own.guard,
     descheduling: own.descheduling,
   };
+}
+
+/** Keys that are set and do nothing as the others are. */
+export function withoutEffect({ featureGates, descheduling }: Settings): readonly string[] {
+  const isIdle = descheduling.intervalSeconds > 0 && !featureGates.includes("EvictionsInBackground");
+  return isIdle ? ["descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground"] : [];
 }

@@ -2,11 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { dump } from "js-yaml";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import {
-  DEFAULT_CONFIGURATION,
-  parseConfiguration,
-  withoutEffect,
-} from "../../shared/config/lifeboat-configuration.ts";
+import { DEFAULT_CONFIGURATION, parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 
 const HEAD = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
 const SECONDS = "expected seconds, from 0 to 604800";
@@ -115,21 +111,5 @@ describe("a text that is no YAML mapping", () => {
       ok: false,
       problems: [{ field: "config.yaml", message: expect.stringContaining(message) }],
     });
-  });
-});
-
-describe("keys without an effect in this version are named", () => {
-  // prettier-ignore
-  test.each([
-    [{},                                                                      []],
-    [{ featureGates: { DeschedulerSupport: true } },                          []],
-    [{ featureGates: { EvictionsInBackground: true } },           ["featureGates.EvictionsInBackground"]],
-    [{ featureGates: { EvictionsInBackground: false } },          []],
-    [{ marking: "Impersonate" },                                              []],
-    [{ reconcilers: { annotations: true } },                                  []],
-    [{ descheduling: { intervalSeconds: 60 } },                               ["descheduling.intervalSeconds"]],
-  ])("%j: %j", (tweak, keys) => {
-    const parsed = parse(tweak);
-    expect(parsed.ok && withoutEffect(parsed.value)).toEqual(keys.map((key) => `${key} has no effect in this version`));
   });
 });

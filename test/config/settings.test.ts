@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { KubeVirtFacts } from "../../shared/cluster/projections.ts";
 import { DEFAULT_CONFIGURATION, type LifeboatConfiguration } from "../../shared/config/lifeboat-configuration.ts";
-import { mergeSettings } from "../../shared/config/settings.ts";
+import { mergeSettings, withoutEffect } from "../../shared/config/settings.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
 
 const KUBEVIRT: KubeVirtFacts = { namespace: "kubevirt", featureGates: [] };
@@ -50,5 +50,20 @@ test("of the configuration: what this version's reconcilers read", () => {
   expect(merged({}, { evacuation, reconcilers })).toMatchObject({
     evacuation,
     reconcilers: { evacuation: false, budget: false },
+  });
+});
+
+describe("what has no effect as things are", () => {
+  const NOTE = "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground";
+
+  // prettier-ignore
+  test.each([
+    [0,  [],                        []],
+    [0,  ["EvictionsInBackground"], []],
+    [60, ["EvictionsInBackground"], []],
+    [60, [],                        [NOTE]],
+    [60, ["DeschedulerSupport"],    [NOTE]],
+  ])("interval %s s, gates %j: %j", (intervalSeconds, featureGates, notes) => {
+    expect(withoutEffect(merged({ featureGates }, { descheduling: { intervalSeconds } }))).toEqual(notes);
   });
 });
