@@ -129,7 +129,8 @@ export function isSaidInProgress(vmi: VmiFacts, w: AnnotationWorld): boolean {
   const { record } = vmi;
   if (record === undefined) return false;
   if (record.node === vmi.nodeName && restSeconds(record, w.settings, w.now) === 0) return false;
-  return withLaunchers([vmi], w.launchers).some(({ pod }) => {
+  const own = w.launchers.filter(({ namespace, vmiUID }) => vmiUID === vmi.uid && namespace === vmi.namespace);
+  return own.some((pod) => {
     const inProgress = pod.annotations[EVICTION_IN_PROGRESS_ANNOTATION] !== undefined;
     if (!inProgress || pod.nodeName !== record.node || isCompleted(pod)) return false;
     return EVICTION_IN_PROGRESS[roleOf(pod, vmi)][markStateOf(vmi)] === "remove";
