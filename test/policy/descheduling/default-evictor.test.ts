@@ -81,6 +81,7 @@ const rows: readonly (readonly [string, Partial<DeschedulerPod>, Partial<Default
   ["nearly system critical",                         { priority: 1_999_999_999 },                       {},                                true],
   ["system critical, unprotected",                   critical,                                          noCritical,                        true],
   ["system critical, annotated evict",               { ...critical, annotations: evict },               {},                                true],
+  ["system critical, a threshold above that",        critical,                                          { priorityThreshold: { value: 3_000_000_000 } }, false],
   ["above the threshold",                            high,                                              low,                               false],
   ["at the threshold",                               { priority: 800 },                                 low,                               false],
   ["below the threshold",                            { priority: 799 },                                 low,                               true],

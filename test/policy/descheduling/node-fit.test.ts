@@ -92,17 +92,26 @@ describe("any node, and any other", () => {
     expect([fit.fitsAny(subject), fit.fitsAnyOther(subject)]).toEqual([any, other]);
   });
 
+  test("a pod does not keep itself from its own node", () => {
+    const antiAffinity = [{ topologyKey: "host", namespaces: [], selector: labelled({}) }];
+    const subject = pod("p", { antiAffinity });
+    const nodes = [node("n1", { labels: { host: "n1" } })];
+    expect(nodeFit(nodes, evictorWorld({ nodes, pods: [subject] })).fitsAny(subject)).toBe(true);
+  });
+
   test("what is found for one pod does not decide for the next", () => {
-    const nodes = [node("n1"), node("n2", { labels, allocatable: { pods: 1 } }), node("n3")];
+    const nodes = [node("n1"), node("n2", { labels, allocatable: { pods: 1 } }), node("n3", { taints: [t] })];
+    const tolerant = { tolerations: [toleration("t")] };
     const pods = [
-      pod("a"),
-      pod("b", wantsDesired),
-      pod("c", { ...OTHER, ...wantsDesired }),
-      pod("d", { requests: { cpu: 2001 } }),
+      pod("a", tolerant),
+      pod("b"),
+      pod("c", { ...tolerant, ...wantsDesired }),
+      pod("d", { ...tolerant, requests: { cpu: 2001 } }),
+      pod("e", { ...OTHER, ...wantsDesired }),
     ];
-    const fit = nodeFit(nodes, evictorWorld({ nodes, pods }));
-    const answers = pods.map(fit.fitsAnyOther);
-    expect(answers).toEqual([true, false, false, false]);
-    expect(pods.toReversed().map(fit.fitsAnyOther)).toEqual(answers.toReversed());
+    const cluster = evictorWorld({ nodes, pods });
+    const answers = [true, false, false, false, false];
+    expect(pods.map(nodeFit(nodes, cluster).fitsAnyOther)).toEqual(answers);
+    expect(pods.toReversed().map(nodeFit(nodes, cluster).fitsAnyOther)).toEqual(answers.toReversed());
   });
 });
