@@ -30,7 +30,7 @@ export interface PreferredTerm {
   readonly preference: NodeSelectorTerm;
 }
 
-/** What a pod asks of the node it runs on. One object for all pods that ask the same: what follows from it is found once. */
+/** What a pod asks of the node it runs on. */
 export interface Placement {
   readonly nodeSelector: Labels;
   /** Terms are ORed; absent: no requirement. */
