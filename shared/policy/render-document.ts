@@ -3,6 +3,7 @@
  * Owns: the text. Does not own: the tables (render-tables.ts).
  */
 import * as annotations from "./render-annotations.ts";
+import * as descheduling from "./render-descheduling.ts";
 import * as guard from "./render-guard.ts";
 import * as tables from "./render-tables.ts";
 import { MOST_PATCHES } from "./descheduler-annotations.ts";
@@ -128,6 +129,27 @@ A guest that its kubelet ends, or that a node agent sees shut down, moves at onc
 is alive (not Shutoff, Crashed or unknown) and its launcher has been told to shut it down:
 
 ${guard.pressureTable()}
+
+## Descheduling
+
+A cycle of the descheduler, by its own policy file (ConfigMap \`lifeboat-descheduler\`), with the gate \`EvictionsInBackground\`. An
+evacuation is in progress from the request on, until the pod is gone, the request is refused or \`maxEvacuationRequestTTL\` is over; once
+\`eviction-in-progress\` on the pod confirms it, until that goes. What is in progress counts from the start of a cycle, is nominated
+first, and is not requested again. The target of a migration is never nominated.
+
+${descheduling.limitTable()}
+
+What becomes of each nomination:
+
+${descheduling.resultTable()}
+
+How a cycle ends:
+
+${descheduling.cycleEndTable()}
+
+Of cycles at the same time, or one that has stalled and another, only one requests: each request is first reserved in the register
+(ConfigMap \`lifeboat-descheduling\`) by compare-and-set, then written on the pod, then made. With the gate off a cycle is the
+descheduler's without its own gate: every 429 is a failure, and nothing is in progress.
 
 ## Causes
 

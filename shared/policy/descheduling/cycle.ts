@@ -55,7 +55,7 @@ export interface CycleReport {
 }
 
 /** What a plugin is to make of each result of a request. */
-const VERDICT = {
+export const VERDICT = {
   Evicted: "Accepted",
   Background: "Accepted",
   InProgress: "Accepted",
