@@ -3,8 +3,9 @@
  * Owns: the words for limits, results and ends of a cycle. Does not own: the cells and lists; they are read from the policy.
  */
 import { type NominationResult, VERDICT } from "./descheduling/cycle.ts";
-import { VERDICT_AT_LIMIT, type LimitName } from "./descheduling/limits.ts";
+import { type LimitName, LIMITS, VERDICT_AT_LIMIT } from "./descheduling/limits.ts";
 import type { Verdict } from "./descheduling/plugin.ts";
+import { COUNTED_RESULTS } from "./descheduling/register.ts";
 import { CYCLE_ENDS, type CycleEnd } from "./descheduling/request.ts";
 import { code, renderTable } from "./render-tables.ts";
 
@@ -27,11 +28,14 @@ const VERDICT_WORDS = {
 } as const satisfies Record<Verdict, string>;
 
 export function limitTable(): string {
-  const rows = Object.entries(LIMIT_WORDS).map(([limit, [key, counts]]) => {
-    return [code(key), counts, code(limit), VERDICT_WORDS[VERDICT_AT_LIMIT[limit as LimitName]]];
+  const rows = LIMITS.map((limit) => {
+    const [key, counts] = LIMIT_WORDS[limit];
+    return [code(key), counts, code(limit), VERDICT_WORDS[VERDICT_AT_LIMIT[limit]]];
   });
   return renderTable([["limit", "counts", "skipped, because", "the plugin"], ...rows]);
 }
+
+const RESULTS = [...COUNTED_RESULTS, "InProgress", "PodChanged"] as const;
 
 const RESULT_WORDS = {
   Evicted: "the eviction was granted",
@@ -44,9 +48,7 @@ const RESULT_WORDS = {
 } as const satisfies Record<Exclude<NominationResult, LimitName>, string>;
 
 export function resultTable(): string {
-  const rows = Object.entries(RESULT_WORDS).map(([result, words]) => {
-    return [code(result), words, VERDICT_WORDS[VERDICT[result as NominationResult]]];
-  });
+  const rows = RESULTS.map((result) => [code(result), RESULT_WORDS[result], VERDICT_WORDS[VERDICT[result]]]);
   return renderTable([["result", "means", "the plugin"], ...rows]);
 }
 

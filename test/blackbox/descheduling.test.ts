@@ -52,8 +52,9 @@ function watchRunning(): { most: () => { pods: number; ofOneVm: number; vmsWithT
   return { most: () => most, stop: () => stopped.abort() };
 }
 
-async function hasMoved(name: string, node = "node01"): Promise<boolean> {
-  return hasSettledAwayFrom(node)(await getVmi(stage.client, name));
+async function haveMoved(names: readonly string[]): Promise<boolean> {
+  const vmis = await Promise.all(names.map((name) => getVmi(stage.client, name)));
+  return vmis.every(hasSettledAwayFrom("node01"));
 }
 
 describe("EvacuationInBackground", () => {
@@ -121,9 +122,7 @@ describe("EvacuationLimitReached", () => {
     await setPolicy(stage, everyVm({ maxNoOfPodsToEvictPerNamespace: 1 }));
     await taint("node01");
     const running = watchRunning();
-    const moved = async () =>
-      (await Promise.all(["vm-1", "vm-2", "vm-3"].map((name) => hasMoved(name)))).every(Boolean);
-    const answers = await cyclesUntil(stage, "the last one needed", moved);
+    const answers = await cyclesUntil(stage, "the last one needed", () => haveMoved(["vm-1", "vm-2", "vm-3"]));
     running.stop();
     expect(Math.max(...answers.map((answer) => answer.evacuationsInProgress))).toBe(1);
     expect(running.most()).toMatchObject({ ofOneVm: 2, vmsWithTwo: 1 });
@@ -191,8 +190,12 @@ describe("EvacuationTTL", () => {
     await taint("node01");
     expect((await cycle(stage)).results).toEqual({ Background: 1 });
     const key = (await launcherOf(stage.client, "vm-1")).metadata;
-    const confirmed = ({ metadata }: Pod) => IN_PROGRESS in (metadata.annotations ?? {});
-    await waitFor(stage.client, { resource: pods, key, what: "confirmed", until: confirmed });
+    await waitFor(stage.client, {
+      resource: pods,
+      key,
+      what: "confirmed",
+      until: ({ metadata }) => IN_PROGRESS in (metadata.annotations ?? {}),
+    });
     const requestedAt = Date.now();
     const answers = await cyclesUntil(stage, "later than the TTL", () => Date.now() - requestedAt > 1500);
     expect(answers.map(({ results }) => results)).toEqual(answers.map(() => ({ InProgress: 1 })));

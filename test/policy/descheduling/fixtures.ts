@@ -37,6 +37,7 @@ export function pod(name: string, tweak: Partial<DeschedulerPod> = {}): Deschedu
     name,
     uid: `${tweak.namespace ?? "default"}-${name}`,
     resourceVersion: "1",
+    hasAnnotations: true,
     phase: "Running",
     nodeName: "n1",
     ready: true,

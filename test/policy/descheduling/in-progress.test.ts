@@ -30,7 +30,7 @@ const rows: readonly (readonly [what: string, annotations: Record<string, string
   ["failed, reserved",                  only,                                                       "Failed",    true,  false],
 ];
 
-test.each(rows)("%s: %s %s reserved=%s -> %s", (_, annotations, phase, reserved, counts) => {
+test.each(rows)("%s: %s %s reserved=%s -> %s", (...[, annotations, phase, reserved, counts]) => {
   const pod = { ...plainPod("p"), annotations, phase };
   const reservations = reserved ? [reservationOf(pod, NOW)] : [];
   const found = inProgressAmong([pod], { reservations, requestTtlSeconds: TTL, now: NOW });
