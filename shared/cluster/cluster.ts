@@ -30,6 +30,7 @@ import {
   podFacts,
   vmiFacts,
 } from "./projections.ts";
+import { type DeschedulingReads, deschedulingReads } from "./descheduling-reads.ts";
 import { evict, type Eviction } from "./evict.ts";
 import { listLaunchers } from "./list-launchers.ts";
 import { kubevirtAccount } from "./marking.ts";
@@ -43,7 +44,7 @@ import * as schemas from "./schemas.ts";
 import { type Endpoint, sender } from "./transport.ts";
 
 /** 404 is undefined; what is no answer to the question throws a ClusterError. */
-export interface Cluster {
+export interface Cluster extends DeschedulingReads {
   getPod(key: NamespacedName): Promise<PodFacts | undefined>;
   getVmi(key: NamespacedName): Promise<VmiFacts | undefined>;
   getNode(name: string): Promise<NodeFacts | undefined>;
@@ -98,6 +99,7 @@ export function connect(options: ClusterOptions): Cluster {
     return mapped(await readOne(send, "configmaps", key, schemas.ConfigMap), configMapFacts);
   };
   return {
+    ...deschedulingReads(send, onOddItem),
     getPod: async (key) => mapped(await readOne(send, "pods", key, schemas.Pod), podFacts),
     getVmi: async (key) => mapped(await readOne(send, "virtualmachineinstances", key, schemas.Vmi), vmiFacts),
     getNode: async (name) => mapped(await readOne(send, "nodes", { namespace: "", name }, schemas.Node), nodeFacts),

@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 
 /** A list that Go may have left out or written as null. */
-function listOf<S extends z.ZodMiniType>(item: S) {
+export function listOf<S extends z.ZodMiniType>(item: S) {
   return z.pipe(
     z.nullish(z.array(item)),
     z.transform((list) => list ?? []),
@@ -13,19 +13,19 @@ function listOf<S extends z.ZodMiniType>(item: S) {
 }
 
 /** A text that Go may have left out, or written empty, to mean absent. */
-const Text = z.pipe(
+export const Text = z.pipe(
   z.nullish(z.string()),
   z.transform((text) => text || undefined),
 );
 
 const Count = z._default(z.number(), 0);
 const Strings = z.record(z.string(), z.string());
-const StringsOrNone = z.pipe(
+export const StringsOrNone = z.pipe(
   z.nullish(Strings),
   z.transform((map) => map ?? {}),
 );
 
-const Owner = z.object({
+export const Owner = z.object({
   kind: z.string(),
   name: z.string(),
   uid: z.string(),
@@ -50,7 +50,7 @@ const Conditions = listOf(
   z.object({ type: z.string(), status: z.string(), reason: Text, message: Text, lastTransitionTime: Text }),
 );
 
-const Toleration = z.object({
+export const Toleration = z.object({
   key: Text,
   operator: Text,
   value: Text,
@@ -115,7 +115,7 @@ export const Migration = z.object({
   ),
 });
 
-const Requirement = z.object({ key: z.string(), operator: z.string(), values: listOf(z.string()) });
+export const Requirement = z.object({ key: z.string(), operator: z.string(), values: listOf(z.string()) });
 
 export const Budget = z.object({
   metadata: Meta,
@@ -143,7 +143,7 @@ export const Node = z.object({
     unschedulable: z.nullish(z.boolean()),
     taints: listOf(z.object({ key: z.string(), value: Text, effect: z.string() })),
   }),
-  status: z.prefault(z.object({ conditions: Conditions, allocatable: StringsOrNone }), {}),
+  status: z.prefault(z.object({ conditions: Conditions, allocatable: StringsOrNone, capacity: StringsOrNone }), {}),
 });
 
 export const ConfigMap = z.object({ metadata: Meta, data: StringsOrNone });
