@@ -13,14 +13,14 @@ import { CONFIG_KEY, CONFIG_MAP } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
 import { DEFAULT_CONFIGURATION, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
 import type { ConfigProblem } from "./problem.ts";
-import { mergeSettings, withoutEffect } from "./settings.ts";
+import { mergeSettings, notesOn } from "./settings.ts";
 
 const CACHE_SECONDS = 30;
 
 export interface LoadedSettings {
   readonly settings: Settings;
   readonly problems: readonly ConfigProblem[];
-  /** Keys that are set and do nothing as things are. */
+  /** What is worth knowing of what is set. */
   readonly notes: readonly string[];
   /** The ConfigMap that the problems are in, if they are in one. */
   readonly configMap?: ConfigMapFacts;
@@ -56,7 +56,7 @@ export class SettingsCache {
       lastValid: own.configuration,
       settings,
       problems: [...kubevirt.problems, ...own.problems],
-      notes: withoutEffect(settings),
+      notes: notesOn(settings),
       ...(own.configMap === undefined ? {} : { configMap: own.configMap }),
     };
     this.#entries.set(name, entry);

@@ -1,6 +1,6 @@
 /**
  * The settings in force: KubeVirt's CR and the LifeboatConfiguration, merged.
- * Owns: the merge, and saying what in it has no effect. Does not own: reading either (load-settings.ts).
+ * Owns: the merge, and remarks on it. Does not own: reading either (load-settings.ts).
  */
 import type { KubeVirtFacts } from "../cluster/projections.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../policy/settings.ts";
@@ -26,8 +26,18 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
   };
 }
 
-/** Keys that are set and do nothing as the others are. */
-export function withoutEffect({ featureGates, descheduling }: Settings): readonly string[] {
-  const isIdle = descheduling.intervalSeconds > 0 && !featureGates.includes("EvictionsInBackground");
-  return isIdle ? ["descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground"] : [];
+/** What is set and does nothing, or less than is wanted of it, as other keys are. */
+export function notesOn({ featureGates, descheduling }: Settings): readonly string[] {
+  const isOn = featureGates.includes("EvictionsInBackground");
+  const notes: readonly (readonly [note: string, applies: boolean])[] = [
+    [
+      "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground",
+      descheduling.intervalSeconds > 0 && !isOn,
+    ],
+    [
+      "featureGates.EvictionsInBackground wants DeschedulerSupport beside it: the budget's words say nothing of an evacuation",
+      isOn && !featureGates.includes("DeschedulerSupport"),
+    ],
+  ];
+  return notes.flatMap(([note, applies]) => (applies ? [note] : []));
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { KubeVirtFacts } from "../../shared/cluster/projections.ts";
 import { DEFAULT_CONFIGURATION, type LifeboatConfiguration } from "../../shared/config/lifeboat-configuration.ts";
-import { mergeSettings, withoutEffect } from "../../shared/config/settings.ts";
+import { mergeSettings, notesOn } from "../../shared/config/settings.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
 
 const KUBEVIRT: KubeVirtFacts = { namespace: "kubevirt", featureGates: [] };
@@ -53,17 +53,21 @@ test("of the configuration: what this version's reconcilers read", () => {
   });
 });
 
-describe("what has no effect as things are", () => {
-  const NOTE = "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground";
+describe("remarks", () => {
+  const IDLE = "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground";
+  const ALONE = expect.stringMatching(/^featureGates\.EvictionsInBackground wants DeschedulerSupport beside it/);
+  const BOTH = ["EvictionsInBackground", "DeschedulerSupport"];
 
   // prettier-ignore
   test.each([
     [0,  [],                        []],
-    [0,  ["EvictionsInBackground"], []],
-    [60, ["EvictionsInBackground"], []],
-    [60, [],                        [NOTE]],
-    [60, ["DeschedulerSupport"],    [NOTE]],
+    [0,  BOTH,                      []],
+    [60, BOTH,                      []],
+    [60, [],                        [IDLE]],
+    [60, ["DeschedulerSupport"],    [IDLE]],
+    [0,  ["EvictionsInBackground"], [ALONE]],
+    [60, ["EvictionsInBackground"], [ALONE]],
   ])("interval %s s, gates %j: %j", (intervalSeconds, featureGates, notes) => {
-    expect(withoutEffect(merged({ featureGates }, { descheduling: { intervalSeconds } }))).toEqual(notes);
+    expect(notesOn(merged({ featureGates }, { descheduling: { intervalSeconds } }))).toEqual(notes);
   });
 });
