@@ -81,9 +81,12 @@ export function overdueOf(w: Pick<DisruptionWorld, "vmis" | "settings" | "now">)
   });
 }
 
-/** The taint manager tries five times and never again: past the deadline its deletion is ours to finish. */
+/**
+ * The taint manager tries five times and never again: past the deadline its deletion is ours to finish. That it did try
+ * shows in the pod's condition, True or reset since: whoever may edit a VMI could have written the record alone.
+ */
 function overdue(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
-  const record = taintRecord(vmi, w.settings);
+  const record = pod.disruptionTarget === undefined ? undefined : taintRecord(vmi, w.settings);
   const node = w.nodes.find((n) => n.name === pod.nodeName);
   if (record === undefined || node === undefined || record.podUID !== pod.uid || leftSeconds(record, w) > 0) return [];
   const taint = node.taints.find((t) => t.effect === "NoExecute" && !isTolerated(t, pod.tolerations ?? []));
