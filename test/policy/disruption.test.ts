@@ -47,8 +47,12 @@ describe("the watch", () => {
 
   test("with our record for it: the guard saw it, the mark was lost", () => {
     const lost = vmi({ record: record({ cause: "NoExecuteTaint", id: "0000000c", attempts: 1 }) });
-    const [mark] = only("Mark", plannedDisruptions({ vmis: [lost], pods: [pod({ deleting: true })] }));
+    const reset = { active: false, since: time(-1) };
+    const pods = [pod({ deleting: true, disruptionTarget: reset })];
+    const [mark] = only("Mark", plannedDisruptions({ vmis: [lost], pods }));
     expect(mark?.record).toMatchObject({ cause: "NoExecuteTaint", id: "0000000c", attempts: 1, since: time(-60) });
+    // The record alone whoever may edit the VMI could have written.
+    expect(plannedDisruptions({ vmis: [lost], pods: [pod({ deleting: true })] })).toEqual([]);
   });
 
   test("an evacuation for the drain taint becomes urgent", () => {
