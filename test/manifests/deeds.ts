@@ -111,7 +111,7 @@ async function preempt(trial: Trial): Promise<string> {
     oldObject,
   };
   const body = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
-  const path = "/clusters/prod/admission/deletions?timeout=1s";
+  const path = "/clusters/prod/admission/deletions?timeout=30s";
   const { text } = await trial.doors.request(path, { method: "POST", headers: asWebhook, body });
   await trial.doors.settle();
   return text;

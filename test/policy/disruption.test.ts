@@ -97,13 +97,14 @@ describe("the watch", () => {
   });
 });
 
+/** Chosen by the taint manager once, and reset since. */
+const chosen = (tweak: Partial<PodFacts> = {}) =>
+  pod({ disruptionTarget: { active: false, since: time(-200) }, ...tweak });
+
 describe("the deadline keeper", () => {
   const TAINT: Taint = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
   const tainted = node({ taints: [TAINT] });
   const overdue = marked({}, { cause: "NoExecuteTaint", since: time(-300) });
-  /** Chosen by the taint manager once, and reset since. */
-  const chosen = (tweak: Partial<PodFacts> = {}) =>
-    pod({ disruptionTarget: { active: false, since: time(-200) }, ...tweak });
   const given = { vmis: [overdue], pods: [chosen()], nodes: [tainted] };
 
   test("past the deadline, untolerated: the pod is deleted under its UID, and an Event says so", () => {
