@@ -29,6 +29,8 @@ export async function isSigned(
   const fresh = Math.abs(now.getTime() / 1000 - seconds) <= TOLERANCE_SECONDS;
   if (!fresh || id === "") return false;
   const expected = secrets.map((secret) => new Webhook(secret).sign(id, new Date(seconds * 1000), payload));
-  const pairs = signature.split(" ", MOST_SIGNATURES).flatMap((given) => expected.map((e) => timingSafeEqual(given, e)));
+  const pairs = signature
+    .split(" ", MOST_SIGNATURES)
+    .flatMap((given) => expected.map((e) => timingSafeEqual(given, e)));
   return (await Promise.all(pairs)).includes(true);
 }
