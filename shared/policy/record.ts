@@ -69,10 +69,13 @@ export function isActive(record: EvacuationRecord | undefined, node: string | un
   return record !== undefined && record.outcome === undefined && record.node === node;
 }
 
+/** Far beyond any maximum. A record may claim any number of attempts, and 0 s times infinity is no time at all. */
+const MOST_DOUBLINGS = 32;
+
 /** Seconds of back-off after so many failures: 20, 40, 80 … up to the maximum; never less than the first step. */
 export function backoffSeconds(attempts: number, settings: Settings): number {
   const { backoffSeconds: base, maxBackoffSeconds: most } = settings.evacuation;
-  return Math.min(base * 2 ** Math.max(attempts - 1, 0), most);
+  return Math.min(base * 2 ** Math.min(Math.max(attempts - 1, 0), MOST_DOUBLINGS), most);
 }
 
 export function secondsAfter(now: Date, seconds: number): string {
