@@ -11,7 +11,7 @@ import { clear, mark, type MarkingContext } from "./marking.ts";
 import * as patches from "./patches.ts";
 import { collection, object, type Resource } from "./paths.ts";
 import { parseAnswer } from "./read.ts";
-import { recordText, slotsText } from "./record-schema.ts";
+import { countersText, recordText, slotsText } from "./record-schema.ts";
 import type { ApiAnswer } from "./transport.ts";
 
 /**
@@ -65,7 +65,19 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     case "DeletePod":
       return await remove("pods", action.pod, context);
     case "WriteSlots":
-      return await writeSlots(action, context);
+      return await writeRegister(
+        names.SLOTS_CONFIG_MAP,
+        action,
+        { [names.SLOTS_KEY]: slotsText(action.slots) },
+        context,
+      );
+    case "WriteCounters":
+      return await writeRegister(
+        names.COUNTERS_CONFIG_MAP,
+        action,
+        { [names.COUNTERS_KEY]: countersText(action) },
+        context,
+      );
     case "Event":
       return await create("events", action.about.namespace, manifests.event(action, context.now), context);
   }
@@ -112,18 +124,20 @@ async function remove(
   return answer.code === 409 ? "Conflict" : "Done";
 }
 
-async function writeSlots(
-  { resourceVersion, slots }: Extract<Action, { verb: "WriteSlots" }>,
+/** Compare-and-set by the resourceVersion that was read; without one there was no such ConfigMap, and it is created. */
+async function writeRegister(
+  name: string,
+  { resourceVersion }: { readonly resourceVersion?: string },
+  data: Readonly<Record<string, string>>,
   { send }: ActContext,
 ): Promise<ActResult> {
-  const text = slotsText(slots);
   if (resourceVersion === undefined) {
     const path = collection("configmaps", names.LIFEBOAT_NAMESPACE);
-    const answer = await send({ method: "POST", path, body: manifests.slotsConfigMap(text), expect: [409] });
+    const answer = await send({ method: "POST", path, body: manifests.configMap(name, data), expect: [409] });
     return answer.code === 409 ? "Conflict" : "Done";
   }
-  const path = object("configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name: names.SLOTS_CONFIG_MAP });
-  const body = { metadata: { resourceVersion }, data: { [names.SLOTS_KEY]: text } };
+  const path = object("configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name });
+  const body = { metadata: { resourceVersion }, data };
   const contentType = "application/merge-patch+json";
   return conditional(await send({ method: "PATCH", path, body, contentType, expect: LOOK_AGAIN }));
 }

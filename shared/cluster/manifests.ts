@@ -48,13 +48,9 @@ export function budget(vmi: VmiFacts, name: string, minAvailable: number): unkno
   };
 }
 
-export function slotsConfigMap(text: string): unknown {
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { namespace: names.LIFEBOAT_NAMESPACE, name: names.SLOTS_CONFIG_MAP, labels: MANAGED },
-    data: { [names.SLOTS_KEY]: text },
-  };
+export function configMap(name: string, data: Readonly<Record<string, string>>): unknown {
+  const metadata = { namespace: names.LIFEBOAT_NAMESPACE, name, labels: MANAGED };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, data };
 }
 
 const API_VERSION = { VirtualMachineInstance: "kubevirt.io/v1", ConfigMap: "v1" } as const;
