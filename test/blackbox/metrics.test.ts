@@ -3,6 +3,7 @@
  */
 import parse from "parse-prometheus-text-format";
 import { afterEach, expect, test } from "vitest";
+import * as z from "zod/mini";
 import { drainNode } from "../../infra/demo/drain-client.ts";
 import { configMaps, nodes } from "../../infra/sandbox/actors/resources.ts";
 import type { RunningWorker } from "../../infra/sandbox/worker.ts";
@@ -29,18 +30,24 @@ async function evacuationsOf(worker: RunningWorker): Promise<Readonly<Record<str
   return Object.fromEntries(values.filter(([, value]) => value > 0));
 }
 
-/** Passes over everything, one after another, until told to stop. */
-function keepReconciling(worker: RunningWorker): { stop: () => Promise<void> } {
-  let going = true;
-  const done = (async () => {
-    while (going) await (await worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers })).text();
-  })();
-  return {
-    stop: async () => {
-      going = false;
-      await done;
-    },
-  };
+/** Passes over everything, one after another, until told to stop or the Worker is gone. */
+async function keepReconciling(worker: RunningWorker, until: AbortSignal): Promise<void> {
+  while (!until.aborted) {
+    const answer = await worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers });
+    await answer.text();
+  }
+}
+
+async function countedIds(): Promise<readonly string[]> {
+  const key = { namespace: "lifeboat-system", name: "lifeboat-counters" };
+  const text = (await stage.client.get(configMaps, key))?.data?.["counters.json"];
+  return z.object({ counted: z.array(z.string()) }).parse(JSON.parse(text ?? "")).counted;
+}
+
+async function drain(): Promise<boolean> {
+  const signal = AbortSignal.timeout(100_000);
+  const { client } = stage;
+  return await drainNode({ client, node: NODE, onLine: () => undefined, signal, retryMs: 300, pollMs: 50 });
 }
 
 test("a drain, three Workers at it all the time, and one of them killed in between", { timeout: 120_000 }, async () => {
@@ -48,30 +55,22 @@ test("a drain, three Workers at it all the time, and one of them killed in betwe
   const names = Array.from({ length: 8 }, (_, i) => `vm-${i}`);
   for (const name of names) await stage.createVm({ name, evictionStrategy: "LiveMigrate", node: NODE });
   await stage.reconcile();
-  for (let i = 0; i < 3; i++) others.push(await stage.anotherWorker());
-  const [doomed, ...lasting] = others;
-  const loops = lasting.map(keepReconciling);
-  const lost = doomed && keepReconciling(doomed);
-  const drained = drainNode({
-    client: stage.client,
-    node: NODE,
-    onLine: () => undefined,
-    signal: AbortSignal.timeout(100_000),
-    retryMs: 300,
-    pollMs: 50,
-  });
+  others.push(await stage.anotherWorker(), await stage.anotherWorker());
+  const doomed = await stage.anotherWorker();
+  const enough = new AbortController();
+  const loops = others.map((worker) => keepReconciling(worker, enough.signal));
+  keepReconciling(doomed, enough.signal).catch(() => undefined);
+  const drained = drain();
   await untilVmi(stage.client, "vm-0", "moved", (vmi) => vmi.status?.nodeName !== NODE);
-  lost?.stop().catch(() => undefined);
-  await others.shift()?.stop();
+  await doomed.stop();
   expect(await drained).toBe(true);
   for (const name of names) await untilVmi(stage.client, name, "settled elsewhere", hasSettledAwayFrom(NODE));
-  for (const loop of loops) await loop.stop();
+  enough.abort();
+  await Promise.all(loops);
   for (const worker of [stage.worker(), ...others]) {
     expect(await evacuationsOf(worker)).toEqual({ "ApiEviction,Moved": 8 });
   }
-  const kept = await stage.client.get(configMaps, { namespace: "lifeboat-system", name: "lifeboat-counters" });
-  const { counted } = JSON.parse(kept?.data?.["counters.json"] ?? "") as { counted: readonly string[] };
-  expect(new Set(counted).size).toBe(8);
+  expect(new Set(await countedIds()).size).toBe(8);
 });
 
 test("every way to end without a move, and what is still in progress", { timeout: 60_000 }, async () => {
