@@ -12,6 +12,7 @@ import { reviewDeletionRequest } from "./deletions.ts";
 import { descheduleNow } from "./descheduling.ts";
 import type { Env, Platform } from "./env.ts";
 import { receiveEvents } from "./events.ts";
+import { clusterMetrics } from "./metrics.ts";
 import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
 import { clusterReadyz } from "./readyz.ts";
 import { isCallersFault, type Rejection, RejectionError, renderRejection } from "./rejection.ts";
@@ -76,6 +77,7 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
   app.get("/clusters/:cluster/evacuations", guarded("operator", listEvacuations));
   app.delete("/clusters/:cluster/evacuations/:namespace/:name", named(cancelOne));
   app.get("/clusters/:cluster/readyz", guarded("operator", clusterReadyz));
+  app.get("/clusters/:cluster/metrics", guarded("operator", clusterMetrics));
   app.get("/healthz", (c) => c.json({ healthy: true }));
   app.get("/readyz", (c) => fleetReadyz(c));
 

@@ -6,7 +6,7 @@ import type { Context } from "hono";
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import { isAnnotating } from "../shared/policy/descheduler-annotations.ts";
-import { CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
+import { CONFIG_MAP, COUNTERS_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import { loadDeschedulerPolicy } from "../shared/config/load-descheduler-policy.ts";
 import type { LoadedSettings } from "../shared/config/load-settings.ts";
 import type { ConfigProblem } from "../shared/config/problem.ts";
@@ -39,7 +39,20 @@ export async function clusterReadyz(c: Context, target: Target): Promise<Respons
     ...(await descheduling(cluster, loaded)),
   ];
   const ready = checks.every((one) => one.ok);
-  return c.json({ ready, checks, ...(loaded.notes.length === 0 ? {} : { notes: loaded.notes }) }, ready ? 200 : 503);
+  const notes = [...loaded.notes, ...(await notesOnCounting(cluster))];
+  return c.json({ ready, checks, ...(notes.length === 0 ? {} : { notes }) }, ready ? 200 : 503);
+}
+
+/** VMs are moved all the same: that is no reason not to be ready. */
+async function notesOnCounting(cluster: Cluster): Promise<readonly string[]> {
+  try {
+    const where = `ConfigMap ${LIFEBOAT_NAMESPACE}/${COUNTERS_CONFIG_MAP}`;
+    const off = (await cluster.getCounters()) === "Off";
+    return off ? [`evacuations are not counted: ${where} may not be read, or has another content`] : [];
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    return [`evacuations are not counted: ${error.message}`];
+  }
 }
 
 /** Where KubeVirt's webhook does the marking, there is nothing to try out. */

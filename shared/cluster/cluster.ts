@@ -17,6 +17,7 @@ import type {
 import { isCompleted } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
+import type { CountersRegister } from "../policy/counters.ts";
 import type { SlotsRegister } from "../policy/slots.ts";
 import { act, type ActResult } from "./act.ts";
 import {
@@ -34,11 +35,11 @@ import { type DeschedulingReads, deschedulingReads } from "./descheduling-reads.
 import { evict, type Eviction } from "./evict.ts";
 import { listLaunchers } from "./list-launchers.ts";
 import { kubevirtAccount } from "./marking.ts";
-import { collection, type Resource } from "./paths.ts";
+import { collection, object, type Resource } from "./paths.ts";
 import { proveAnnotating } from "./prove-annotating.ts";
 import { proveMarking } from "./prove-marking.ts";
 import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
-import { slotsOf } from "./record-schema.ts";
+import { countersOf, slotsOf } from "./record-schema.ts";
 import { deschedulingRegisterOf } from "./register-schema.ts";
 import * as schemas from "./schemas.ts";
 import { type Endpoint, sender } from "./transport.ts";
@@ -64,6 +65,8 @@ export interface Cluster extends DeschedulingReads {
   getServerMinor(): Promise<number>;
   getSlots(): Promise<SlotsRegister>;
   getDeschedulingRegister(): Promise<DeschedulingRegister>;
+  /** `Off` where we may not read them, or somebody else has written something there. */
+  getCounters(): Promise<CountersRegister | "Off">;
   /** Throws unless the collection may be listed. */
   canList(resource: Resource): Promise<void>;
   /** Throws unless a mark would be kept, tried out on some running VMI by a dry run; nothing to try on is no failure. */
@@ -146,6 +149,16 @@ export function connect(options: ClusterOptions): Cluster {
       const found = await getConfigMap(names.SLOTS_CONFIG_MAP);
       if (found === undefined) return { slots: [] };
       return { resourceVersion: found.resourceVersion, slots: slotsOf(found.data[names.SLOTS_KEY]) };
+    },
+    getCounters: async () => {
+      const key = { namespace: names.LIFEBOAT_NAMESPACE, name: names.COUNTERS_CONFIG_MAP };
+      const path = object("configmaps", key);
+      const { code, body } = await send({ method: "GET", path, expect: [403, 404] });
+      if (code === 403) return "Off";
+      if (code === 404) return { evacuations: [], counted: [] };
+      const { resourceVersion, data } = configMapFacts(parseAnswer(schemas.ConfigMap, body, `GET ${path}`));
+      const counters = countersOf(data[names.COUNTERS_KEY]);
+      return counters === undefined ? "Off" : { resourceVersion, ...counters };
     },
     canList: async (resource) => {
       await send({ method: "GET", path: collection(resource), query: { limit: "1" } });

@@ -79,23 +79,35 @@ export function recordPatch(vmi: VmiFacts, record: string, label: string): reado
   return [...unmoved(vmi), ...recordAndLabel(vmi, record, label)];
 }
 
-/** Clears the mark (if `mark`); the record is replaced by the given one, or removed; the label goes only with `label: false`. */
+/**
+ * Clears the mark (if `mark`); the record is replaced by the given one, or removed. The label goes with `label: false`, else
+ * it is there: with it whoever tidies up finds what has ended.
+ */
 export function clearPatch(
   vmi: VmiFacts,
   { record, label, mark = true }: { record: string | undefined; label: boolean; mark?: boolean },
 ): readonly Operation[] {
   const annotation = annotationPath(names.RECORD_ANNOTATION);
-  const labelPath = pointer("metadata", "labels", names.EVACUATION_LABEL);
-  const { resourceVersion, recordText, evacuationLabel } = vmi;
-  const map = { map: "annotations", exists: vmi.hasAnnotations, resourceVersion } as const;
+  const { resourceVersion, recordText } = vmi;
+  const annotations = { map: "annotations", exists: vmi.hasAnnotations, resourceVersion } as const;
   return [
     ...unmoved(vmi),
     ...(recordText === undefined ? [] : [test(annotation, recordText)]),
     ...(recordText !== undefined && record === undefined ? [remove(annotation)] : []),
-    ...(record === undefined ? [] : addTo(map, { [names.RECORD_ANNOTATION]: record })),
-    ...(evacuationLabel === undefined || label ? [] : [test(labelPath, evacuationLabel), remove(labelPath)]),
+    ...(record === undefined ? [] : addTo(annotations, { [names.RECORD_ANNOTATION]: record })),
+    ...(label ? keepLabel(vmi) : removeLabel(vmi)),
     ...(vmi.evacuationNodeName === undefined || !mark ? [] : [remove("/status/evacuationNodeName")]),
   ];
+}
+
+function keepLabel({ evacuationLabel, hasLabels: exists, resourceVersion }: VmiFacts): readonly Operation[] {
+  if (evacuationLabel !== undefined) return [];
+  return addTo({ map: "labels", exists, resourceVersion }, { [names.EVACUATION_LABEL]: "normal" });
+}
+
+function removeLabel({ evacuationLabel }: VmiFacts): readonly Operation[] {
+  const path = pointer("metadata", "labels", names.EVACUATION_LABEL);
+  return evacuationLabel === undefined ? [] : [test(path, evacuationLabel), remove(path)];
 }
 
 export function adoptPatch(

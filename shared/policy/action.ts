@@ -5,6 +5,7 @@
  * performing it twice is the same as once. Does not own: the requests they become (shared/cluster).
  */
 import type { Cause, Urgency } from "./cause.ts";
+import type { EvacuationCount } from "./counters.ts";
 import type { DeschedulingRegister, Found } from "./descheduling/register.ts";
 import type { AnnotatedPod, BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
 import type { EvacuationRecord } from "./record.ts";
@@ -15,7 +16,7 @@ export type Action =
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
   /** Write record and label only: a mark is there already, or none is wanted (drain taint). */
   | { readonly verb: "Record"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
-  /** Clear the mark and write how it ended. The label stays until nothing is left to be tidied up: see Forget. */
+  /** Clear the mark and write how it ended. The label is there until nothing is left to be tidied up: see Forget. */
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts; readonly record: EvacuationRecord }
   /** Clear label, mark and record; a record given stays, for its back-off. */
   | { readonly verb: "Forget"; readonly vmi: VmiFacts; readonly record?: EvacuationRecord }
@@ -45,6 +46,13 @@ export type Action =
   | { readonly verb: "WriteRegister"; readonly found: Found; readonly register: DeschedulingRegister }
   /** Replace the slots register by compare-and-set; without a resourceVersion it is created. */
   | { readonly verb: "WriteSlots"; readonly resourceVersion?: string; readonly slots: readonly Slot[] }
+  /** Replace the counters in the same way. */
+  | {
+      readonly verb: "WriteCounters";
+      readonly resourceVersion?: string;
+      readonly evacuations: readonly EvacuationCount[];
+      readonly counted: readonly string[];
+    }
   | ({ readonly verb: "Event" } & Story);
 
 export const STORY_REASONS = [

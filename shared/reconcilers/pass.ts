@@ -94,7 +94,13 @@ async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     deps.onFailure(reconciler.name, error);
-    // A story untold changes nothing; what follows it must not wait for it.
-    return action.verb === "Event" ? "Done" : "Failed";
+    return await afterFailure(action, p);
   }
+}
+
+async function afterFailure(action: Action, p: Performance): Promise<ChainEnd> {
+  // A story untold changes nothing; what follows it must not wait for it.
+  if (action.verb === "Event") return "Done";
+  await perform(p.reconciler.failed?.(action, p.world) ?? [], p);
+  return "Failed";
 }

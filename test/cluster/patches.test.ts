@@ -111,6 +111,15 @@ describe("clear", () => {
     expect(cleared).toEqual({ ...metadata({ annotations }, MARKED), status: { nodeName: "node01" } });
   });
 
+  test.each([
+    ["beside others", vmi()],
+    ["where there are none", vmi({ hasLabels: false })],
+  ])("puts a label that is missing where one is kept, %s", (_, observed) => {
+    const stored = observed.hasLabels ? STORED : metadata({ labels: undefined }, STORED);
+    const cleared = apply(stored, patches.clearPatch(observed, { record: "record-2", label: true }));
+    expect(cleared).toMatchObject({ metadata: { labels: { [OURS]: "normal" }, annotations: { [OURS]: "record-2" } } });
+  });
+
   test("leaves nothing of ours else", () => {
     expect(apply(MARKED, patches.clearPatch(marked, { record: undefined, label: false }))).toEqual(STORED);
   });

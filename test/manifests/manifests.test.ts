@@ -184,7 +184,9 @@ describe("what Lifeboat may do", () => {
     expect(permissions(find("Role"))).toEqual([
       "get configmaps/lifeboat",
       "get configmaps/lifeboat-slots",
+      "get configmaps/lifeboat-counters",
       "patch configmaps/lifeboat-slots",
+      "patch configmaps/lifeboat-counters",
       "create configmaps",
     ]);
   });

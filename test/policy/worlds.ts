@@ -19,6 +19,7 @@ export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
     budgets: vmis.map((v) => grownFor(v)),
     tainted: new Set(),
     register: { resourceVersion: "1", slots: [] },
+    counters: "Off",
     activePods: new Map(vmis.map((v) => [v.uid, 1])),
     launchers: [],
     settings: settings(),

@@ -36,8 +36,11 @@ function namespaceOf(action: Action): string {
     case "DeleteBudget":
       return action.budget.namespace;
     case "DeletePod":
+    case "AnnotatePod":
       return action.pod.namespace;
     case "WriteSlots":
+    case "WriteCounters":
+    case "WriteRegister":
       return VICTIMS;
     case "Event":
       return action.about.namespace;
