@@ -8,31 +8,35 @@ import { CAUSES } from "../policy/cause.ts";
 import type { EvacuationRecord } from "../policy/record.ts";
 import type { Slot } from "../policy/slots.ts";
 
-const Time = z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text))));
+const Time = z.lazy(() => z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text)))));
 
-const EvacuationRecordText = z.object({
-  id: z.string().check(z.regex(/^[0-9a-f]{8}$/)),
-  cause: z.enum(CAUSES),
-  requestedBy: z.string(),
-  node: z.string(),
-  podUID: z.exactOptional(z.string()),
-  since: Time,
-  attempts: z.int().check(z.nonnegative()),
-  notBefore: z.exactOptional(Time),
-  outcome: z.exactOptional(z.enum(["Abandoned", "Cancelled"])),
-});
-
-const Slots = z.array(
+const EvacuationRecordText = z.lazy(() =>
   z.object({
-    namespace: z.string(),
-    name: z.string(),
-    vmi: z.string(),
-    vmiUID: z.string(),
-    node: z.string(),
-    id: z.string(),
-    attempt: z.int(),
+    id: z.string().check(z.regex(/^[0-9a-f]{8}$/)),
     cause: z.enum(CAUSES),
+    requestedBy: z.string(),
+    node: z.string(),
+    podUID: z.exactOptional(z.string()),
+    since: Time,
+    attempts: z.int().check(z.nonnegative()),
+    notBefore: z.exactOptional(Time),
+    outcome: z.exactOptional(z.enum(["Abandoned", "Cancelled"])),
   }),
+);
+
+const Slots = z.lazy(() =>
+  z.array(
+    z.object({
+      namespace: z.string(),
+      name: z.string(),
+      vmi: z.string(),
+      vmiUID: z.string(),
+      node: z.string(),
+      id: z.string(),
+      attempt: z.int(),
+      cause: z.enum(CAUSES),
+    }),
+  ),
 );
 
 function parseJson(text: string): unknown {
