@@ -26,6 +26,7 @@ test.each<[string, z.ZodMiniType, unknown, string, string]>([
   ["a condition",            z.string().check(z.refine(() => false)),       "secret",        "root",       "expected something else"],
   ["no other key",           z.strictObject({}),                            { b: "secret" }, "root.b",     "unknown key"],
   ["a key of a record",      z.record(z.string().check(z.maxLength(1)), z.string()), { bb: "x" }, "root.bb", "expected a length of 1 or less"],
-])("%s", (_, schema, input, field, message) => {
+])("%s", (_, schema, input, ...expected) => {
+  const [field, message] = expected;
   expect(parseConfig(schema, input, "root")).toEqual({ ok: false, problems: [{ field, message }] });
 });
