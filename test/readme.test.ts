@@ -37,7 +37,7 @@ test.each(STORIES.filter((story) => story !== "drain"))("the story of the %s can
 });
 
 describe("the configuration in the README", () => {
-  const { reconcilers, evacuation, guard } = defaultConfiguration();
+  const { reconcilers, evacuation, guard, descheduling } = defaultConfiguration();
   const defaults = [
     ["reconcilers.evacuation", reconcilers.evacuation],
     ["reconcilers.budget", reconcilers.budget],
@@ -46,6 +46,7 @@ describe("the configuration in the README", () => {
     ["reconcilers.pressure", reconcilers.pressure],
     ["guard.mode", guard.mode],
     ["guard.maxHolds", guard.maxHolds],
+    ["descheduling.intervalSeconds", descheduling.intervalSeconds],
     ...Object.entries(guard.deadlineSeconds).map(([key, value]) => [`guard.deadlineSeconds.${key}`, value] as const),
     ...Object.entries(evacuation).map(([key, value]) => [`evacuation.${key}`, value] as const),
   ] as const;
