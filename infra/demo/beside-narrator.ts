@@ -19,7 +19,7 @@ export function createBesideNarrator(screen: Screen, elapsedMs: () => number): B
   const stamp = () => `${(elapsedMs() / 1000).toFixed(1).padStart(5)} s  `;
 
   const news = (told: Pair<readonly Told[]>): readonly string[] =>
-    (["without", "withLifeboat"] as const)
+    (["without", "withIt"] as const)
       .flatMap((side) => told[side].map(({ message }) => renderSaid(side, message)))
       .filter((line) => !repeated.has(line) && repeated.add(line));
 
@@ -28,7 +28,7 @@ export function createBesideNarrator(screen: Screen, elapsedMs: () => number): B
       if (screen.live) {
         const said = {
           without: told.without.at(-1)?.message ?? "",
-          withLifeboat: told.withLifeboat.at(-1)?.message ?? "",
+          withIt: told.withIt.at(-1)?.message ?? "",
         };
         screen.draw(renderBeside({ seconds: elapsedMs() / 1000, rows, worlds, said }, screen));
       } else {
