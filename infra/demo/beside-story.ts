@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { besideRows, isAtRest, noteworthy, type Cast } from "./beside.ts";
 import { createBesideNarrator } from "./beside-narrator.ts";
-import { renderOutcome } from "./beside-view.ts";
+import { NAME, renderBeside, renderOutcome } from "./beside-view.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Screen } from "./screen.ts";
 import { both, type Pair, type Stage } from "./stage.ts";
@@ -34,7 +34,12 @@ export async function tellBeside({ cast, ...plot }: Plot, stage: Stage, screen: 
   const worlds = { without: watched.without.world, withIt: watched.withIt.world };
   const started = Date.now();
   const elapsedMs = () => Date.now() - started;
-  const narrator = createBesideNarrator(screen, elapsedMs);
+  const narrator = createBesideNarrator({
+    screen,
+    elapsedMs,
+    names: NAME,
+    render: (frame) => renderBeside(frame, screen),
+  });
   screen.print("", plot.headline, "");
 
   const over = new AbortController();

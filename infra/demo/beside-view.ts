@@ -18,6 +18,9 @@ export interface BesideFrame {
   readonly said: Pair<string>;
 }
 
+/** What each cluster is called in a log; of the same length. */
+export const NAME: Pair<string> = { without: "without", withIt: "with   " };
+
 const HEADING: Pair<string> = { without: "WITHOUT LIFEBOAT", withIt: "WITH LIFEBOAT" };
 
 export function renderBeside({ seconds, rows, worlds, said }: BesideFrame, look: Look): readonly string[] {
@@ -32,8 +35,8 @@ export function renderBeside({ seconds, rows, worlds, said }: BesideFrame, look:
     paint("dim", cut(`${"".padEnd(columns.name + 4)}▣ virtual machine  ▫ other pod`, look.width)),
     "",
     paint("dim", cut(`${Math.floor(seconds)} s`, look.width)),
-    paint("dim", cut(`without  ${said.without}`, look.width)),
-    paint("dim", cut(`with     ${said.withIt}`, look.width)),
+    paint("dim", cut(`${NAME.without}  ${said.without}`, look.width)),
+    paint("dim", cut(`${NAME.withIt}  ${said.withIt}`, look.width)),
   ];
 }
 
@@ -72,21 +75,23 @@ function nodeCell({ name, troubles, vms, pods }: NodeLine): string {
   return [name, "▣".repeat(vms) + "▫".repeat(pods), ...troubles].filter(Boolean).join(" ");
 }
 
-const SIDE: Pair<string> = { without: "without", withIt: "with   " };
-
 /** What changed between two frames, for where there is no terminal to redraw. */
-export function renderBesideChanges(previous: readonly BesideRow[], rows: readonly BesideRow[]): readonly string[] {
+export function renderBesideChanges(
+  previous: readonly BesideRow[],
+  rows: readonly BesideRow[],
+  names: Pair<string>,
+): readonly string[] {
   const before = new Map(previous.map((row) => [row.name, row]));
   return (["without", "withIt"] as const).flatMap((side) =>
     rows.flatMap((row) => {
       const changed = row[side].now !== (before.get(row.name)?.[side].now ?? "");
-      return changed ? [`${SIDE[side]}  ${MARK[row[side].mood]} ${row.name}  ${row[side].now}`] : [];
+      return changed ? [`${names[side]}  ${MARK[row[side].mood]} ${row.name}  ${row[side].now}`] : [];
     }),
   );
 }
 
-export function renderSaid(side: keyof Pair<unknown>, message: string): string {
-  return `${SIDE[side]}    ${message.trimEnd()}`;
+export function renderSaid(name: string, message: string): string {
+  return `${name}    ${message.trimEnd()}`;
 }
 
 export function renderOutcome({ without, withIt }: Pair<Summary>, look: Look): readonly string[] {

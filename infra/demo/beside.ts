@@ -4,7 +4,7 @@
  */
 import { placeOf, type Mood, type Place } from "./rows.ts";
 import type { Pair } from "./stage.ts";
-import type { Told, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export interface BesideRow extends Pair<Place> {
   readonly name: string;
@@ -78,6 +78,8 @@ const NOTEWORTHY: ReadonlySet<string> = new Set([
   "NodeUnderPressure",
 ]);
 
-export function noteworthy(before: World, { events }: World): readonly Told[] {
-  return [...events].flatMap(([uid, told]) => (NOTEWORTHY.has(told.reason) && !before.events.has(uid) ? [told] : []));
+export function noteworthy(before: World, { events }: World): readonly string[] {
+  return [...events].flatMap(([uid, { reason, message }]) =>
+    NOTEWORTHY.has(reason) && !before.events.has(uid) ? [message] : [],
+  );
 }

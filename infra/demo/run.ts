@@ -4,6 +4,7 @@
  */
 import type { StoryName } from "./arguments.ts";
 import { lifeboatOf } from "./cluster.ts";
+import { descheduler } from "./descheduler-story.ts";
 import { drain } from "./drain-story.ts";
 import { preemption } from "./preemption-story.ts";
 import { pressure } from "./pressure-story.ts";
@@ -12,7 +13,7 @@ import { both, setStage, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
 import { taint } from "./taint-story.ts";
 
-const STORY: Readonly<Record<StoryName, Story>> = { drain, preemption, taint, pressure };
+const STORY: Readonly<Record<StoryName, Story>> = { drain, preemption, taint, pressure, descheduler };
 
 export interface RunOptions {
   readonly story: StoryName;

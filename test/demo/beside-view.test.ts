@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { BesideRow } from "../../infra/demo/beside.ts";
 import { createBesideNarrator } from "../../infra/demo/beside-narrator.ts";
-import { renderBeside, renderBesideChanges, renderOutcome } from "../../infra/demo/beside-view.ts";
+import { NAME, renderBeside, renderBesideChanges, renderOutcome } from "../../infra/demo/beside-view.ts";
 import { world } from "./worlds.ts";
 
 const rows: readonly BesideRow[] = [
@@ -48,12 +48,12 @@ describe("a frame", () => {
 });
 
 test("without a terminal only what changed is said, and of which cluster", () => {
-  expect(renderBesideChanges([], rows)).toEqual([
+  expect(renderBesideChanges([], rows, NAME)).toEqual([
     "without  ✗ shop/db  LOST",
     "without  · shop/job  on node-2",
     "with     → shop/db  node-1 → node-2",
   ]);
-  expect(renderBesideChanges(rows, rows)).toEqual([]);
+  expect(renderBesideChanges(rows, rows, NAME)).toEqual([]);
 });
 
 test("in a log every sentence is said once, with its time", () => {
@@ -66,8 +66,8 @@ test("in a log every sentence is said once, with its time", () => {
     draw: () => undefined,
     keep: () => undefined,
   };
-  const narrator = createBesideNarrator(screen, () => 1234);
-  const told = { without: [], withIt: [{ uid: "u", reason: "DisruptionHeld", message: "held" }] };
+  const narrator = createBesideNarrator({ screen, elapsedMs: () => 1234, names: NAME, render: () => [] });
+  const told = { without: [], withIt: ["held"] };
   narrator.tell([], worlds, told);
   narrator.tell([], worlds, told);
   expect(printed).toEqual(["  1.2 s  with       held"]);

@@ -69,7 +69,7 @@ describe("nothing is on its way any more", () => {
 test("what was told before the story is no news, and not all that is told is worth repeating", () => {
   const before = world({ told: ["DisruptionHeld"] });
   const now = world({ told: ["DisruptionHeld", "Scheduled", "Preempted"], migrations: [migration()] });
-  expect(noteworthy(before, now).map(({ reason }) => reason)).toEqual(["Preempted"]);
+  expect(noteworthy(before, now)).toEqual(["Preempted of uid-web"]);
 });
 
 test("VMs that run on a node, and what troubles it", () => {
