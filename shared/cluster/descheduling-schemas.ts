@@ -3,9 +3,9 @@
  * Owns: those schemas. Does not own: nodes and budgets (schemas.ts), what the fields become (descheduling-projections.ts).
  */
 import * as z from "zod/mini";
-import { containerStates, PodAnnotations, PodConditions, PodLabels, Volumes } from "./descheduling-leaves.ts";
+import { PodAnnotations, PodLabels } from "./pod-metadata.ts";
 import { qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
-import { listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "./schemas.ts";
+import { Conditions, listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "./schemas.ts";
 
 const Resources = z.pipe(
   z.nullish(z.object({ requests: StringsOrNone, limits: StringsOrNone })),
@@ -89,6 +89,21 @@ const Time = z.pipe(
 const Anything = z.nullish(z.unknown());
 const NodeName = "expected the name of a node";
 
+const Volume = z.object({
+  emptyDir: Anything,
+  hostPath: Anything,
+  persistentVolumeClaim: z.nullish(z.object({ claimName: z.string() })),
+});
+
+const ContainerStatus = z.object({
+  state: z.nullish(
+    z.object({
+      waiting: z.nullish(z.object({ reason: Text })),
+      terminated: z.nullish(z.object({ reason: Text, exitCode: z._default(z.number(), 0) })),
+    }),
+  ),
+});
+
 /** What pods have in common is left as it is: the projection looks whether it has seen it before. */
 export const DeschedulerPodObject = z.object({
   metadata: z.object({
@@ -117,7 +132,7 @@ export const DeschedulerPodObject = z.object({
     initContainers: listOf(z.object({ restartPolicy: Text, resources: Anything })),
     overhead: Anything,
     resources: Anything,
-    volumes: Volumes,
+    volumes: listOf(Volume),
     resourceClaims: listOf(z.unknown()),
   }),
   status: z.prefault(
@@ -126,10 +141,10 @@ export const DeschedulerPodObject = z.object({
       reason: Text,
       qosClass: z.nullish(z.enum(["BestEffort", "Burstable", "Guaranteed"])),
       startTime: z.nullish(Time),
-      conditions: PodConditions,
-      containerStatuses: containerStates("Container"),
-      initContainerStatuses: containerStates("InitContainer"),
-      ephemeralContainerStatuses: containerStates("EphemeralContainer"),
+      conditions: Conditions,
+      containerStatuses: listOf(ContainerStatus),
+      initContainerStatuses: listOf(ContainerStatus),
+      ephemeralContainerStatuses: listOf(ContainerStatus),
     }),
     {},
   ),

@@ -46,7 +46,7 @@ export const Meta = z.object({
   ownerReferences: listOf(Owner),
 });
 
-const Conditions = listOf(
+export const Conditions = listOf(
   z.object({ type: z.string(), status: z.string(), reason: Text, message: Text, lastTransitionTime: Text }),
 );
 
