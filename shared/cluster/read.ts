@@ -52,8 +52,6 @@ export interface ListOptions<S extends z.ZodMiniType, T> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly schema: S;
-  /** Items a page. */
-  readonly pageSize?: number;
   /** Keeps what is needed of an item; undefined drops it. Pages themselves are never kept. */
   readonly project: (item: z.output<S>) => T | undefined;
   readonly onOddItem: OnOddItem;
@@ -73,7 +71,7 @@ export async function readAll<S extends z.ZodMiniType, T>(send: Send, o: ListOpt
   const kept: T[] = [];
   let next: string | undefined;
   do {
-    const query = { limit: String(o.pageSize ?? PAGE_SIZE), ...selector, ...(next ? { continue: next } : {}) };
+    const query = { limit: String(PAGE_SIZE), ...selector, ...(next ? { continue: next } : {}) };
     const { body } = await send({ method: "GET", path, query });
     const page = parseAnswer(Page, body, `GET ${path}`);
     for (const item of page.items ?? []) {

@@ -140,9 +140,19 @@ describe("a cycle", () => {
   });
 });
 
-describe("by itself", () => {
-  const at = (seconds: number) => new Date(NOW.getTime() + 60_000 + seconds * 1000);
+/** Another isolate, which knows of the last cycle only what the cluster says. */
+function openDoorsLater(seconds: number): Doors {
+  const later = openDoors({ CLUSTERS: { prod: cluster.entry } });
+  later.pass(seconds);
+  return later;
+}
 
+/** No full scan is due then. */
+function at(seconds: number): Date {
+  return new Date(NOW.getTime() + 60_000 + seconds * 1000);
+}
+
+describe("by itself", () => {
   // prettier-ignore
   test.each([
     ["no interval",               { featureGates: BOTH },                                                                                false],
@@ -175,11 +185,4 @@ describe("by itself", () => {
     await doors.tick(at(0));
     expect(await cluster.storyOf(POLICY.name)).toEqual(["InvalidConfiguration"]);
   });
-
-  /** Another isolate, which knows of the last cycle only what the cluster says. */
-  function openDoorsLater(seconds: number): Doors {
-    const later = openDoors({ CLUSTERS: { prod: cluster.entry } });
-    later.pass(seconds);
-    return later;
-  }
 });
