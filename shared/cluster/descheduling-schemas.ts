@@ -103,23 +103,26 @@ const Time = z.lazy(() =>
 const Anything = z.nullish(z.unknown());
 const NodeName = "expected the name of a node";
 
-const Volume = z.object({
-  emptyDir: Anything,
-  hostPath: Anything,
-  persistentVolumeClaim: z.nullish(z.object({ claimName: z.string() })),
-});
+const Volume = z.lazy(() =>
+  z.object({
+    emptyDir: Anything,
+    hostPath: Anything,
+    persistentVolumeClaim: z.nullish(z.object({ claimName: z.string() })),
+  }),
+);
 
-const ContainerStatus = z.object({
-  state: z.nullish(
-    z.object({
-      waiting: z.nullish(z.object({ reason: Text })),
-      terminated: z.nullish(z.object({ reason: Text, exitCode: z._default(z.number(), 0) })),
-    }),
-  ),
-});
+const ContainerStatus = z.lazy(() =>
+  z.object({
+    state: z.nullish(
+      z.object({
+        waiting: z.nullish(z.object({ reason: Text })),
+        terminated: z.nullish(z.object({ reason: Text, exitCode: z._default(z.number(), 0) })),
+      }),
+    ),
+  }),
+);
 
 /** What pods have in common is left as it is: the projection looks whether it has seen it before. */
-<<<<<<< HEAD
 export const DeschedulerPodObject = z.lazy(() =>
   z.object({
     metadata: z.object({
@@ -132,48 +135,6 @@ export const DeschedulerPodObject = z.lazy(() =>
       labels: PodLabels,
       annotations: PodAnnotations,
       ownerReferences: listOf(Owner),
-=======
-export const DeschedulerPodObject = z.object({
-  metadata: z.object({
-    namespace: z.string(),
-    name: z.string(),
-    uid: z.string(),
-    resourceVersion: z.string(),
-    creationTimestamp: Time,
-    deletionTimestamp: Text,
-    labels: PodLabels,
-    annotations: PodAnnotations,
-    ownerReferences: listOf(Owner),
-  }),
-  spec: z.object({
-    nodeName: z.string(NodeName).check(z.minLength(1, NodeName)),
-    priority: z.nullish(z.number()),
-    tolerations: Anything,
-    nodeSelector: Anything,
-    affinity: z.nullish(
-      z.object({
-        nodeAffinity: Anything,
-        podAntiAffinity: z.nullish(z.object({ requiredDuringSchedulingIgnoredDuringExecution: Anything })),
-      }),
-    ),
-    containers: listOf(z.object({ resources: Anything })),
-    initContainers: listOf(z.object({ restartPolicy: Text, resources: Anything })),
-    overhead: Anything,
-    resources: Anything,
-    volumes: listOf(Volume),
-    resourceClaims: listOf(z.unknown()),
-  }),
-  status: z.prefault(
-    z.object({
-      phase: z._default(z.string(), ""),
-      reason: Text,
-      qosClass: z.nullish(z.enum(["BestEffort", "Burstable", "Guaranteed"])),
-      startTime: z.nullish(Time),
-      conditions: Conditions,
-      containerStatuses: listOf(ContainerStatus),
-      initContainerStatuses: listOf(ContainerStatus),
-      ephemeralContainerStatuses: listOf(ContainerStatus),
->>>>>>> 2b3945895ad45712e31dbbd47b634ddf6ce885cc
     }),
     spec: z.object({
       nodeName: z.string(NodeName).check(z.minLength(1, NodeName)),
@@ -190,7 +151,7 @@ export const DeschedulerPodObject = z.object({
       initContainers: listOf(z.object({ restartPolicy: Text, resources: Anything })),
       overhead: Anything,
       resources: Anything,
-      volumes: Volumes,
+      volumes: listOf(Volume),
       resourceClaims: listOf(z.unknown()),
     }),
     status: z.prefault(
@@ -199,10 +160,10 @@ export const DeschedulerPodObject = z.object({
         reason: Text,
         qosClass: z.nullish(z.enum(["BestEffort", "Burstable", "Guaranteed"])),
         startTime: z.nullish(Time),
-        conditions: PodConditions,
-        containerStatuses: containerStates("Container"),
-        initContainerStatuses: containerStates("InitContainer"),
-        ephemeralContainerStatuses: containerStates("EphemeralContainer"),
+        conditions: Conditions,
+        containerStatuses: listOf(ContainerStatus),
+        initContainerStatuses: listOf(ContainerStatus),
+        ephemeralContainerStatuses: listOf(ContainerStatus),
       }),
       {},
     ),

@@ -28,7 +28,6 @@ export const StringsOrNone = z.pipe(
   z.transform((map) => map ?? {}),
 );
 
-<<<<<<< HEAD
 export const Owner = z.lazy(() =>
   z.object({
     kind: z.string(),
@@ -36,31 +35,6 @@ export const Owner = z.lazy(() =>
     uid: z.string(),
     controller: z._default(z.boolean(), false),
   }),
-=======
-export const Owner = z.object({
-  kind: z.string(),
-  name: z.string(),
-  uid: z.string(),
-  controller: z._default(z.boolean(), false),
-});
-
-export const Meta = z.object({
-  namespace: z._default(z.string(), ""),
-  name: z.string(),
-  uid: z.string(),
-  resourceVersion: z.string(),
-  generation: Count,
-  creationTimestamp: Text,
-  deletionTimestamp: Text,
-  // Whether these exist at all matters: JSON patch cannot add below a missing map.
-  labels: z.nullish(Strings),
-  annotations: z.nullish(Strings),
-  ownerReferences: listOf(Owner),
-});
-
-export const Conditions = listOf(
-  z.object({ type: z.string(), status: z.string(), reason: Text, message: Text, lastTransitionTime: Text }),
->>>>>>> 2b3945895ad45712e31dbbd47b634ddf6ce885cc
 );
 
 export const Meta = z.lazy(() =>
@@ -79,7 +53,7 @@ export const Meta = z.lazy(() =>
   }),
 );
 
-const Conditions = z.lazy(() =>
+export const Conditions = z.lazy(() =>
   listOf(z.object({ type: z.string(), status: z.string(), reason: Text, message: Text, lastTransitionTime: Text })),
 );
 
