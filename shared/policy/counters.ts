@@ -9,7 +9,6 @@
  * few ids are remembered.
  */
 import type { Action } from "./action.ts";
-import type { Cause } from "./cause.ts";
 import type { VmiFacts } from "./facts.ts";
 import { endingsOf, type Ending, type EvacuationCount } from "./record.ts";
 
