@@ -5,6 +5,7 @@
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failure.ts";
+import { isObjectName } from "./object-name.ts";
 import { collection, object, type Resource } from "./paths.ts";
 import { Page } from "./schemas.ts";
 import { type ApiAnswer, LARGEST_ANSWER_BYTES, type Send } from "./transport.ts";
@@ -24,14 +25,6 @@ export function parseAnswer<S extends z.ZodMiniType>(schema: S, body: unknown, r
 function issueOf(error: z.core.$ZodError): string {
   const [issue] = error.issues;
   return issue === undefined ? "invalid" : `${issue.path.join(".") || "(root)"}: ${issue.message}`;
-}
-
-/**
- * A name that an object can have (RFC 1123 subdomain). Names come from annotations and paths too, which say what they
- * like, and `..` in a URL leads elsewhere: an object of such a name does not exist.
- */
-function isObjectName(name: string): boolean {
-  return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name);
 }
 
 export async function readOne<S extends z.ZodMiniType>(
