@@ -42,14 +42,14 @@ const VICTIMS: readonly DeschedulerPod[] = [
 ];
 type PolicyFile = Readonly<Record<string, unknown>>;
 
-function policyOf(plugin: string, args: PolicyFile, evictor: PolicyFile): DeschedulerPolicy {
+async function policyOf(plugin: string, args: PolicyFile, evictor: PolicyFile): Promise<DeschedulerPolicy> {
   const point = plugin === "LowNodeUtilization" ? "balance" : "deschedule";
   const pluginConfig = [
     { name: "DefaultEvictor", args: evictor },
     { name: plugin, args },
   ];
   const profiles = [{ name: "p", pluginConfig, plugins: { [point]: { enabled: [plugin] } } }];
-  const parsed = parseDeschedulerPolicy(
+  const parsed = await parseDeschedulerPolicy(
     dump({ apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy", profiles }),
   );
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
@@ -135,10 +135,10 @@ const anyLimits = fc
 const options = { seed: 20_260_301, numRuns: 600 };
 
 describe.each(PLUGINS)("%s", (plugin, args, stays) => {
-  const policies = evictors.map((evictor) => policyOf(plugin, args, evictor));
+  const parsing = Promise.all(evictors.map((evictor) => policyOf(plugin, args, evictor)));
 
-  test("left alone, it asks some pods to go and spares others", () => {
-    for (const policy of policies) {
+  test("left alone, it asks some pods to go and spares others", async () => {
+    for (const policy of await parsing) {
       const { touched } = cycle({ pods: VICTIMS, policy });
       expect(touched.size).toBeGreaterThan(0);
       for (const name of stays) expect(touched).not.toContain(name);
@@ -146,7 +146,8 @@ describe.each(PLUGINS)("%s", (plugin, args, stays) => {
     }
   });
 
-  test("whatever is forged and whatever the limits: nobody else's pod is touched that the policy would not have go", () => {
+  test("whatever is forged and whatever the limits: nobody else's pod is touched that the policy would not have go", async () => {
+    const policies = await parsing;
     fc.assert(
       fc.property(
         anyDeschedulerPods(OWNERS),
@@ -166,9 +167,9 @@ describe.each(PLUGINS)("%s", (plugin, args, stays) => {
 describe.each(PLUGINS.filter(([plugin]) => plugin === "RemovePodsViolatingNodeTaints" || plugin === "PodLifeTime"))(
   "%s, which does not look at how full nodes are",
   (plugin, args) => {
-    test("with limits by namespace only, everybody else's pods are asked as if the forgery were not there", () => {
+    test("with limits by namespace only, everybody else's pods are asked as if the forgery were not there", async () => {
       const limits = { evictionsPerNamespace: 1, evacuationsPerNamespace: 1 };
-      const policy = { ...policyOf(plugin, args, MANDATORY), limits };
+      const policy = { ...(await policyOf(plugin, args, MANDATORY)), limits };
       const { touched: expected } = cycle({ pods: VICTIMS, policy });
       expect(expected.size).toBe(2);
       fc.assert(
@@ -201,8 +202,11 @@ describe("what a forger gains: a pod that says it is on its way takes up", () =>
     ["evictionsTotal",          "requested in the future: nothing",                   false],
     ["evictionsTotal",          "under way, but not one that is only asked: nothing", false],
   ];
-  test.each(rows)("%s, %s: %s", (limit, saying, taken) => {
-    const policy = { ...policyOf("PodLifeTime", { maxPodLifeTimeSeconds: 3600 }, MANDATORY), limits: { [limit]: 1 } };
+  test.each(rows)("%s, %s: %s", async (limit, saying, taken) => {
+    const policy = {
+      ...(await policyOf("PodLifeTime", { maxPodLifeTimeSeconds: 3600 }, MANDATORY)),
+      limits: { [limit]: 1 },
+    };
     const forged = pod("mine", { namespace: "tenant", nodeName: "n0", annotations: SAYING[saying] });
     // A replica for minReplicas, on no node of the policy's.
     const elsewhere = vmPod("vm-9", { nodeName: "n9" });
