@@ -2,7 +2,7 @@
 import parse from "parse-prometheus-text-format";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import type { EvacuationCount } from "../../shared/policy/counters.ts";
+import type { EvacuationCount } from "../../shared/policy/record.ts";
 import { record } from "../policy/fixtures.ts";
 import { type CannedAnswers, startCannedCluster } from "./support/canned-cluster.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
