@@ -101,11 +101,11 @@ const ODD_TIMES: readonly string[] = [
   "0", "-1", "NaN", "1e9", "0x5f5e100", " ", "", "999999999999", "9999999999999", "2026-11-20T12:00:00Z", "1.5", "٣",
 ]; // prettier-ignore
 
-/** Of a delivery, signed at that time. */
+/** Of a delivery, signed at that time; by the real clock some seconds pass until it is received. */
 export function signature(body: string, now: Date, random: Random): readonly Header[] {
   const seconds = Math.floor(now.getTime() / 1000);
-  const fresh = String(seconds + random.pick([0, 0, 0, -299, 299]));
-  const stale = String(seconds + random.pick([-301, 301, -86_400, 86_400]));
+  const fresh = String(seconds + random.pick([0, 0, 0, -280, 280]));
+  const stale = String(seconds + random.pick([-320, 320, -86_400, 86_400]));
   const timestamp = random.chance(0.92) ? fresh : random.pick([stale, random.pick(ODD_TIMES)]);
   const id = random.mostly("msg_1", ["", "a.b", "x".repeat(5000), "💥", oddString(random)]);
   const secret = random.mostly(SECRETS.relaySecret, [SECRETS.oldRelaySecret, `whsec_${btoa("of nobody")}`]);
