@@ -1,0 +1,151 @@
+/**
+ * One run: a drain, everything that goes wrong meanwhile, the calm after it, the judgement.
+ * Owns: that order, and the bounds on waiting. Does not own: any of the parts.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { readWorld } from "../demo/watch.ts";
+import type { World } from "../demo/world.ts";
+import type { Arena } from "./arena.ts";
+import { startCrew } from "./crew.ts";
+import { startDrain } from "./drain.ts";
+import { isReached } from "./goal.ts";
+import { calmDown, endDisruptions, happen } from "./happen.ts";
+import { type Fate, fatesOf } from "./judgement.ts";
+import { createLedger } from "./ledger.ts";
+import { actAsOwner } from "./owner.ts";
+import { persist } from "./persist.ts";
+import type { Plan } from "./plan.ts";
+import type { Counts, RunReport } from "./report.ts";
+import { readCluster } from "./read-cluster.ts";
+import { hasBudget, unrestOf } from "./rest.ts";
+import { clearScene, setScene, type Scene } from "./scene.ts";
+import type { Stage } from "./stage.ts";
+import { until } from "./until.ts";
+
+/** From the end of the faults to the end of what the drain is for. */
+const GOAL_WITHIN_MS = 60_000;
+/** From the end of all disruptions to a cluster where nothing is under way. */
+const REST_WITHIN_MS = 40_000;
+const BUDGETS_WITHIN_MS = 20_000;
+const TICK_MS = 300;
+
+export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
+  const begin = performance.now();
+  const name = `run-${plan.run}`;
+  const scene = await setScene(arena, plan, name);
+  const crew = await startCrew({ ...arena, plan });
+  const { client, apiServer } = arena.sandbox;
+  await crew.alive[0]?.ask("POST", "/reconcile");
+  const hasAllBudgets = () => budgetsMissing(arena, scene) === 0;
+  if (!(await until(hasAllBudgets, BUDGETS_WITHIN_MS))) throw new Error("not every VM has got its budget");
+  const before = withoutOthers(await readWorld(client), scene);
+
+  const start = performance.now();
+  const ledger = createLedger(plan.limits, () => performance.now() - start);
+  arena.observer.listen(ledger);
+  const injectedBefore = apiServer.faults.injected.length;
+  const drain = startDrain({ client, node: scene.nodeOf.Drained, retryMs: plan.retryMs });
+  const stage: Stage = { arena, plan, scene, crew, drain, deleted: new Set() };
+  const ticking = startTicking(stage);
+
+  await tell(stage, start);
+  await calmDown(stage);
+  const reached = await until(() => isReached(stage, ledger), GOAL_WITHIN_MS);
+  await endDisruptions(stage);
+  const unrest = await settle(stage);
+  await ticking.stop();
+  arena.observer.listen(undefined);
+
+  const after = await persist(() => readWorld(client));
+  const fates = fatesOf(before, after, stage.deleted);
+  await crew.stop();
+  await clearScene(arena, scene);
+  return {
+    run: plan.run,
+    ms: Math.round(performance.now() - begin),
+    vms: fates.size,
+    fates: count(fates.values()),
+    endings: count(ledger.endings().values()),
+    faults: count([
+      ...apiServer.faults.injected.slice(injectedBefore).map(({ effect }) => effect.type),
+      ...plan.moments.flatMap(({ does }) => (does === "inject" ? [] : [does])),
+      ...Array.from({ length: crew.deaths }, () => "Worker killed"),
+    ]),
+    lost: keysOf(fates, "lost"),
+    breaches: ledger.breaches,
+    hung: [...(reached ? [] : ["the drain does not come to its end"]), ...unrest],
+    mostUnfinished: ledger.mostUnfinished,
+  };
+}
+
+function budgetsMissing({ observer }: Arena, { namespace }: Scene): number {
+  const mine = <T extends { readonly metadata: { readonly namespace?: string } }>(objects: Iterable<T>) =>
+    [...objects].filter(({ metadata }) => metadata.namespace === namespace);
+  const seen = mine(observer.budgets.list()).filter(({ status }) => status?.observedGeneration !== undefined);
+  return mine(observer.vmis.list()).filter(hasBudget).length - seen.length;
+}
+
+/** The timeline, moment by moment; what takes time does so beside the others. */
+async function tell(stage: Stage, start: number): Promise<void> {
+  const { moments, calmAt } = stage.plan;
+  const under: Promise<void>[] = [];
+  for (const moment of moments) {
+    await delay(Math.max(0, start + moment.at - performance.now()));
+    // What somebody tries in vain is part of the story.
+    under.push(happen(moment, stage).catch(() => undefined));
+  }
+  await delay(Math.max(0, start + calmAt - performance.now()));
+  await Promise.all(under);
+}
+
+interface Ticking {
+  stop(): Promise<void>;
+}
+
+/** What drives Lifeboat besides the drain; and the owners of External VMs. */
+function startTicking(stage: Stage): Ticking {
+  const stopped = new AbortController();
+  const every = async (ms: number, work: () => unknown) => {
+    while (!stopped.signal.aborted) {
+      await delay(ms, undefined, { signal: stopped.signal }).catch(() => undefined);
+      if (!stopped.signal.aborted) await work();
+    }
+  };
+  const running = Promise.all([
+    every(stage.plan.tickMs, () => stage.crew.tick()),
+    every(TICK_MS, () => actAsOwner(stage)),
+  ]);
+  return {
+    async stop() {
+      stopped.abort();
+      await running;
+    },
+  };
+}
+
+/** What is still under way when the time is over; nothing, if all is well. */
+async function settle({ arena, scene, crew }: Stage): Promise<readonly string[]> {
+  const end = performance.now() + REST_WITHIN_MS;
+  for (;;) {
+    const unrest = unrestOf(await persist(() => readCluster(arena.sandbox.client, scene.namespace)));
+    if (unrest.length === 0 || performance.now() > end) return unrest;
+    crew.tick();
+    await delay(TICK_MS);
+  }
+}
+
+/** Of the VMs of other runs, if some are still on their way out, nothing is to be said here. */
+function withoutOthers(world: World, { namespace }: Scene): World {
+  const vmis = [...world.vmis].filter(([, { key }]) => key.startsWith(`${namespace}/`));
+  return { ...world, vmis: new Map(vmis) };
+}
+
+function count(items: Iterable<string>): Counts {
+  const counts: Counts = {};
+  for (const item of items) counts[item] = (counts[item] ?? 0) + 1;
+  return counts;
+}
+
+function keysOf(fates: ReadonlyMap<string, Fate>, wanted: Fate): readonly string[] {
+  return [...fates].flatMap(([key, fate]) => (fate === wanted ? [key] : []));
+}
