@@ -18,7 +18,7 @@ export interface Arena {
 }
 
 /** Short times; a pause that outlasts a run where the real one outlasts a drain. */
-const KUBEVIRT_BACKOFF_SECONDS = 0.2;
+const KUBEVIRT_BACKOFF_SECONDS = 0.05;
 /** Reported at once, acted upon never: what the kubelet kills, nobody can keep. */
 const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi" },

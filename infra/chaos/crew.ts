@@ -14,6 +14,8 @@ export interface Crew {
   silence(ms: number): void;
   /** Somebody asks the next one to look at everything, or its cron trigger fires. */
   tick(): void;
+  /** From now on they die, one after another, as the plan says. */
+  arm(): void;
   /** From now on nobody dies or is silent. */
   spare(): void;
   stop(): Promise<void>;
@@ -31,7 +33,7 @@ const FULL_TICK = new Date(10 * TICK_MS);
 const LIGHT_TICK = new Date(11 * TICK_MS);
 
 export async function startCrew({ instances, front, plan }: CrewOptions): Promise<Crew> {
-  const kills = [...plan.kills];
+  let kills: number[] = [];
   const alive: (Instance | undefined)[] = [];
   const pending = new Set<Promise<unknown>>();
   let [deaths, turns, reviews] = [0, 0, 0];
@@ -44,7 +46,6 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
   };
 
   const start = async (index: number): Promise<void> => {
-    const writes = kills.shift();
     const skew = plan.workers[index] ?? 0;
     const onDeath = () => {
       const dead = alive[index];
@@ -55,7 +56,9 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
       track(instances.end(dead));
       track(start(index));
     };
-    alive[index] = await instances.start(skew, { onDeath, ...(writes !== undefined && { writes }) });
+    const instance = await instances.start(skew, { onDeath });
+    alive[index] = instance;
+    instance.link.limit(kills.shift() ?? Infinity);
   };
   await Promise.all(plan.workers.map((_, index) => start(index)));
 
@@ -75,6 +78,10 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
     get deaths() {
       return deaths;
     },
+    arm() {
+      kills = [...plan.kills];
+      for (const { link } of present()) link.limit(kills.shift() ?? Infinity);
+    },
     silence(ms) {
       silentUntil = Date.now() + ms;
       for (const { name } of present()) front.drop(name);
@@ -88,9 +95,9 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
       else track(next.ask("POST", "/reconcile"));
     },
     spare() {
-      kills.length = 0;
+      kills = [];
       silentUntil = 0;
-      for (const { link } of present()) link.spare();
+      for (const { link } of present()) link.limit(Infinity);
     },
     async stop() {
       stopped = true;

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
+import { createSecureContext } from "node:tls";
 import type { Authority } from "../sandbox/certificates.ts";
 
 /** Who answers: the address of a Worker's doors for the cluster. */
@@ -24,7 +25,7 @@ export interface Front {
 
 export async function startFront(authority: Authority): Promise<Front> {
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
-  const agent = new Agent({ keepAlive: true, ca: authority.caPem });
+  const agent = new Agent({ keepAlive: true, secureContext: createSecureContext({ ca: authority.caPem }) });
   const open = new Map<ServerResponse, string>();
   const front = { answering: (): Answering | undefined => undefined };
 

@@ -21,7 +21,7 @@ export interface Instance extends Answering {
 }
 
 export interface Instances {
-  start(skewSeconds: number, options?: Pick<LinkOptions, "writes" | "onDeath">): Promise<Instance>;
+  start(skewSeconds: number, options?: Pick<LinkOptions, "onDeath">): Promise<Instance>;
   /** Cut off at once, forgotten soon after. */
   end(instance: Instance): Promise<void>;
   stop(): Promise<void>;

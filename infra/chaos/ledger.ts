@@ -32,6 +32,13 @@ export interface Limits {
   readonly node: number;
 }
 
+interface Unfinished {
+  readonly name: string;
+  readonly vmi: string;
+  readonly node: string;
+  readonly phase: string;
+}
+
 interface Seen {
   readonly id: string;
   readonly node: string;
@@ -41,21 +48,24 @@ interface Seen {
 /** `elapsed`: milliseconds since the run began. */
 export function createLedger(limits: Limits, elapsed: () => number): Ledger {
   const breaches = new Set<string>();
-  const unfinished = new Map<string, { readonly vmi: string; readonly node: string }>();
+  const unfinished = new Map<string, Unfinished>();
   const abandoned = new Set<string>();
   const endings = new Map<string, Ending>();
   let mostUnfinished = 0;
   const report = (what: string) => void breaches.add(`${Math.round(elapsed())} ms: ${what}`);
 
+  const check = (where: string, found: readonly Unfinished[], allowed: number): void => {
+    if (found.length <= allowed) return;
+    const names = found.map(({ name, phase }) => `${name} (${phase})`).join(", ");
+    report(`${found.length} unfinished migrations ${where}, ${allowed} allowed: ${names}`);
+  };
+
   const count = (): void => {
     const all = [...unfinished.values()];
     mostUnfinished = Math.max(mostUnfinished, all.length);
-    if (all.length > limits.cluster) report(`${all.length} unfinished migrations, ${limits.cluster} allowed`);
-    for (const [node, from] of Map.groupBy(all, (m) => m.node))
-      if (from.length > limits.node)
-        report(`${from.length} unfinished migrations from ${node}, ${limits.node} allowed`);
-    for (const [vmi, of] of Map.groupBy(all, (m) => m.vmi))
-      if (of.length > 1) report(`${of.length} unfinished migrations of ${vmi}`);
+    check("in the cluster", all, limits.cluster);
+    for (const [node, from] of Map.groupBy(all, (m) => m.node)) check(`from ${node}`, from, limits.node);
+    for (const [vmi, of] of Map.groupBy(all, (m) => m.vmi)) check(`of ${vmi}`, of, 1);
   };
 
   const endsOf = (before: Seen | undefined, now: Seen | undefined, vmi: VirtualMachineInstance | undefined): void => {
@@ -87,18 +97,17 @@ export function createLedger(limits: Limits, elapsed: () => number): Ledger {
       const either = now ?? before;
       if (either === undefined || !either.metadata.name.startsWith(NAME_PREFIX)) return;
       if (now === undefined || isFinal(now.status)) unfinished.delete(either.metadata.uid);
-      else unfinished.set(now.metadata.uid, { vmi: vmiOf(now), node: nodeOf(now) });
+      else unfinished.set(now.metadata.uid, unfinishedOf(now));
       count();
     },
   };
 }
 
-function vmiOf({ metadata, spec }: VirtualMachineInstanceMigration): string {
-  return `${metadata.namespace}/${spec.vmiName}`;
-}
-
-function nodeOf({ metadata }: VirtualMachineInstanceMigration): string {
-  return metadata.annotations?.[EVACUATION_MIGRATION_ANNOTATION] ?? "no node";
+function unfinishedOf({ metadata, spec, status }: VirtualMachineInstanceMigration): Unfinished {
+  const { name, namespace, annotations } = metadata;
+  const node = annotations?.[EVACUATION_MIGRATION_ANNOTATION] ?? "no node";
+  const deleting = metadata.deletionTimestamp === undefined ? "" : ", deleting";
+  return { name, vmi: `${namespace}/${spec.vmiName}`, node, phase: `${status?.phase ?? "new"}${deleting}` };
 }
 
 /** The record, as far as its end is told by it; one that nobody could read is none. */

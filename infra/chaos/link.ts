@@ -11,8 +11,6 @@ import { type Agent, request as httpsRequest } from "node:https";
 export interface LinkOptions {
   readonly server: string;
   readonly agent: Agent;
-  /** So many writes go through, the next one finds the Worker dead; absent: it lives until it is cut off. */
-  readonly writes?: number;
   readonly onDeath?: () => void;
 }
 
@@ -24,13 +22,13 @@ export interface Link {
   forward(path: string, request: IncomingMessage, response: ServerResponse): void;
   /** For good. */
   cut(): void;
-  /** If it lives, it goes on living. */
-  spare(): void;
+  /** From now on so many more writes go through, and the next one finds the Worker dead; at first, any number. */
+  limit(writes: number): void;
 }
 
-export function createLink({ server, agent, writes: most = Infinity, onDeath }: LinkOptions): Link {
+export function createLink({ server, agent, onDeath }: LinkOptions): Link {
   const open = new Set<ServerResponse>();
-  let allowed = most;
+  let allowed = Infinity;
   let dead = false;
   let writes = 0;
 
@@ -72,8 +70,8 @@ export function createLink({ server, agent, writes: most = Infinity, onDeath }: 
     },
     forward,
     cut,
-    spare() {
-      allowed = Infinity;
+    limit(more) {
+      allowed = writes + more;
     },
   };
 }

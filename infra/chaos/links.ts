@@ -5,17 +5,18 @@
 import { createServer } from "node:http";
 import { Agent } from "node:https";
 import type { AddressInfo } from "node:net";
+import { createSecureContext } from "node:tls";
 import { createLink, type Link, type LinkOptions } from "./link.ts";
 
 export interface Links {
   /** Resolves to what a Worker of this name takes for the API server. */
-  open(name: string, options?: Pick<LinkOptions, "writes" | "onDeath">): { readonly link: Link; readonly url: string };
+  open(name: string, options?: Pick<LinkOptions, "onDeath">): { readonly link: Link; readonly url: string };
   close(name: string): void;
   stop(): Promise<void>;
 }
 
 export async function startLinks({ url: server, caPem }: { url: string; caPem: string }): Promise<Links> {
-  const agent = new Agent({ keepAlive: true, ca: caPem });
+  const agent = new Agent({ keepAlive: true, secureContext: createSecureContext({ ca: caPem }) });
   const links = new Map<string, Link>();
   const listener = createServer((request, response) => {
     const [, name = "", path = "/"] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? "") ?? [];

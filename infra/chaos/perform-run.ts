@@ -23,21 +23,31 @@ import type { Stage } from "./stage.ts";
 import { until } from "./until.ts";
 
 /** From the end of the faults to the end of what the drain is for. */
-const GOAL_WITHIN_MS = 60_000;
+const GOAL_WITHIN_MS = 120_000;
 /** From the end of all disruptions to a cluster where nothing is under way. */
-const REST_WITHIN_MS = 40_000;
+const REST_WITHIN_MS = 90_000;
 const BUDGETS_WITHIN_MS = 20_000;
 const TICK_MS = 300;
 
 export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
   const begin = performance.now();
+  const PH: Record<string, number> = {};
+  let LL = begin;
+  const lap = (n: string) => {
+    const x = performance.now();
+    PH[n] = Math.round(x - LL);
+    LL = x;
+  };
   const name = `run-${plan.run}`;
   const scene = await setScene(arena, plan, name);
+  lap("scene");
   const crew = await startCrew({ ...arena, plan });
+  lap("crew");
   const { client, apiServer } = arena.sandbox;
   await crew.alive[0]?.ask("POST", "/reconcile");
   const hasAllBudgets = () => budgetsMissing(arena, scene) === 0;
   if (!(await until(hasAllBudgets, BUDGETS_WITHIN_MS))) throw new Error("not every VM has got its budget");
+  lap("budgets");
   const before = withoutOthers(await readWorld(client), scene);
 
   const start = performance.now();
@@ -46,20 +56,28 @@ export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
   const injectedBefore = apiServer.faults.injected.length;
   const drain = startDrain({ client, node: scene.nodeOf.Drained, retryMs: plan.retryMs });
   const stage: Stage = { arena, plan, scene, crew, drain, deleted: new Set() };
+  crew.arm();
   const ticking = startTicking(stage);
 
   await tell(stage, start);
+  await until(() => isReached(stage, ledger), Math.max(0, start + plan.calmAt - performance.now()));
   await calmDown(stage);
+  lap("faults");
   const reached = await until(() => isReached(stage, ledger), GOAL_WITHIN_MS);
+  lap("goal");
   await endDisruptions(stage);
   const unrest = await settle(stage);
+  lap("settle");
   await ticking.stop();
   arena.observer.listen(undefined);
 
   const after = await persist(() => readWorld(client));
   const fates = fatesOf(before, after, stage.deleted);
   await crew.stop();
+  lap("judge");
   await clearScene(arena, scene);
+  lap("clear");
+  console.log(JSON.stringify(PH));
   return {
     run: plan.run,
     ms: Math.round(performance.now() - begin),
@@ -87,14 +105,12 @@ function budgetsMissing({ observer }: Arena, { namespace }: Scene): number {
 
 /** The timeline, moment by moment; what takes time does so beside the others. */
 async function tell(stage: Stage, start: number): Promise<void> {
-  const { moments, calmAt } = stage.plan;
   const under: Promise<void>[] = [];
-  for (const moment of moments) {
+  for (const moment of stage.plan.moments) {
     await delay(Math.max(0, start + moment.at - performance.now()));
     // What somebody tries in vain is part of the story.
     under.push(happen(moment, stage).catch(() => undefined));
   }
-  await delay(Math.max(0, start + calmAt - performance.now()));
   await Promise.all(under);
 }
 

@@ -49,7 +49,7 @@ export function drawPlan({ seed, run, vms, only }: PlanOptions): Plan {
   const random = randomOf(`${seed}/${run}`);
   const size = vms ?? (run % LARGE_EVERY === 0 ? LARGE : random.int(3, random.chance(0.3) ? 15 : 8));
   const faults = only ?? drawFaults(random);
-  const calmAt = random.int(1500, 4000) + size * 40;
+  const calmAt = random.int(500, 2500) + size * 40;
   const cast = drawCast(random, size, faults);
   const large = size > 15;
   return {
