@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as httpsRequest } from "node:https";
-import type { AddressInfo } from "node:net";
 import { createSecureContext } from "node:tls";
 import type { Authority } from "../sandbox/certificates.ts";
+import { listenOnLoopback, stopListening } from "./listen.ts";
 
 /** Who answers: the address of a Worker's doors for the cluster. */
 export interface Answering {
@@ -49,18 +49,14 @@ export async function startFront(authority: Authority): Promise<Front> {
     if (answering === undefined) response.destroy();
     else pass(answering, request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   return Object.assign(front, {
     url: `https://127.0.0.1:${port}`,
     drop(name: string) {
       for (const [response, by] of open) if (by === name) response.destroy();
     },
     async stop() {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
+      await stopListening(server);
       agent.destroy();
     },
   });

@@ -4,21 +4,23 @@
  */
 import { isFinal, type VirtualMachineInstance } from "../sandbox/kubevirt/resources.ts";
 import { ALWAYS, type CastMember } from "./cast.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Endings } from "./endings.ts";
 import { PREEMPTOR } from "./scene.ts";
 import type { Stage } from "./stage.ts";
 
-export function isReached(stage: Stage, ledger: Pick<Ledger, "abandoned">): boolean {
+export function isReached(stage: Stage, endings: Pick<Endings, "abandoned">): boolean {
   const { plan, drain } = stage;
   const stuck = plan.vms.some((member) => isStuck(member));
-  return (drain.isDone || stuck) && plan.vms.every((member) => isThrough(member, stage, ledger)) && hasPreempted(stage);
+  return (
+    (drain.isDone || stuck) && plan.vms.every((member) => isThrough(member, stage, endings)) && hasPreempted(stage)
+  );
 }
 
 function isStuck({ failures }: CastMember): boolean {
   return failures === ALWAYS;
 }
 
-function isThrough(member: CastMember, stage: Stage, { abandoned }: Pick<Ledger, "abandoned">): boolean {
+function isThrough(member: CastMember, stage: Stage, { abandoned }: Pick<Endings, "abandoned">): boolean {
   const { arena, scene } = stage;
   const vmi = arena.observer.vmis.get(`${scene.namespace}/${member.name}`);
   if (vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined) return true;

@@ -36,7 +36,7 @@ export interface InstancesOptions {
   readonly onLog?: (line: string) => void;
 }
 
-const SHIFTED_CLOCK = "infra/chaos/shifted-clock-worker.ts";
+const SHIFTED_CLOCK = "infra/chaos/workers/shifted-clock.ts";
 
 export async function startInstances(options: InstancesOptions): Promise<Instances> {
   const { authority, links, token, webhookToken, onLog } = options;

@@ -4,8 +4,8 @@
  */
 import { createServer } from "node:http";
 import { Agent } from "node:https";
-import type { AddressInfo } from "node:net";
 import { createSecureContext } from "node:tls";
+import { listenOnLoopback, stopListening } from "./listen.ts";
 import { createLink, type Link, type LinkOptions } from "./link.ts";
 
 export interface Links {
@@ -24,8 +24,7 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
     if (link === undefined) response.destroy();
     else link.forward(path, request, response);
   });
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  const { port } = listener.address() as AddressInfo;
+  const port = await listenOnLoopback(listener);
   return {
     open(name, options = {}) {
       const link = createLink({ server, agent, ...options });
@@ -37,10 +36,7 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
       links.delete(name);
     },
     async stop() {
-      await new Promise<void>((resolve) => {
-        listener.close(() => resolve());
-        listener.closeAllConnections();
-      });
+      await stopListening(listener);
       agent.destroy();
     },
   };

@@ -1,6 +1,6 @@
 /**
  * The cluster, watched by somebody who is not Lifeboat.
- * Owns: the caches, telling one listener of every change. Does not own: what must be true (ledger.ts, rest.ts).
+ * Owns: the caches, telling whoever listens of every change. Does not own: what must be true (ledger.ts, rest.ts).
  */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
@@ -15,6 +15,7 @@ export interface Listener {
   /** Undefined: it is gone, or was not there before. */
   vmiChanged(now: Vmi | undefined, before: Vmi | undefined): void;
   migrationChanged(now: Migration | undefined, before: Migration | undefined): void;
+  budgetChanged(now: PodDisruptionBudget | undefined, before: PodDisruptionBudget | undefined): void;
 }
 
 export interface Observer {
@@ -22,8 +23,8 @@ export interface Observer {
   readonly pods: Pick<Informer<Pod>, "get" | "list">;
   readonly migrations: Pick<Informer<Migration>, "get" | "list">;
   readonly budgets: Pick<Informer<PodDisruptionBudget>, "get" | "list">;
-  /** Instead of whoever listened before. */
-  listen(listener: Listener | undefined): void;
+  /** Instead of those who listened before. */
+  listen(...listeners: readonly Partial<Listener>[]): void;
   stop(): Promise<void>;
 }
 
@@ -31,21 +32,23 @@ export async function startObserver(client: KubeClient): Promise<Observer> {
   const options = { client, clock: systemClock };
   const vmis = startInformer({ ...options, resource: kubevirt.virtualMachineInstances });
   const migrations = startInformer({ ...options, resource: kubevirt.migrations });
+  const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const seen = {
     vmis,
     migrations,
+    budgets,
     pods: startInformer({ ...options, resource: pods }),
-    budgets: startInformer({ ...options, resource: podDisruptionBudgets }),
   };
-  let current: Listener | undefined;
-  vmis.onChange((now, before) => current?.vmiChanged(now, before));
-  migrations.onChange((now, before) => current?.migrationChanged(now, before));
+  let current: readonly Partial<Listener>[] = [];
+  vmis.onChange((now, before) => current.forEach((listener) => listener.vmiChanged?.(now, before)));
+  migrations.onChange((now, before) => current.forEach((listener) => listener.migrationChanged?.(now, before)));
+  budgets.onChange((now, before) => current.forEach((listener) => listener.budgetChanged?.(now, before)));
   const informers = Object.values(seen);
   await Promise.all(informers.map(({ synced }) => synced));
   return {
     ...seen,
-    listen(listener) {
-      current = listener;
+    listen(...listeners) {
+      current = listeners;
     },
     async stop() {
       await Promise.all(informers.map((informer) => informer.stop()));

@@ -8,10 +8,12 @@ import type { World } from "../demo/world.ts";
 import type { Arena } from "./arena.ts";
 import { startCrew } from "./crew.ts";
 import { startDrain } from "./drain.ts";
+import { createEndings } from "./endings.ts";
 import { isReached } from "./goal.ts";
 import { calmDown, endDisruptions, happen } from "./happen.ts";
 import { type Fate, fatesOf } from "./judgement.ts";
 import { createLedger } from "./ledger.ts";
+import { createProtectionCheck } from "./protection.ts";
 import { actAsOwner } from "./owner.ts";
 import { persist } from "./persist.ts";
 import type { Plan } from "./plan.ts";
@@ -31,28 +33,20 @@ const TICK_MS = 300;
 
 export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
   const begin = performance.now();
-  const PH: Record<string, number> = {};
-  let LL = begin;
-  const lap = (n: string) => {
-    const x = performance.now();
-    PH[n] = Math.round(x - LL);
-    LL = x;
-  };
   const name = `run-${plan.run}`;
   const scene = await setScene(arena, plan, name);
-  lap("scene");
   const crew = await startCrew({ ...arena, plan });
-  lap("crew");
   const { client, apiServer } = arena.sandbox;
   await crew.alive[0]?.ask("POST", "/reconcile");
   const hasAllBudgets = () => budgetsMissing(arena, scene) === 0;
   if (!(await until(hasAllBudgets, BUDGETS_WITHIN_MS))) throw new Error("not every VM has got its budget");
-  lap("budgets");
   const before = withoutOthers(await readWorld(client), scene);
 
   const start = performance.now();
   const ledger = createLedger(plan.limits, () => performance.now() - start);
-  arena.observer.listen(ledger);
+  const protection = createProtectionCheck({ client, observer: arena.observer, report: ledger.report });
+  const endings = createEndings();
+  arena.observer.listen(ledger, endings, protection);
   const injectedBefore = apiServer.faults.injected.length;
   const drain = startDrain({ client, node: scene.nodeOf.Drained, retryMs: plan.retryMs });
   const stage: Stage = { arena, plan, scene, crew, drain, deleted: new Set() };
@@ -60,30 +54,25 @@ export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
   const ticking = startTicking(stage);
 
   await tell(stage, start);
-  await until(() => isReached(stage, ledger), Math.max(0, start + plan.calmAt - performance.now()));
+  await until(() => isReached(stage, endings), Math.max(0, start + plan.calmAt - performance.now()));
   await calmDown(stage);
-  lap("faults");
-  const reached = await until(() => isReached(stage, ledger), GOAL_WITHIN_MS);
-  lap("goal");
+  const reached = await until(() => isReached(stage, endings), GOAL_WITHIN_MS);
   await endDisruptions(stage);
   const unrest = await settle(stage);
-  lap("settle");
   await ticking.stop();
-  arena.observer.listen(undefined);
+  arena.observer.listen();
+  await protection.settled();
 
   const after = await persist(() => readWorld(client));
   const fates = fatesOf(before, after, stage.deleted);
   await crew.stop();
-  lap("judge");
   await clearScene(arena, scene);
-  lap("clear");
-  console.log(JSON.stringify(PH));
   return {
     run: plan.run,
     ms: Math.round(performance.now() - begin),
     vms: fates.size,
     fates: count(fates.values()),
-    endings: count(ledger.endings().values()),
+    endings: count(endings.all.values()),
     faults: count([
       ...apiServer.faults.injected.slice(injectedBefore).map(({ effect }) => effect.type),
       ...plan.moments.flatMap(({ does }) => (does === "inject" ? [] : [does])),

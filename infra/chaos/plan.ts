@@ -47,7 +47,7 @@ const LARGE = 50;
 
 export function drawPlan({ seed, run, vms, only }: PlanOptions): Plan {
   const random = randomOf(`${seed}/${run}`);
-  const size = vms ?? (run % LARGE_EVERY === 0 ? LARGE : random.int(3, random.chance(0.3) ? 15 : 8));
+  const size = vms ?? (run % LARGE_EVERY === 0 ? LARGE : random.int(3, random.chance(0.15) ? 15 : 6));
   const faults = only ?? drawFaults(random);
   const calmAt = random.int(500, 2500) + size * 40;
   const cast = drawCast(random, size, faults);

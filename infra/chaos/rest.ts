@@ -16,7 +16,7 @@ import {
   type VirtualMachineInstance,
   type VirtualMachineInstanceMigration,
 } from "../sandbox/kubevirt/resources.ts";
-import { recordOf } from "./ledger.ts";
+import { recordOf } from "./endings.ts";
 
 export interface Cluster {
   readonly vmis: readonly VirtualMachineInstance[];

@@ -2,10 +2,10 @@
  * Lifeboat's Worker with a clock that is wrong: `CLOCK_SKEW_SECONDS` fast.
  * Owns: that clock. Does not own: anything else; it is wired as functions/index.ts is.
  */
-import { createApp } from "../../functions/app.ts";
-import type { Env, Platform } from "../../functions/env.ts";
-import { runTick } from "../../functions/schedule.ts";
-import { newIsolateState } from "../../functions/target.ts";
+import { createApp } from "../../../functions/app.ts";
+import type { Env, Platform } from "../../../functions/env.ts";
+import { runTick } from "../../../functions/schedule.ts";
+import { newIsolateState } from "../../../functions/target.ts";
 
 interface ShiftedEnv extends Env {
   readonly CLOCK_SKEW_SECONDS?: string;
