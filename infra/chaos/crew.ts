@@ -27,6 +27,8 @@ export interface CrewOptions {
   readonly plan: Pick<Plan, "workers" | "kills" | "spread">;
 }
 
+/** Every so often it is the cron trigger. */
+const CRON_EVERY = 5;
 const TICK_MS = 60_000;
 /** Every tenth tick of the cron trigger is a full scan. */
 const FULL_TICK = new Date(10 * TICK_MS);
@@ -91,7 +93,7 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
       turns += 1;
       const next = here[turns % here.length];
       if (next === undefined) return;
-      if (turns % 3 === 0) track(next.tick(turns % 2 === 0 ? FULL_TICK : LIGHT_TICK));
+      if (turns % CRON_EVERY === 0) track(next.tick(turns % 2 === 0 ? FULL_TICK : LIGHT_TICK));
       else track(next.ask("POST", "/reconcile"));
     },
     spare() {

@@ -4,6 +4,11 @@
  *
  * Whatever an isolate remembers, it remembers by the cluster's name: under a new name it is a new Worker.
  */
+import { once } from "node:events";
+import { IncomingMessage } from "node:http";
+import { Agent, request } from "node:https";
+import { createSecureContext } from "node:tls";
+import * as z from "zod/mini";
 import { type RunningWorker, startWorker } from "../sandbox/worker.ts";
 import type { Authority } from "../sandbox/certificates.ts";
 import { buildWorker } from "../tools/build-worker.ts";
@@ -41,6 +46,7 @@ const SHIFTED_CLOCK = "infra/chaos/workers/shifted-clock.ts";
 export async function startInstances(options: InstancesOptions): Promise<Instances> {
   const { authority, links, token, webhookToken, onLog } = options;
   const workers = new Map<number, Promise<RunningWorker>>();
+  const agent = new Agent({ keepAlive: true, secureContext: createSecureContext({ ca: authority.caPem }) });
   let count = 0;
 
   /** What is deployed, unless its clock is to be wrong. */
@@ -77,9 +83,10 @@ export async function startInstances(options: InstancesOptions): Promise<Instanc
         skewSeconds,
         async ask(method, path) {
           const headers = { authorization: `Bearer ${webhookToken}` };
-          const answer = await worker.fetch(`${doors}${path}`, { method, headers });
-          await answer.text();
-          return answer.status;
+          const asked = request(`${worker.url}${doors}${path}`, { method, headers, agent }).end();
+          const [answer] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asked, "response"));
+          answer.resume();
+          return answer.statusCode ?? 0;
         },
         tick: (time) => worker.scheduled(time),
       };
@@ -89,6 +96,7 @@ export async function startInstances(options: InstancesOptions): Promise<Instanc
       await (await workerWith(skewSeconds)).registry.remove(name);
     },
     async stop() {
+      agent.destroy();
       for (const worker of workers.values()) await (await worker).stop();
     },
   };

@@ -16,7 +16,7 @@ export interface ProtectionCheck extends Pick<Listener, "vmiChanged" | "budgetCh
 }
 
 export interface ProtectionOptions {
-  readonly client: KubeClient;
+  readonly client: Pick<KubeClient, "get" | "list">;
   readonly observer: Pick<Observer, "vmis" | "budgets">;
   readonly report: (what: string) => void;
 }
