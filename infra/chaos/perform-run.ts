@@ -28,7 +28,7 @@ import { until } from "./until.ts";
 const GOAL_WITHIN_MS = 120_000;
 /** From the end of all disruptions to a cluster where nothing is under way. */
 const REST_WITHIN_MS = 90_000;
-const BUDGETS_WITHIN_MS = 20_000;
+const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
 
 export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {

@@ -89,7 +89,7 @@ async function createUnlessThere(create: () => Promise<unknown>): Promise<void> 
   }
 }
 
-const CLEARED_WITHIN_MS = 20_000;
+const CLEARED_WITHIN_MS = 90_000;
 
 /** Afterwards nothing of it counts for the next run. */
 export async function clearScene(arena: Arena, { namespace, nodes: names }: Scene): Promise<void> {
