@@ -5,8 +5,11 @@
 import type { Context } from "hono";
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
-import { CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
+import { isAnnotating } from "../shared/policy/descheduler-annotations.ts";
+import { CONFIG_MAP, COUNTERS_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
+import { loadDeschedulerPolicy } from "../shared/config/load-descheduler-policy.ts";
 import type { LoadedSettings } from "../shared/config/load-settings.ts";
+import type { ConfigProblem } from "../shared/config/problem.ts";
 import { tell } from "./drive-on.ts";
 import type { Target } from "./target.ts";
 
@@ -32,14 +35,43 @@ export async function clusterReadyz(c: Context, target: Target): Promise<Respons
     await check("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
     await check("budgets", () => cluster.canList("poddisruptionbudgets")),
     await check("marking", () => proveMarking(cluster, loaded)),
+    ...(isAnnotating(loaded.settings) ? [await check("annotations", () => cluster.proveAnnotating())] : []),
+    ...(await descheduling(cluster, loaded)),
   ];
   const ready = checks.every((one) => one.ok);
-  return c.json({ ready, checks, ...(loaded.notes.length === 0 ? {} : { notes: loaded.notes }) }, ready ? 200 : 503);
+  const notes = [...loaded.notes, ...(await notesOnCounting(cluster))];
+  return c.json({ ready, checks, ...(notes.length === 0 ? {} : { notes }) }, ready ? 200 : 503);
+}
+
+/** VMs are moved all the same: that is no reason not to be ready. */
+async function notesOnCounting(cluster: Cluster): Promise<readonly string[]> {
+  try {
+    const where = `ConfigMap ${LIFEBOAT_NAMESPACE}/${COUNTERS_CONFIG_MAP}`;
+    const off = (await cluster.getCounters()) === "Off";
+    return off ? [`evacuations are not counted: ${where} may not be read, or has another content`] : [];
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    return [`evacuations are not counted: ${error.message}`];
+  }
 }
 
 /** Where KubeVirt's webhook does the marking, there is nothing to try out. */
 async function proveMarking(cluster: Cluster, { settings }: LoadedSettings): Promise<void> {
   if (settings.marking !== "Evict") await cluster.proveMarking(settings.kubevirtNamespace);
+}
+
+/** Before there is a policy nothing is descheduled, which is no failure unless cycles are to begin by themselves. */
+async function descheduling(cluster: Cluster, { settings }: LoadedSettings): Promise<readonly Check[]> {
+  const name = "descheduling";
+  if (!settings.featureGates.includes("EvictionsInBackground")) return [];
+  const problems: ConfigProblem[] = [];
+  const read = await check(name, async () => {
+    await cluster.getDeschedulingRegister();
+    const loaded = await loadDeschedulerPolicy(cluster);
+    const isMissing = !loaded.ok && loaded.configMap === undefined;
+    if (!loaded.ok && (!isMissing || settings.descheduling.intervalSeconds > 0)) problems.push(...loaded.problems);
+  });
+  return problems.length === 0 ? [read] : problems.map((problem) => ({ name, ok: false, ...problem }));
 }
 
 async function check(name: string, prove: () => Promise<unknown>): Promise<Check> {

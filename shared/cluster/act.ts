@@ -12,7 +12,7 @@ import { clear, mark, type MarkingContext } from "./marking.ts";
 import * as patches from "./patches.ts";
 import { collection, object, type Resource } from "./paths.ts";
 import { parseAnswer } from "./read.ts";
-import { recordText, slotsText } from "./record-schema.ts";
+import { countersText, recordText, slotsText } from "./record-schema.ts";
 import type { ApiAnswer, Send } from "./transport.ts";
 
 /**
@@ -66,11 +66,18 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     case "DeletePod":
       return await remove("pods", action.pod, context);
     case "AnnotatePod": {
-      const operations = patches.annotatePatch(action.pod, action.annotations);
-      return conditional(await patch("pods", action.pod, operations, context));
+      const { pod, add, remove } = action;
+      return conditional(await patch("pods", pod, patches.annotatePatch(pod, add, remove), context));
     }
     case "WriteSlots":
-      return await writeSlots(action, context);
+      return await writeWhole(names.SLOTS_CONFIG_MAP, action, { [names.SLOTS_KEY]: slotsText(action.slots) }, context);
+    case "WriteCounters":
+      return await writeWhole(
+        names.COUNTERS_CONFIG_MAP,
+        action,
+        { [names.COUNTERS_KEY]: countersText(action) },
+        context,
+      );
     case "WriteRegister":
       return await writeRegister(action, context);
     case "Event":
@@ -120,33 +127,36 @@ async function remove(
 }
 
 /** One that is there by now was made by somebody else, who has said something else in it. */
-async function createConfigMap(name: string, key: string, text: string, send: Send): Promise<ActResult> {
+async function createConfigMap(name: string, data: Readonly<Record<string, string>>, send: Send): Promise<ActResult> {
   const path = collection("configmaps", names.LIFEBOAT_NAMESPACE);
-  const answer = await send({ method: "POST", path, body: manifests.configMap(name, { [key]: text }), expect: [409] });
+  const answer = await send({ method: "POST", path, body: manifests.configMap(name, data), expect: [409] });
   return answer.code === 409 ? "Conflict" : "Done";
 }
 
+/** Compare-and-set by the text that was read: what is written next in the same cycle is known without reading. */
 async function writeRegister(
   { found, register }: Extract<Action, { verb: "WriteRegister" }>,
   { send }: ActContext,
 ): Promise<ActResult> {
   const [name, key] = [names.DESCHEDULING_CONFIG_MAP, names.DESCHEDULING_KEY];
   const text = registerText(register);
-  if (found.found === "Nothing") return await createConfigMap(name, key, text, send);
+  if (found.found === "Nothing") return await createConfigMap(name, { [key]: text }, send);
   const path = object("configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name });
   const body = patches.registerPatch(key, found, text);
   const contentType = "application/json-patch+json";
   return conditional(await send({ method: "PATCH", path, contentType, body, expect: LOOK_AGAIN }));
 }
 
-async function writeSlots(
-  { resourceVersion, slots }: Extract<Action, { verb: "WriteSlots" }>,
+/** Compare-and-set by the resourceVersion that was read; without one there was no such ConfigMap, and it is created. */
+async function writeWhole(
+  name: string,
+  { resourceVersion }: { readonly resourceVersion?: string },
+  data: Readonly<Record<string, string>>,
   { send }: ActContext,
 ): Promise<ActResult> {
-  const text = slotsText(slots);
-  if (resourceVersion === undefined) return await createConfigMap(names.SLOTS_CONFIG_MAP, names.SLOTS_KEY, text, send);
-  const path = object("configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name: names.SLOTS_CONFIG_MAP });
-  const body = { metadata: { resourceVersion }, data: { [names.SLOTS_KEY]: text } };
+  if (resourceVersion === undefined) return await createConfigMap(name, data, send);
+  const path = object("configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name });
+  const body = { metadata: { resourceVersion }, data };
   const contentType = "application/merge-patch+json";
   return conditional(await send({ method: "PATCH", path, body, contentType, expect: LOOK_AGAIN }));
 }

@@ -5,10 +5,19 @@
 import type { Action } from "../policy/action.ts";
 import type { EvictionAnswer } from "../policy/descheduling/eviction-answer.ts";
 import type { DeschedulingRegister } from "../policy/descheduling/register.ts";
-import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type {
+  BudgetFacts,
+  LauncherFacts,
+  MigrationFacts,
+  NamespacedName,
+  NodeFacts,
+  PodFacts,
+  VmiFacts,
+} from "../policy/facts.ts";
 import { isCompleted } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
+import type { CountersRegister } from "../policy/counters.ts";
 import type { SlotsRegister } from "../policy/slots.ts";
 import { act, type ActResult } from "./act.ts";
 import {
@@ -22,18 +31,21 @@ import {
   podFacts,
   vmiFacts,
 } from "./projections.ts";
+import { type DeschedulingReads, deschedulingReads } from "./descheduling-reads.ts";
 import { evict, type Eviction } from "./evict.ts";
+import { listLaunchers } from "./list-launchers.ts";
 import { kubevirtAccount } from "./marking.ts";
-import { collection, type Resource } from "./paths.ts";
+import { collection, object, type Resource } from "./paths.ts";
+import { proveAnnotating } from "./prove-annotating.ts";
 import { proveMarking } from "./prove-marking.ts";
 import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
-import { slotsOf } from "./record-schema.ts";
+import { countersOf, slotsOf } from "./record-schema.ts";
 import { deschedulingRegisterOf } from "./register-schema.ts";
 import * as schemas from "./schemas.ts";
 import { type Endpoint, sender } from "./transport.ts";
 
 /** 404 is undefined; what is no answer to the question throws a ClusterError. */
-export interface Cluster {
+export interface Cluster extends DeschedulingReads {
   getPod(key: NamespacedName): Promise<PodFacts | undefined>;
   getVmi(key: NamespacedName): Promise<VmiFacts | undefined>;
   getNode(name: string): Promise<NodeFacts | undefined>;
@@ -47,14 +59,20 @@ export interface Cluster {
   countActivePods(vmi: VmiFacts): Promise<number>;
   listPodsOf(vmi: VmiFacts): Promise<readonly PodFacts[]>;
   listPodsOn(node: string): Promise<readonly PodFacts[]>;
+  /** Launcher pods of the VMIs, in one request for every hundred of them; ended ones and migration targets included. */
+  listLaunchers(of: "All" | readonly VmiFacts[]): Promise<readonly LauncherFacts[]>;
   /** Of the API server's version: 1.36 is 36; 0 if it does not say. */
   getServerMinor(): Promise<number>;
   getSlots(): Promise<SlotsRegister>;
   getDeschedulingRegister(): Promise<DeschedulingRegister>;
+  /** `Off` where we may not read them, or somebody else has written something there. */
+  getCounters(): Promise<CountersRegister | "Off">;
   /** Throws unless the collection may be listed. */
   canList(resource: Resource): Promise<void>;
   /** Throws unless a mark would be kept, tried out on some running VMI by a dry run; nothing to try on is no failure. */
   proveMarking(kubevirtNamespace: string): Promise<void>;
+  /** Throws unless launcher pods may be annotated, tried out on one by a dry run; none is no failure. */
+  proveAnnotating(): Promise<void>;
   getKubeVirt(): Promise<KubeVirtFacts | undefined>;
   getConfigMap(name: string): Promise<ConfigMapFacts | undefined>;
   /** A refusal is an answer, with its code and words. */
@@ -84,6 +102,7 @@ export function connect(options: ClusterOptions): Cluster {
     return mapped(await readOne(send, "configmaps", key, schemas.ConfigMap), configMapFacts);
   };
   return {
+    ...deschedulingReads(send, onOddItem),
     getPod: async (key) => mapped(await readOne(send, "pods", key, schemas.Pod), podFacts),
     getVmi: async (key) => mapped(await readOne(send, "virtualmachineinstances", key, schemas.Vmi), vmiFacts),
     getNode: async (name) => mapped(await readOne(send, "nodes", { namespace: "", name }, schemas.Node), nodeFacts),
@@ -121,6 +140,7 @@ export function connect(options: ClusterOptions): Cluster {
     countActivePods: async (vmi) => (await listPodsOf(vmi)).filter((pod) => !isCompleted(pod)).length,
     listPodsOf,
     listPodsOn: (node) => readAll(send, { ...podList, fieldSelector: `spec.nodeName=${node}` }),
+    listLaunchers: (of) => listLaunchers(send, of, onOddItem),
     getServerMinor: async () => {
       const { body } = await send({ method: "GET", path: "/version" });
       return Number.parseInt(parseAnswer(schemas.Version, body, "GET /version").minor, 10) || 0;
@@ -130,10 +150,21 @@ export function connect(options: ClusterOptions): Cluster {
       if (found === undefined) return { slots: [] };
       return { resourceVersion: found.resourceVersion, slots: slotsOf(found.data[names.SLOTS_KEY]) };
     },
+    getCounters: async () => {
+      const key = { namespace: names.LIFEBOAT_NAMESPACE, name: names.COUNTERS_CONFIG_MAP };
+      const path = object("configmaps", key);
+      const { code, body } = await send({ method: "GET", path, expect: [403, 404] });
+      if (code === 403) return "Off";
+      if (code === 404) return { evacuations: [], counted: [] };
+      const { resourceVersion, data } = configMapFacts(parseAnswer(schemas.ConfigMap, body, `GET ${path}`));
+      const counters = countersOf(data[names.COUNTERS_KEY]);
+      return counters === undefined ? "Off" : { resourceVersion, ...counters };
+    },
     canList: async (resource) => {
       await send({ method: "GET", path: collection(resource), query: { limit: "1" } });
     },
     proveMarking: (kubevirtNamespace) => proveMarking(send, kubevirtAccount(kubevirtNamespace)),
+    proveAnnotating: () => proveAnnotating(send),
     getKubeVirt: async () => {
       const path = collection("kubevirts");
       const { body } = await send({ method: "GET", path });

@@ -48,14 +48,9 @@ export function budget(vmi: VmiFacts, name: string, minAvailable: number): unkno
   };
 }
 
-/** Of Lifeboat's own, in its namespace. */
 export function configMap(name: string, data: Readonly<Record<string, string>>): unknown {
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { namespace: names.LIFEBOAT_NAMESPACE, name, labels: MANAGED },
-    data,
-  };
+  const metadata = { namespace: names.LIFEBOAT_NAMESPACE, name, labels: MANAGED };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, data };
 }
 
 const API_VERSION = { VirtualMachineInstance: "kubevirt.io/v1", Pod: "v1", ConfigMap: "v1" } as const;

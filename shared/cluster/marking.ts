@@ -130,10 +130,11 @@ async function askForEviction({ namespace, uid, nodeName }: VmiFacts, { send }: 
   });
 }
 
-/** A mark that was not kept takes its record back. */
+/** A mark that was not kept takes its record back: what was there before, be it still to be counted, is there again. */
 async function takeBack({ vmi, record, urgency }: Extract<Action, { verb: "Mark" }>, context: MarkingContext) {
   const written = { ...vmi, recordText: recordText(record), evacuationLabel: urgency };
-  const operations = patches.clearPatch(written, { record: undefined, label: false, mark: false });
+  const before = { record: vmi.recordText, label: vmi.evacuationLabel !== undefined };
+  const operations = patches.clearPatch(written, { ...before, mark: false });
   await patchVmi(vmi, operations, context);
 }
 

@@ -17,6 +17,10 @@ function pointer(...segments: readonly string[]): string {
   return segments.map((s) => `/${s.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
+function annotationPath(key: string): string {
+  return pointer("metadata", "annotations", key);
+}
+
 /** `null` tests that the key is missing: the API server's patch library takes it so. */
 function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
@@ -55,7 +59,7 @@ function unmoved(vmi: VmiFacts): Operation[] {
 
 function recordAndLabel(vmi: VmiFacts, record: string, label: string): Operation[] {
   const { resourceVersion } = vmi;
-  const annotation = pointer("metadata", "annotations", names.RECORD_ANNOTATION);
+  const annotation = annotationPath(names.RECORD_ANNOTATION);
   return [
     ...(vmi.hasAnnotations ? [test(annotation, vmi.recordText)] : []),
     ...addTo(
@@ -75,23 +79,35 @@ export function recordPatch(vmi: VmiFacts, record: string, label: string): reado
   return [...unmoved(vmi), ...recordAndLabel(vmi, record, label)];
 }
 
-/** Clears the mark (if `mark`); the record is replaced by the given one, or removed; the label goes only with `label: false`. */
+/**
+ * Clears the mark (if `mark`); the record is replaced by the given one, or removed. The label goes with `label: false`, else
+ * it is there: with it whoever tidies up finds what has ended.
+ */
 export function clearPatch(
   vmi: VmiFacts,
   { record, label, mark = true }: { record: string | undefined; label: boolean; mark?: boolean },
 ): readonly Operation[] {
-  const annotation = pointer("metadata", "annotations", names.RECORD_ANNOTATION);
-  const labelPath = pointer("metadata", "labels", names.EVACUATION_LABEL);
-  const { resourceVersion, recordText, evacuationLabel } = vmi;
-  const map = { map: "annotations", exists: vmi.hasAnnotations, resourceVersion } as const;
+  const annotation = annotationPath(names.RECORD_ANNOTATION);
+  const { resourceVersion, recordText } = vmi;
+  const annotations = { map: "annotations", exists: vmi.hasAnnotations, resourceVersion } as const;
   return [
     ...unmoved(vmi),
     ...(recordText === undefined ? [] : [test(annotation, recordText)]),
     ...(recordText !== undefined && record === undefined ? [remove(annotation)] : []),
-    ...(record === undefined ? [] : addTo(map, { [names.RECORD_ANNOTATION]: record })),
-    ...(evacuationLabel === undefined || label ? [] : [test(labelPath, evacuationLabel), remove(labelPath)]),
+    ...(record === undefined ? [] : addTo(annotations, { [names.RECORD_ANNOTATION]: record })),
+    ...(label ? keepLabel(vmi) : removeLabel(vmi)),
     ...(vmi.evacuationNodeName === undefined || !mark ? [] : [remove("/status/evacuationNodeName")]),
   ];
+}
+
+function keepLabel({ evacuationLabel, hasLabels: exists, resourceVersion }: VmiFacts): readonly Operation[] {
+  if (evacuationLabel !== undefined) return [];
+  return addTo({ map: "labels", exists, resourceVersion }, { [names.EVACUATION_LABEL]: "normal" });
+}
+
+function removeLabel({ evacuationLabel }: VmiFacts): readonly Operation[] {
+  const path = pointer("metadata", "labels", names.EVACUATION_LABEL);
+  return evacuationLabel === undefined ? [] : [test(path, evacuationLabel), remove(path)];
 }
 
 export function adoptPatch(
@@ -99,11 +115,27 @@ export function adoptPatch(
   annotations: Readonly<Record<string, string>>,
 ): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, evacuationId } = migration;
-  const id = pointer("metadata", "annotations", names.EVACUATION_ID_ANNOTATION);
+  const id = annotationPath(names.EVACUATION_ID_ANNOTATION);
   return [
     test("/metadata/uid", uid),
     ...(exists ? [test(id, evacuationId)] : []),
     ...addTo({ map: "annotations", exists, resourceVersion }, annotations),
+  ];
+}
+
+/** Only what is added or taken away has to be as observed: KubeVirt writes others all the time. */
+export function annotatePatch(
+  pod: AnnotatedPod,
+  add: Readonly<Record<string, string>>,
+  gone: readonly string[],
+): readonly Operation[] {
+  const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
+  const touched = [...Object.keys(add), ...gone];
+  return [
+    test("/metadata/uid", uid),
+    ...(exists ? touched.map((key) => test(annotationPath(key), annotations[key])) : []),
+    ...(Object.keys(add).length === 0 ? [] : addTo({ map: "annotations", exists, resourceVersion }, add)),
+    ...gone.map((key) => remove(annotationPath(key))),
   ];
 }
 
@@ -114,27 +146,6 @@ export function resizePatch(
 ): readonly Operation[] {
   const path = "/spec/minAvailable";
   return [test("/metadata/uid", uid), test(path, observed), { op: "add", path, value: minAvailable }];
-}
-
-function annotationPath(key: string): string {
-  return pointer("metadata", "annotations", key);
-}
-
-/** Of the annotations given: those with a value are set, the others taken off, if all are as they were observed. */
-export function annotatePatch(
-  pod: AnnotatedPod,
-  wanted: Readonly<Record<string, string | undefined>>,
-): readonly Operation[] {
-  const { uid, annotations, resourceVersion, hasAnnotations: exists } = pod;
-  const keys = Object.keys(wanted);
-  const added = Object.entries(wanted).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
-  const removed = keys.filter((key) => wanted[key] === undefined && annotations[key] !== undefined);
-  return [
-    test("/metadata/uid", uid),
-    ...(exists ? keys.map((key) => test(annotationPath(key), annotations[key])) : []),
-    ...(added.length === 0 ? [] : addTo({ map: "annotations", exists, resourceVersion }, Object.fromEntries(added))),
-    ...removed.map((key) => remove(annotationPath(key))),
-  ];
 }
 
 export function registerPatch(

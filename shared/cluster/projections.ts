@@ -3,11 +3,19 @@
  * Owns: the projections. Does not own: the schemas (schemas.ts), rules.
  */
 import type * as z from "zod/mini";
-import type { BudgetFacts, DisruptionTarget, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type {
+  BudgetFacts,
+  DisruptionTarget,
+  LauncherFacts,
+  MigrationFacts,
+  NodeFacts,
+  PodFacts,
+  VmiFacts,
+} from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { quantity } from "./quantity.ts";
 import { recordOf } from "./record-schema.ts";
-import type { Budget, ConfigMap, KubeVirt, Meta, Migration, Node, Pod, Vmi } from "./schemas.ts";
+import type { Budget, ConfigMap, KubeVirt, Launcher, Meta, Migration, Node, Pod, Vmi } from "./schemas.ts";
 
 type Parsed<S> = z.output<S>;
 
@@ -40,6 +48,26 @@ export function podFacts({ metadata, spec, status }: Parsed<typeof Pod>): PodFac
       ...present({ ...t, tolerationSeconds: t.tolerationSeconds ?? undefined }),
     })),
     ...present({ disruptionTarget: disruptionTargetOf(status.conditions) }),
+  };
+}
+
+const DESCHEDULING = [
+  names.REQUEST_EVICT_ONLY_ANNOTATION,
+  names.EVICTION_IN_PROGRESS_ANNOTATION,
+  names.EVACUATION_REQUESTED_ANNOTATION,
+];
+
+export function launcherFacts({ metadata, spec, status }: Parsed<typeof Launcher>): LauncherFacts {
+  const { labels, annotations, creationTimestamp } = metadata;
+  const kept = DESCHEDULING.flatMap((key) => (annotations?.[key] === undefined ? [] : [[key, annotations[key]]]));
+  return {
+    ...identityOf(metadata),
+    vmiUID: labels?.[names.CREATED_BY_LABEL] ?? "",
+    phase: status.phase,
+    ...present({ nodeName: spec.nodeName }),
+    createdAt: Date.parse(creationTimestamp ?? "") || 0,
+    hasAnnotations: Boolean(annotations),
+    annotations: Object.fromEntries(kept),
   };
 }
 

@@ -1,37 +1,57 @@
 /**
- * Text to value and back for what we ourselves keep in a cluster: the evacuation record and the slots register.
+ * Text to value and back for what we ourselves keep in a cluster: the evacuation record, the slots register, the counters.
  * Owns: their JSON. Does not own: their meaning (shared/policy). Whoever may edit the objects may have edited these, so
- * they are parsed like anything else from outside; what does not parse counts as absent.
+ * they are parsed like anything else from outside; what does not parse counts as absent, and counters as unreadable: they
+ * are not written over.
  */
 import * as z from "zod/mini";
 import { CAUSES } from "../policy/cause.ts";
-import type { EvacuationRecord } from "../policy/record.ts";
+import type { CountersRegister } from "../policy/counters.ts";
+import { type EvacuationRecord, MOST_UNCOUNTED, OUTCOMES } from "../policy/record.ts";
 import type { Slot } from "../policy/slots.ts";
 
-const Time = z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text))));
+const Time = z.lazy(() => z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text)))));
 
-const EvacuationRecordText = z.object({
-  id: z.string().check(z.regex(/^[0-9a-f]{8}$/)),
-  cause: z.enum(CAUSES),
-  requestedBy: z.string(),
-  node: z.string(),
-  podUID: z.exactOptional(z.string()),
-  since: Time,
-  attempts: z.int().check(z.nonnegative()),
-  notBefore: z.exactOptional(Time),
-  outcome: z.exactOptional(z.enum(["Abandoned", "Cancelled"])),
-});
+const Id = z.lazy(() => z.string().check(z.regex(/^[0-9a-f]{8}$/)));
 
-const Slots = z.array(
+const Uncounted = z.lazy(() => z.object({ id: Id, cause: z.enum(CAUSES), outcome: z.enum(OUTCOMES) }));
+
+const EvacuationRecordText = z.lazy(() =>
   z.object({
-    namespace: z.string(),
-    name: z.string(),
-    vmi: z.string(),
-    vmiUID: z.string(),
-    node: z.string(),
-    id: z.string(),
-    attempt: z.int(),
+    id: Id,
     cause: z.enum(CAUSES),
+    requestedBy: z.string(),
+    node: z.string(),
+    podUID: z.exactOptional(z.string()),
+    since: Time,
+    attempts: z.int().check(z.nonnegative()),
+    notBefore: z.exactOptional(Time),
+    outcome: z.exactOptional(z.enum(["Abandoned", "Cancelled", "Withdrawn"])),
+    uncounted: z.exactOptional(z.array(Uncounted).check(z.maxLength(MOST_UNCOUNTED))),
+  }),
+);
+
+const Slots = z.lazy(() =>
+  z.array(
+    z.object({
+      namespace: z.string(),
+      name: z.string(),
+      vmi: z.string(),
+      vmiUID: z.string(),
+      node: z.string(),
+      id: z.string(),
+      attempt: z.int(),
+      cause: z.enum(CAUSES),
+    }),
+  ),
+);
+
+const Counted = z.lazy(() =>
+  z.object({
+    evacuations: z.array(
+      z.object({ cause: z.enum(CAUSES), outcome: z.enum(OUTCOMES), count: z.int().check(z.nonnegative()) }),
+    ),
+    counted: z.array(z.string()),
   }),
 );
 
@@ -59,6 +79,23 @@ export function slotsOf(text: string | undefined): readonly Slot[] {
 }
 
 /** One line an entry, for whoever reads the ConfigMap. */
+function lines(entries: readonly unknown[]): string {
+  return entries.length === 0 ? "[]" : `[\n${entries.map((entry) => `  ${JSON.stringify(entry)}`).join(",\n")}\n]`;
+}
+
 export function slotsText(slots: readonly Slot[]): string {
-  return slots.length === 0 ? "[]" : `[\n${slots.map((slot) => `  ${JSON.stringify(slot)}`).join(",\n")}\n]`;
+  return lines(slots);
+}
+
+type Counts = Pick<CountersRegister, "evacuations" | "counted">;
+
+/** Undefined if it is not ours to understand, a later version's perhaps. */
+export function countersOf(text: string | undefined): Counts | undefined {
+  if (text === undefined) return { evacuations: [], counted: [] };
+  const parsed = Counted.safeParse(parseJson(text));
+  return parsed.success ? parsed.data : undefined;
+}
+
+export function countersText({ evacuations, counted }: Counts): string {
+  return `{\n"evacuations": ${lines(evacuations)},\n"counted": ${lines(counted)}\n}`;
 }

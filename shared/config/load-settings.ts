@@ -11,21 +11,16 @@ import { ClusterError } from "../cluster/failure.ts";
 import type { ConfigMapFacts, KubeVirtFacts } from "../cluster/projections.ts";
 import { CONFIG_KEY, CONFIG_MAP } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
-import {
-  DEFAULT_CONFIGURATION,
-  type LifeboatConfiguration,
-  parseConfiguration,
-  withoutEffect,
-} from "./lifeboat-configuration.ts";
+import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
 import type { ConfigProblem } from "./problem.ts";
-import { mergeSettings } from "./settings.ts";
+import { mergeSettings, notesOn } from "./settings.ts";
 
 const CACHE_SECONDS = 30;
 
 export interface LoadedSettings {
   readonly settings: Settings;
   readonly problems: readonly ConfigProblem[];
-  /** Keys that are set and do nothing in this version. */
+  /** What is worth knowing of what is set. */
   readonly notes: readonly string[];
   /** The ConfigMap that the problems are in, if they are in one. */
   readonly configMap?: ConfigMapFacts;
@@ -52,15 +47,16 @@ export class SettingsCache {
     if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;
     const [kubevirt, own] = await Promise.all([
       readKubeVirt(cluster, cached),
-      readConfiguration(cluster, cached?.lastValid ?? DEFAULT_CONFIGURATION),
+      readConfiguration(cluster, cached?.lastValid ?? defaultConfiguration()),
     ]);
+    const settings = mergeSettings(kubevirt.facts, own.configuration);
     const entry: Cached = {
       readAt: now.getTime(),
       kubevirt: kubevirt.facts,
       lastValid: own.configuration,
-      settings: mergeSettings(kubevirt.facts, own.configuration),
+      settings,
       problems: [...kubevirt.problems, ...own.problems],
-      notes: withoutEffect(own.configuration),
+      notes: notesOn(settings),
       ...(own.configMap === undefined ? {} : { configMap: own.configMap }),
     };
     this.#entries.set(name, entry);
@@ -86,13 +82,13 @@ interface OwnConfiguration {
 async function readConfiguration(cluster: Cluster, lastValid: LifeboatConfiguration): Promise<OwnConfiguration> {
   try {
     const configMap = await cluster.getConfigMap(CONFIG_MAP);
-    if (configMap === undefined) return { configuration: DEFAULT_CONFIGURATION, problems: [] };
+    if (configMap === undefined) return { configuration: defaultConfiguration(), problems: [] };
     const text = configMap.data[CONFIG_KEY];
     if (text === undefined) {
       const problems = [{ field: CONFIG_KEY, message: `expected this key in ConfigMap ${CONFIG_MAP}` }];
       return { configuration: lastValid, problems, configMap };
     }
-    const parsed = parseConfiguration(text);
+    const parsed = await parseConfiguration(text);
     if (parsed.ok) return { configuration: parsed.value, problems: [] };
     return { configuration: lastValid, problems: parsed.problems, configMap };
   } catch (error) {

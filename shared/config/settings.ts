@@ -1,6 +1,6 @@
 /**
  * The settings in force: KubeVirt's CR and the LifeboatConfiguration, merged.
- * Owns: the merge. Does not own: reading either (load-settings.ts).
+ * Owns: the merge, and remarks on it. Does not own: reading either (load-settings.ts).
  */
 import type { KubeVirtFacts } from "../cluster/projections.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../policy/settings.ts";
@@ -9,7 +9,7 @@ import type { LifeboatConfiguration } from "./lifeboat-configuration.ts";
 const NO_KUBEVIRT: KubeVirtFacts = { namespace: DEFAULT_SETTINGS.kubevirtNamespace, featureGates: [] };
 
 export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: LifeboatConfiguration): Settings {
-  const { evacuation, budget, disruption, pressure } = own.reconcilers;
+  const { evacuation, budget, annotations, disruption, pressure } = own.reconcilers;
   const { namespace, featureGates, evictionStrategy, drainTaintKey, ...limits } = kubevirt;
   return {
     ...(evictionStrategy === undefined ? {} : { clusterStrategy: evictionStrategy }),
@@ -19,9 +19,25 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
     featureGates: FEATURE_GATES.filter((gate) => own.featureGates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
-    reconcilers: { evacuation, budget, disruption, pressure },
+    reconcilers: { evacuation, budget, annotations, disruption, pressure },
     evacuation: own.evacuation,
     guard: own.guard,
     descheduling: own.descheduling,
   };
+}
+
+/** What is set and does nothing, or less than is wanted of it, as other keys are. */
+export function notesOn({ featureGates, descheduling }: Settings): readonly string[] {
+  const isOn = featureGates.includes("EvictionsInBackground");
+  const notes: readonly (readonly [note: string, applies: boolean])[] = [
+    [
+      "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground",
+      descheduling.intervalSeconds > 0 && !isOn,
+    ],
+    [
+      "featureGates.EvictionsInBackground wants DeschedulerSupport beside it: the budget's words say nothing of an evacuation",
+      isOn && !featureGates.includes("DeschedulerSupport"),
+    ],
+  ];
+  return notes.flatMap(([note, applies]) => (applies ? [note] : []));
 }

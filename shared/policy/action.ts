@@ -7,7 +7,7 @@
 import type { Cause, Urgency } from "./cause.ts";
 import type { DeschedulingRegister, Found } from "./descheduling/register.ts";
 import type { AnnotatedPod, BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
-import type { EvacuationRecord } from "./record.ts";
+import type { EvacuationCount, EvacuationRecord } from "./record.ts";
 import type { Slot } from "./slots.ts";
 
 export type Action =
@@ -15,7 +15,7 @@ export type Action =
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
   /** Write record and label only: a mark is there already, or none is wanted (drain taint). */
   | { readonly verb: "Record"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
-  /** Clear the mark and write how it ended. The label stays until nothing is left to be tidied up: see Forget. */
+  /** Clear the mark and write how it ended. The label is there until nothing is left to be tidied up: see Forget. */
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts; readonly record: EvacuationRecord }
   /** Clear label, mark and record; a record given stays, for its back-off. */
   | { readonly verb: "Forget"; readonly vmi: VmiFacts; readonly record?: EvacuationRecord }
@@ -34,16 +34,24 @@ export type Action =
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }
-  /** Set annotations of a pod, or take off those given as undefined, if they are as they were. */
+  /** Add annotations to a pod, and take others away, if they are as observed. */
   | {
       readonly verb: "AnnotatePod";
       readonly pod: AnnotatedPod;
-      readonly annotations: Readonly<Record<string, string | undefined>>;
+      readonly add: Readonly<Record<string, string>>;
+      readonly remove: readonly string[];
     }
   /** Replace the descheduling register by compare-and-set. */
   | { readonly verb: "WriteRegister"; readonly found: Found; readonly register: DeschedulingRegister }
   /** Replace the slots register by compare-and-set; without a resourceVersion it is created. */
   | { readonly verb: "WriteSlots"; readonly resourceVersion?: string; readonly slots: readonly Slot[] }
+  /** Replace the counters in the same way. */
+  | {
+      readonly verb: "WriteCounters";
+      readonly resourceVersion?: string;
+      readonly evacuations: readonly EvacuationCount[];
+      readonly counted: readonly string[];
+    }
   | ({ readonly verb: "Event" } & Story);
 
 export const STORY_REASONS = [

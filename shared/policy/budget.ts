@@ -41,13 +41,18 @@ function isVmi(owner: OwnerReference): boolean {
   return owner.kind === "VirtualMachineInstance";
 }
 
+/** An owner is of the same namespace: a UID alone may be claimed by a budget of any other. */
 function ownedBy(vmi: VmiFacts, budget: BudgetFacts): boolean {
-  return budget.owners.some((o) => isVmi(o) && o.uid === vmi.uid);
+  return budget.namespace === vmi.namespace && budget.owners.some((o) => isVmi(o) && o.uid === vmi.uid);
 }
 
 /** KubeVirt's own budget for the VMI (1.5 and older): the VMI is its controller. Ours never has one. */
 function isKubeVirts(budget: BudgetFacts, vmi: VmiFacts): boolean {
-  return budget.owners.some((o) => o.controller && isVmi(o) && o.uid === vmi.uid);
+  return ownedBy(vmi, budget) && budget.owners.some((o) => o.controller && isVmi(o) && o.uid === vmi.uid);
+}
+
+function subjectKey(namespace: string, uid: string | undefined): string {
+  return `${namespace}/${uid ?? ""}`;
 }
 
 /**
@@ -90,13 +95,13 @@ export function planBudgets(w: BudgetWorld): Plan {
   const migrating = new Set(unfinished.map((m) => keyOf({ namespace: m.namespace, name: m.vmiName })));
   const present = w.budgets.filter((b) => !b.deleting);
   const named = new Map(w.vmis.map((vmi) => [keyOf({ namespace: vmi.namespace, name: budgetName(vmi) }), vmi.uid]));
-  const byVmi = Map.groupBy(present, (b) => named.get(keyOf(b)) ?? b.owners.find(isVmi)?.uid);
+  const byVmi = Map.groupBy(present, (b) => subjectKey(b.namespace, named.get(keyOf(b)) ?? b.owners.find(isVmi)?.uid));
   const perVmi = w.vmis.map((vmi) => {
     const wanted = desiredBudget(vmi, migrating.has(keyOf(vmi)), w);
-    return budgetActions(vmi, wanted, byVmi.get(vmi.uid) ?? []);
+    return budgetActions(vmi, wanted, byVmi.get(subjectKey(vmi.namespace, vmi.uid)) ?? []);
   });
-  const uids = new Set(w.vmis.map((vmi) => vmi.uid));
-  const surplus = [...byVmi].flatMap(([uid, budgets]) => (uid !== undefined && uids.has(uid) ? [] : budgets));
+  const subjects = new Set(w.vmis.map((vmi) => subjectKey(vmi.namespace, vmi.uid)));
+  const surplus = [...byVmi].flatMap(([subject, budgets]) => (subjects.has(subject) ? [] : budgets));
   // Garbage collection does this too, unless the owner reference was removed.
   const surplusActions = w.complete ? deletionsOf(surplus.filter((b) => b.managedByUs)) : [];
   return { chains: [...perVmi.filter((chain) => chain.length > 0), ...surplusActions.map((action) => [action])] };

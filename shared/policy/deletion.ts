@@ -7,7 +7,7 @@
  */
 import { type Action, tell } from "./action.ts";
 import { GUARD } from "./deletion-table.ts";
-import { type Disruption, disruptionOf, isOfInterest, isPreempted } from "./disruption-cause.ts";
+import { type Disruption, disruptionOf, isOfInterest } from "./disruption-cause.ts";
 import { isCompleted, isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
 import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "./messages.ts";
@@ -16,6 +16,7 @@ import { isAlive } from "./node-alive.ts";
 import { isLauncher, launcherOfHotplug, unprotectedReason } from "./pod-kind.ts";
 import type { Settings } from "./settings.ts";
 import { mobilityOf, resolveStrategy } from "./strategy.ts";
+import { victimsAround } from "./victims.ts";
 
 export const RELEASE_REASONS = [
   "OtherRequester",
@@ -60,15 +61,21 @@ export function decideDeletion(f: DeletionFacts): DeletionDecision {
   return decideForLiveVmi(f, vmi, { ...disruption, since: sharedSince(f, disruption) });
 }
 
+/** How long after a deadline the next victim of the same preemption is deleted, at the latest. */
+const NEXT_VICTIM_SECONDS = 30;
+
 /**
  * The victims of one preemption are deleted one after another, and one denial stops the rest: those on a node share the
  * earliest start, so that the preemptor never waits for the sum of them. Told from the conditions of their pods, which
- * no tenant can write; a record another tenant could.
+ * no tenant can write; a record another tenant could. A victim that was let go long ago and takes its time to end does
+ * not count: its owner would decide how long nobody else on the node is held.
  */
-function sharedSince({ neighbours, now }: DeletionFacts, { cause, since }: Disruption): number {
+function sharedSince(f: DeletionFacts, { cause, since }: Disruption): number {
   if (cause !== "Preemption") return since;
-  const times = neighbours.filter(isPreempted).map((pod) => Date.parse(pod.disruptionTarget?.since ?? ""));
-  return Math.min(since, ...times.filter((time) => time <= now.getTime()));
+  const now = f.now.getTime();
+  const earliest = now - (f.settings.guard.deadlineSeconds.Preemption + NEXT_VICTIM_SECONDS) * 1000;
+  const times = victimsAround(f).map((pod) => Date.parse(pod.disruptionTarget?.since ?? ""));
+  return Math.min(since, ...times.filter((time) => time <= now && time >= earliest));
 }
 
 function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {

@@ -30,17 +30,27 @@ export interface DisruptionWorld {
 export function planDisruptions(w: DisruptionWorld): Plan {
   if (!w.settings.reconcilers.disruption) return { chains: [] };
   const vmis = new Map(w.vmis.map((vmi) => [keyOf(vmi), vmi]));
-  const chains = w.pods.filter(isLauncher).map((pod) => {
-    const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
-    // Nor is it a pod of a VMI made anew under the same name.
-    if (vmi === undefined || vmi.deleting || isFinal(vmi) || unprotectedReason(pod, undefined, vmi)) return [];
-    return pod.deleting ? seen(pod, vmi, w) : overdue(pod, vmi, w);
-  });
+  const chains = w.pods
+    .filter((pod) => isLauncher(pod) && wasChosen(pod))
+    .map((pod) => {
+      const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+      // Nor is it a pod of a VMI made anew under the same name.
+      if (vmi === undefined || vmi.deleting || isFinal(vmi) || unprotectedReason(pod, undefined, vmi)) return [];
+      return pod.deleting ? seen(pod, vmi, w) : overdue(pod, vmi, w);
+    });
   const filled = chains.filter((chain) => chain.length > 0);
   const waits = w.vmis.flatMap((vmi) => secondsToDeadline(vmi, w));
   // What is marked now is evacuated by whoever looks next.
   const soonest = waits.reduce((a, b) => Math.min(a, b), filled.length > 0 ? 0 : Infinity);
   return { chains: filled, ...(soonest === Infinity ? {} : { requeueAfterSeconds: soonest }) };
+}
+
+/**
+ * Whether a disruption has ever chosen the pod: the condition, True or reset since. A record says so too, but whoever may
+ * edit a VMI may edit its record.
+ */
+function wasChosen({ disruptionTarget }: PodFacts): boolean {
+  return disruptionTarget !== undefined;
 }
 
 /** A pod that is terminating by a disruption whose VMI nobody has marked: best effort, SIGTERM is on its way. */

@@ -1,16 +1,19 @@
 /**
  * Evacuation policy: what to do next about every VMI that is to leave its node.
  * Owns: the actions for each stage, limits through the slots register, giving up. Does not own: recognising stages
- * (stage.ts), budgets (budget.ts), requests.
+ * (stage.ts), budgets (budget.ts), counting (counters.ts), requests.
  */
 import type { Action } from "./action.ts";
 import { tell } from "./action.ts";
+import { adopt, takeOver } from "./adoption.ts";
 import { URGENCY } from "./cause.ts";
-import { type BudgetFacts, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
+import { type BudgetFacts, keyOf, type LauncherFacts, type MigrationFacts, type VmiFacts } from "./facts.ts";
 import { isGrown, isReadyForMigration } from "./budget.ts";
+import { isSaidInProgress } from "./descheduler-annotations.ts";
 import { deletions, failedAttempt } from "./giving-up.ts";
+import { countEndings, type Counters, uncountedOf } from "./counters.ts";
 import type { Plan } from "./plan.ts";
-import { beginRecord, endRecord, type EvacuationRecord, restingRecord } from "./record.ts";
+import { beginRecord, closeRecord, countedRecord, endRecord, type EvacuationRecord, restingRecord } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { type Candidate, grantedSlots, keptSlots, type Slot, slotFor, type SlotsRegister } from "./slots.ts";
 import { isToMigrate, type Stage, stageOf } from "./stage.ts";
@@ -23,8 +26,11 @@ export interface EvacuationWorld {
   readonly budgets: readonly BudgetFacts[];
   readonly tainted: ReadonlySet<string>;
   readonly register: SlotsRegister;
+  readonly counters: Counters;
   /** VMI UID to the number of its pods that have not ended, of the candidates (see `candidatesOf`). */
   readonly activePods: ReadonlyMap<string, number>;
+  /** Of these VMIs, where they are annotated. */
+  readonly launchers: readonly LauncherFacts[];
   readonly settings: Settings;
   readonly now: Date;
 }
@@ -50,7 +56,9 @@ const POLL_SECONDS = {
   Ready: 0.5,
 } as const satisfies Record<Stage["stage"], number>;
 
-export function stagesOf(w: Omit<EvacuationWorld, "activePods" | "budgets" | "register">): readonly Staged[] {
+export function stagesOf(
+  w: Omit<EvacuationWorld, "activePods" | "budgets" | "launchers" | "register" | "counters">,
+): readonly Staged[] {
   const byVmi = Map.groupBy(w.migrations, (m) => keyOf({ namespace: m.namespace, name: m.vmiName }));
   return w.vmis.map((vmi) => {
     const migrations = byVmi.get(keyOf(vmi)) ?? [];
@@ -59,7 +67,7 @@ export function stagesOf(w: Omit<EvacuationWorld, "activePods" | "budgets" | "re
 }
 
 /** VMIs whose slot is reserved and whose migration is not there yet: whose pods must be counted before planning. */
-export function candidatesOf(w: Omit<EvacuationWorld, "activePods">): readonly VmiFacts[] {
+export function candidatesOf(w: Omit<EvacuationWorld, "activePods" | "launchers">): readonly VmiFacts[] {
   const reserved = new Set(uncreated(w).map(keyOf));
   const ready = readyOf(stagesOf(w));
   return ready.filter((c) => reserved.has(keyOf(slotFor(c)))).map((c) => c.vmi);
@@ -71,14 +79,16 @@ export function planEvacuations(w: EvacuationWorld): Plan {
   const ready = readyOf(staged);
   const kept = keptSlots(w.register.slots, w.migrations, ready);
   const granted = grantedSlots(kept, w.migrations, ready, w.settings.limits);
+  const counting = countEndings(w.vmis, w.counters);
   const chains = [
+    counting,
     ...staged.map((s) => actionsFor(s, w)),
     rewrite(w.register, kept, granted),
     ...creations(w, ready),
   ].filter((chain) => chain.length > 0);
   const waits = staged.map(({ stage }) => (stage.stage === "Waiting" ? stage.seconds : POLL_SECONDS[stage.stage]));
-  // What is reserved now is created by whoever looks next, which may as well be us.
-  const soonest = waits.reduce((a, b) => Math.min(a, b), granted.length > 0 ? 0 : Infinity);
+  // What is reserved now is created, and what is counted now tidied up, by whoever looks next, which may as well be us.
+  const soonest = waits.reduce((a, b) => Math.min(a, b), granted.length + counting.length > 0 ? 0 : Infinity);
   return { chains, ...(soonest === Infinity ? {} : { requeueAfterSeconds: soonest }) };
 }
 
@@ -130,6 +140,12 @@ export function refusedMigration(slot: Slot, w: EvacuationWorld): readonly Actio
   return failedAttempt({ ...staged, ...refused, record: staged.stage.record }, w);
 }
 
+/** The counters cannot be written: what waits for that comes to its end uncounted. */
+export function uncountable(w: EvacuationWorld): readonly Action[] {
+  const waiting = stagesOf(w).filter((s) => s.stage.stage === "Leftover" && uncountedOf(s.vmi, w.counters).length > 0);
+  return waiting.flatMap((s) => actionsFor(s, { ...w, counters: "Off" }));
+}
+
 function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): readonly Action[] {
   switch (stage.stage) {
     case "Idle":
@@ -138,12 +154,16 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
     case "Ready":
       return [];
     case "Settling":
-      return [{ verb: "Record", vmi, ...startedAgain(vmi, stage.record, w.now) }];
+      return [{ verb: "Record", vmi, ...startedAgain(vmi, stage.record, w) }];
     case "Leftover":
       return leftover(vmi, migrations, w);
     case "Unrecorded":
       return takeOver(vmi, w);
     case "Withdrawn": {
+      // Written down before it is counted: if the taint comes back now, that is a new evacuation.
+      if (stage.record.cause === "DrainTaint") {
+        return [{ verb: "Unmark", vmi, record: closeRecord(stage.record, "Withdrawn") }];
+      }
       const told = `the mark for evacuation from node ${stage.record.node} was removed`;
       const record = endRecord(stage.record, "Cancelled", w.settings, w.now);
       return [{ verb: "Unmark", vmi, record }, tell(vmi, "EvacuationCancelled", told, record.id)];
@@ -162,18 +182,18 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
 }
 
 /**
- * The label goes last, when the budget is back at its size: until then whoever lists evacuations sees what is left. It
- * does not go back if the VMI has come to another node that it is to leave. What is pending of an evacuation that was
- * given up is deleted again here, for whoever gave it up may have died halfway, or a stalled function have created it.
+ * The label goes last, when nothing is left to be done: until then whoever lists evacuations sees what is left. What is
+ * pending of an evacuation that was given up is deleted again here, for whoever gave it up may have died halfway, or a
+ * stalled function have created it.
  */
 function leftover(vmi: VmiFacts, migrations: readonly MigrationFacts[], w: EvacuationWorld): readonly Action[] {
-  const { budgets, tainted, settings, now } = w;
+  const { settings, now } = w;
   const { record } = vmi;
   const pending = record?.outcome === undefined ? [] : deletions({ record, migrations });
   if (pending.length > 0) return pending;
-  if (isGrown(vmi, budgets, settings) && !isToMigrate(vmi, tainted, settings)) return [];
+  if (isUntidy(vmi, w)) return [];
   if (record === undefined) return [{ verb: "Forget", vmi }];
-  if (restingRecord(vmi, settings, now) !== undefined) return [{ verb: "Forget", vmi, record }];
+  if (restingRecord(vmi, settings, now) !== undefined) return [{ verb: "Forget", vmi, record: countedRecord(record) }];
   const moved = record.node !== vmi.nodeName;
   const told = `moved from node ${record.node} to node ${vmi.nodeName} (cause ${record.cause})`;
   const story = moved && record.outcome === undefined ? [tell(vmi, "Evacuated", told, record.id)] : [];
@@ -181,41 +201,25 @@ function leftover(vmi: VmiFacts, migrations: readonly MigrationFacts[], w: Evacu
 }
 
 /**
+ * Whether its end is still to be counted, its budget not back at its size, or its pod still says that it is on its way. The
+ * budget does not go back if the VMI has come to another node that it is to leave.
+ */
+function isUntidy(vmi: VmiFacts, w: EvacuationWorld): boolean {
+  if (uncountedOf(vmi, w.counters).length > 0) return true;
+  const grown = isGrown(vmi, w.budgets, w.settings) && !isToMigrate(vmi, w.tainted, w.settings);
+  return grown || isSaidInProgress(vmi, w);
+}
+
+/**
  * If the VMI was only read too early, this fails its tests, and it is looked at again. Else it has come back to the node,
  * which nobody has noticed, and is to leave that again.
  */
-function startedAgain(vmi: VmiFacts, { cause, requestedBy, node, podUID }: EvacuationRecord, now: Date) {
-  const begin = { cause, requestedBy, node, ...(podUID === undefined ? {} : { podUID }) };
-  return { record: beginRecord(vmi, begin, now), urgency: URGENCY[cause] };
-}
-
-/** Writes the record of an evacuation that somebody else began. The back-off of an earlier one from this node is kept. */
-function takeOver(vmi: VmiFacts, { settings, now }: EvacuationWorld): readonly Action[] {
-  const node = vmi.nodeName ?? "";
-  const byTaint = vmi.evacuationNodeName === undefined;
-  const cause = byTaint ? "DrainTaint" : vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
-  const requestedBy = byTaint ? `taint ${settings.drainTaintKey}` : "KubeVirt";
-  const notBefore = restingRecord(vmi, settings, now)?.notBefore;
-  const begin = { cause, requestedBy, node, ...(notBefore === undefined ? {} : { notBefore }) } as const;
-  const record = beginRecord(vmi, begin, now);
-  const told = byTaint
-    ? `node ${node} carries the drain taint ${settings.drainTaintKey}: evacuating the VM`
-    : `found marked for evacuation from node ${node} (cause ${cause})`;
-  return [{ verb: "Record", vmi, record, urgency: URGENCY[cause] }, tell(vmi, "EvacuationAdopted", told, record.id)];
-}
-
-/** KubeVirt's own migration for the mark becomes this evacuation's next attempt; any other one is only waited for. */
-function adopt(
+function startedAgain(
   vmi: VmiFacts,
-  { record, migration }: Extract<Stage, { stage: "Migrating" }>,
-  settings: Settings,
-): readonly Action[] {
-  const theirs = migration.evacuationId !== record.id && migration.evacuates === record.node && !migration.deleting;
-  if (settings.reconcilers.evacuation !== "Auto" || !theirs) return [];
-  const attempt = record.attempts + 1;
-  const told = `migration ${migration.name} by KubeVirt moves the VM off node ${record.node} (attempt ${attempt})`;
-  return [
-    { verb: "AdoptMigration", migration, cause: record.cause, id: record.id, attempt },
-    tell(vmi, "MigrationAdopted", told, migration.name),
-  ];
+  { id, cause, requestedBy, node, podUID }: EvacuationRecord,
+  { counters, now }: EvacuationWorld,
+) {
+  const uncounted = [...uncountedOf(vmi, counters), { id, cause, outcome: "Moved" } as const];
+  const begin = { cause, requestedBy, node, uncounted, ...(podUID === undefined ? {} : { podUID }) };
+  return { record: beginRecord(vmi, begin, now), urgency: URGENCY[cause] };
 }

@@ -13,7 +13,7 @@ import { isFinal } from "./facts.ts";
 import { MESSAGE } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { unprotectedReason } from "./pod-kind.ts";
-import { beginRecord, isActive, restingRecord, restSeconds } from "./record.ts";
+import { beginRecord, closeRecord, isActive, restingRecord, restSeconds } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { type EvictionStrategy, MIGRATES, mobilityOf, resolveStrategy } from "./strategy.ts";
 
@@ -121,8 +121,15 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
       return inProgress(f);
     case "unlessMigrating":
       if (f.migrations === undefined) return { verdict: "Ask", question: "Migrations" };
-      return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [{ verb: "Forget", vmi }]);
+      return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [release(vmi)]);
   }
+}
+
+/** It cannot move any more, and need not: an evacuation that was under way is over, and still to be counted. */
+function release(vmi: VmiFacts): Action {
+  const { record, nodeName } = vmi;
+  if (record === undefined) return { verb: "Forget", vmi };
+  return { verb: "Unmark", vmi, record: isActive(record, nodeName) ? closeRecord(record, "Abandoned") : record };
 }
 
 function firstRequest(f: LiveEviction, before: readonly Action[] = []): EvictionDecision {

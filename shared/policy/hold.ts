@@ -4,11 +4,12 @@
  */
 import { type Action, tell } from "./action.ts";
 import { URGENCY } from "./cause.ts";
-import { type GuardCause, guardRecord, isGuardCause, isPreempted, restingGuardRecord } from "./disruption-cause.ts";
+import { type GuardCause, guardRecord, isGuardCause, restingGuardRecord } from "./disruption-cause.ts";
 import { keyOf, type NamespacedName, type PodFacts, type VmiFacts } from "./facts.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { beganAt, disruptionRecord, type EvacuationRecord, isActive } from "./record.ts";
 import type { GuardMode, Settings } from "./settings.ts";
+import { victimsAround } from "./victims.ts";
 
 export interface Hold {
   readonly verdict: "Hold";
@@ -129,8 +130,9 @@ function isLeftUnmarked(
   return crowded && cause === "Preemption" && isNextVictim(f);
 }
 
-function isNextVictim({ pod, launcher = pod, neighbours }: HoldFacts): boolean {
+function isNextVictim(f: HoldFacts): boolean {
+  const { pod, launcher = pod } = f;
   const own = place(launcher, pod.disruptionTarget?.since ?? "");
-  const others = neighbours.filter((other) => other.uid !== launcher.uid && isPreempted(other));
+  const others = victimsAround(f).filter((other) => other.uid !== launcher.uid);
   return others.some((other) => place(other, other.disruptionTarget?.since ?? "") < own);
 }

@@ -9,7 +9,7 @@ import type { PodFacts, VmiFacts } from "./facts.ts";
  * guest's end, so it is never marked for. The second half also keeps a pod that merely claims to belong to a VMI, which
  * a tenant can create, from moving that VMI.
  */
-export function isMigrationTarget(pod: PodFacts, vmi: VmiFacts): boolean {
+export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: VmiFacts): boolean {
   if (vmi.nodeName === undefined) return false;
   const listed = Object.keys(vmi.activePods);
   return pod.nodeName !== vmi.nodeName || (listed.length > 0 && !listed.includes(pod.uid));

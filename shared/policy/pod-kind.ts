@@ -45,3 +45,11 @@ function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
   const uid = owner?.uid ?? launcher.labels[CREATED_BY_LABEL] ?? vmi?.uid;
   return vmi !== undefined && vmiNameOf(launcher) === vmi.name && uid === vmi.uid;
 }
+
+/**
+ * Whether KubeVirt itself counts the pod among the VMI's own. Labels, annotations and owners are written by whoever makes
+ * a pod; this is written by KubeVirt alone, so what concerns VMs of others goes by it.
+ */
+export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
+  return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);
+}

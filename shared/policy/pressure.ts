@@ -11,7 +11,7 @@ import { beginRecord, isActive, restingRecord } from "./record.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
 import type { Plan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
-import { strategyOf } from "./stage.ts";
+import { isToMigrate, strategyOf } from "./stage.ts";
 import { MIGRATES, mobilityOf } from "./strategy.ts";
 
 /** What a node agent sees of a guest; `gracefulShutdown`: its launcher has been told to shut it down. */
@@ -81,8 +81,7 @@ export function planPressure(w: PressureWorld): Plan {
   const takers = w.takers.filter(({ node }) => isTaker(node)).map((taker) => ({ ...taker }));
   const ending = endingOf(w);
   const reactive = [...ending.values()].map(({ vmi, by, podUID }) => markFor(vmi, by, w, podUID));
-  const isGoing = (vmi: VmiFacts) => isLeaving(vmi) || ending.has(vmi.uid);
-  const proactive = w.pressured.flatMap((node) => relieve(node, { ...w, takers, isGoing }));
+  const proactive = w.pressured.flatMap((node) => relieve(node, { ...w, takers, ending }));
   const chains = [...reactive, ...proactive];
   // What is marked now is evacuated by whoever looks next.
   if (chains.length > 0) return { chains, requeueAfterSeconds: 0 };
@@ -106,7 +105,17 @@ function isGuestOf(vmi: VmiFacts, podUID: string | undefined): boolean {
 
 interface Relief extends PressureWorld {
   readonly takers: { readonly node: NodeFacts; freeMemory: number }[];
-  readonly isGoing: (vmi: VmiFacts) => boolean;
+  /** Marked by this very plan, because they are being ended. */
+  readonly ending: ReadonlyMap<string, unknown>;
+}
+
+/**
+ * Whether it takes one of the places of its node: as good as under way. Not so for what only a record says, or for a VM that
+ * is marked and waits for its owner: two of these, and whoever may edit them would keep the VMs of others there.
+ */
+function takesPlace(vmi: VmiFacts, node: NodeFacts, { settings, ending }: Relief): boolean {
+  const draining = node.taints.some((t) => t.key === settings.drainTaintKey && t.effect === "NoSchedule");
+  return ending.has(vmi.uid) || isToMigrate(vmi, new Set(draining ? [node.name] : []), settings);
 }
 
 /** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */
@@ -114,7 +123,7 @@ function relieve(
   { node, residents, departing = 0 }: PressureWorld["pressured"][number],
   w: Relief,
 ): readonly (readonly Action[])[] {
-  const leaving = residents.filter(({ vmi }) => w.isGoing(vmi)).length + departing;
+  const leaving = residents.filter(({ vmi }) => takesPlace(vmi, node, w)).length + departing;
   let places = w.settings.limits.parallelOutboundMigrationsPerNode - leaving;
   const chains: (readonly Action[])[] = [];
   for (const { vmi, pod } of residents.filter((r) => isCandidate(r, w)).toSorted(byCost)) {
@@ -128,10 +137,10 @@ function relieve(
 }
 
 /** Whoever has just failed to leave is left alone until that has rested. */
-function isCandidate({ vmi, pod }: Resident, { isGoing, settings, now }: Relief): boolean {
+function isCandidate({ vmi, pod }: Resident, { ending, settings, now }: Relief): boolean {
   const live =
     !vmi.deleting && !isFinal(vmi) && vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting;
-  const free = !isGoing(vmi) && restingRecord(vmi, settings, now) === undefined;
+  const free = !isLeaving(vmi) && !ending.has(vmi.uid) && restingRecord(vmi, settings, now) === undefined;
   return live && free && MIGRATES[strategyOf(vmi, settings)] && mobilityOf(vmi) === "migratable";
 }
 

@@ -6,8 +6,30 @@ import type { Cause } from "./cause.ts";
 import { hash8 } from "./hash.ts";
 import type { Settings } from "./settings.ts";
 
+/** How evacuations end: `Withdrawn` by the drain taint, that went away before the VM had moved. */
+export const OUTCOMES = ["Moved", "Abandoned", "Cancelled", "Withdrawn"] as const;
+
+export type EndedBy = (typeof OUTCOMES)[number];
+
+/** How many evacuations have ended so. */
+export interface EvacuationCount {
+  readonly cause: Cause;
+  readonly outcome: EndedBy;
+  readonly count: number;
+}
+
 /** How an evacuation ended without a move. One that moved the VMI leaves no record. */
-export type Outcome = "Abandoned" | "Cancelled";
+export type Outcome = Exclude<EndedBy, "Moved">;
+
+/** An evacuation that is over. */
+export interface Ending {
+  readonly id: string;
+  readonly cause: Cause;
+  readonly outcome: EndedBy;
+}
+
+/** So many earlier evacuations of a VMI can wait on it to be counted: one ends in minutes, and is counted in seconds. */
+export const MOST_UNCOUNTED = 8;
 
 export interface EvacuationRecord {
   readonly id: string;
@@ -23,16 +45,26 @@ export interface EvacuationRecord {
   /** RFC 3339: no migration, and after an outcome no new evacuation, before this time. */
   readonly notBefore?: string;
   readonly outcome?: Outcome;
+  /** Evacuations of the VMI that had ended when this one began, and were not seen to be counted (counters.ts). */
+  readonly uncounted?: readonly Ending[];
+}
+
+/** What tells of a VMI's evacuation: part of its facts. */
+interface Evacuated {
+  readonly uid: string;
+  readonly nodeName?: string;
+  readonly evacuationLabel?: string;
+  readonly record?: EvacuationRecord;
 }
 
 /** An evacuation that begins now. The id depends on its circumstances only, so that it can be computed anywhere. */
 export function beginRecord(
-  vmi: { readonly uid: string },
-  begin: Pick<EvacuationRecord, "cause" | "requestedBy" | "node" | "podUID" | "notBefore">,
+  vmi: Evacuated,
+  begin: Pick<EvacuationRecord, "cause" | "requestedBy" | "node" | "podUID" | "notBefore" | "uncounted">,
   now: Date,
 ): EvacuationRecord {
   const since = now.toISOString();
-  const { notBefore, podUID, ...rest } = begin;
+  const { notBefore, podUID, uncounted = endingsOf(vmi), ...rest } = begin;
   return {
     id: hash8(`${vmi.uid}/${begin.node}/${podUID ?? ""}/${since}`),
     ...rest,
@@ -40,7 +72,21 @@ export function beginRecord(
     since,
     attempts: 0,
     ...(notBefore === undefined ? {} : { notBefore }),
+    ...(uncounted.length === 0 ? {} : { uncounted: uncounted.slice(-MOST_UNCOUNTED) }),
   };
+}
+
+/**
+ * Evacuations of the VMI that are over, and not yet counted as far as the VMI tells: the label of one that ended without
+ * a move goes when it has been counted, the record of one that moved the VMI as well.
+ */
+export function endingsOf({ nodeName, evacuationLabel, record }: Omit<Evacuated, "uid">): readonly Ending[] {
+  if (record === undefined) return [];
+  const { id, cause, uncounted = [] } = record;
+  const moved = nodeName !== undefined && nodeName !== record.node;
+  const outcome = record.outcome ?? (moved ? "Moved" : undefined);
+  const settled = record.outcome !== undefined && evacuationLabel === undefined;
+  return outcome === undefined || settled ? uncounted : [...uncounted, { id, cause, outcome }];
 }
 
 /**
@@ -49,7 +95,7 @@ export function beginRecord(
  * whatever becomes of the condition, so that moment is written down.
  */
 export function disruptionRecord(
-  vmi: { readonly uid: string; readonly nodeName?: string; readonly record?: EvacuationRecord },
+  vmi: Evacuated,
   begin: Pick<EvacuationRecord, "cause" | "requestedBy" | "node" | "podUID">,
   { since, now }: { readonly since: number; readonly now: Date },
 ): EvacuationRecord {
@@ -69,10 +115,13 @@ export function isActive(record: EvacuationRecord | undefined, node: string | un
   return record !== undefined && record.outcome === undefined && record.node === node;
 }
 
+/** Far beyond any maximum. A record may claim any number of attempts, and 0 s times infinity is no time at all. */
+const MOST_DOUBLINGS = 32;
+
 /** Seconds of back-off after so many failures: 20, 40, 80 … up to the maximum; never less than the first step. */
 export function backoffSeconds(attempts: number, settings: Settings): number {
   const { backoffSeconds: base, maxBackoffSeconds: most } = settings.evacuation;
-  return Math.min(base * 2 ** Math.max(attempts - 1, 0), most);
+  return Math.min(base * 2 ** Math.min(Math.max(attempts - 1, 0), MOST_DOUBLINGS), most);
 }
 
 export function secondsAfter(now: Date, seconds: number): string {
@@ -111,6 +160,18 @@ export function restingRecord(
 /** The record of an evacuation that ended without a move, kept on the VMI for its back-off. */
 export function endRecord(record: EvacuationRecord, outcome: Outcome, settings: Settings, now: Date): EvacuationRecord {
   return { ...record, outcome, notBefore: secondsAfter(now, backoffSeconds(record.attempts, settings)) };
+}
+
+/** The record of an evacuation that ended without a move, and holds up no other one. */
+export function closeRecord(record: EvacuationRecord, outcome: Outcome): EvacuationRecord {
+  const { notBefore: _, ...rest } = record;
+  return { ...rest, outcome };
+}
+
+/** The record once all that it tells of is counted. */
+export function countedRecord(record: EvacuationRecord): EvacuationRecord {
+  const { uncounted: _, ...rest } = record;
+  return rest;
 }
 
 /** The record after one more failed migration. */

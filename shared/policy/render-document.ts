@@ -2,8 +2,11 @@
  * POLICY.md: the rendered tables in their order, with what a table cannot say.
  * Owns: the text. Does not own: the tables (render-tables.ts).
  */
+import * as annotations from "./render-annotations.ts";
+import * as descheduling from "./render-descheduling.ts";
 import * as guard from "./render-guard.ts";
 import * as tables from "./render-tables.ts";
+import { MOST_PATCHES } from "./descheduler-annotations.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
 
 const { evacuation, limits, guard: defaults } = DEFAULT_SETTINGS;
@@ -61,6 +64,20 @@ ${tables.stageTable()}
   requested when the last back-off has passed.
 - A cancelled one starts the back-off too. It cannot be cancelled while the node carries the drain taint.
 
+## Descheduler annotations
+
+With the gate \`DeschedulerSupport\`, on launcher pods, beginning with \`descheduler.alpha.kubernetes.io/\`:
+
+${annotations.annotationTable()}
+
+- A failed attempt changes nothing: what counts is the mark, so that the descheduler waits while there is another one. The drain
+  taint alone is no mark.
+- \`reconcilers.annotations\`: true adds at once; Auto (the default) leaves KubeVirt ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`), from the
+  pod's creation or from the record's, and adds what is missing then. KubeVirt removes by the same rules.
+- The annotation goes before the label of the evacuation does. What cannot be taken off keeps the label until the pod has
+  ended, or the back-off is over.
+- At most ${MOST_PATCHES} pods are patched at a time, those of evacuations first.
+
 ## Deletions that do not ask
 
 The scheduler preempts a pod, or the taint manager removes it from its node: both write the condition \`DisruptionTarget\` and
@@ -112,6 +129,27 @@ A guest that its kubelet ends, or that a node agent sees shut down, moves at onc
 is alive (not Shutoff, Crashed or unknown) and its launcher has been told to shut it down:
 
 ${guard.pressureTable()}
+
+## Descheduling
+
+A cycle of the descheduler, by its own policy file (ConfigMap \`lifeboat-descheduler\`), with the gate \`EvictionsInBackground\`. An
+evacuation is in progress from the request on, until the pod is gone, the request is refused or \`maxEvacuationRequestTTL\` is over; once
+\`eviction-in-progress\` on the pod confirms it, until that goes. What is in progress counts from the start of a cycle, is nominated
+first, and is not requested again. The target of a migration is never nominated.
+
+${descheduling.limitTable()}
+
+What becomes of each nomination:
+
+${descheduling.resultTable()}
+
+How a cycle ends:
+
+${descheduling.cycleEndTable()}
+
+Of cycles at the same time, or one that has stalled and another, only one requests: each request is first reserved in the register
+(ConfigMap \`lifeboat-descheduling\`) by compare-and-set, then written on the pod, then made. With the gate off a cycle is the
+descheduler's without its own gate: every 429 is a failure, and nothing is in progress.
 
 ## Causes
 

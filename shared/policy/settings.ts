@@ -31,6 +31,7 @@ export interface Settings {
   readonly reconcilers: {
     readonly evacuation: ReconcilerMode;
     readonly budget: boolean;
+    readonly annotations: ReconcilerMode;
     readonly disruption: boolean;
     readonly pressure: boolean;
   };
@@ -38,7 +39,7 @@ export interface Settings {
     readonly maxAttempts: number;
     readonly backoffSeconds: number;
     readonly maxBackoffSeconds: number;
-    /** How long to wait for KubeVirt's own migration after a mark before creating one. */
+    /** How long to wait for KubeVirt's own migration after a mark before creating one; for its annotations likewise. */
     readonly adoptSeconds: number;
   };
   readonly guard: GuardSettings;
@@ -66,7 +67,7 @@ export const DEFAULT_SETTINGS: Settings = {
   featureGates: [],
   drainTaintKey: "kubevirt.io/drain",
   limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 },
-  reconcilers: { evacuation: "Auto", budget: true, disruption: true, pressure: true },
+  reconcilers: { evacuation: "Auto", budget: true, annotations: "Auto", disruption: true, pressure: true },
   evacuation: { maxAttempts: 5, backoffSeconds: 20, maxBackoffSeconds: 320, adoptSeconds: 5 },
   guard: {
     mode: "Auto",

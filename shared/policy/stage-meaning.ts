@@ -60,13 +60,13 @@ export const STAGE_MEANING = {
     actions: [],
   },
   Withdrawn: {
-    means: "lost its mark by somebody else's hand",
-    done: "ends the evacuation as cancelled, with its back-off",
+    means: "lost its mark by somebody else's hand, or its node the drain taint",
+    done: "ends the evacuation: as cancelled, with its back-off; without the taint as withdrawn, with none",
     actions: ["Unmark"],
   },
   Leftover: {
     means: "has moved, or its evacuation is over",
-    done: "deletes what is pending of one given up; with the budget back at 1 clears mark, label and spent record",
-    actions: ["DeleteMigration", "Forget"],
+    done: "counts it; deletes what is pending of one given up; counted, and with the budget back at 1, clears mark, label and spent record",
+    actions: ["WriteCounters", "DeleteMigration", "Forget"],
   },
 } as const satisfies Record<Stage["stage"], StageMeaning>;

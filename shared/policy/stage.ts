@@ -12,11 +12,11 @@ import { MIGRATES, type EvictionStrategy, resolveStrategy } from "./strategy.ts"
 export type Stage =
   /** Nothing is under way, or the VMI is going. */
   | { readonly stage: "Idle" }
-  /** Mark, record or label of an evacuation that is over: moved, ended without a move, or the drain taint is gone. */
+  /** Mark, record or label of an evacuation that is over: moved, or ended without a move. */
   | { readonly stage: "Leftover" }
   /** Wanted, but nobody has written a record yet: somebody else's mark, or the drain taint. */
   | { readonly stage: "Unrecorded" }
-  /** Recorded, but somebody has removed the mark. */
+  /** Recorded, but somebody has removed the mark, or the drain taint. */
   | { readonly stage: "Withdrawn"; readonly record: EvacuationRecord }
   /** Strategy External: marked, for somebody else to act on. */
   | { readonly stage: "External" }
@@ -46,7 +46,8 @@ export function strategyOf(vmi: VmiFacts, settings: Settings): EvictionStrategy 
   return resolved.known ? resolved.strategy : "None";
 }
 
-function isMarked(vmi: VmiFacts): boolean {
+/** For the node it is on: a mark for one that it has left means nothing. */
+export function isMarked(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
 }
 
@@ -77,8 +78,8 @@ export function stageOf(vmi: VmiFacts, facts: StageFacts): Stage {
 }
 
 function unwanted(vmi: VmiFacts, record: EvacuationRecord | undefined): Stage {
-  if (record === undefined) return { stage: vmi.evacuationLabel === undefined ? "Idle" : "Leftover" };
-  return record.cause === "DrainTaint" ? { stage: "Leftover" } : { stage: "Withdrawn", record };
+  if (record !== undefined) return { stage: "Withdrawn", record };
+  return { stage: vmi.evacuationLabel === undefined ? "Idle" : "Leftover" };
 }
 
 /** A mark is taken over at once, so that it is seen; for the taint alone, the back-off of an ended evacuation holds. */

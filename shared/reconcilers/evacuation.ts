@@ -3,7 +3,7 @@
  * Owns: plugging the policy into the pass. Does not own: the policy (shared/policy/evacuation.ts).
  */
 import type { Action } from "../policy/action.ts";
-import { planEvacuations, refusedMigration } from "../policy/evacuation.ts";
+import { planEvacuations, refusedMigration, uncountable } from "../policy/evacuation.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { World } from "./world.ts";
 
@@ -12,5 +12,8 @@ export const evacuation: Reconciler = {
   plan: planEvacuations,
   refused(action: Action, world: World): readonly Action[] {
     return action.verb === "CreateMigration" ? refusedMigration(action.slot, world) : [];
+  },
+  failed(action: Action, world: World): readonly Action[] {
+    return action.verb === "WriteCounters" ? uncountable(world) : [];
   },
 };

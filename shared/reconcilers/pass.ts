@@ -9,14 +9,18 @@ import { ClusterError } from "../cluster/failure.ts";
 import type { Action } from "../policy/action.ts";
 import type { Settings } from "../policy/settings.ts";
 import { budget } from "./budget.ts";
+import { deschedulerAnnotations } from "./descheduler-annotations.ts";
 import { disruption } from "./disruption.ts";
 import { evacuation } from "./evacuation.ts";
 import { pressure } from "./pressure.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { observe, type Scope, type World } from "./world.ts";
 
-/** In this order: what is urgent is marked first, and budgets grow before migrations are created. */
-const RECONCILERS: readonly Reconciler[] = [disruption, pressure, budget, evacuation];
+/**
+ * In this order: what is urgent is marked first, budgets grow before migrations are created, and pods stop saying that an
+ * evacuation is under way before its label goes.
+ */
+const RECONCILERS: readonly Reconciler[] = [disruption, pressure, budget, deschedulerAnnotations, evacuation];
 
 export interface Deps {
   readonly cluster: Cluster;
@@ -90,7 +94,13 @@ async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     deps.onFailure(reconciler.name, error);
-    // A story untold changes nothing; what follows it must not wait for it.
-    return action.verb === "Event" ? "Done" : "Failed";
+    return await afterFailure(action, p);
   }
+}
+
+async function afterFailure(action: Action, p: Performance): Promise<ChainEnd> {
+  // A story untold changes nothing; what follows it must not wait for it.
+  if (action.verb === "Event") return "Done";
+  await perform(p.reconciler.failed?.(action, p.world) ?? [], p);
+  return "Failed";
 }

@@ -5,7 +5,7 @@
 import type { Cluster } from "../cluster/cluster.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isCompleted, keyOf } from "../policy/facts.ts";
-import { isLauncher, vmiNameOf } from "../policy/pod-kind.ts";
+import { isLauncher, isListedBy, vmiNameOf } from "../policy/pod-kind.ts";
 import { isTaker, type PressureWorld, type Resident, type Taker } from "../policy/pressure.ts";
 import type { Observer } from "./observer.ts";
 import type { Pointer } from "./pointer.ts";
@@ -30,7 +30,7 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
   if (pressing.length === 0) return { pressured: [], takers: [], signals };
   const [pressured, all] = await Promise.all([
-    Promise.all(pressing.map((node) => populationOf(node, cluster))),
+    Promise.all(pressing.map((node) => populationOf(node, seen.vmis, cluster))),
     cluster.listNodes(),
   ]);
   const takers = all.filter(isTaker).toSorted((a, b) => b.allocatableMemory - a.allocatableMemory);
@@ -46,15 +46,30 @@ async function nodesConcerned({ nodes, vmis }: Seen, cluster: Cluster): Promise<
   return [...nodes, ...read.filter((node) => node !== undefined)];
 }
 
-async function populationOf(node: NodeFacts, cluster: Cluster): Promise<Pressure["pressured"][number]> {
-  const [pods, vmis] = await Promise.all([cluster.listPodsOn(node.name), cluster.listVmis({ node: node.name })]);
-  const byKey = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
+/**
+ * `known`: VMIs seen so far, whoever has just left the node among them. A pod that KubeVirt does not count as that of a VMI
+ * which has left is nobody's tail: with two such pods of their own, anybody could keep the VMs of others from leaving.
+ */
+async function populationOf(
+  node: NodeFacts,
+  known: readonly VmiFacts[],
+  cluster: Cluster,
+): Promise<Pressure["pressured"][number]> {
+  const [pods, here] = await Promise.all([cluster.listPodsOn(node.name), cluster.listVmis({ node: node.name })]);
   const launchers = pods.filter(isLauncher);
-  const residents = launchers.flatMap((pod): readonly Resident[] => {
+  const keys = new Set(here.map(keyOf));
+  const residents = ofLaunchers(launchers, here);
+  const elsewhere = known.filter((vmi) => !keys.has(keyOf(vmi)));
+  const departing = ofLaunchers(launchers, elsewhere).filter(({ vmi, pod }) => isListedBy(vmi, pod));
+  return { node, residents, departing: departing.length };
+}
+
+function ofLaunchers(launchers: readonly PodFacts[], vmis: readonly VmiFacts[]): readonly Resident[] {
+  const byKey = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
+  return launchers.flatMap((pod) => {
     const vmi = byKey.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
     return vmi === undefined ? [] : [{ vmi, pod }];
   });
-  return { node, residents, departing: launchers.length - residents.length };
 }
 
 async function roomOn(node: NodeFacts, cluster: Cluster): Promise<Taker> {

@@ -12,4 +12,6 @@ export interface Reconciler {
   plan(world: World): Plan;
   /** Pure: what to do after an action that KubeVirt's admission will never let through. */
   refused?(action: Action, world: World): readonly Action[];
+  /** Pure: what to do although an action could not be done. */
+  failed?(action: Action, world: World): readonly Action[];
 }

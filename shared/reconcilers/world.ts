@@ -2,14 +2,18 @@
  * Observing: the facts that reconcilers decide on, read once a pass.
  * Owns: what is read, and in which order. Does not own: what follows from it (shared/policy).
  *
- * The order matters. Slots before migrations: a slot missing from both was free. Budgets before VMIs: a budget whose VMI
- * is missing has none. VMIs before migrations: a VMI that has moved is not taken for one whose migration failed.
+ * The order matters. Slots before migrations: a slot missing from both was free. Counters before VMIs: whatever was counted
+ * and is gone from its VMI since makes the write fail. Budgets before VMIs: a budget whose VMI is missing has none. VMIs
+ * before migrations: a VMI that has moved is not taken for one whose migration failed.
  */
 import type { Cluster } from "../cluster/cluster.ts";
+import { ClusterError } from "../cluster/failure.ts";
 import type { BudgetWorld } from "../policy/budget.ts";
+import type { Counters } from "../policy/counters.ts";
+import { type AnnotationWorld, isAnnotating } from "../policy/descheduler-annotations.ts";
 import { type DisruptionWorld, overdueOf } from "../policy/disruption.ts";
 import { candidatesOf, type EvacuationWorld } from "../policy/evacuation.ts";
-import type { NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type { LauncherFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { keyOf } from "../policy/facts.ts";
 import { vmiNameOf } from "../policy/pod-kind.ts";
 import type { PressureWorld } from "../policy/pressure.ts";
@@ -19,7 +23,7 @@ import type { Observer } from "./observer.ts";
 import type { Pointer } from "./pointer.ts";
 import { observePressure } from "./pressure-world.ts";
 
-export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld;
+export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & AnnotationWorld;
 
 /** `All`: every VMI of the cluster. Else: those that carry the evacuation label, and what the pointers lead to. */
 export type Scope = "All" | readonly Pointer[];
@@ -28,19 +32,28 @@ export async function observe(scope: Scope, observer: Observer): Promise<World> 
   const seen = scope === "All" ? await observeAll(observer) : await observeEvacuating(scope, observer);
   const { settings, now, cluster } = observer;
   const known = { ...seen, settings, now, complete: scope === "All" };
-  const [counted, overdue, pressure] = await Promise.all([
+  const [counted, overdue, pressure, launchers] = await Promise.all([
     Promise.all(candidatesOf(known).map(async (vmi) => [vmi.uid, await cluster.countActivePods(vmi)] as const)),
     observeOverdue(known, cluster),
     observePressure({ ...seen, pointers: scope === "All" ? [] : scope }, observer),
+    observeLaunchers(known, cluster),
   ]);
   const pods = [...seen.pods, ...overdue.pods];
-  return { ...known, ...pressure, pods, nodes: [...seen.nodes, ...overdue.nodes], activePods: new Map(counted) };
+  return {
+    ...known,
+    ...pressure,
+    launchers,
+    pods,
+    nodes: [...seen.nodes, ...overdue.nodes],
+    activePods: new Map(counted),
+  };
 }
 
-type Observed = Omit<World, "settings" | "now" | "complete" | "activePods" | keyof PressureWorld>;
+type Observed = Omit<World, "settings" | "now" | "complete" | "activePods" | "launchers" | keyof PressureWorld>;
 
 const NOTHING: Observed = {
   register: { slots: [] },
+  counters: "Off",
   vmis: [],
   budgets: [],
   migrations: [],
@@ -49,20 +62,34 @@ const NOTHING: Observed = {
   nodes: [],
 };
 
-async function observeAll({ cluster, settings }: Observer): Promise<Observed> {
-  const register = await cluster.getSlots();
+async function observeAll(observer: Observer): Promise<Observed> {
+  const { cluster, settings } = observer;
+  const [register, counters] = await Promise.all([cluster.getSlots(), observeCounters(observer)]);
   const budgets = await cluster.listBudgets();
   const [vmis, nodes] = await Promise.all([cluster.listVmis("All"), cluster.listNodes()]);
   const migrations = await cluster.listMigrations();
   const tainted = new Set(nodes.filter((node) => carries(node.taints, settings)).map((node) => node.name));
   const nodeOf = new Map(vmis.map((vmi) => [keyOf(vmi), vmi.nodeName]));
-  return { register, budgets, vmis, nodes, tainted, pods: [], migrations: migrations.map((m) => located(m, nodeOf)) };
+  const around = { nodes, tainted, pods: [], migrations: migrations.map((m) => located(m, nodeOf)) };
+  return { register, counters, budgets, vmis, ...around };
 }
 
-async function observeEvacuating(pointers: readonly Pointer[], { cluster, settings }: Observer): Promise<Observed> {
+/** Counting is in nobody's way: if the counters cannot be read just now, all the rest goes on. */
+async function observeCounters({ cluster, onFailure }: Observer): Promise<Counters> {
+  try {
+    return await cluster.getCounters();
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure?.("counters", error);
+    return "Unseen";
+  }
+}
+
+async function observeEvacuating(pointers: readonly Pointer[], observer: Observer): Promise<Observed> {
+  const { cluster, settings } = observer;
   // With nothing under way there is nothing to read: an idle tick costs one request.
   if (pointers.length === 0 && !(await cluster.isAnyEvacuating())) return NOTHING;
-  const register = await cluster.getSlots();
+  const [register, counters] = await Promise.all([cluster.getSlots(), observeCounters(observer)]);
   const { pods, nodes, keys } = await follow(pointers, cluster);
   const [listed, ...found] = await Promise.all([
     cluster.listVmis("Evacuating"),
@@ -72,7 +99,8 @@ async function observeEvacuating(pointers: readonly Pointer[], { cluster, settin
   const vmis = [...new Map([...listed, ...present].map((vmi) => [vmi.uid, vmi])).values()];
   const [budgets, tainted] = await Promise.all([budgetsAround(vmis, cluster), taintedAmong(vmis, cluster, settings)]);
   const migrations = await cluster.listMigrations();
-  return { register, vmis, budgets, tainted, pods, nodes, migrations: await locate(migrations, vmis, cluster) };
+  const around = { budgets, tainted, pods, nodes, migrations: await locate(migrations, vmis, cluster) };
+  return { register, counters, vmis, ...around };
 }
 
 /** What the pointers lead to: pods and nodes as they are now, and the VMIs to read. */
@@ -107,4 +135,13 @@ async function observeOverdue(
     Promise.all(names.map((name) => cluster.getNode(name))),
   ]);
   return { pods: pods.flat(), nodes: nodes.filter((node) => node !== undefined) };
+}
+
+/** Not where they are not to be annotated: there is one for every VMI. */
+async function observeLaunchers(
+  known: { readonly vmis: readonly VmiFacts[]; readonly settings: Settings; readonly complete: boolean },
+  cluster: Cluster,
+): Promise<readonly LauncherFacts[]> {
+  if (!isAnnotating(known.settings) || known.vmis.length === 0) return [];
+  return await cluster.listLaunchers(known.complete ? "All" : known.vmis);
 }

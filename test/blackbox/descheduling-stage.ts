@@ -4,7 +4,7 @@
  */
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
-import { configMaps } from "../../infra/sandbox/actors/resources.ts";
+import { configMaps, nodes } from "../../infra/sandbox/actors/resources.ts";
 import { NAMESPACE, type Stage, type StageOptions, startStage } from "./stage.ts";
 
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
@@ -86,4 +86,22 @@ export async function cyclesUntil(
     if (await wanted(answer)) return answers;
   }
   throw new Error(`no cycle was ${what}: ${JSON.stringify(answers.at(-1))}`);
+}
+
+/** VMs on node01 that are to be migrated, each with its budget. */
+export async function createVms(
+  stage: Stage,
+  names: readonly string[],
+  tweak: Partial<Parameters<Stage["createVm"]>[0]> = {},
+): Promise<void> {
+  await Promise.all(
+    names.map((name) => stage.createVm({ name, evictionStrategy: "LiveMigrate", node: "node01", ...tweak })),
+  );
+  await stage.reconcile();
+}
+
+/** Nobody on it tolerates that; nobody is driven off by it either. */
+export async function taint({ client }: Stage, name: string): Promise<void> {
+  const taints = [{ key: "maintenance", value: "soon", effect: "NoSchedule" }];
+  await client.patch(nodes, { name }, { type: "merge", body: { spec: { taints } } });
 }

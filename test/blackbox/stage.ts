@@ -36,6 +36,8 @@ export interface Stage {
   /** Lifeboat down, and back at the same address. */
   stopWorker(): Promise<void>;
   restartWorker(): Promise<void>;
+  /** One more, that knows nothing of the first; whoever asks for it stops it. */
+  anotherWorker(): Promise<RunningWorker>;
   configure(configuration: Readonly<Record<string, unknown>>): Promise<void>;
   createVm(vm: Omit<VirtualMachine, "namespace">): Promise<kubevirt.VirtualMachineInstance>;
   /** How many seconds the API server waits for the guard. */
@@ -91,6 +93,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     async restartWorker() {
       worker = await start(worker.port);
     },
+    anotherWorker: () => start(0),
     configure: (changed) => configureLifeboat(client, changed),
     createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
     async patience(seconds) {

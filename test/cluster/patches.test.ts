@@ -4,6 +4,7 @@ import { applyJsonPatch, readJsonPatch } from "../../infra/sandbox/apiserver/pat
 import * as patches from "../../shared/cluster/patches.ts";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
 import { migration, vmi, without } from "../policy/fixtures.ts";
+import { launcher } from "../policy/launchers.ts";
 
 const OURS = "lifeboat.dev/evacuation";
 
@@ -110,6 +111,15 @@ describe("clear", () => {
     expect(cleared).toEqual({ ...metadata({ annotations }, MARKED), status: { nodeName: "node01" } });
   });
 
+  test.each([
+    ["beside others", vmi()],
+    ["where there are none", vmi({ hasLabels: false })],
+  ])("puts a label that is missing where one is kept, %s", (_, observed) => {
+    const stored = observed.hasLabels ? STORED : metadata({ labels: undefined }, STORED);
+    const cleared = apply(stored, patches.clearPatch(observed, { record: "record-2", label: true }));
+    expect(cleared).toMatchObject({ metadata: { labels: { [OURS]: "normal" }, annotations: { [OURS]: "record-2" } } });
+  });
+
   test("leaves nothing of ours else", () => {
     expect(apply(MARKED, patches.clearPatch(marked, { record: undefined, label: false }))).toEqual(STORED);
   });
@@ -149,6 +159,53 @@ describe("adopt", () => {
     const operations = patches.adoptPatch({ ...found, hasAnnotations: false }, annotations);
     const later = { metadata: { ...stored.metadata, resourceVersion: "99" } };
     expect(apply(later, operations)).toBeUndefined();
+  });
+});
+
+function storedPod(annotations: object | undefined, tweak: object = {}) {
+  return { metadata: { uid: "pod-uid", resourceVersion: "1", ...(annotations && { annotations }), ...tweak } };
+}
+
+describe("annotate a pod", () => {
+  const observed = launcher({ annotations: { "x/gone": "true", "x/gone-too": "" } });
+  const bare = launcher({ hasAnnotations: false });
+  const operations = patches.annotatePatch(observed, { "x/new": "" }, ["x/gone", "x/gone-too"]);
+
+  test("adds, takes away, and leaves the rest", () => {
+    const before = { theirs: "z", "x/gone": "true", "x/gone-too": "" };
+    expect(apply(storedPod(before), operations)).toEqual(storedPod({ theirs: "z", "x/new": "" }));
+  });
+
+  test("carries a test of all it touches, and of nothing else", () => {
+    const tests = operations.filter(({ op }) => op === "test").map(({ path, value }) => [path, value]);
+    expect(tests).toEqual([
+      ["/metadata/uid", "pod-uid"],
+      ["/metadata/annotations/x~1new", null],
+      ["/metadata/annotations/x~1gone", "true"],
+      ["/metadata/annotations/x~1gone-too", ""],
+    ]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["is another one of that name",       storedPod({ "x/gone": "true", "x/gone-too": "" }, { uid: "other" })],
+    ["has the new one meanwhile",         storedPod({ "x/gone": "true", "x/gone-too": "", "x/new": "" })],
+    ["says something else meanwhile",     storedPod({ "x/gone": "false", "x/gone-too": "" })],
+    ["has lost one of them meanwhile",    storedPod({ "x/gone": "true" })],
+    ["has lost all annotations",          storedPod(undefined)],
+  ])("does nothing to a pod that %s", (_, found) => {
+    expect(apply(found, operations)).toBeUndefined();
+  });
+
+  test("does not mind what others write meanwhile", () => {
+    const later = storedPod({ theirs: "new", "x/gone": "true", "x/gone-too": "" }, { resourceVersion: "2" });
+    expect(apply(later, operations)).toMatchObject({ metadata: { annotations: { theirs: "new", "x/new": "" } } });
+  });
+
+  test("where there are none, makes them, unless anybody has written to the pod", () => {
+    const first = patches.annotatePatch(bare, { "x/new": "" }, []);
+    expect(apply(storedPod(undefined), first)).toEqual(storedPod({ "x/new": "" }));
+    expect(apply(storedPod({ theirs: "z" }, { resourceVersion: "2" }), first)).toBeUndefined();
   });
 });
 

@@ -1,12 +1,16 @@
 /** What we keep in a cluster, to text and back: whoever may edit the objects may have edited it. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { recordOf, recordText, slotsOf, slotsText } from "../../shared/cluster/record-schema.ts";
+import { countersOf, countersText, recordOf, recordText } from "../../shared/cluster/record-schema.ts";
+import { slotsOf, slotsText } from "../../shared/cluster/record-schema.ts";
+import { MOST_UNCOUNTED } from "../../shared/policy/record.ts";
 import { slotFor } from "../../shared/policy/slots.ts";
 import { record, vmi } from "../policy/fixtures.ts";
 
 const RECORD = record();
 const SLOT = slotFor({ vmi: vmi(), record: RECORD });
+const ENDING = { id: "0000000b", cause: "Preemption", outcome: "Moved" } as const;
+const ENDINGS = Array.from({ length: MOST_UNCOUNTED }, () => ENDING);
 
 describe("the evacuation record", () => {
   // prettier-ignore
@@ -15,6 +19,8 @@ describe("the evacuation record", () => {
     [{ cause: "Descheduler" as const }],
     [{ attempts: 4, notBefore: "2026-01-01T00:00:00.000Z" }],
     [{ outcome: "Abandoned" as const }],
+    [{ outcome: "Withdrawn" as const }],
+    [{ uncounted: ENDINGS }],
     [{ requestedBy: 'system:"serviceaccount"\n<é>' }],
   ])("%j comes back as it was", (tweak) => {
     expect(recordOf(recordText(record(tweak)))).toEqual(record(tweak));
@@ -44,6 +50,9 @@ describe("the evacuation record", () => {
     ["negative attempts",         JSON.stringify({ ...RECORD, attempts: -1 })],
     ["half an attempt",           JSON.stringify({ ...RECORD, attempts: 0.5 })],
     ["attempts beyond counting",  `{"id":"0000000a","cause":"ApiEviction","requestedBy":"a","node":"n","since":"2026","attempts":1e400}`],
+    ["an ending by no outcome",   JSON.stringify({ ...RECORD, uncounted: [{ ...ENDING, outcome: "Lost" }] })],
+    ["an ending of another id",   JSON.stringify({ ...RECORD, uncounted: [{ ...ENDING, id: "x".repeat(1e6) }] })],
+    ["more endings than we tell", JSON.stringify({ ...RECORD, uncounted: [...ENDINGS, ENDING] })],
     ["a node that is no text",    JSON.stringify({ ...RECORD, node: ["node01"] })],
   ])("%s counts as none", (_, text) => {
     expect(recordOf(text)).toBeUndefined();
@@ -54,6 +63,7 @@ describe("the evacuation record", () => {
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         recordOf(text);
         slotsOf(text);
+        countersOf(text);
       }),
     );
   });
@@ -79,5 +89,49 @@ describe("the slots register", () => {
     ["an entry without VMI", JSON.stringify([{ ...SLOT, vmi: undefined }])],
   ])("%s is empty", (_, text) => {
     expect(slotsOf(text)).toEqual([]);
+  });
+});
+
+describe("the counters", () => {
+  const evacuations = [
+    { cause: "ApiEviction", outcome: "Moved", count: 12 },
+    { cause: "DrainTaint", outcome: "Withdrawn", count: 1 },
+  ] as const;
+  const COUNTERS = { evacuations, counted: ["vmi-uid/0000000a", "vmi-uid/0000000b"] };
+
+  test("are one line an entry, and come back as they were", () => {
+    const text = countersText(COUNTERS);
+    expect(text.split("\n")).toEqual([
+      "{",
+      '"evacuations": [',
+      '  {"cause":"ApiEviction","outcome":"Moved","count":12},',
+      '  {"cause":"DrainTaint","outcome":"Withdrawn","count":1}',
+      "],",
+      '"counted": [',
+      '  "vmi-uid/0000000a",',
+      '  "vmi-uid/0000000b"',
+      "]",
+      "}",
+    ]);
+    expect(countersOf(text)).toEqual(COUNTERS);
+  });
+
+  test("begin at nothing", () => {
+    expect(countersOf(undefined)).toEqual({ evacuations: [], counted: [] });
+    expect(countersOf(countersText({ evacuations: [], counted: [] }))).toEqual({ evacuations: [], counted: [] });
+  });
+
+  // prettier-ignore
+  test.each([
+    ["empty",              ""],
+    ["no JSON",            "{evacuations: []}"],
+    ["a list",             "[]"],
+    ["without ids",        JSON.stringify({ evacuations })],
+    ["an unknown cause",   JSON.stringify({ ...COUNTERS, evacuations: [{ ...evacuations[0], cause: "Boredom" }] })],
+    ["an unknown outcome", JSON.stringify({ ...COUNTERS, evacuations: [{ ...evacuations[0], outcome: "Lost" }] })],
+    ["less than nothing",  JSON.stringify({ ...COUNTERS, evacuations: [{ ...evacuations[0], count: -1 }] })],
+    ["half of one",        JSON.stringify({ ...COUNTERS, evacuations: [{ ...evacuations[0], count: 0.5 }] })],
+  ])("%s is not begun anew, and not written over", (_, text) => {
+    expect(countersOf(text)).toBeUndefined();
   });
 });

@@ -91,6 +91,8 @@ describe("an action is KubeVirt's own where the status changes, and ours everywh
     [{ verb: "DeleteBudget", budget: budget() },                                  undefined],
     [{ verb: "WriteSlots", slots: [] },                                           undefined],
     [{ verb: "WriteSlots", slots: [], resourceVersion: "1" },                     undefined],
+    [{ verb: "WriteCounters", evacuations: [], counted: [] },                     undefined],
+    [{ verb: "WriteCounters", evacuations: [], counted: [], resourceVersion: "1" }, undefined],
     [{ verb: "Event", about: told, ...event },                                    undefined],
   ])("$verb: %s", async (action, user) => {
     const { headers } = await requestOf(() => cluster.act(action, { kubevirtNamespace: "virt", marking: "Impersonate" }));

@@ -7,6 +7,7 @@ import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fl
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
+import { record } from "../policy/fixtures.ts";
 import { asOperator, entry, openDoors } from "./support/doors.ts";
 import { evictionOf, refusal, review } from "./support/reviews.ts";
 import { configure, NAMESPACE, QUIET, trust } from "./support/test-cluster.ts";
@@ -62,12 +63,23 @@ describe("as the account of another namespace, where there is a second KubeVirt 
     await sandbox.client.create(kubevirt.kubeVirts, { metadata, spec: {} });
   });
 
-  test("the mark is not believed, the eviction refused, and record and label are taken back", async () => {
-    const pod = await createVm("put-back");
-    const before = await getVmi("put-back");
-    const why = `cannot decide on the eviction of pod "${NAMESPACE}/${pod.name}", try again: ${notKept("put-back")}`;
+  /** From another node: it has moved, and nobody has counted that. */
+  const earlier = {
+    labels: { "lifeboat.dev/evacuation": "normal" },
+    annotations: { "lifeboat.dev/evacuation": JSON.stringify(record({ node: "node09" })) },
+  };
+
+  test.each([
+    ["", "put-back", {}],
+    [", an earlier evacuation still to be counted left as it was", "uncounted", earlier],
+  ])("the mark is not believed, the eviction refused, record and label are taken back%s", async (_, name, found) => {
+    const pod = await createVm(name);
+    const key = { namespace: NAMESPACE, name };
+    await sandbox.client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: { metadata: found } });
+    const before = await getVmi(name);
+    const why = `cannot decide on the eviction of pod "${NAMESPACE}/${pod.name}", try again: ${notKept(name)}`;
     expect(await review(open(sandbox.adminToken), evictionOf(pod))).toMatchObject({ code: 200, body: refusal(why) });
-    const after = await getVmi("put-back");
+    const after = await getVmi(name);
     expect(after?.status).toEqual(before?.status);
     expect(after?.metadata.labels).toEqual(before?.metadata.labels);
     expect(after?.metadata.annotations ?? {}).toEqual(before?.metadata.annotations ?? {});

@@ -36,6 +36,7 @@ const DOORS = [
   ["GET", "/evacuations", "operator"],
   ["DELETE", "/evacuations/apps/web", "operator"],
   ["GET", "/readyz", "operator"],
+  ["GET", "/metrics", "operator"],
 ] as const;
 
 async function ask(method: string, path: string, authorization?: string) {

@@ -99,8 +99,8 @@ describe("in a cluster with the shipped manifests", () => {
   });
 
   test("a key that has no effect is a note, not a failure", async () => {
-    await cluster.configure({ featureGates: { EvictionsInBackground: true } });
-    const notes = ["featureGates.EvictionsInBackground has no effect in this version"];
+    await cluster.configure({ descheduling: { intervalSeconds: 60 } });
+    const notes = ["descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground"];
     expect(await ready(doors)).toMatchObject({ code: 200, body: { ready: true, notes } });
   });
 

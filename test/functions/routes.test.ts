@@ -26,6 +26,8 @@ describe("unknown routes", () => {
     ["POST",   "/clusters/prod/admission/evictions/webhook-token/more"],
     ["POST",   "/clusters/prod/admission/unknown"],
     ["GET",    "/clusters/prod/reconcile"],
+    ["POST",   "/clusters/prod/metrics"],
+    ["GET",    "/metrics"],
     ["POST",   "/clusters/prod/evacuations"],
     ["DELETE", "/clusters/prod/evacuations"],
     ["DELETE", "/clusters/prod/evacuations/apps"],

@@ -133,6 +133,12 @@ describe("the guard", () => {
   });
 });
 
+test("descheduler support grants what annotating a pod takes, and nothing else", () => {
+  const manifests = readManifests("optional/descheduler-support.yaml");
+  expect(manifests.map(({ kind }) => kind)).toEqual(["ClusterRole", "ClusterRoleBinding"]);
+  expect(manifests.flatMap(permissions)).toEqual(["patch pods"]);
+});
+
 test("the migration policy has exactly these properties", () => {
   expect(readManifests("optional/migration-policy.yaml")).toEqual([
     {
@@ -178,7 +184,9 @@ describe("what Lifeboat may do", () => {
     expect(permissions(find("Role"))).toEqual([
       "get configmaps/lifeboat",
       "get configmaps/lifeboat-slots",
+      "get configmaps/lifeboat-counters",
       "patch configmaps/lifeboat-slots",
+      "patch configmaps/lifeboat-counters",
       "create configmaps",
     ]);
   });

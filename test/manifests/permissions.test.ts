@@ -10,6 +10,7 @@ import {
 } from "../../infra/sandbox/kubevirt/resources.ts";
 import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { startWorker, type RunningWorker } from "../../infra/sandbox/worker.ts";
+import { REQUEST_EVICT_ONLY_ANNOTATION } from "../../shared/policy/names.ts";
 import { startRecordingProxy, type RecordingProxy } from "./recording-proxy.ts";
 import { permissions, readManifests, shipped } from "./shipped.ts";
 
@@ -199,6 +200,30 @@ test("the guard needs its one permission more to finish what the taint manager g
   await client.patch(nodes, node, { type: "merge", body: { spec: { taints: null } } });
   expect(proxy.used).toContain(DELETE_PODS);
   expect(readManifests("optional/guard.yaml").flatMap(permissions)).toEqual([DELETE_PODS]);
+});
+
+const PATCH_PODS = "patch pods";
+const DESCHEDULER_SUPPORT = `featureGates: {DeschedulerSupport: true}
+reconcilers: {annotations: true}
+`;
+
+test("annotating for the descheduler needs its one permission more, and uses it", async () => {
+  const { client } = sandbox;
+  const data = { "config.yaml": CONFIGURATION + DESCHEDULER_SUPPORT };
+  await client.patch(configMaps, { namespace: "lifeboat-system", name: "lifeboat" }, { type: "merge", body: { data } });
+  expect(await fetchAs("GET", "/readyz")).toMatchObject({ code: 503 });
+  await createVm("annotated", "LiveMigrate");
+  expect(proxy.forbidden).toContain(PATCH_PODS);
+  const launcher = await launcherOf("annotated");
+  expect(launcher.metadata.annotations).not.toHaveProperty([REQUEST_EVICT_ONLY_ANNOTATION]);
+
+  await install("optional/descheduler-support.yaml");
+  await ask("GET", "/readyz");
+  await ask("POST", "/reconcile");
+  const { metadata } = (await client.get(pods, launcher.metadata)) ?? launcher;
+  expect(metadata.annotations).toMatchObject({ [REQUEST_EVICT_ONLY_ANNOTATION]: "" });
+  expect(proxy.used).toContain(PATCH_PODS);
+  expect(readManifests("optional/descheduler-support.yaml").flatMap(permissions)).toEqual([PATCH_PODS]);
 });
 
 const roleBindings: Resource = {

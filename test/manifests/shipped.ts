@@ -12,17 +12,18 @@ const folder = fileURLToPath(new URL("../../infra/kubernetes/", import.meta.url)
 const Rule = z.object({
   apiGroups: z.array(z.string()),
   resources: z.array(z.string()),
-  resourceNames: z.optional(z.array(z.string())),
+  resourceNames: z.exactOptional(z.array(z.string())),
   verbs: z.array(z.string()),
 });
 
 const Manifest = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.optional(z.string()) }),
-  rules: z.optional(z.array(Rule)),
+  metadata: z.looseObject({ name: z.string(), namespace: z.exactOptional(z.string()) }),
+  rules: z.exactOptional(z.array(Rule)),
 });
 
+export type Rule = z.infer<typeof Rule>;
 export type Manifest = z.infer<typeof Manifest>;
 
 /** Paths of the YAML files, relative to infra/kubernetes. */

@@ -54,6 +54,16 @@ describe("an eviction of a pod named", () => {
   });
 });
 
+test("nor is any namespace exempt", async () => {
+  const key = { namespace: "kube-system", name: "virt-launcher-system-abcde" };
+  const spec = { containers: [{ name: "c", image: "example.com/c" }] };
+  await sandbox.client.create(pods, { metadata: key, spec });
+  const path = `/api/v1/namespaces/${key.namespace}/pods/${key.name}/eviction`;
+  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: key };
+  expect((await sandbox.client.raw({ method: "POST", path, body })).code).toBe(201);
+  expect(webhook.asked.map((request) => request.name)).toEqual([key.name]);
+});
+
 test.each(["policy/v1", "policy/v1beta1"])("evictions of %s are sent", async (apiVersion) => {
   const name = `virt-launcher-${apiVersion.replace("policy/", "")}`;
   await createPod(name);

@@ -2,7 +2,18 @@
 import { describe, expect, test } from "vitest";
 import { blindHoldSeconds, decideDeletion } from "../../shared/policy/deletion.ts";
 import type { GuardCause } from "../../shared/policy/disruption-cause.ts";
-import { answerTo, condition, deletion, guarded, held, markedBy, REQUESTER, SCHEDULER, target } from "./disruptions.ts";
+import {
+  answerTo,
+  condition,
+  deletion,
+  guarded,
+  held,
+  heldCalled,
+  markedBy,
+  REQUESTER,
+  SCHEDULER,
+  target,
+} from "./disruptions.ts";
 import { at, hotplug, marked, NOW, only, pod, record, time, vmi } from "./fixtures.ts";
 
 const preempted = (since: number, more = {}) => marked({}, { cause: "Preemption", since: time(since), ...more });
@@ -93,29 +104,42 @@ describe("the deadline", () => {
 });
 
 describe("victims of one node", () => {
-  const first = target("Preemption", -100, { name: "virt-launcher-db-aaaaa", uid: "db" });
+  const first = target("Preemption", -100, { name: "virt-launcher-db-aaaaa", uid: "pod-db" });
+  const evacuating = [heldCalled("db", 100), heldCalled("c", 10)];
 
   test("share the earliest start", () => {
-    expect(left("Preemption", { neighbours: [first, target("Preemption", -10, { uid: "c" })] })).toBe(20);
-    expect(markedBy({ neighbours: [first] })?.since).toBe(time(-100));
+    expect(left("Preemption", { evacuating, neighbours: [first, target("Preemption", -10, { uid: "pod-c" })] })).toBe(
+      20,
+    );
+    expect(markedBy({ evacuating, neighbours: [first] })?.since).toBe(time(-100));
   });
 
   test("past it the next one goes at once: the preemptor does not wait for the sum", () => {
-    expect(answerTo({ neighbours: [first], now: at(20) })).toBe("DeadlinePassed");
+    expect(answerTo({ evacuating, neighbours: [first], now: at(20) })).toBe("DeadlinePassed");
+  });
+
+  test("but only just past it: a victim that takes its time to end does not unprotect the node meanwhile", () => {
+    const ending = { evacuating, neighbours: [{ ...first, deleting: true }] };
+    expect(answerTo({ ...ending, now: at(50) })).toBe("DeadlinePassed");
+    expect(answerTo({ ...ending, now: at(51), pod: target("Preemption", 51) })).toBe("Hold");
   });
 
   // prettier-ignore
   test.each([
-    ["a neighbour under no disruption",    pod({ uid: "db" })],
-    ["a condition that is False",          pod({ uid: "db", disruptionTarget: condition("Preemption", { active: false, since: time(-100) }) })],
-    ["one for a taint",                    target("NoExecuteTaint", -100, { uid: "db" })],
-    ["one from the future",                target("Preemption", 100, { uid: "db" })],
-    ["one without a time",                 pod({ uid: "db", disruptionTarget: condition("Preemption", { since: "" }) })],
-  ])("%s does not count", (_, neighbour) => expect(left("Preemption", { neighbours: [neighbour] })).toBe(120));
+    ["a neighbour under no disruption",    pod({ uid: "pod-db" })],
+    ["a condition that is False",          pod({ uid: "pod-db", disruptionTarget: condition("Preemption", { active: false, since: time(-100) }) })],
+    ["one for a taint",                    target("NoExecuteTaint", -100, { uid: "pod-db" })],
+    ["one from the future",                target("Preemption", 100, { uid: "pod-db" })],
+    ["one without a time",                 pod({ uid: "pod-db", disruptionTarget: condition("Preemption", { since: "" }) })],
+    ["a pod that only looks like a VM's",  target("Preemption", -100, { uid: "impostor" })],
+    ["a VM's pod, in another namespace",   target("Preemption", -100, { uid: "pod-db", namespace: "other" })],
+  ])("%s does not count", (_, neighbour) => {
+    expect(left("Preemption", { evacuating, neighbours: [neighbour] })).toBe(120);
+  });
 
   test("NoExecute is each one's own", () => {
     const neighbours = [first, target("NoExecuteTaint", -100, { uid: "c" })];
-    expect(left("NoExecuteTaint", { pod: target("NoExecuteTaint"), neighbours })).toBe(300);
+    expect(left("NoExecuteTaint", { pod: target("NoExecuteTaint"), evacuating, neighbours })).toBe(300);
   });
 });
 

@@ -79,9 +79,11 @@ const anyDeletion: fc.Arbitrary<DeletionFacts> = fc
     maxHolds: fc.constantFrom(0, 1, 2, 8),
     gates: fc.constantFrom(GATES, GATES, GATES.slice(0, 1)),
   })
-  .map(({ others, mode, maxHolds, gates, ...tweak }) =>
+  .map(({ others, neighbours, mode, maxHolds, gates, ...tweak }) =>
     deletion({
       ...tweak,
+      // Some of them those of the others.
+      neighbours: neighbours.map((neighbour, i) => ({ ...neighbour, uid: `pod-a${i}` })),
       node: node({ name: tweak.pod.nodeName ?? NODE }),
       evacuating: others.map(([name, ago], i) => heldCalled(`${name}${i}`, ago)),
       settings: guarded({ mode, maxHolds }, { featureGates: gates }),

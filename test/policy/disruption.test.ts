@@ -1,7 +1,7 @@
 /** Disruptions under way: what the guard did not see, and what the taint manager gave up on. */
 import { describe, expect, test } from "vitest";
 import { overdueOf, planDisruptions } from "../../shared/policy/disruption.ts";
-import type { Taint, Toleration } from "../../shared/policy/facts.ts";
+import type { PodFacts, Taint, Toleration } from "../../shared/policy/facts.ts";
 import { GATE_OF_CAUSE, GUARD_CAUSES, type GuardCause } from "../../shared/policy/disruption-cause.ts";
 import { condition, disruptionWorld, GATES, guarded, node, plannedDisruptions, REASON, target } from "./disruptions.ts";
 import {
@@ -47,8 +47,12 @@ describe("the watch", () => {
 
   test("with our record for it: the guard saw it, the mark was lost", () => {
     const lost = vmi({ record: record({ cause: "NoExecuteTaint", id: "0000000c", attempts: 1 }) });
-    const [mark] = only("Mark", plannedDisruptions({ vmis: [lost], pods: [pod({ deleting: true })] }));
+    const reset = { active: false, since: time(-1) };
+    const pods = [pod({ deleting: true, disruptionTarget: reset })];
+    const [mark] = only("Mark", plannedDisruptions({ vmis: [lost], pods }));
     expect(mark?.record).toMatchObject({ cause: "NoExecuteTaint", id: "0000000c", attempts: 1, since: time(-60) });
+    // The record alone whoever may edit the VMI could have written.
+    expect(plannedDisruptions({ vmis: [lost], pods: [pod({ deleting: true })] })).toEqual([]);
   });
 
   test("an evacuation for the drain taint becomes urgent", () => {
@@ -93,15 +97,19 @@ describe("the watch", () => {
   });
 });
 
+/** Chosen by the taint manager once, and reset since. */
+const chosen = (tweak: Partial<PodFacts> = {}) =>
+  pod({ disruptionTarget: { active: false, since: time(-200) }, ...tweak });
+
 describe("the deadline keeper", () => {
   const TAINT: Taint = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
   const tainted = node({ taints: [TAINT] });
   const overdue = marked({}, { cause: "NoExecuteTaint", since: time(-300) });
-  const given = { vmis: [overdue], pods: [pod()], nodes: [tainted] };
+  const given = { vmis: [overdue], pods: [chosen()], nodes: [tainted] };
 
   test("past the deadline, untolerated: the pod is deleted under its UID, and an Event says so", () => {
     const [deleted, event] = plannedDisruptions(given);
-    expect(deleted).toEqual({ verb: "DeletePod", pod: pod() });
+    expect(deleted).toEqual({ verb: "DeletePod", pod: chosen() });
     expect(event).toMatchObject({ type: "Warning", reason: "DeadlineKept", occasion: overdue.record?.id });
     expect(event).toMatchObject({
       message: `it has not left node ${NODE} within 300 s of taint CriticalAddonsOnly: deleting pod virt-launcher-web-x7k2p`,
@@ -121,13 +129,13 @@ describe("the deadline keeper", () => {
     ["of another effect",             { key: TAINT.key, operator: "Exists", effect: "NoSchedule" },                  false],
     ["of nothing",                    { value: "true" },                                                             false],
   ])("a toleration %s", (_, toleration, tolerated) => {
-    const actions = plannedDisruptions({ ...given, pods: [pod({ tolerations: [toleration] })] });
+    const actions = plannedDisruptions({ ...given, pods: [chosen({ tolerations: [toleration] })] });
     expect(verbs(actions)).toEqual(tolerated ? [] : ["DeletePod", "Event"]);
   });
 
   test("every taint must be tolerated", () => {
     const nodes = [node({ taints: [{ key: "a", effect: "NoExecute" }, TAINT] })];
-    const pods = [pod({ tolerations: [{ key: "a", operator: "Exists" }] })];
+    const pods = [chosen({ tolerations: [{ key: "a", operator: "Exists" }] })];
     expect(verbs(plannedDisruptions({ ...given, nodes, pods }))).toEqual(["DeletePod", "Event"]);
   });
 
@@ -136,9 +144,10 @@ describe("the deadline keeper", () => {
     ["the taint is gone",            { nodes: [node()] }],
     ["it does not drive away",       { nodes: [node({ taints: [{ ...TAINT, effect: "NoSchedule" }] })] }],
     ["the node is gone",             { nodes: [] }],
-    ["another pod by now",           { pods: [pod({ uid: "anew" })] }],
-    ["the pod is terminating",       { pods: [pod({ deleting: true })] }],
-    ["the pod has completed",        { pods: [pod({ phase: "Succeeded" })] }],
+    ["nobody ever chose the pod",    { pods: [pod()] }],
+    ["another pod by now",           { pods: [chosen({ uid: "anew" })] }],
+    ["the pod is terminating",       { pods: [chosen({ deleting: true })] }],
+    ["the pod has completed",        { pods: [chosen({ phase: "Succeeded" })] }],
     ["the VM has moved",             { vmis: [{ ...overdue, nodeName: "node02" }] }],
     ["the evacuation has ended",     { vmis: [vmi({ record: record({ ...overdue.record, outcome: "Abandoned" }) })] }],
     ["it was preempted",             { vmis: [marked({}, { cause: "Preemption", since: time(-9999) })] }],

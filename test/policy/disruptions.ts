@@ -93,7 +93,8 @@ export function markedBy(tweak: Partial<DeletionFacts>) {
 /** Another VM of that name, held since so many seconds ago. */
 export function heldCalled(name: string, ago: number, cause: GuardCause = "Preemption", on = NODE): VmiFacts {
   const place = { node: on, podUID: `pod-${name}` };
-  const tweak = { name, uid: `uid-${name}`, nodeName: on, evacuationNodeName: on };
+  const activePods = { [place.podUID]: on };
+  const tweak = { name, uid: `uid-${name}`, nodeName: on, evacuationNodeName: on, activePods };
   return marked(tweak, { cause, since: time(-ago), ...place });
 }
 

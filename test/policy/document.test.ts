@@ -46,6 +46,7 @@ const shown: Record<Stage["stage"], readonly Partial<EvacuationWorld>[]> = {
   Withdrawn: [{ vmis: [vmi({ record: record() })] }],
   Leftover: [
     { vmis: [marked({ nodeName: "node02" })], ...small },
+    { vmis: [marked({ nodeName: "node02" })], ...small, counters: { evacuations: [], counted: [] } },
     { vmis: [vmi({ record: record({ outcome: "Cancelled" }), evacuationLabel: "normal" })], migrations: [pending] },
   ],
 };

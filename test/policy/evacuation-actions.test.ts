@@ -99,8 +99,8 @@ describe("leftover", () => {
     expect(planned(subject).actions).toEqual([{ verb: "Forget", vmi: subject }]);
   });
 
-  test("the drain taint is gone: cleared", () => {
-    const subject = vmi({ record: record({ cause: "DrainTaint" }), evacuationLabel: "normal" });
+  test("withdrawn with the drain taint: all is cleared", () => {
+    const subject = vmi({ record: record({ cause: "DrainTaint", outcome: "Withdrawn" }), evacuationLabel: "normal" });
     expect(planned(subject).actions).toEqual([{ verb: "Forget", vmi: subject }]);
   });
 });
@@ -143,6 +143,14 @@ describe("withdrawn", () => {
     const ended = record({ outcome: "Cancelled", notBefore: time(20) });
     expect(actions[0]).toEqual({ verb: "Unmark", vmi: subject, record: ended });
     expect(told(subject)).toEqual(["EvacuationCancelled: the mark for evacuation from node node01 was removed"]);
+    expect(again).toBe(0);
+  });
+
+  test("the drain taint is gone: written down without a word, with no back-off, not even one that was under way", () => {
+    const found = record({ cause: "DrainTaint", attempts: 2 });
+    const subject = vmi({ record: { ...found, notBefore: time(40) }, evacuationLabel: "normal" });
+    const { actions, again } = planned(subject);
+    expect(actions).toEqual([{ verb: "Unmark", vmi: subject, record: { ...found, outcome: "Withdrawn" } }]);
     expect(again).toBe(0);
   });
 });

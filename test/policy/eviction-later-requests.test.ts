@@ -4,7 +4,7 @@ import { decideEviction, type EvictionFacts } from "../../shared/policy/eviction
 import type { BudgetFacts, PodFacts } from "../../shared/policy/facts.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../shared/policy/strategy.ts";
 import { attempt, budget, eviction, marked, migration, MOBILITY, NAMED, POD_UID, pod, settings } from "./fixtures.ts";
-import { grownBudget, kubevirtBudget, NODE, WITH_GATE, without } from "./fixtures.ts";
+import { grownBudget, kubevirtBudget, NODE, record, WITH_GATE, without } from "./fixtures.ts";
 
 const IN_PROGRESS = `Evacuation in progress: Eviction triggered evacuation of ${NAMED}`;
 
@@ -105,12 +105,20 @@ describe("what is asked for", () => {
 describe("LiveMigrateIfPossible that can no longer migrate", () => {
   const vmi = marked({ evictionStrategy: "LiveMigrateIfPossible", liveMigratable: MOBILITY.pinned });
 
-  test("without a migration: unmarked, then shut down as on a first request", () => {
-    expect(decideEviction(eviction({ vmi, migrations: [] }))).toMatchObject({
+  const abandoned = { verb: "Unmark", vmi, record: record({ outcome: "Abandoned" }) };
+  const earlier = { ...vmi, record: record({ outcome: "Cancelled" }) };
+  const unrecorded = without(vmi, "record", "recordText");
+
+  test.each([
+    ["it is over", vmi, abandoned],
+    ["an earlier one is still to be counted", earlier, { verb: "Unmark", vmi: earlier, record: earlier.record }],
+    ["only marked", unrecorded, { verb: "Forget", vmi: unrecorded }],
+  ])("without a migration: unmarked, then shut down as on a first request (%s)", (_, subject, action) => {
+    expect(decideEviction(eviction({ vmi: subject, migrations: [] }))).toMatchObject({
       verdict: "Allow",
       reason: "ShutdownByStrategy",
       warnings: [expect.stringContaining("will be shut down")],
-      actions: [{ verb: "Forget", vmi }],
+      actions: [action],
     });
   });
 

@@ -91,10 +91,15 @@ describe("beside others", () => {
   });
 
   describe("too many", () => {
-    const crowded = { evacuating: three, settings: guarded({ maxHolds: 3 }) };
+    const crowded = { evacuating: [...three, heldCalled("x", 5)], settings: guarded({ maxHolds: 3 }) };
 
     test("no further VM of that preemption is marked", () => {
       expect(held({ ...crowded, neighbours: [neighbour] })).toMatchObject({ holdSeconds: 1, actions: [], story: [] });
+    });
+
+    test("told by a pod of a VM that nobody evacuates: marked, for it is no victim's", () => {
+      const impostor = target("Preemption", -5, { uid: "impostor", name: "virt-launcher-y-aaaaa" });
+      expect(verbs(held({ ...crowded, neighbours: [impostor] }).actions)).toEqual(["Mark"]);
     });
 
     test("its first is: without a record nobody knew the deadline once the condition is reset", () => {

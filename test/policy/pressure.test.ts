@@ -29,10 +29,25 @@ describe("before the kubelet kills", () => {
   test.each([
     ["marked",                      marked({ name: "x", uid: "x" })],
     ["marked, without a record",    vmi({ name: "x", uid: "x", evacuationNodeName: NODE })],
-    ["going for the drain taint",   vmi({ name: "x", uid: "x", record: record({ cause: "DrainTaint" }) })],
   ])("who already leaves counts: %s", (_, going) => {
     expect(leaving([{ vmi: going, pod: pod() }, ...abc])).toEqual(["a"]);
     expect(leaving([{ vmi: going, pod: pod() }, { ...abc[0], vmi: { ...going, uid: "y" }, pod: pod() }, ...abc])).toEqual([]);
+  });
+
+  test("on a node with the drain taint all leave as it is", () => {
+    const tainted = { ...PRESSED, taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] };
+    expect(leaving(abc, { pressured: [{ node: tainted, residents: abc }] })).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["who only says so in a record",         vmi({ record: record() })],
+    ["… and names the drain taint",          vmi({ record: record({ cause: "DrainTaint" }) })],
+    ["External, marked: its owner moves it", marked({ evictionStrategy: "External" })],
+    ["marked, but cannot move",              marked({ liveMigratable: MOBILITY.pinned })],
+  ])("%s takes nobody's place", (_, staying) => {
+    const two = ["x", "y"].map((name) => ({ vmi: { ...staying, name, uid: name }, pod: pod() }));
+    expect(leaving([...two, ...abc])).toEqual(["a", "b"]);
   });
 
   test.each([

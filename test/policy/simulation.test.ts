@@ -5,12 +5,11 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { planBudgets } from "../../shared/policy/budget.ts";
-import { planEvacuations } from "../../shared/policy/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import type { SimulatedCluster } from "./simulation/cluster.ts";
-import { evict, progress, reckon, refusedByBudget } from "./simulation/kubevirt.ts";
-import { look, passAtOnce } from "./simulation/pass.ts";
+import { finish, isOver, isQuiet } from "./simulation/finish.ts";
+import { evict, refusedByBudget } from "./simulation/kubevirt.ts";
+import { passAtOnce } from "./simulation/pass.ts";
 import { stories, type Story, tellStory } from "./simulation/story.ts";
 
 function expectWithinLimits(cluster: SimulatedCluster): void {
@@ -40,32 +39,6 @@ function newMigrations(): (cluster: SimulatedCluster) => readonly MigrationFacts
 function expectOnePerVm(cluster: SimulatedCluster): void {
   const names = cluster.unfinished().map((m) => m.vmiName);
   expect(names).toEqual([...new Set(names)]);
-}
-
-const ROUNDS = 120;
-
-/** Every function of the story is killed where it stands; one goes on alone, with time and a cluster that works. */
-function finish(cluster: SimulatedCluster, outcome: "Succeeded" | "Failed"): void {
-  for (let round = 0; round < ROUNDS && !isQuiet(cluster); round++) {
-    passAtOnce(cluster);
-    reckon(cluster);
-    for (const m of cluster.unfinished()) progress(cluster, m, outcome);
-    reckon(cluster);
-    cluster.now = new Date(cluster.now.getTime() + 30_000);
-  }
-}
-
-/** Nothing is under way, and nobody wants anything. */
-function isQuiet(cluster: SimulatedCluster): boolean {
-  const world = look(cluster);
-  const { chains, requeueAfterSeconds } = planEvacuations(world);
-  const plans = [...chains, ...planBudgets(world).chains];
-  return plans.length === 0 && requeueAfterSeconds === undefined && cluster.unfinished().length === 0;
-}
-
-function isOver({ evacuationNodeName, evacuationLabel, record }: VmiFacts): boolean {
-  const ended = record === undefined || record.outcome !== undefined;
-  return evacuationNodeName === undefined && evacuationLabel === undefined && ended;
 }
 
 function always(about: fc.Arbitrary<Story>, holds: (story: Story) => void, numRuns = 40): void {

@@ -18,8 +18,8 @@ const part = "reconcile";
 const MIB = 2 ** 20;
 const PAGE_SIZE = 250;
 const TO_MOVE = 20;
-/** Besides the pages of VMIs and budgets: nodes, migrations, slots, the two configurations, and one to spare. */
-const OTHER_REQUESTS = 6;
+/** Besides the pages of VMIs and budgets: nodes, migrations, slots, counters, the two configurations, and one to spare. */
+const OTHER_REQUESTS = 7;
 /** Of a Worker's isolate. */
 const ISOLATE_MIB = 128;
 /** Nobody else evacuates here. */

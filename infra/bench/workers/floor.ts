@@ -123,7 +123,8 @@ async function follow(api: Api, vmi: Vmi): Promise<void> {
   following = true;
   for (let vmis = [...asked.values()]; vmis.length > 0; vmis = [...asked.values()]) {
     asked.clear();
-    await api("GET", "/api/v1/namespaces/lifeboat-system/configmaps/lifeboat-slots");
+    const registers = ["lifeboat-slots", "lifeboat-counters"];
+    await Promise.all(registers.map((name) => api("GET", `/api/v1/namespaces/lifeboat-system/configmaps/${name}`)));
     const label = "labelSelector=lifeboat.dev%2Fevacuation";
     const marked = api("GET", `/apis/kubevirt.io/v1/${VMIS}?limit=250&${label}`);
     await Promise.all([marked, ...vmis.map(({ metadata }) => api("GET", vmiPath(metadata)))]);

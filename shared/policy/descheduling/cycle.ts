@@ -9,11 +9,11 @@
 import { EVACUATION_REQUESTED_ANNOTATION } from "../names.ts";
 import type { DeschedulerPolicy } from "./descheduler-policy.ts";
 import type { DeschedulerPod } from "./facts.ts";
-import { inProgressAmong, isConfirmed } from "./in-progress.ts";
+import { inProgressAmong, isConfirmed, keptReservations } from "./in-progress.ts";
 import { Counters, type LimitName, VERDICT_AT_LIMIT } from "./limits.ts";
 import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
 import type { Verdict } from "./plugin.ts";
-import { type DeschedulingRegister, keptReservations, type Reservation } from "./register.ts";
+import type { DeschedulingRegister, Reservation } from "./register.ts";
 import {
   act,
   claim,
@@ -55,7 +55,7 @@ export interface CycleReport {
 }
 
 /** What a plugin is to make of each result of a request. */
-const VERDICT = {
+export const VERDICT = {
   Evicted: "Accepted",
   Background: "Accepted",
   InProgress: "Accepted",
@@ -145,6 +145,6 @@ function* forgetConfirmed({ pods }: CycleWorld, { inProgress }: Ruling, r: Reque
   for (const pod of pods) {
     const isRequested = inProgress.has(pod.uid) && EVACUATION_REQUESTED_ANNOTATION in pod.annotations;
     if (!isRequested || !isConfirmed(pod)) continue;
-    yield* act({ verb: "AnnotatePod", pod, annotations: { [EVACUATION_REQUESTED_ANNOTATION]: undefined } }, r);
+    yield* act({ verb: "AnnotatePod", pod, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] }, r);
   }
 }

@@ -5,7 +5,7 @@
  * A Worker holds fifty thousand pods at a time, so there is nothing in here that no plugin reads, and what many pods have in
  * common (tolerations, selectors, empty lists) is one object for all of them.
  */
-import type { AnnotatedPod, LabelSelector, NodeFacts } from "../facts.ts";
+import type { AnnotatedPod, LabelSelector, NodeFacts, PodFacts } from "../facts.ts";
 
 /** By resource name: `cpu` in millicores, `memory` and the like in bytes, others in pieces. Rounded up, as Kubernetes does. */
 export type Resources = Readonly<Record<string, number>>;
@@ -30,7 +30,7 @@ export interface PreferredTerm {
   readonly preference: NodeSelectorTerm;
 }
 
-/** What a pod asks of the node it runs on. One object for all pods that ask the same: what follows from it is found once. */
+/** What a pod asks of the node it runs on. */
 export interface Placement {
   readonly nodeSelector: Labels;
   /** Terms are ORed; absent: no requirement. */
@@ -55,7 +55,7 @@ export interface DeschedulerNode extends NodeFacts {
 }
 
 /** A pod that is bound to a node. `annotations` holds only those that names.ts lists, and what kubelets mark pods with. */
-export interface DeschedulerPod extends AnnotatedPod {
+export interface DeschedulerPod extends PodFacts, AnnotatedPod {
   readonly nodeName: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;

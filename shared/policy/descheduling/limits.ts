@@ -8,7 +8,16 @@ import type { DeschedulerPod } from "./facts.ts";
 import { isEvacuated } from "./in-progress.ts";
 import type { Verdict } from "./plugin.ts";
 
-export type LimitName = keyof DeschedulingLimits;
+/** In the order in which they are looked at: upstream's. */
+export const LIMITS = [
+  "evictionsTotal",
+  "evictionsPerNode",
+  "evictionsPerNamespace",
+  "evacuationsPerNode",
+  "evacuationsPerNamespace",
+] as const satisfies readonly (keyof DeschedulingLimits)[];
+
+export type LimitName = (typeof LIMITS)[number];
 
 /** What a plugin makes of a limit. One that leaves room for other pods of the node only passes this one over. */
 export const VERDICT_AT_LIMIT = {

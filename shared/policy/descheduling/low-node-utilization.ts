@@ -22,7 +22,8 @@ export const lowNodeUtilization: Plugin<LowNodeUtilizationArguments> = {
     const resources = countedResources(args.thresholds);
     const nodes = world.nodes.toSorted(byNodeName).map((node) => usageOf(node, world.podsOn(node.name), resources));
     const { under, over, high } = utilizationOf(nodes, args);
-    if (under.length <= args.numberOfNodes || under.length === nodes.length) return;
+    // No room at all, or room on so few nodes only that it is not worth it.
+    if (under.length <= args.numberOfNodes) return;
     const run = { args, world, high, pool: poolOf(under, high, resources), mayGo: mayGoTo(under, args, world) };
     for (const source of over.toSorted(fullestFirst)) {
       if ((yield* relieve(source, run)) === "TotalLimit") return;

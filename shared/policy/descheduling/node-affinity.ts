@@ -8,6 +8,7 @@ import type { DeschedulerNode, DeschedulerPod, Placement } from "./facts.ts";
 import { type NodeFit, nodeFit } from "./node-fit.ts";
 import { isWanted, weightOf } from "./node-selector.ts";
 import { nominateInGroups } from "./nomination-groups.ts";
+import { oncePer } from "./once-per.ts";
 import type { Nomination, Plugin, PluginWorld } from "./plugin.ts";
 import { isSelected } from "./pod-selection.ts";
 import { byNodeName, podOrder } from "./sort.ts";
@@ -59,14 +60,13 @@ const RULES = {
     reason: (node) => `node ${node.name} does not meet its required node affinity`,
   }),
   preferredDuringSchedulingIgnoredDuringExecution: (nodes) => {
-    const best = new Map<Placement, number>();
+    const best = oncePer(
+      ({ preferred }: Placement) => JSON.stringify(preferred),
+      (placement) => nodes.reduce((most, node) => Math.max(most, weightOf(placement, node)), 0),
+    );
     return {
-      isViolated: ({ placement }, node) => {
-        if (placement.preferred.length === 0) return false;
-        const most = best.get(placement) ?? nodes.reduce((max, n) => Math.max(max, weightOf(placement, n)), 0);
-        best.set(placement, most);
-        return most > weightOf(placement, node);
-      },
+      isViolated: ({ placement }, node) =>
+        placement.preferred.length > 0 && best(placement) > weightOf(placement, node),
       reason: (node) => `its preferred node affinity speaks for another node than ${node.name}`,
     };
   },

@@ -7,8 +7,9 @@ import { isCompleted } from "../facts.ts";
 import { ownValue } from "../own-value.ts";
 import { matches } from "../selector.ts";
 import { untolerated } from "../tolerations.ts";
-import type { AntiAffinityTerm, DeschedulerNode, DeschedulerPod, Placement } from "./facts.ts";
+import type { AntiAffinityTerm, DeschedulerNode, DeschedulerPod } from "./facts.ts";
 import { isWanted } from "./node-selector.ts";
+import { oncePer } from "./once-per.ts";
 import type { PluginWorld } from "./plugin.ts";
 
 export interface NodeFit {
@@ -17,42 +18,34 @@ export interface NodeFit {
   readonly fitsAnyOther: (pod: DeschedulerPod) => boolean;
 }
 
-/** What is found out about a node, or about what pods ask for, is found out once. */
 export function nodeFit(nodes: readonly DeschedulerNode[], world: Pick<PluginWorld, "podsOn">): NodeFit {
-  const room = once((node: DeschedulerNode) => roomOn(node, world.podsOn(node.name)));
-  const isAnywhere = once((placement: Placement) => nodes.some((node) => isWanted(placement, node)));
-  const fits = (pod: DeschedulerPod, node: DeschedulerNode) =>
-    !node.unschedulable &&
-    isWanted(pod.placement, node) &&
-    untolerated(node.taints.filter(repels), pod.tolerations) === undefined &&
-    (pod.nodeName === node.name || hasRoom(room(node), pod)) &&
-    !isRepelled(pod, node, world.podsOn(node.name));
-
-  // Where one pod fits, the next probably does.
-  let latest: DeschedulerNode | undefined;
-  const find = (pod: DeschedulerPod, isAllowed: (node: DeschedulerNode) => boolean) => {
-    if (latest !== undefined && isAllowed(latest) && fits(pod, latest)) return true;
-    const found = isAnywhere(pod.placement) ? nodes.find((node) => isAllowed(node) && fits(pod, node)) : undefined;
-    latest = found ?? latest;
-    return found !== undefined;
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  const roomOf = oncePer(
+    (node: DeschedulerNode) => node.name,
+    (node) => roomOn(node, world.podsOn(node.name)),
+  );
+  const takes = (node: DeschedulerNode, pod: DeschedulerPod) => suits(node, pod) && hasRoom(roomOf(node), pod);
+  // Many pods ask for the same, and where there is nothing for one there is nothing for the next.
+  const firstTaker = oncePer(
+    ({ placement, tolerations, requests }: DeschedulerPod) => JSON.stringify([placement, tolerations, requests]),
+    (pod) => nodes.find((node) => takes(node, pod)),
+  );
+  const fitsAnyOther = (pod: DeschedulerPod) => {
+    const first = firstTaker(pod);
+    const fits = (node: DeschedulerNode) => node.name !== pod.nodeName && takes(node, pod) && !repels(node, pod, world);
+    return first !== undefined && (fits(first) || nodes.some(fits));
   };
-  return {
-    fitsAny: (pod) => find(pod, () => true),
-    fitsAnyOther: (pod) => find(pod, (node) => node.name !== pod.nodeName),
+  // On its own node it takes up room already.
+  const fitsItsOwn = (pod: DeschedulerPod) => {
+    const own = byName.get(pod.nodeName);
+    return own !== undefined && suits(own, pod) && !repels(own, pod, world);
   };
+  return { fitsAny: (pod) => fitsItsOwn(pod) || fitsAnyOther(pod), fitsAnyOther };
 }
 
-function once<K, V>(compute: (key: K) => V): (key: K) => V {
-  const known = new Map<K, V>();
-  return (key) => {
-    const value = known.get(key) ?? compute(key);
-    known.set(key, value);
-    return value;
-  };
-}
-
-function repels({ effect }: { readonly effect: string }): boolean {
-  return effect === "NoSchedule" || effect === "NoExecute";
+function suits(node: DeschedulerNode, pod: DeschedulerPod): boolean {
+  const taints = node.taints.filter(({ effect }) => effect === "NoSchedule" || effect === "NoExecute");
+  return !node.unschedulable && isWanted(pod.placement, node) && untolerated(taints, pod.tolerations) === undefined;
 }
 
 type Room = ReadonlyMap<string, number>;
@@ -79,11 +72,11 @@ function hasRoom(room: Room, pod: DeschedulerPod): boolean {
 }
 
 /** A pod that it must not be near is on that node. Those on other nodes of the same domain are not looked for. */
-function isRepelled(pod: DeschedulerPod, node: DeschedulerNode, others: readonly DeschedulerPod[]): boolean {
+function repels(node: DeschedulerNode, pod: DeschedulerPod, world: Pick<PluginWorld, "podsOn">): boolean {
   const terms = pod.antiAffinity.filter(({ topologyKey }) => ownValue(node.labels, topologyKey) !== undefined);
   if (terms.length === 0) return false;
   const isUnwanted = (other: DeschedulerPod) => terms.some((term) => selects(term, pod, other));
-  return others.some((other) => other.uid !== pod.uid && !isCompleted(other) && isUnwanted(other));
+  return world.podsOn(node.name).some((other) => other.uid !== pod.uid && !isCompleted(other) && isUnwanted(other));
 }
 
 function selects({ namespaces, selector }: AntiAffinityTerm, pod: DeschedulerPod, other: DeschedulerPod): boolean {

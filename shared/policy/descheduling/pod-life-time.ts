@@ -92,6 +92,5 @@ function isThat(condition: PodCondition, wanted: PodConditionArgument, now: Date
   if (type !== condition.type || status !== condition.status || reason !== condition.reason) return false;
   const seconds = wanted.minTimeSinceLastTransitionSeconds;
   if (seconds === undefined) return true;
-  const idle = condition.since === undefined ? -1 : secondsSince(condition.since, now);
-  return idle >= 0 && idle >= seconds;
+  return condition.since !== undefined && secondsSince(condition.since, now) >= seconds;
 }

@@ -84,19 +84,20 @@ export function* request(nominated: Nominated, r: Requesting): Steps<RequestResu
 /** Without the reservation that it began with: from the time on the pod on, the pod speaks for itself. */
 function* evacuate(nominated: Nominated, at: Date, r: Requesting): Steps<RequestResult | CycleEnd> {
   const { pod } = nominated;
-  const annotations = { ...pod.annotations, [EVACUATION_REQUESTED_ANNOTATION]: at.toISOString() };
-  const requested = { ...pod, annotations, hasAnnotations: true };
-  const changed = yield* act(annotate(pod, at.toISOString()), r);
+  const add = { [EVACUATION_REQUESTED_ANNOTATION]: at.toISOString() };
+  const changed = yield* act({ verb: "AnnotatePod", pod, add, remove: [] }, r);
   if (changed === "Failed") return "ClusterUnavailable";
   if (changed !== "Done") return "PodChanged";
   const latest = at.getTime() + r.policy.requestTtlSeconds * ASKING_SHARE * 1000;
   const outcome = r.now.getTime() > latest ? "OutOfTime" : yield* ask(nominated, true, r);
-  if (outcome === "Refused" || outcome === "OutOfTime") yield* act(annotate(requested, undefined), r);
+  if (outcome === "Refused" || outcome === "OutOfTime") yield* act(takeBack(pod, add), r);
   return outcome;
 }
 
-function annotate(pod: DeschedulerPod, time: string | undefined): Action {
-  return { verb: "AnnotatePod", pod, annotations: { [EVACUATION_REQUESTED_ANNOTATION]: time } };
+/** If nobody has written another one meanwhile. */
+function takeBack(pod: DeschedulerPod, written: Readonly<Record<string, string>>): Action {
+  const annotated = { ...pod, annotations: { ...pod.annotations, ...written }, hasAnnotations: true };
+  return { verb: "AnnotatePod", pod: annotated, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] };
 }
 
 function* ask(nominated: Nominated, inBackground: boolean, r: Requesting): Steps<EvictionOutcome> {

@@ -23,6 +23,7 @@ export function entry(server: string, tweak: Readonly<Record<string, unknown>> =
 
 export interface Answer {
   readonly code: number;
+  readonly contentType: string | null;
   readonly text: string;
   /** Undefined if it is not JSON. */
   readonly body: unknown;
@@ -75,7 +76,8 @@ export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () 
     async request(path, init) {
       const response = await app.request(path, init, env, context);
       const answer = await response.text();
-      return { code: response.status, text: answer, body: parsed(answer) };
+      const contentType = response.headers.get("content-type");
+      return { code: response.status, contentType, text: answer, body: parsed(answer) };
     },
     tick: (at) => runTick(at.getTime(), { env, platform, state }),
     async settle() {

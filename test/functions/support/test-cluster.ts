@@ -48,12 +48,13 @@ export function trust({ caPem }: Pick<Sandbox, "caPem">): void {
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
 }
 
-export async function startTestCluster(): Promise<TestCluster> {
+/** `optional`: further files of infra/kubernetes. */
+export async function startTestCluster(optional: readonly string[] = []): Promise<TestCluster> {
   const sandbox = await startSandbox({ empty: true });
   trust(sandbox);
   const { client } = sandbox;
   await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT]);
-  const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem: sandbox.caPem });
+  const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem: sandbox.caPem, optional });
   await client.create(core.namespaces, { metadata: { name: NAMESPACE } });
   await client.create(core.nodes, { metadata: { name: "node01" }, spec: {} });
   const vmis = kubevirt.virtualMachineInstances;

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { DeschedulingLimits } from "../../../shared/policy/descheduling/descheduler-policy.ts";
 import type { DeschedulerPod } from "../../../shared/policy/descheduling/facts.ts";
 import type { SimulatedPods } from "./simulation/cluster.ts";
-import { stories, type Story, tellStory, TTL_SECONDS } from "./simulation/story.ts";
+import { type Event, stories, type Story, tellStory, TTL_SECONDS } from "./simulation/story.ts";
 
 function always(holds: (story: Story) => void, numRuns = 600): void {
   fc.assert(fc.property(stories, holds), { seed: 20_260_301, numRuns });
@@ -65,10 +65,15 @@ describe("whatever cycles do at the same time", () => {
   });
 });
 
+function begin(order: readonly number[]): Event {
+  return { does: "begin", order, claimed: false };
+}
+
+function run(cycle: number, steps: number): readonly Event[] {
+  return Array.from({ length: steps }, () => ({ does: "step", cycle, times: 1 }) as const);
+}
+
 describe("a cycle that stalls after any of its steps, while another runs to its end", () => {
-  const begin = (order: readonly number[]) => ({ does: "begin", order, claimed: false }) as const;
-  const run = (cycle: number, steps: number) =>
-    Array.from({ length: steps }, () => ({ does: "step", cycle, times: 1 }) as const);
   const pods = [0, 1, 2, 3].map(() => ({ node: 0, namespace: 0, isVm: true }));
   const LONGEST = 30;
   const stalls = Array.from({ length: LONGEST }, (_, steps) => steps);

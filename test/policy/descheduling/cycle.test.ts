@@ -1,73 +1,10 @@
 /**
- * One descheduling cycle after another over a simulated cluster: what is requested, what is not, and what is left behind.
+ * One descheduling cycle after another over a simulated cluster: what is requested, what is not, and how a cycle ends.
  */
 import { describe, expect, test } from "vitest";
-import { type CycleReport, runCycle } from "../../../shared/policy/descheduling/cycle.ts";
-import type { DeschedulerPolicy } from "../../../shared/policy/descheduling/descheduler-policy.ts";
-import type { DeschedulerPod } from "../../../shared/policy/descheduling/facts.ts";
-import type { Step, StepResult } from "../../../shared/policy/descheduling/step.ts";
-import { keyOf, type VmiFacts } from "../../../shared/policy/facts.ts";
-import { at, NOW, time } from "../fixtures.ts";
-import { SimulatedPods } from "./simulation/cluster.ts";
-import { type Heard, IN_PROGRESS, node, plainPod, policy, REQUESTED, scripted, vmiOf, vmPod } from "./worlds.ts";
-
-interface Options {
-  readonly order: readonly string[];
-  readonly policy?: Partial<DeschedulerPolicy>;
-  readonly inBackground?: boolean;
-  readonly claimed?: boolean;
-  readonly vmis?: readonly VmiFacts[];
-  readonly nodes?: readonly string[];
-  readonly until?: Date;
-  /** Instead of what the cluster does. */
-  readonly perform?: (step: Step) => Omit<StepResult, "now"> | undefined;
-}
-
-interface Done extends CycleReport {
-  readonly heard: Heard;
-  readonly steps: readonly Step[];
-}
-
-function cycle(cluster: SimulatedPods, o: Options): Done {
-  const pods = [...cluster.pods.values()];
-  const heard: Heard = [];
-  const steps: Step[] = [];
-  const vmis = o.vmis ?? pods.map((pod) => vmiOf(pod));
-  const running = runCycle({
-    policy: policy([scripted(o.order, pods, heard)], o.policy),
-    nodes: (o.nodes ?? ["node01", "node02"]).map((name) => node(name)),
-    pods,
-    vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),
-    namespaces: new Map(),
-    budgets: new Map(),
-    storageClasses: new Map(),
-    priorityClasses: new Map(),
-    register: cluster.register,
-    inBackground: o.inBackground ?? true,
-    claimed: o.claimed ?? false,
-    until: o.until ?? at(200),
-    now: cluster.now,
-  });
-  let next = running.next();
-  while (next.done !== true) {
-    steps.push(next.value);
-    const result = { ...(o.perform?.(next.value) ?? cluster.perform(next.value)), now: cluster.now };
-    next = running.next(result as StepResult);
-  }
-  return { ...next.value, heard, steps };
-}
-
-function results({ nominations }: CycleReport): readonly string[] {
-  return nominations.map(({ result }) => result);
-}
-
-function clusterOf(...pods: readonly DeschedulerPod[]): SimulatedPods {
-  return new SimulatedPods(pods, NOW);
-}
-
-function annotationsOf(cluster: SimulatedPods, uid: string): Readonly<Record<string, string>> {
-  return cluster.pods.get(uid)?.annotations ?? {};
-}
+import { at, time } from "../fixtures.ts";
+import { annotationsOf, answering, clusterOf, cycle, ending, results } from "./cycles.ts";
+import { IN_PROGRESS, plainPod, REQUESTED, vmiOf, vmPod } from "./worlds.ts";
 
 /** What upstream's cache test goes through, (evacuations in progress, pods evicted) after each step. */
 test("requested, confirmed, cancelled and ended evacuations, cycle after cycle", () => {
@@ -94,75 +31,6 @@ test("requested, confirmed, cancelled and ended evacuations, cycle after cycle",
   expect(cycle(cluster, { order: [] }).inProgress).toBe(0);
 });
 
-describe("the protocol of a request", () => {
-  const verbs = ({ steps }: Done) => steps.map((s) => (s.step === "Act" ? s.action.verb : s.step));
-
-  // prettier-ignore
-  test.each([
-    ["a VM",                "vm",  true,  ["WriteRegister", "AnnotatePod", "Evict", "Event", "WriteRegister"]],
-    ["an ordinary pod",     "pod", true,  ["WriteRegister", "Evict", "Event", "WriteRegister"]],
-    ["a VM, gate off",      "vm",  false, ["WriteRegister", "Evict", "WriteRegister"]],
-    ["nothing to request",  "",    true,  []],
-  ])("%s", (_, name, inBackground, expected) => {
-    const cluster = clusterOf(vmPod("vm"), plainPod("pod"));
-    expect(verbs(cycle(cluster, { order: [name], inBackground }))).toEqual(expected);
-  });
-
-  test("the time is on the pod before the request, and the reservation before that", () => {
-    const cluster = clusterOf(vmPod("vm"));
-    cycle(cluster, {
-      order: ["vm"],
-      perform: (step) => {
-        if (step.step === "Evict") {
-          expect(annotationsOf(cluster, "pod-vm")[REQUESTED]).toBe(time(0));
-          expect(cluster.register.reservations.map(({ uid }) => uid)).toEqual(["pod-vm"]);
-        }
-        return undefined;
-      },
-    });
-    expect(annotationsOf(cluster, "pod-vm")[REQUESTED]).toBe(time(0));
-    expect(cluster.register.reservations).toEqual([]);
-  });
-
-  // prettier-ignore
-  test.each([
-    // Outcome of the eviction, time kept on the pod, counted as in progress, verdict for the plugin.
-    ["Background", true,  1, "Accepted"],
-    ["Refused",    false, 0, "Skipped" ],
-    ["Unknown",    true,  1, "Skipped" ],
-    ["Evicted",    true,  0, "Accepted"],
-    ["Gone",       true,  0, "Skipped" ],
-  ] as const)("answered %s: time kept=%s, in progress %s, the plugin hears %s", (outcome, kept, inProgress, verdict) => {
-    const cluster = clusterOf(vmPod("vm"));
-    const perform = (step: Step) => (step.step === "Evict" ? { step: "Evict" as const, outcome } : undefined);
-    const done = cycle(cluster, { order: ["vm"], perform });
-    expect(REQUESTED in annotationsOf(cluster, "pod-vm")).toBe(kept);
-    expect(done.inProgress).toBe(inProgress);
-    expect(done.heard).toEqual([["vm", verdict]]);
-    expect(cluster.register.counts).toEqual([{ profile: "vms", plugin: "Scripted", result: outcome, count: 1 }]);
-    expect(cluster.register.reservations).toEqual([]);
-  });
-
-  test("a confirmed request needs its time no more", () => {
-    const cluster = clusterOf(vmPod("vm", { annotations: { [REQUESTED]: time(-30), [IN_PROGRESS]: "true" } }));
-    cycle(cluster, { order: [] });
-    expect(annotationsOf(cluster, "pod-vm")).not.toHaveProperty([REQUESTED]);
-    expect(annotationsOf(cluster, "pod-vm")).toHaveProperty([IN_PROGRESS]);
-  });
-
-  test("a pod that somebody wrote to is passed over, and its reservation given back", () => {
-    const cluster = clusterOf(vmPod("vm"), vmPod("other"));
-    const perform = (step: Step) =>
-      step.step === "Act" && step.action.verb === "AnnotatePod" && step.action.pod.uid === "pod-vm"
-        ? { step: "Act" as const, outcome: "Conflict" as const }
-        : undefined;
-    const done = cycle(cluster, { order: ["vm", "other"], perform });
-    expect(results(done)).toEqual(["PodChanged", "Background"]);
-    expect(cluster.requests.map(({ pod }) => pod.uid)).toEqual(["pod-other"]);
-    expect(cluster.register.reservations).toEqual([]);
-  });
-});
-
 describe("what is not requested", () => {
   test("the target of a migration, nor a launcher pod whose VMI is not known", () => {
     const source = vmPod("web");
@@ -182,10 +50,7 @@ describe("what is not requested", () => {
 
   test("what was refused or requested in the same cycle, by another plugin", () => {
     const cluster = clusterOf(vmPod("vm"), vmPod("pinned"));
-    const perform = (step: Step) =>
-      step.step === "Evict" && step.nominated.pod.uid === "pod-pinned"
-        ? { step: "Evict" as const, outcome: "Refused" as const }
-        : undefined;
+    const perform = answering("Refused", "pod-pinned");
     const done = cycle(cluster, { order: ["vm", "pinned", "vm", "pinned"], perform });
     expect(results(done)).toEqual(["Background", "Refused", "InProgress", "Refused"]);
     expect(done.steps.filter(({ step }) => step === "Evict")).toHaveLength(2);
@@ -230,9 +95,6 @@ describe("limits", () => {
 });
 
 describe("how a cycle ends", () => {
-  const failing = (verb: string, outcome: "Conflict" | "Failed") => (step: Step) =>
-    step.step === "Act" && step.action.verb === verb ? { step: "Act" as const, outcome } : undefined;
-
   // prettier-ignore
   test.each([
     ["WriteRegister", "Conflict", "AnotherCycle"],
@@ -241,7 +103,7 @@ describe("how a cycle ends", () => {
     ["Event",         "Failed",   "Finished"],
   ] as const)("%s %s: %s", (verb, outcome, ended) => {
     const cluster = clusterOf(vmPod("vm"));
-    const done = cycle(cluster, { order: ["vm"], perform: failing(verb, outcome) });
+    const done = cycle(cluster, { order: ["vm"], perform: ending(verb, outcome) });
     expect(done.ended).toBe(ended);
     expect(cluster.requests.length).toBe(ended === "Finished" ? 1 : 0);
   });
@@ -250,7 +112,7 @@ describe("how a cycle ends", () => {
     const cluster = clusterOf();
     expect(cycle(cluster, { order: [], claimed: true })).toMatchObject({ ended: "Finished" });
     expect(cluster.register.lastCycle).toBe(time(0));
-    expect(cycle(cluster, { order: [], claimed: true, perform: failing("WriteRegister", "Conflict") }).ended).toBe(
+    expect(cycle(cluster, { order: [], claimed: true, perform: ending("WriteRegister", "Conflict") }).ended).toBe(
       "AnotherCycle",
     );
   });
@@ -278,26 +140,5 @@ describe("how a cycle ends", () => {
       theirs,
       { profile: "vms", plugin: "Scripted", result: "Background", count: 1 },
     ]);
-  });
-});
-
-describe("Events", () => {
-  // prettier-ignore
-  test.each([
-    ["Background", false, ["Descheduled"]],
-    ["Refused",    false, []],
-    ["Refused",    true,  ["EvictionFailed"]],
-    ["Unknown",    true,  ["EvictionFailed"]],
-    ["Gone",       true,  []],
-  ] as const)("%s, failures told=%s: %s", (outcome, notifyFailures, expected) => {
-    const cluster = clusterOf(vmPod("vm"));
-    const perform = (step: Step) => (step.step === "Evict" ? { step: "Evict" as const, outcome } : undefined);
-    const { steps } = cycle(cluster, { order: ["vm"], policy: { notifyFailures }, perform });
-    const told = steps.flatMap((s) => (s.step === "Act" && s.action.verb === "Event" ? [s.action] : []));
-    expect(told.map(({ reason }) => reason)).toEqual(expected);
-    for (const { about, message } of told) {
-      expect(about).toMatchObject({ kind: "Pod", uid: "pod-vm" });
-      expect(message).toContain("nominated on node node01 by vms/Scripted (told to)");
-    }
   });
 });

@@ -2,8 +2,8 @@
  * Which evacuations are in progress, by what is written on a pod and in the register.
  */
 import { describe, expect, test } from "vitest";
-import { inProgressAmong, isEvacuated } from "../../../shared/policy/descheduling/in-progress.ts";
-import { keptReservations, reservationOf } from "../../../shared/policy/descheduling/register.ts";
+import { inProgressAmong, isEvacuated, keptReservations } from "../../../shared/policy/descheduling/in-progress.ts";
+import { reservationOf } from "../../../shared/policy/descheduling/register.ts";
 import { at, NOW, time } from "../fixtures.ts";
 import { IN_PROGRESS, plainPod, REQUEST_ONLY, REQUESTED, vmPod } from "./worlds.ts";
 
@@ -30,7 +30,7 @@ const rows: readonly (readonly [what: string, annotations: Record<string, string
   ["failed, reserved",                  only,                                                       "Failed",    true,  false],
 ];
 
-test.each(rows)("%s: %s %s reserved=%s -> %s", (_, annotations, phase, reserved, counts) => {
+test.each(rows)("%s: %s %s reserved=%s -> %s", (...[, annotations, phase, reserved, counts]) => {
   const pod = { ...plainPod("p"), annotations, phase };
   const reservations = reserved ? [reservationOf(pod, NOW)] : [];
   const found = inProgressAmong([pod], { reservations, requestTtlSeconds: TTL, now: NOW });

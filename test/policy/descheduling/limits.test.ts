@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { DeschedulingLimits } from "../../../shared/policy/descheduling/descheduler-policy.ts";
-import { Counters, VERDICT_AT_LIMIT } from "../../../shared/policy/descheduling/limits.ts";
+import { Counters, LIMITS } from "../../../shared/policy/descheduling/limits.ts";
 import { plainPod, vmPod } from "./worlds.ts";
 
 const VM = vmPod("vm");
@@ -51,16 +51,14 @@ test.each(rows)("%s is 1, %s: VM over=%s, pod over=%s", (limit, before, vm, pod)
 });
 
 describe("a limit", () => {
-  const names = Object.keys(VERDICT_AT_LIMIT) as Limit[];
-
   test("there is a row for each, in every state", () => {
-    const cells = names.flatMap((limit) =>
+    const cells = LIMITS.flatMap((limit) =>
       ["nothing", "inProgress", "evicted", "elsewhere"].map((b) => `${limit}/${b}`),
     );
     expect(new Set(rows.map(([limit, before]) => `${limit}/${before}`))).toEqual(new Set(cells));
   });
 
-  test.each(names)("%s of 0 lets nothing through", (limit) => {
+  test.each(LIMITS)("%s of 0 lets nothing through", (limit) => {
     expect(new Counters({ [limit]: 0 }, []).limitReached(VM)).toBe(limit);
   });
 

@@ -1,50 +1,31 @@
 /**
- * Minimal pods, nodes and policies for descheduling cycles, plus one tweak each.
+ * Minimal pods and policies for descheduling cycles, plus one tweak each.
  * Owns: a VM's launcher pod on node01 and its VMI, a plugin that nominates what it is told to. Does not own: whole cycles
  * (simulation/), the facts of the real plugins (fixtures.ts).
  */
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/policy/descheduling/descheduler-policy.ts";
-import type { DeschedulerNode, DeschedulerPod } from "../../../shared/policy/descheduling/facts.ts";
+import type { DeschedulerPod } from "../../../shared/policy/descheduling/facts.ts";
 import type { Verdict } from "../../../shared/policy/descheduling/plugin.ts";
 import { EMPTY_REGISTER, type DeschedulingRegister } from "../../../shared/policy/descheduling/register.ts";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
-import { NOW, pod as launcher, vmi } from "../fixtures.ts";
+import { vmi } from "../fixtures.ts";
+import { pod } from "./fixtures.ts";
 
 export const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 export const REQUESTED = "lifeboat.dev/evacuation-requested";
 
-export function node(name: string, tweak: Partial<DeschedulerNode> = {}): DeschedulerNode {
-  const plain = { ready: true, unschedulable: false, taints: [], pressures: [], allocatableMemory: 0 };
-  return { name, ...plain, labels: {}, allocatable: { cpu: 4000, pods: 110 }, ...tweak };
-}
-
-const OF_A_POD = {
-  resourceVersion: "1",
-  hasAnnotations: true,
-  createdAt: NOW.getTime() - 3_600_000,
-  qosClass: "Burstable",
-  requests: {},
-  placement: { nodeSelector: {}, preferred: [] },
-  antiAffinity: [],
-  localStorage: true,
-  claims: [],
-  hasResourceClaims: false,
-  states: [],
-  conditions: [],
-} as const;
-
-/** The launcher pod of VMI `name`, which is to be asked only. */
+/** The launcher pod of VMI `name` on node01, which is to be asked only. */
 export function vmPod(name: string, tweak: Partial<DeschedulerPod> = {}): DeschedulerPod {
   const { annotations, ...rest } = tweak;
-  return {
-    ...launcher({ name: `virt-launcher-${name}-x7k2p`, uid: `pod-${name}`, owners: [] }),
-    labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": `vmi-${name}` },
-    ...OF_A_POD,
+  return pod(`virt-launcher-${name}-x7k2p`, {
+    namespace: "apps",
+    uid: `pod-${name}`,
     nodeName: "node01",
+    labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": `vmi-${name}` },
     annotations: { "kubevirt.io/domain": name, [REQUEST_ONLY]: "", ...annotations },
     ...rest,
-  };
+  });
 }
 
 /** Anybody's pod. */

@@ -13,9 +13,11 @@ import {
   type VmiFacts,
 } from "../../../shared/policy/facts.ts";
 import type { EvacuationRecord } from "../../../shared/policy/record.ts";
+import type { CountersRegister } from "../../../shared/policy/counters.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import type { SlotsRegister } from "../../../shared/policy/slots.ts";
 import { without } from "../fixtures.ts";
+import { Ledger } from "./ledger.ts";
 
 export type ActResult = "Done" | "Conflict" | "Refused";
 
@@ -35,6 +37,10 @@ export class SimulatedCluster {
   /** VMI UID to the number of its pods; two while a migration has its target pod. */
   readonly activePods = new Map<string, number>();
   register: SlotsRegister = { slots: [] };
+  counters: CountersRegister = { evacuations: [], counted: [] };
+  /** What the API server does about the counters, reading and writing. */
+  countersAre: "served" | "forbidden" | "not to be written" = "served";
+  readonly ledger = new Ledger();
   now: Date;
   readonly settings: Settings;
   #version = 100;
@@ -56,6 +62,7 @@ export class SimulatedCluster {
   update(vmi: VmiFacts, changes: Partial<VmiFacts>, ...removed: readonly Removable[]): void {
     const next: VmiFacts = without({ ...vmi, ...changes, resourceVersion: this.version() }, ...removed);
     this.vmis.set(keyOf(vmi), next);
+    this.ledger.observe(vmi, next);
   }
 
   unfinished(): readonly MigrationFacts[] {
@@ -66,14 +73,15 @@ export class SimulatedCluster {
     const result = this.#onVmi(action) ?? this.#onMigration(action) ?? this.#onBudget(action);
     if (result !== undefined) return result;
     if (action.verb === "WriteSlots") return this.#writeSlots(action);
+    if (action.verb === "WriteCounters") return this.#writeCounters(action);
     if (action.verb === "Event") return "Done";
     throw new Error(`the simulated cluster cannot ${action.verb}`);
   }
 
   #onVmi(action: Action): ActResult | undefined {
     if (action.verb === "Mark" || action.verb === "Record") return this.#record(action);
-    if (action.verb === "Unmark") return this.#clear(action.vmi, action.record, []);
-    return action.verb === "Forget" ? this.#clear(action.vmi, action.record, ["evacuationLabel"]) : undefined;
+    if (action.verb === "Unmark") return this.#clear(action.vmi, action.record, { evacuationLabel: "normal" });
+    return action.verb === "Forget" ? this.#clear(action.vmi, action.record) : undefined;
   }
 
   #onMigration(action: Action): ActResult | undefined {
@@ -102,12 +110,14 @@ export class SimulatedCluster {
     return "Done";
   }
 
-  #clear(observed: VmiFacts, record: EvacuationRecord | undefined, also: readonly Removable[]): ActResult {
+  /** The label goes, or is there afterwards. */
+  #clear(observed: VmiFacts, record?: EvacuationRecord, label?: Pick<VmiFacts, "evacuationLabel">): ActResult {
     const vmi = this.#unmoved(observed);
     if (vmi === undefined) return "Conflict";
     const kept = record === undefined ? {} : { record, recordText: JSON.stringify(record) };
     const gone: readonly Removable[] = record === undefined ? ["record", "recordText"] : [];
-    this.update(vmi, kept, "evacuationNodeName", ...also, ...gone);
+    const also: readonly Removable[] = label === undefined ? ["evacuationLabel"] : [];
+    this.update(vmi, { ...label, ...kept }, "evacuationNodeName", ...also, ...gone);
     return "Done";
   }
 
@@ -183,6 +193,13 @@ export class SimulatedCluster {
   #writeSlots({ slots, resourceVersion }: Write<"WriteSlots">): ActResult {
     if (resourceVersion !== this.register.resourceVersion) return "Conflict";
     this.register = { slots, resourceVersion: this.version() };
+    return "Done";
+  }
+
+  #writeCounters({ evacuations, counted, resourceVersion }: Write<"WriteCounters">): ActResult {
+    if (this.countersAre !== "served") return "Refused";
+    if (resourceVersion !== this.counters.resourceVersion) return "Conflict";
+    this.counters = { evacuations, counted, resourceVersion: this.version() };
     return "Done";
   }
 }

@@ -9,7 +9,9 @@ import {
   type EvacuationWorld,
   planEvacuations,
   refusedMigration,
+  uncountable,
 } from "../../../shared/policy/evacuation.ts";
+import { countEndings } from "../../../shared/policy/counters.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 
 export type World = EvacuationWorld & BudgetWorld;
@@ -19,6 +21,7 @@ export function look(cluster: SimulatedCluster): World {
   const { register, settings, now, activePods } = cluster;
   return {
     register,
+    counters: cluster.countersAre === "forbidden" ? "Off" : cluster.counters,
     settings,
     now,
     activePods: new Map(activePods),
@@ -27,37 +30,57 @@ export function look(cluster: SimulatedCluster): World {
     migrations: [...cluster.migrations.values()],
     tainted: new Set(cluster.tainted),
     complete: true,
+    launchers: [],
   };
 }
 
+export interface PassOptions {
+  /** How many ids of counted evacuations are kept that no VMI tells of any more. */
+  readonly remembered?: number;
+  /** The counters cannot be read just now. */
+  readonly unseen?: boolean;
+}
+
 /** One function that looks and acts once, and may be interrupted, or stall for ever, at every `yield`. */
-export function* pass(cluster: SimulatedCluster): Generator<void, void, void> {
-  const { register } = look(cluster);
+export function* pass(cluster: SimulatedCluster, options: PassOptions = {}): Generator<void, void, void> {
+  const { register, counters: found } = look(cluster);
+  const counters = options.unseen === true ? "Unseen" : found;
   yield;
   const { budgets } = look(cluster);
   yield;
   const { vmis, tainted } = look(cluster);
   yield;
   const { migrations } = look(cluster);
-  const read = { ...look(cluster), register, budgets, vmis, tainted, migrations };
+  const read = { ...look(cluster), register, counters, budgets, vmis, tainted, migrations };
   yield;
   const counted = candidatesOf(read).map((vmi) => [vmi.uid, cluster.activePods.get(vmi.uid) ?? 0] as const);
   const world = { ...read, activePods: new Map(counted) };
   yield;
   for (const plan of [planBudgets(world), planEvacuations(world)]) {
-    for (const chain of plan.chains) yield* perform(chain, world, cluster);
+    for (const chain of plan.chains) yield* perform(chain.map(forgetting(world, options)), world, cluster);
   }
+}
+
+/** As planned, but with another memory of what was counted. */
+function forgetting({ vmis, counters }: World, { remembered }: PassOptions): (action: Action) => Action {
+  return (action) => {
+    if (action.verb !== "WriteCounters" || remembered === undefined) return action;
+    return countEndings(vmis, counters, remembered)[0] ?? action;
+  };
 }
 
 function* perform(chain: readonly Action[], world: World, cluster: SimulatedCluster): Generator<void, void, void> {
   for (const action of chain) {
     const result = cluster.act(action);
     yield;
-    if (result === "Refused" && action.verb === "CreateMigration") {
-      yield* perform(refusedMigration(action.slot, world), world, cluster);
-    }
+    if (result === "Refused") yield* perform(instead(action, world), world, cluster);
     if (result !== "Done") return;
   }
+}
+
+function instead(action: Action, world: World): readonly Action[] {
+  if (action.verb === "CreateMigration") return refusedMigration(action.slot, world);
+  return action.verb === "WriteCounters" ? uncountable(world) : [];
 }
 
 /** A whole pass, undisturbed. */

@@ -9,7 +9,7 @@ import type { Settings } from "../../../shared/policy/settings.ts";
 import { NOW, settings, vmi } from "../fixtures.ts";
 import { SimulatedCluster } from "./cluster.ts";
 import { cancel, evacuateByKubeVirt, evict, progress, reckon } from "./kubevirt.ts";
-import { pass } from "./pass.ts";
+import { pass, type PassOptions } from "./pass.ts";
 
 export type Step =
   | { readonly does: "function"; readonly which: number }
@@ -23,6 +23,9 @@ export interface Story {
   readonly settings: Settings;
   readonly vmis: readonly VmiFacts[];
   readonly functions: number;
+  /** The n-th pass of the story, from 0. */
+  readonly passes?: (n: number) => PassOptions;
+  readonly countersAre?: SimulatedCluster["countersAre"];
   readonly steps: readonly Step[];
 }
 
@@ -78,12 +81,17 @@ export function stories(mood: "calm" | "wild"): fc.Arbitrary<Story> {
 /** Tells the story; `check` is called after every step. */
 export function tellStory(story: Story, check: (cluster: SimulatedCluster, step: Step) => void): SimulatedCluster {
   const cluster = new SimulatedCluster(story.settings, NOW);
+  cluster.countersAre = story.countersAre ?? "served";
   for (const v of story.vmis) cluster.add(v);
-  const functions = Array.from({ length: story.functions }, () => pass(cluster));
+  let passes = 0;
+  const begin = () => pass(cluster, story.passes?.(passes++));
+  const functions = Array.from({ length: story.functions }, begin);
   for (const step of story.steps) {
+    // No two evacuations of a VM begin in the same millisecond.
+    cluster.now = new Date(cluster.now.getTime() + 1);
     if (step.does === "function") {
       const i = step.which % functions.length;
-      if (functions[i]?.next().done === true) functions[i] = pass(cluster);
+      if (functions[i]?.next().done === true) functions[i] = begin();
     } else {
       happen(cluster, step);
     }

@@ -32,32 +32,24 @@ export class SimulatedPods {
     this.now = now;
   }
 
-  /** What came of a step; the time is that at which the answer is heard, see story.ts. */
-  perform(step: Step): Omit<StepResult, "now"> {
+  /** What came of a step; when that is heard is another matter, see story.ts. */
+  perform(step: Step): StepResult {
+    const { now } = this;
     switch (step.step) {
       case "Act":
-        return { step: "Act", outcome: this.#act(step.action) } as Omit<StepResult, "now">;
+        return { step: "Act", outcome: this.#act(step.action), now };
       case "Evict":
-        return { step: "Evict", outcome: this.#evict(step.nominated.pod, step.inBackground) } as Omit<
-          StepResult,
-          "now"
-        >;
+        return { step: "Evict", outcome: this.#evict(step.nominated.pod, step.inBackground), now };
       case "Read":
-        return { step: "Read", register: this.register } as Omit<StepResult, "now">;
+        return { step: "Read", register: this.register, now };
     }
   }
 
   #act(action: Action): ActOutcome {
-    switch (action.verb) {
-      case "WriteRegister":
-        return this.#write(action);
-      case "AnnotatePod":
-        return this.#annotate(action);
-      case "Event":
-        return "Done";
-      default:
-        throw new Error(`no descheduling cycle can ${action.verb}`);
-    }
+    if (action.verb === "WriteRegister") return this.#write(action);
+    if (action.verb === "AnnotatePod") return this.#annotate(action);
+    if (action.verb === "Event") return "Done";
+    throw new Error(`no descheduling cycle can ${action.verb}`);
   }
 
   #write({ found, register: next }: Write<"WriteRegister">): ActOutcome {
@@ -66,8 +58,9 @@ export class SimulatedPods {
     return "Done";
   }
 
-  #annotate({ pod: observed, annotations }: Write<"AnnotatePod">): ActOutcome {
+  #annotate({ pod: observed, add, remove }: Write<"AnnotatePod">): ActOutcome {
     const pod = this.pods.get(observed.uid);
+    const annotations = { ...add, ...Object.fromEntries(remove.map((key) => [key, undefined])) };
     const keys = Object.keys(annotations);
     if (pod === undefined || keys.some((key) => pod.annotations[key] !== observed.annotations[key])) return "Conflict";
     this.#set(pod, annotations);

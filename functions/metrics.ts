@@ -1,0 +1,28 @@
+/**
+ * The metrics of a cluster, for whoever scrapes them.
+ * Owns: what is read for them. Does not own: their text (shared/metrics), authentication (app.ts).
+ *
+ * A function that answers knows nothing of the others: all there is to tell is read from the cluster.
+ */
+import type { Context } from "hono";
+import { renderMetrics } from "../shared/metrics/metrics.ts";
+import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
+import { isMarked } from "../shared/policy/stage.ts";
+import type { Target } from "./target.ts";
+import { VERSION } from "./version.ts";
+
+/** Prometheus gives up after 10, unless told otherwise. */
+const READ_SECONDS = 9;
+
+export async function clusterMetrics(c: Context, target: Target): Promise<Response> {
+  const cluster = target.connect(READ_SECONDS);
+  const { settings } = await target.settings(cluster);
+  const [counters, vmis, register] = await Promise.all([
+    cluster.getCounters(),
+    cluster.listVmis("Evacuating"),
+    settings.featureGates.includes("EvictionsInBackground") ? cluster.getDeschedulingRegister() : undefined,
+  ]);
+  const descheduling = register && { counts: register.counts, inProgress: vmis.filter(isMarked).length };
+  const metrics = { version: VERSION, counters, vmis, ...(descheduling && { descheduling }) };
+  return c.body(renderMetrics(metrics), 200, { "content-type": OPEN_METRICS });
+}

@@ -1,0 +1,57 @@
+/**
+ * What a descheduling cycle reads of a cluster.
+ * Owns: those requests. Does not own: when which of them is made (shared/reconcilers), what the answers become
+ * (descheduling-projections.ts).
+ */
+import type { DeschedulerNode, DeschedulerPod, Labels } from "../policy/descheduling/facts.ts";
+import { deschedulerNode, deschedulerPodSchema } from "./descheduling-projections.ts";
+import { Claim, Namespace, PriorityClass } from "./descheduling-schemas.ts";
+import { type OnOddItem, readAll, readOne } from "./read.ts";
+import { Node } from "./schemas.ts";
+import type { Send } from "./transport.ts";
+
+export interface DeschedulingReads {
+  listDeschedulerNodes(): Promise<readonly DeschedulerNode[]>;
+  /** Those that are bound to a node, finished ones included. */
+  listDeschedulerPods(): Promise<readonly DeschedulerPod[]>;
+  /** By name. */
+  listNamespaceLabels(): Promise<ReadonlyMap<string, Labels>>;
+  /** Of PersistentVolumeClaims that have one, by `namespace/name`. */
+  listStorageClassesOfClaims(): Promise<ReadonlyMap<string, string>>;
+  getPriorityClassValue(name: string): Promise<number | undefined>;
+}
+
+export function deschedulingReads(send: Send, onOddItem: OnOddItem): DeschedulingReads {
+  return {
+    listDeschedulerNodes: () => readAll(send, { onOddItem, resource: "nodes", schema: Node, project: deschedulerNode }),
+    listDeschedulerPods: () =>
+      readAll(send, {
+        onOddItem,
+        resource: "pods",
+        fieldSelector: "spec.nodeName!=",
+        schema: deschedulerPodSchema(),
+        project: (pod) => pod,
+      }),
+    listNamespaceLabels: async () =>
+      new Map(
+        await readAll(send, {
+          onOddItem,
+          resource: "namespaces",
+          schema: Namespace,
+          project: ({ metadata: { name, labels } }) => [name, labels] as const,
+        }),
+      ),
+    listStorageClassesOfClaims: async () =>
+      new Map(
+        await readAll(send, {
+          onOddItem,
+          resource: "persistentvolumeclaims",
+          schema: Claim,
+          project: ({ metadata: { namespace, name }, spec: { storageClassName } }) =>
+            storageClassName === undefined ? undefined : ([`${namespace}/${name}`, storageClassName] as const),
+        }),
+      ),
+    getPriorityClassValue: async (name) =>
+      (await readOne(send, "priorityclasses", { namespace: "", name }, PriorityClass))?.value,
+  };
+}

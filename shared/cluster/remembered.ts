@@ -1,0 +1,42 @@
+/**
+ * What many objects of a list have in common, parsed once and kept once.
+ * Owns: recognising it, by its text. Does not own: what is in it.
+ *
+ * Of fifty thousand pods most tolerate the same and ask for the same: an object for each of them would not fit into a
+ * Worker beside the rest, and working out the same requests again and again takes time.
+ */
+import * as z from "zod/mini";
+
+export type Issues = z.core.ParsePayload["issues"];
+
+/**
+ * Parses what it is given, or says why not; equal inputs become one and the same output. Make one for each list. `at` is
+ * where in the object the inputs are.
+ */
+export function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
+  const seen = new Map<string, z.output<S>>();
+  return (input: unknown, issues: Issues): z.output<S> => {
+    const text = JSON.stringify(input) ?? "";
+    const known = seen.get(text);
+    if (known !== undefined) return known;
+    const parsed = schema.safeParse(input);
+    if (parsed.success) seen.set(text, parsed.data);
+    else issues.push(...parsed.error.issues.map((issue) => issueAt(issue, at, input)));
+    return parsed.success ? parsed.data : z.NEVER;
+  };
+}
+
+function issueAt({ path, message }: z.core.$ZodIssue, at: readonly string[], input: unknown): Issues[number] {
+  return { code: "custom", input, path: [...at, ...path], message };
+}
+
+/** The same for values that need no parsing, such as the names of nodes, of which each object brings a copy. */
+export function rememberedValue<T extends string | readonly unknown[]>(): (value: T) => T {
+  const seen = new Map<string, T>();
+  return (value) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    const known = seen.get(text);
+    if (known === undefined) seen.set(text, value);
+    return known ?? value;
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * The metrics of a cluster: one table.
+ * Owns: their names, types, labels and what they mean. Does not own: their values (metrics.ts).
+ *
+ * No label takes a value that a tenant chooses, or of which there are any number: no namespace, no VM, no node.
+ */
+import { CAUSES } from "../policy/cause.ts";
+import { COUNTED_RESULTS } from "../policy/descheduling/register.ts";
+import { OUTCOMES } from "../policy/record.ts";
+import type { Family } from "./open-metrics.ts";
+
+// prettier-ignore
+export const FAMILIES = {
+  build: {
+    name: "lifeboat_build", type: "info", unit: "", labels: ["version"],
+    help: "The version of Lifeboat that answers.",
+  },
+  evacuations: {
+    name: "lifeboat_evacuations", type: "counter", unit: "", labels: ["cause", "outcome"],
+    help: "Evacuations of VMs that have ended, by what caused them and how they ended.",
+  },
+  evacuationsInProgress: {
+    name: "lifeboat_evacuations_in_progress", type: "gauge", unit: "", labels: ["cause"],
+    help: "Evacuations of VMs that are under way, by what caused them.",
+  },
+  podEvacuations: {
+    name: "pod_evacuations", type: "counter", unit: "", labels: ["strategy", "profile", "result"],
+    help: "Evacuations and evictions that descheduling has requested, by strategy and profile of its policy, and by result.",
+  },
+  podEvacuationsInProgress: {
+    name: "pod_evacuations_in_progress", type: "gauge", unit: "", labels: [],
+    help: "Evacuations of pods that are under way, whoever requested them: what a cycle's limits count.",
+  },
+} as const satisfies Record<string, Family>;
+
+/** Where the values of a label come from; a list is complete. */
+export const LABEL_VALUES: Readonly<
+  Record<(typeof FAMILIES)[keyof typeof FAMILIES]["labels"][number], string | readonly string[]>
+> = {
+  version: "of Lifeboat",
+  cause: CAUSES,
+  outcome: OUTCOMES,
+  strategy: "names of plugins in the cluster's `DeschedulerPolicy`",
+  profile: "names of profiles in the cluster's `DeschedulerPolicy`",
+  result: COUNTED_RESULTS.map((result) => result.toLowerCase()),
+};

@@ -1,0 +1,56 @@
+/**
+ * OpenMetrics 1.0 text (RFC draft-richih-opsawg-openmetrics, the format that Prometheus asks for first).
+ * Owns: how families and samples are written. Does not own: which there are (families.ts), their values (metrics.ts).
+ */
+
+export const OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+export type MetricType = "counter" | "gauge" | "info";
+
+export interface Family {
+  /** Without the suffix of its samples; ends in `_<unit>` if it has a unit. */
+  readonly name: string;
+  readonly type: MetricType;
+  readonly unit: string;
+  readonly help: string;
+  /** The names of the labels, each of which every sample has. */
+  readonly labels: readonly string[];
+}
+
+export interface Sample {
+  /** One for each label of the family, in the same order. No two samples have the same. */
+  readonly labels: readonly string[];
+  readonly value: number;
+}
+
+/** What a sample's name has beyond its family's. */
+export const SUFFIX = { counter: "_total", gauge: "", info: "_info" } as const satisfies Record<MetricType, string>;
+
+export function renderOpenMetrics(metrics: readonly (readonly [Family, readonly Sample[]])[]): string {
+  return [...metrics.flatMap(([family, samples]) => linesOf(family, samples)), "# EOF", ""].join("\n");
+}
+
+function linesOf(family: Family, samples: readonly Sample[]): readonly string[] {
+  const { name, type, unit, help } = family;
+  return [
+    `# TYPE ${name} ${type}`,
+    ...(unit === "" ? [] : [`# UNIT ${name} ${unit}`]),
+    `# HELP ${name} ${escaped(help)}`,
+    ...samples.map((sample) => `${name}${SUFFIX[type]}${labelsOf(family, sample)} ${numberOf(sample.value)}`),
+  ];
+}
+
+function labelsOf({ labels }: Family, sample: Sample): string {
+  const pairs = labels.map((label, i) => `${label}="${escaped(sample.labels[i] ?? "")}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+/** Also in help texts, other than in Prometheus' older format, a quote is escaped. */
+function escaped(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+}
+
+function numberOf(value: number): string {
+  if (value === Infinity) return "+Inf";
+  return value === -Infinity ? "-Inf" : String(value);
+}

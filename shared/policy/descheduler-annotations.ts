@@ -1,0 +1,157 @@
+/**
+ * Descheduler annotations: what a launcher pod tells the descheduler, so that it asks once and then waits for the move.
+ * Owns: which pod carries which of them, and yielding to KubeVirt (1.3 and later), which writes them too. Does not own:
+ * the words of a refused eviction (messages.ts).
+ * Upstream: KubeVirt's VMI controller as of 1.7 (pkg/virt-controller/watch/descheduler has the names). The rule before, to
+ * take the second one off after a failed migration, had the descheduler evict ever more VMs while one was still retried.
+ */
+import type { Action } from "./action.ts";
+import { isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "./facts.ts";
+import { isMigrationTarget } from "./migration-target.ts";
+import {
+  EVACUATION_REQUESTED_ANNOTATION,
+  EVICTION_IN_PROGRESS_ANNOTATION,
+  REQUEST_EVICT_ONLY_ANNOTATION,
+} from "./names.ts";
+import type { Plan } from "./plan.ts";
+import { restSeconds, secondsUntil } from "./record.ts";
+import type { Settings } from "./settings.ts";
+import { isMarked } from "./stage.ts";
+
+/** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */
+export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;
+export type PodRole = (typeof POD_ROLES)[number];
+/** Of the VMI: for the node it is on, for another one, or not at all. */
+export type MarkState = "Marked" | "Stale" | "Unmarked";
+
+export const REQUEST_EVICT_ONLY = {
+  Guest: "add",
+  Other: "add",
+  Completed: "leave",
+  Terminating: "leave",
+} as const satisfies Record<PodRole, "add" | "leave">;
+
+// prettier-ignore
+export const EVICTION_IN_PROGRESS = {
+  Guest:       { Marked: "add",    Stale: "yield",  Unmarked: "remove" },
+  Other:       { Marked: "remove", Stale: "remove", Unmarked: "remove" },
+  Completed:   { Marked: "remove", Stale: "remove", Unmarked: "remove" },
+  Terminating: { Marked: "leave",  Stale: "leave",  Unmarked: "leave"  },
+  // yield: KubeVirt keeps it on this pod while there is any mark, so that Auto leaves it alone; else it is removed.
+} as const satisfies Record<PodRole, Record<MarkState, "add" | "remove" | "yield" | "leave">>;
+
+export interface AnnotationWorld {
+  readonly vmis: readonly VmiFacts[];
+  /** Of these VMIs, whatever their phase; none are read where none are to be annotated (`isAnnotating`). */
+  readonly launchers: readonly LauncherFacts[];
+  readonly settings: Settings;
+  readonly now: Date;
+}
+
+/** When the gate is switched on every pod of a cluster is due; evacuations must not wait for all of them. */
+export const MOST_PATCHES = 1000;
+
+export function isAnnotating({ featureGates, reconcilers }: Settings): boolean {
+  return reconcilers.annotations !== false && featureGates.includes("DeschedulerSupport");
+}
+
+export function planAnnotations(w: AnnotationWorld): Plan {
+  if (!isAnnotating(w.settings)) return { chains: [] };
+  // A VMI that is being deleted takes its pods with it.
+  const pairs = withLaunchers(w.vmis, w.launchers).filter(({ vmi }) => !vmi.deleting);
+  const decided = pairs.map(({ vmi, pod }) => decide(pod, vmi, w));
+  const actions = decided.flatMap(({ action }) => (action === undefined ? [] : [action]));
+  const urgentFirst = [...actions.filter(isUrgent), ...actions.filter((action) => !isUrgent(action))];
+  const soonest = decided.reduce((least, { seconds }) => Math.min(least, seconds), Infinity);
+  return {
+    chains: urgentFirst.slice(0, MOST_PATCHES).map((action) => [action]),
+    ...(soonest === Infinity ? {} : { requeueAfterSeconds: soonest }),
+  };
+}
+
+type Annotate = Extract<Action, { verb: "AnnotatePod" }>;
+
+/** About an evacuation, which the descheduler waits for. */
+function isUrgent({ add, remove }: Annotate): boolean {
+  return EVICTION_IN_PROGRESS_ANNOTATION in add || remove.length > 0;
+}
+
+/** `seconds`: until something that KubeVirt has time left for is due, Infinity if nothing is. */
+function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): { action?: Annotate; seconds: number } {
+  const missing = wantedOn(pod, vmi).filter(({ key }) => pod.annotations[key] === undefined);
+  const timed = missing.map((wanted) => ({ ...wanted, seconds: yieldSeconds(wanted.since, w) }));
+  const add = Object.fromEntries(timed.flatMap(({ key, value, seconds }) => (seconds === 0 ? [[key, value]] : [])));
+  const remove = isSurplus(pod, vmi, w.settings) ? OF_AN_EVACUATION.filter((key) => key in pod.annotations) : [];
+  const seconds = timed.reduce(
+    (least, later) => (later.seconds > 0 ? Math.min(least, later.seconds) : least),
+    Infinity,
+  );
+  const isDue = remove.length > 0 || timed.some((wanted) => wanted.seconds === 0);
+  return isDue ? { action: { verb: "AnnotatePod", pod, add, remove }, seconds } : { seconds };
+}
+
+/** The request of a descheduling cycle is over with the evacuation that it led to. */
+const OF_AN_EVACUATION = [EVICTION_IN_PROGRESS_ANNOTATION, EVACUATION_REQUESTED_ANNOTATION] as const;
+
+/** `since`: when KubeVirt's time for it began, in milliseconds since the epoch; NaN, which is long ago, if nobody knows. */
+function wantedOn(pod: LauncherFacts, vmi: VmiFacts) {
+  const role = roleOf(pod, vmi);
+  const only = { key: REQUEST_EVICT_ONLY_ANNOTATION, value: "", since: pod.createdAt };
+  const inProgress = {
+    key: EVICTION_IN_PROGRESS_ANNOTATION,
+    value: "true",
+    since: Date.parse(vmi.record?.since ?? ""),
+  };
+  return [
+    ...(REQUEST_EVICT_ONLY[role] === "add" ? [only] : []),
+    ...(EVICTION_IN_PROGRESS[role][markStateOf(vmi)] === "add" ? [inProgress] : []),
+  ];
+}
+
+function yieldSeconds(since: number, { settings, now }: Pick<AnnotationWorld, "settings" | "now">): number {
+  if (settings.reconcilers.annotations !== "Auto") return 0;
+  const { adoptSeconds } = settings.evacuation;
+  return secondsUntil(since + adoptSeconds * 1000, adoptSeconds, now);
+}
+
+function isSurplus(pod: LauncherFacts, vmi: VmiFacts, { reconcilers }: Settings): boolean {
+  if (pod.annotations[EVICTION_IN_PROGRESS_ANNOTATION] === undefined) return false;
+  const rule = EVICTION_IN_PROGRESS[roleOf(pod, vmi)][markStateOf(vmi)];
+  return rule === "remove" || (rule === "yield" && reconcilers.annotations !== "Auto");
+}
+
+/**
+ * Whether the pod that an evacuation was from still says that it is under way: the label goes last. What cannot be taken
+ * off (the permission may be missing, and KubeVirt have written it) is waited for until the pod has ended, if the VMI has
+ * moved, else until the back-off is over.
+ */
+export function isSaidInProgress(vmi: VmiFacts, w: AnnotationWorld): boolean {
+  const { record } = vmi;
+  if (record === undefined) return false;
+  if (record.node === vmi.nodeName && restSeconds(record, w.settings, w.now) === 0) return false;
+  const own = w.launchers.filter(({ namespace, vmiUID }) => vmiUID === vmi.uid && namespace === vmi.namespace);
+  return own.some((pod) => {
+    const inProgress = pod.annotations[EVICTION_IN_PROGRESS_ANNOTATION] !== undefined;
+    if (!inProgress || pod.nodeName !== record.node || isCompleted(pod)) return false;
+    return EVICTION_IN_PROGRESS[roleOf(pod, vmi)][markStateOf(vmi)] === "remove";
+  });
+}
+
+function roleOf(pod: LauncherFacts, vmi: VmiFacts): PodRole {
+  if (pod.deleting) return "Terminating";
+  if (isCompleted(pod)) return "Completed";
+  return vmi.nodeName === undefined || isMigrationTarget(pod, vmi) ? "Other" : "Guest";
+}
+
+function markStateOf(vmi: VmiFacts): MarkState {
+  if (vmi.evacuationNodeName === undefined) return "Unmarked";
+  return isMarked(vmi) ? "Marked" : "Stale";
+}
+
+/** By UID and namespace: a tenant may label a pod as another's, but only in a namespace of their own. */
+function withLaunchers(vmis: readonly VmiFacts[], launchers: readonly LauncherFacts[]) {
+  const byVmi = Map.groupBy(launchers, ({ namespace, vmiUID }) => keyOf({ namespace, name: vmiUID }));
+  return vmis.flatMap((vmi) =>
+    (byVmi.get(keyOf({ namespace: vmi.namespace, name: vmi.uid })) ?? []).map((pod) => ({ vmi, pod })),
+  );
+}

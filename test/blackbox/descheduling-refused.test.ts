@@ -1,0 +1,55 @@
+/**
+ * Descheduling that is not done: dry runs, policies with an error, and the storm where nobody keeps track.
+ */
+import { afterEach, expect, test } from "vitest";
+import { configMaps, events } from "../../infra/sandbox/actors/resources.ts";
+import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { createVms, cycle, policyOf, setPolicy, startDeschedulingStage, taint } from "./descheduling-stage.ts";
+import { getVmi, launcherOf, NAMESPACE, type Stage } from "./stage.ts";
+
+const REQUESTED = "lifeboat.dev/evacuation-requested";
+
+let stage: Stage;
+afterEach(() => stage.stop());
+
+test("a dry run changes nothing, and says what would be requested", async () => {
+  stage = await startDeschedulingStage();
+  await createVms(stage, ["vm-1"]);
+  await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
+  await taint(stage, "node01");
+  expect(await cycle(stage, "?dryRun=true")).toMatchObject({ results: { Background: 1 } });
+  expect((await getVmi(stage.client, "vm-1")).status?.evacuationNodeName).toBeUndefined();
+  const { metadata } = await launcherOf(stage.client, "vm-1");
+  expect(metadata.annotations).not.toHaveProperty([REQUESTED]);
+  const key = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
+  expect(await stage.client.get(configMaps, key)).toBeUndefined();
+});
+
+test("a policy with an error evicts nobody: 503 names the key, and so does an Event on its ConfigMap", async () => {
+  stage = await startDeschedulingStage();
+  await createVms(stage, ["vm-1"]);
+  await taint(stage, "node01");
+  const misspelt = { ...policyOf("RemovePodsViolatingNodeTaints", {}), maxNoOfPodsToEvictPerNod: 1 };
+  await setPolicy(stage, misspelt);
+  const { code, body } = await stage.ask("POST", "/deschedule");
+  expect(code).toBe(503);
+  expect(body).toMatchObject({
+    error: { reason: "InvalidConfiguration", field: "policy.yaml.maxNoOfPodsToEvictPerNod", message: "unknown key" },
+  });
+  expect((await getVmi(stage.client, "vm-1")).status?.evacuationNodeName).toBeUndefined();
+  const told = async () => {
+    const { items } = await stage.client.list(events, "lifeboat-system");
+    return items.filter((event) => event.involvedObject.name === "lifeboat-descheduler");
+  };
+  await expect.poll(told).toMatchObject([{ reason: "InvalidConfiguration", type: "Warning" }]);
+});
+
+test("gate off: each 429 is a failed eviction, every VM of the node is asked for, limit or not: the storm", async () => {
+  stage = await startDeschedulingStage({ migrationSeconds: 30, configuration: { featureGates: {} } });
+  await createVms(stage, ["vm-1", "vm-2", "vm-3"]);
+  await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsToEvictPerNode: 1 }));
+  await taint(stage, "node01");
+  expect((await cycle(stage)).results).toEqual({ Refused: 3 });
+  const { items } = await stage.client.list(kubevirt.virtualMachineInstances, NAMESPACE);
+  expect(items.filter(({ status }) => status?.evacuationNodeName === "node01")).toHaveLength(3);
+});

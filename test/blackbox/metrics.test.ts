@@ -1,0 +1,106 @@
+/**
+ * The metrics say exactly what happened, whichever Worker is asked, and however many of them have been at it.
+ */
+import parse from "parse-prometheus-text-format";
+import { afterEach, expect, test } from "vitest";
+import * as z from "zod/mini";
+import { drainNode } from "../../infra/demo/drain-client.ts";
+import { configMaps, nodes } from "../../infra/sandbox/actors/resources.ts";
+import type { RunningWorker } from "../../infra/sandbox/worker.ts";
+import { evict, hasSettledAwayFrom, launcherOf, type Stage, startStage, untilVmi, WEBHOOK_TOKEN } from "./stage.ts";
+
+const NODE = "node01";
+const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
+
+let stage: Stage;
+const others: RunningWorker[] = [];
+
+afterEach(async () => {
+  for (const worker of others.splice(0)) await worker.stop();
+  await stage.stop();
+});
+
+/** `cause, outcome` or `cause` to a number: what is not zero of the evacuations. */
+async function evacuationsOf(worker: RunningWorker): Promise<Readonly<Record<string, number>>> {
+  const answer = await worker.fetch("/clusters/sandbox/metrics", { headers });
+  const samples = parse(await answer.text()).filter(({ name }) => name.startsWith("lifeboat_evacuations"));
+  const values = samples.flatMap(({ metrics }) =>
+    metrics.map(({ labels = {}, value }) => [Object.values(labels).join(), Number(value)] as const),
+  );
+  return Object.fromEntries(values.filter(([, value]) => value > 0));
+}
+
+/** Passes over everything, one after another, until told to stop or the Worker is gone. */
+async function keepReconciling(worker: RunningWorker, until: AbortSignal): Promise<void> {
+  while (!until.aborted) {
+    const answer = await worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers });
+    await answer.text();
+  }
+}
+
+async function countedIds(): Promise<readonly string[]> {
+  const key = { namespace: "lifeboat-system", name: "lifeboat-counters" };
+  const text = (await stage.client.get(configMaps, key))?.data?.["counters.json"];
+  return z.object({ counted: z.array(z.string()) }).parse(JSON.parse(text ?? "")).counted;
+}
+
+async function drain(): Promise<boolean> {
+  const signal = AbortSignal.timeout(100_000);
+  const { client } = stage;
+  return await drainNode({ client, node: NODE, onLine: () => undefined, signal, retryMs: 300, pollMs: 50 });
+}
+
+test("a drain, three Workers at it all the time, and one of them killed in between", { timeout: 120_000 }, async () => {
+  stage = await startStage();
+  const names = Array.from({ length: 8 }, (_, i) => `vm-${i}`);
+  for (const name of names) await stage.createVm({ name, evictionStrategy: "LiveMigrate", node: NODE });
+  await stage.reconcile();
+  others.push(await stage.anotherWorker(), await stage.anotherWorker());
+  const doomed = await stage.anotherWorker();
+  const enough = new AbortController();
+  const loops = others.map((worker) => keepReconciling(worker, enough.signal));
+  keepReconciling(doomed, enough.signal).catch(() => undefined);
+  const drained = drain();
+  await untilVmi(stage.client, "vm-0", "moved", (vmi) => vmi.status?.nodeName !== NODE);
+  await doomed.stop();
+  expect(await drained).toBe(true);
+  for (const name of names) await untilVmi(stage.client, name, "settled elsewhere", hasSettledAwayFrom(NODE));
+  enough.abort();
+  await Promise.all(loops);
+  for (const worker of [stage.worker(), ...others]) {
+    expect(await evacuationsOf(worker)).toEqual({ "ApiEviction,Moved": 8 });
+  }
+  expect(new Set(await countedIds()).size).toBe(8);
+});
+
+test("every way to end without a move, and what is still in progress", { timeout: 60_000 }, async () => {
+  const evacuation = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600 };
+  stage = await startStage({ configuration: { reconcilers: { evacuation: true }, evacuation } });
+  stage.sandbox.migrations.configure({
+    seconds: ({ name }) => (name === "stuck" ? 0.1 : 300),
+    outcome: ({ name }) => (name === "stuck" ? "Failed" : "Succeeded"),
+  });
+  const vms = { stuck: "node01", called: "node01", going: "node03", tainted: "node02" };
+  for (const [name, node] of Object.entries(vms)) await stage.createVm({ name, evictionStrategy: "LiveMigrate", node });
+  await stage.reconcile();
+  const taint = (taints: unknown) =>
+    stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints } } });
+  const ended = () => evacuationsOf(stage.worker());
+
+  for (const name of ["stuck", "called", "going"]) await evict(stage.client, await launcherOf(stage.client, name));
+  await taint([{ key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" }]);
+  await stage.reconcile();
+  await expect.poll(ended, { timeout: 20_000 }).toEqual({ "ApiEviction,Abandoned": 1, ApiEviction: 2, DrainTaint: 1 });
+
+  expect(await stage.ask("DELETE", "/evacuations/vms/called")).toMatchObject({ code: 200 });
+  await taint(null);
+  await stage.reconcile();
+  await expect.poll(ended, { timeout: 20_000 }).toEqual({
+    "ApiEviction,Abandoned": 1,
+    "ApiEviction,Cancelled": 1,
+    "DrainTaint,Withdrawn": 1,
+    ApiEviction: 1,
+  });
+  await stage.reconcile();
+  expect(await ended()).toMatchObject({ "ApiEviction,Abandoned": 1, "ApiEviction,Cancelled": 1 });
+});

@@ -1,0 +1,122 @@
+/** Annotating launcher pods, against a real API server: what is left in the world, twice, and when it has changed. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as core from "../../infra/sandbox/actors/resources.ts";
+import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
+import type { Action } from "../../shared/policy/action.ts";
+import type { LauncherFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
+import { IN_PROGRESS, ONLY } from "../policy/launchers.ts";
+
+const SETTINGS = { kubevirtNamespace: "kubevirt", marking: "Impersonate" } as const;
+
+let world: TestCluster;
+let cluster: Cluster;
+beforeAll(async () => {
+  world = await startTestCluster(["optional/descheduler-support.yaml"]);
+  const { server, token } = world.entry;
+  const endpoint = { server, token, headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) };
+  const platform = { now: () => new Date(0), sleep: () => Promise.resolve(), onOddItem: () => undefined };
+  cluster = connect({ ...platform, endpoint, signal: AbortSignal.timeout(60_000) });
+});
+afterAll(() => world.stop());
+
+const act = (action: Action) => cluster.act(action, SETTINGS);
+
+function present<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error("it is not there");
+  return found;
+}
+
+async function vmiCalled(name: string): Promise<VmiFacts> {
+  return present(await cluster.getVmi({ namespace: NAMESPACE, name }));
+}
+
+async function launcherOf(name: string): Promise<LauncherFacts> {
+  return present((await cluster.listLaunchers([await vmiCalled(name)]))[0]);
+}
+
+function add(pod: LauncherFacts, annotations: Readonly<Record<string, string>> = { [ONLY]: "" }): Action {
+  return { verb: "AnnotatePod", pod, add: annotations, remove: [] };
+}
+
+describe("AnnotatePod", () => {
+  test("adds once, takes away once, and leaves the rest", async () => {
+    await world.createVm({ name: "annotated" });
+    const bare = await launcherOf("annotated");
+    const both = add(bare, { [ONLY]: "", [IN_PROGRESS]: "true" });
+    expect([await act(both), await act(both)]).toEqual(["Done", "Conflict"]);
+    const pod = await launcherOf("annotated");
+    expect(pod.annotations).toEqual({ [ONLY]: "", [IN_PROGRESS]: "true" });
+    const remove: Action = { verb: "AnnotatePod", pod, add: {}, remove: [IN_PROGRESS] };
+    expect([await act(remove), await act(remove)]).toEqual(["Done", "Conflict"]);
+    const { metadata } = present(await world.client.get(core.pods, bare));
+    expect(metadata.annotations).toEqual({ "kubevirt.io/domain": "annotated", [ONLY]: "" });
+  });
+
+  test("where there are no annotations at all, makes them: not over what somebody has written meanwhile", async () => {
+    const key = await world.createVm({ name: "plain" });
+    await world.client.patch(core.pods, key, { type: "merge", body: { metadata: { annotations: null } } });
+    const pod = await launcherOf("plain");
+    expect(pod.hasAnnotations).toBe(false);
+    const theirs = { metadata: { annotations: { theirs: "x" } } };
+    await world.client.patch(core.pods, key, { type: "merge", body: theirs });
+    expect(await act(add(pod))).toBe("Conflict");
+    expect(await act(add(await launcherOf("plain")))).toBe("Done");
+    expect((await world.client.get(core.pods, key))?.metadata.annotations).toEqual({ theirs: "x", [ONLY]: "" });
+  });
+
+  test("of one that had none and still has none", async () => {
+    const key = await world.createVm({ name: "empty" });
+    await world.client.patch(core.pods, key, { type: "merge", body: { metadata: { annotations: null } } });
+    expect(await act(add(await launcherOf("empty")))).toBe("Done");
+    expect((await world.client.get(core.pods, key))?.metadata.annotations).toEqual({ [ONLY]: "" });
+  });
+
+  test.each([
+    ["another one of that name", { uid: "another" }],
+    ["one that is gone", { name: "nobody" }],
+  ])("%s: nothing", async (_, tweak) => {
+    const name = Object.keys(tweak).join();
+    await world.createVm({ name });
+    const pod = await launcherOf(name);
+    expect(await act(add({ ...pod, ...tweak }))).toBe("Conflict");
+    expect((await launcherOf(name)).annotations).toEqual({});
+  });
+});
+
+describe("listing launchers", () => {
+  test("of all VMs, and of some: the same facts", async () => {
+    await world.createVm({ name: "one" });
+    await world.createVm({ name: "other" });
+    const all = await cluster.listLaunchers("All");
+    const one = await vmiCalled("one");
+    expect(all.length).toBeGreaterThan(1);
+    expect(await cluster.listLaunchers([one])).toEqual(all.filter(({ vmiUID }) => vmiUID === one.uid));
+    expect(all.find(({ vmiUID }) => vmiUID === one.uid)).toMatchObject({
+      name: "virt-launcher-one-abcde",
+      phase: "Running",
+      nodeName: "node01",
+      deleting: false,
+      hasAnnotations: true,
+      annotations: {},
+    });
+  });
+
+  test("no other pods, even if they say that they belong to the VM", async () => {
+    await world.createVm({ name: "mine" });
+    const mine = await vmiCalled("mine");
+    const labels = { "kubevirt.io/created-by": mine.uid, "kubevirt.io": "hotplug-disk" };
+    await world.client.create(core.pods, {
+      metadata: { namespace: NAMESPACE, name: "hp-volume-x", labels },
+      spec: { containers: [{ name: "disk", image: "disk" }] },
+    });
+    expect((await cluster.listLaunchers([mine])).map(({ name }) => name)).toEqual(["virt-launcher-mine-abcde"]);
+    expect((await cluster.listLaunchers("All")).map(({ name }) => name)).not.toContain("hp-volume-x");
+  });
+
+  test("when it was created", async () => {
+    await world.createVm({ name: "young" });
+    const { createdAt } = await launcherOf("young");
+    expect(Math.abs(Date.now() - createdAt)).toBeLessThan(60_000);
+  });
+});

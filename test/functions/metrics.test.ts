@@ -1,0 +1,138 @@
+/** The metrics of a cluster: for its operators, from what is in the cluster and nowhere else. */
+import parse from "parse-prometheus-text-format";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import * as core from "../../infra/sandbox/actors/resources.ts";
+import type { EvacuationCount } from "../../shared/policy/record.ts";
+import { record } from "../policy/fixtures.ts";
+import { type CannedAnswers, startCannedCluster } from "./support/canned-cluster.ts";
+import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
+import { type Behaviour, hangingUp, html, type StubServer, status } from "./support/stub-server.ts";
+import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
+
+const scrape = (doors: Doors) => doors.request("/clusters/prod/metrics", { headers: asOperator });
+
+/** Samples that are not zero, as `name value,value`, with their number. */
+function samplesIn(text: string): Readonly<Record<string, number>> {
+  const samples = parse(text).flatMap(({ name, metrics }) =>
+    metrics.map(({ labels = {}, value }) => [`${name} ${Object.values(labels).join()}`, Number(value)] as const),
+  );
+  return Object.fromEntries(samples.filter(([, value]) => value !== 0));
+}
+
+describe("in a cluster with the shipped manifests", () => {
+  let cluster: TestCluster;
+  beforeAll(async () => {
+    cluster = await startTestCluster();
+  });
+  afterAll(() => cluster.stop());
+  const doors = () => openDoors({ CLUSTERS: { prod: cluster.entry } });
+  const key = { namespace: "lifeboat-system", name: "lifeboat-counters" };
+
+  async function evacuating(name: string, tweak: Parameters<typeof record>[0], label = true): Promise<void> {
+    const annotations = { "lifeboat.dev/evacuation": JSON.stringify(record(tweak)) };
+    const labels = label ? { "lifeboat.dev/evacuation": "normal" } : { app: name };
+    await cluster.createVm({ name, strategy: "LiveMigrate", metadata: { labels, annotations } });
+  }
+
+  test("nothing has happened yet: all is zero, and nothing is written", async () => {
+    const { code, text, contentType } = await scrape(doors());
+    expect({ code, contentType }).toEqual({
+      code: 200,
+      contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+    });
+    expect(text.endsWith("\n# EOF\n")).toBe(true);
+    expect(samplesIn(text)).toEqual({ "lifeboat_build_info 0.1.0": 1 });
+    expect(text).toContain('\nlifeboat_evacuations_total{cause="Preemption",outcome="Moved"} 0\n');
+    expect(await cluster.client.get(core.configMaps, key)).toBeUndefined();
+  });
+
+  test("what has ended, and what is in progress", async () => {
+    const evacuations: readonly EvacuationCount[] = [
+      { cause: "Preemption", outcome: "Moved", count: 7 },
+      { cause: "ApiEviction", outcome: "Abandoned", count: 2 },
+    ];
+    const data = { "counters.json": JSON.stringify({ evacuations, counted: [] }) };
+    await cluster.client.create(core.configMaps, { metadata: key, data });
+    await evacuating("one", { cause: "DrainTaint" });
+    await evacuating("two", { cause: "DrainTaint" });
+    await evacuating("tidied", { outcome: "Cancelled" }, false);
+    await evacuating("untidy", { outcome: "Cancelled" });
+    await cluster.createVm({ name: "calm", strategy: "LiveMigrate" });
+    expect(samplesIn((await scrape(doors())).text)).toEqual({
+      "lifeboat_build_info 0.1.0": 1,
+      "lifeboat_evacuations_total ApiEviction,Abandoned": 2,
+      "lifeboat_evacuations_total Preemption,Moved": 7,
+      "lifeboat_evacuations_in_progress DrainTaint": 2,
+    });
+  });
+
+  test("no name of a tenant's is in it", async () => {
+    expect((await scrape(doors())).text).not.toMatch(/apps|untidy|tidied|node01/);
+  });
+
+  test("counters that are somebody else's: there is no such family, the rest is there, and /readyz says why", async () => {
+    await cluster.client.patch(core.configMaps, key, { type: "merge", body: { data: { "counters.json": "theirs" } } });
+    const { code, text } = await scrape(doors());
+    expect(code).toBe(200);
+    expect(text).not.toContain("lifeboat_evacuations_total");
+    expect(samplesIn(text)).toMatchObject({ "lifeboat_evacuations_in_progress DrainTaint": 2 });
+    expect(await doors().request("/clusters/prod/readyz", { headers: asOperator })).toMatchObject({
+      code: 200,
+      body: {
+        ready: true,
+        notes: [
+          "evacuations are not counted: ConfigMap lifeboat-system/lifeboat-counters may not be read, or has another content",
+        ],
+      },
+    });
+  });
+});
+
+describe("one scrape", () => {
+  const servers: StubServer[] = [];
+  afterEach(async () => {
+    for (const server of servers.splice(0)) await server.stop();
+  });
+  async function start(answers: CannedAnswers | Behaviour = {}): Promise<StubServer> {
+    const server = await startCannedCluster(answers);
+    servers.push(server);
+    return server;
+  }
+
+  test("is two requests, once the settings are known", async () => {
+    const server = await start();
+    const doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
+    await scrape(doors);
+    const before = server.requests.length;
+    await scrape(doors);
+    const asked = server.requests.slice(before);
+    expect(
+      asked.map(({ method, path, query }) => `${method} ${path} ${query.get("labelSelector")}`).toSorted(),
+    ).toEqual([
+      "GET /api/v1/namespaces/lifeboat-system/configmaps/lifeboat-counters null",
+      "GET /apis/kubevirt.io/v1/virtualmachineinstances lifeboat.dev/evacuation",
+    ]);
+  });
+
+  test("without the permission for the counters: the rest is told", async () => {
+    const server = await start({ other: status(403, "Forbidden") });
+    const { code, text } = await scrape(openDoors({ CLUSTERS: { prod: entry(server.url) } }));
+    expect(code).toBe(200);
+    expect(text).not.toContain("lifeboat_evacuations_total");
+    expect(text).toContain('lifeboat_evacuations_in_progress{cause="ApiEviction"} 0');
+  });
+
+  // prettier-ignore
+  test.each<[string, CannedAnswers | Behaviour, number]>([
+    ["an API server that is gone",        hangingUp,                                503],
+    ["one that does not let us in",       status(401, "Unauthorized"),              502],
+    ["one that may not list VMIs",        { list: status(403, "Forbidden") },       502],
+    ["counters it cannot give just now",  { other: status(500, "InternalError") },  502],
+    ["a page of a proxy",                 html(200),                                502],
+  ])("%s: an error as everywhere, and no half of an answer", async (_, answers, expected) => {
+    const server = await start(answers);
+    const { code, body } = await scrape(openDoors({ CLUSTERS: { prod: entry(server.url) } }));
+    expect(code).toBe(expected);
+    expect(body).toMatchObject({ error: { reason: "ClusterUnavailable" } });
+  });
+});

@@ -1,0 +1,10 @@
+/** The library has no types of its own: this is what it returns. */
+declare module "parse-prometheus-text-format" {
+  interface ParsedFamily {
+    readonly name: string;
+    readonly help: string;
+    readonly type: string;
+    readonly metrics: readonly { readonly value: string; readonly labels?: Readonly<Record<string, string>> }[];
+  }
+  export default function parsePrometheusTextFormat(text: string): readonly ParsedFamily[];
+}

@@ -1,0 +1,60 @@
+/**
+ * Launcher pods as the annotations' policy sees them, and what an API server makes of its patches.
+ * Owns: these facts. Does not own: the VM they belong to (fixtures.ts).
+ */
+import type { Action } from "../../shared/policy/action.ts";
+import { type AnnotationWorld, planAnnotations } from "../../shared/policy/descheduler-annotations.ts";
+import type { LauncherFacts } from "../../shared/policy/facts.ts";
+import type { ReconcilerMode, Settings } from "../../shared/policy/settings.ts";
+import { at, NODE, NOW, only, POD_UID, settings, VMI_UID, vmi } from "./fixtures.ts";
+
+/** In the descheduler's words. */
+export const ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
+export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
+export const REQUESTED = "lifeboat.dev/evacuation-requested";
+
+/** The pod that the guest of `vmi()` runs in, ten minutes old, without any of the annotations. */
+export function launcher(tweak: Partial<LauncherFacts> = {}): LauncherFacts {
+  return {
+    namespace: "apps",
+    name: "virt-launcher-web-x7k2p",
+    uid: POD_UID,
+    resourceVersion: "1",
+    vmiUID: VMI_UID,
+    phase: "Running",
+    nodeName: NODE,
+    deleting: false,
+    createdAt: at(-600).getTime(),
+    hasAnnotations: true,
+    annotations: {},
+    ...tweak,
+  };
+}
+
+export function target(tweak: Partial<LauncherFacts> = {}): LauncherFacts {
+  return launcher({ name: "virt-launcher-web-target", uid: "target-uid", nodeName: "node02", ...tweak });
+}
+
+/** With the gate on. */
+export function annotating(annotations: ReconcilerMode, tweak: Parameters<typeof settings>[0] = {}): Settings {
+  return settings({ featureGates: ["DeschedulerSupport"], ...tweak, reconcilers: { annotations } });
+}
+
+export function annotationWorld(tweak: Partial<AnnotationWorld> = {}): AnnotationWorld {
+  return { vmis: [vmi()], launchers: [launcher()], settings: annotating(true), now: NOW, ...tweak };
+}
+
+type Annotate = Extract<Action, { verb: "AnnotatePod" }>;
+
+export function annotations(tweak: Partial<AnnotationWorld>): readonly Annotate[] {
+  const { chains } = planAnnotations(annotationWorld(tweak));
+  return only("AnnotatePod", chains.flat());
+}
+
+/** The pod afterwards, or undefined if it is not as observed any more. */
+export function annotated(found: LauncherFacts, { pod, add, remove }: Annotate): LauncherFacts | undefined {
+  const touched = [...Object.keys(add), ...remove];
+  if (found.uid !== pod.uid || touched.some((key) => found.annotations[key] !== pod.annotations[key])) return undefined;
+  const kept = Object.entries(found.annotations).filter(([key]) => !remove.includes(key));
+  return { ...found, hasAnnotations: true, annotations: { ...Object.fromEntries(kept), ...add } };
+}

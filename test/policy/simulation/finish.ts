@@ -1,0 +1,36 @@
+/**
+ * How a story ends: every function of it is killed where it stands, and one goes on alone.
+ * Owns: bringing a simulated cluster to rest, and recognising that. Does not own: what must be true then (the tests).
+ */
+import { planBudgets } from "../../../shared/policy/budget.ts";
+import { planEvacuations } from "../../../shared/policy/evacuation.ts";
+import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import type { SimulatedCluster } from "./cluster.ts";
+import { progress, reckon } from "./kubevirt.ts";
+import { look, passAtOnce } from "./pass.ts";
+
+const ROUNDS = 120;
+
+/** One function, with time and a cluster that works. */
+export function finish(cluster: SimulatedCluster, outcome: "Succeeded" | "Failed"): void {
+  for (let round = 0; round < ROUNDS && !isQuiet(cluster); round++) {
+    passAtOnce(cluster);
+    reckon(cluster);
+    for (const m of cluster.unfinished()) progress(cluster, m, outcome);
+    reckon(cluster);
+    cluster.now = new Date(cluster.now.getTime() + 30_000);
+  }
+}
+
+/** Nothing is under way, and nobody wants anything. */
+export function isQuiet(cluster: SimulatedCluster): boolean {
+  const world = look(cluster);
+  const { chains, requeueAfterSeconds } = planEvacuations(world);
+  const plans = [...chains, ...planBudgets(world).chains];
+  return plans.length === 0 && requeueAfterSeconds === undefined && cluster.unfinished().length === 0;
+}
+
+export function isOver({ evacuationNodeName, evacuationLabel, record }: VmiFacts): boolean {
+  const ended = record === undefined || record.outcome !== undefined;
+  return evacuationNodeName === undefined && evacuationLabel === undefined && ended;
+}
