@@ -26,7 +26,12 @@ const PRESSURE = {
   evictionMaxPodGracePeriod: 300,
   evictionPressureTransitionPeriod: "10ms",
 };
-const OPTIONAL = ["optional/guard.yaml", "optional/migration-policy.yaml"];
+const OPTIONAL = [
+  "optional/guard.yaml",
+  "optional/migration-policy.yaml",
+  "optional/descheduler-support.yaml",
+  "optional/descheduling.yaml",
+];
 const WEBHOOK_TOKEN = "webhook-token-of-the-chaos-runs";
 
 export async function startArena(onLog?: (line: string) => void): Promise<Arena> {

@@ -6,7 +6,7 @@ import type { FaultName } from "./fault-table.ts";
 import type { Random } from "./random.ts";
 
 /** `Drained` is the node that everybody leaves; the others have a disruption of their own. */
-export type Place = "Drained" | "Preempted" | "Tainted" | "Pressed";
+export type Place = "Drained" | "Preempted" | "Tainted" | "Pressed" | "Retired";
 
 export interface CastMember {
   readonly name: string;
@@ -23,14 +23,20 @@ const PLACES = [
   ["Preemption", "Preempted"],
   ["NoExecuteTaint", "Tainted"],
   ["MemoryPressure", "Pressed"],
+  ["Descheduling", "Retired"],
 ] as const satisfies readonly (readonly [FaultName, Place])[];
+
+/** On a node of their own; room decides, and for a limit to matter there must be more than it allows. */
+const MOST = { Preempted: 3, Tainted: 3, Pressed: 3, Retired: 5 } as const;
 
 export const ALWAYS = Number.POSITIVE_INFINITY;
 
 export function drawCast(random: Random, size: number, faults: readonly FaultName[]): readonly CastMember[] {
   const drained = Array.from({ length: size }, (_, i) => toBeDrained(random, `vm-${pad(i + 1)}`, faults));
   const others = PLACES.filter(([fault]) => faults.includes(fault)).flatMap(([, place]) =>
-    Array.from({ length: random.int(1, 3) }, (_, i) => onTop(random, `${place.toLowerCase()}-${i + 1}`, place)),
+    Array.from({ length: random.int(1, MOST[place]) }, (_, i) =>
+      onTop(random, `${place.toLowerCase()}-${i + 1}`, place),
+    ),
   );
   return [...drained, ...others];
 }

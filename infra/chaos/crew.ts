@@ -14,6 +14,8 @@ export interface Crew {
   silence(ms: number): void;
   /** Somebody asks the next one to look at everything, or its cron trigger fires. */
   tick(): void;
+  /** Two cycles at the same moment, by two Workers if there are two. */
+  deschedule(): void;
   /** From now on they die, one after another, as the plan says. */
   arm(): void;
   /** From now on nobody dies or is silent. */
@@ -79,6 +81,11 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
     },
     get deaths() {
       return deaths;
+    },
+    deschedule() {
+      const here = present();
+      for (const instance of [here.at(0), here.at(-1)])
+        if (instance !== undefined) track(instance.ask("POST", "/deschedule"));
     },
     arm() {
       kills = [...plan.kills];

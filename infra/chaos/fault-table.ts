@@ -36,6 +36,7 @@ export const FAULTS = {
   ControllerToggled: { weight: 3, says: "it is switched on and off" },
   EvictionWebhook:  { weight: 3, says: "virt-api answers evictions, too" },
   BudgetDeletionToggled: { weight: 2, says: "KubeVirt's deletion of budgets is switched off and on" },
+  AnnotationsByKubeVirt: { weight: 2, says: "virt-controller writes the descheduler's annotations, too" },
   FailingMigrations: { weight: 6, says: "some VMs' migrations fail: once, three times, always" },
   SlowMigrations:   { weight: 3, says: "some migrations take long" },
   // People
@@ -49,6 +50,7 @@ export const FAULTS = {
   Preemption:       { weight: 2, says: "a pod of high priority takes the place of VMs on another node", needsGuard: true },
   NoExecuteTaint:   { weight: 2, says: "a NoExecute taint drives VMs off another node", needsGuard: true },
   MemoryPressure:   { weight: 2, says: "another node runs out of memory" },
+  Descheduling: { weight: 3, says: "two descheduling cycles at once, again and again" },
 } as const satisfies Record<string, FaultRow>;
 
 export type FaultName = keyof typeof FAULTS;

@@ -9,6 +9,7 @@ import { USERS } from "../sandbox/identities.ts";
 import { migrations, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
 import { createPod } from "../sandbox/workloads.ts";
 import type { Happening, Whom } from "./moment.ts";
+import { RETIRED_TAINT } from "./descheduler-policy.ts";
 import { persist } from "./persist.ts";
 import { PREEMPTOR } from "./scene.ts";
 import type { Stage } from "./stage.ts";
@@ -45,6 +46,9 @@ export async function happen(happening: Happening, stage: Stage): Promise<void> 
     case "switch budget deletion":
       sandbox.budgetDeletion.enabled = happening.on;
       return;
+    case "switch annotations":
+      sandbox.deschedulerAnnotations.enabled = happening.on;
+      return;
     case "migrate":
     case "delete":
     case "cancel":
@@ -54,6 +58,8 @@ export async function happen(happening: Happening, stage: Stage): Promise<void> 
       return drain.breakOff(happening.ms);
     case "drain taint":
       return await setTaints(stage, scene.nodeOf.Drained, [DRAIN_TAINT]);
+    case "retire":
+      return await setTaints(stage, scene.nodeOf.Retired, [RETIRED_TAINT]);
     case "taint":
       return await setTaints(stage, scene.nodeOf.Tainted, [MAINTENANCE]);
     case "preempt":
@@ -140,6 +146,7 @@ export async function endDisruptions(stage: Stage): Promise<void> {
   await stage.drain.stop();
   if (plan.faults.includes("DrainTaint")) await setTaints(stage, scene.nodeOf.Drained, []);
   if (plan.faults.includes("NoExecuteTaint")) await setTaints(stage, scene.nodeOf.Tainted, []);
+  if (plan.faults.includes("Descheduling")) await setTaints(stage, scene.nodeOf.Retired, []);
   if (plan.faults.includes("MemoryPressure")) stats.setAvailable(scene.nodeOf.Pressed, "memory.available");
   if (plan.faults.includes("Preemption"))
     await persist(() => client.delete(pods, { namespace: scene.namespace, name: PREEMPTOR.name }));

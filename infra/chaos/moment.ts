@@ -20,10 +20,13 @@ export type Happening =
   | { readonly does: "suspend API server"; readonly ms: number }
   | { readonly does: "compact" }
   | { readonly does: "silence Lifeboat"; readonly ms: number }
-  | { readonly does: "switch evacuation controller" | "switch budget deletion"; readonly on: boolean }
+  | {
+      readonly does: "switch evacuation controller" | "switch budget deletion" | "switch annotations";
+      readonly on: boolean;
+    }
   | { readonly does: "migrate" | "delete" | "cancel" | "unmark"; readonly vm: string }
   | { readonly does: "break off drain"; readonly ms: number }
-  | { readonly does: "drain taint" | "preempt" | "taint" | "press" };
+  | { readonly does: "drain taint" | "preempt" | "taint" | "press" | "retire" };
 
 export type Moment = Happening & {
   /** Milliseconds after the beginning. */

@@ -58,6 +58,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   EvictionWebhook: undefined,
   BudgetDeletionToggled: (random, { calmAt }) =>
     several(random, [2, 4], (at, i) => ({ at, does: "switch budget deletion", on: i % 2 === 1 }), calmAt),
+  AnnotationsByKubeVirt: () => [{ at: 0, does: "switch annotations", on: true }],
   FailingMigrations: undefined,
   SlowMigrations: undefined,
   ForeignMigrations: (random, setting) => toSome(random, setting, "migrate"),
@@ -69,6 +70,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   DrainTaint: (random, { calmAt }) => [{ at: random.int(0, calmAt), does: "drain taint" }],
   Preemption: (random) => [{ at: random.int(0, 1000), does: "preempt" }],
   NoExecuteTaint: (random) => [{ at: random.int(0, 1000), does: "taint" }],
+  Descheduling: (random) => [{ at: random.int(0, 500), does: "retire" }],
   MemoryPressure: (random) => [{ at: random.int(0, 1000), does: "press" }],
 };
 

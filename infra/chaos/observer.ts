@@ -15,6 +15,7 @@ export interface Listener {
   /** Undefined: it is gone, or was not there before. */
   vmiChanged(now: Vmi | undefined, before: Vmi | undefined): void;
   migrationChanged(now: Migration | undefined, before: Migration | undefined): void;
+  podChanged(now: Pod | undefined, before: Pod | undefined): void;
   budgetChanged(now: PodDisruptionBudget | undefined, before: PodDisruptionBudget | undefined): void;
 }
 
@@ -33,15 +34,17 @@ export async function startObserver(client: KubeClient): Promise<Observer> {
   const vmis = startInformer({ ...options, resource: kubevirt.virtualMachineInstances });
   const migrations = startInformer({ ...options, resource: kubevirt.migrations });
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
+  const known = startInformer({ ...options, resource: pods });
   const seen = {
     vmis,
     migrations,
     budgets,
-    pods: startInformer({ ...options, resource: pods }),
+    pods: known,
   };
   let current: readonly Partial<Listener>[] = [];
   vmis.onChange((now, before) => current.forEach((listener) => listener.vmiChanged?.(now, before)));
   migrations.onChange((now, before) => current.forEach((listener) => listener.migrationChanged?.(now, before)));
+  known.onChange((now, before) => current.forEach((listener) => listener.podChanged?.(now, before)));
   budgets.onChange((now, before) => current.forEach((listener) => listener.budgetChanged?.(now, before)));
   const informers = Object.values(seen);
   await Promise.all(informers.map(({ synced }) => synced));

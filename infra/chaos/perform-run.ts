@@ -7,6 +7,7 @@ import { readWorld } from "../demo/watch.ts";
 import type { World } from "../demo/world.ts";
 import type { Arena } from "./arena.ts";
 import { startCrew } from "./crew.ts";
+import { EVACUATIONS_PER_NODE } from "./descheduler-policy.ts";
 import { startDrain } from "./drain.ts";
 import { createEndings } from "./endings.ts";
 import { isReached } from "./goal.ts";
@@ -18,6 +19,7 @@ import { actAsOwner } from "./owner.ts";
 import { persist } from "./persist.ts";
 import type { Plan } from "./plan.ts";
 import type { Counts, RunReport } from "./report.ts";
+import { createRequestCheck } from "./requests.ts";
 import { readCluster } from "./read-cluster.ts";
 import { hasBudget, unrestOf } from "./rest.ts";
 import { clearScene, setScene, type Scene } from "./scene.ts";
@@ -30,6 +32,7 @@ const GOAL_WITHIN_MS = 120_000;
 const REST_WITHIN_MS = 90_000;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
+const MINUTE_SECONDS = 60;
 
 export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
   const begin = performance.now();
@@ -46,7 +49,8 @@ export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
   const ledger = createLedger(plan.limits, () => performance.now() - start);
   const protection = createProtectionCheck({ client, observer: arena.observer, report: ledger.report });
   const endings = createEndings();
-  arena.observer.listen(ledger, endings, protection);
+  const requests = requestCheckOf(plan, scene, ledger.report);
+  arena.observer.listen(ledger, endings, protection, requests);
   const injectedBefore = apiServer.faults.injected.length;
   const drain = startDrain({ client, node: scene.nodeOf.Drained, retryMs: plan.retryMs });
   const stage: Stage = { arena, plan, scene, crew, drain, deleted: new Set() };
@@ -92,6 +96,13 @@ function budgetsMissing({ observer }: Arena, { namespace }: Scene): number {
   return mine(observer.vmis.list()).filter(hasBudget).length - seen.length;
 }
 
+/** Requests expire by the clock: two that are two minutes apart do not count each other's. */
+function requestCheckOf({ workers }: Plan, { nodeOf }: Scene, report: (what: string) => void) {
+  const apartSeconds = Math.max(...workers) - Math.min(...workers);
+  const allowed = apartSeconds > MINUTE_SECONDS ? Infinity : EVACUATIONS_PER_NODE;
+  return createRequestCheck({ node: nodeOf.Retired, allowed, report });
+}
+
 /** The timeline, moment by moment; what takes time does so beside the others. */
 async function tell(stage: Stage, start: number): Promise<void> {
   const under: Promise<void>[] = [];
@@ -116,16 +127,18 @@ function startTicking(stage: Stage): Ticking {
       if (!stopped.signal.aborted) await work();
     }
   };
-  const running = Promise.all([
-    every(stage.plan.tickMs, () => stage.crew.tick()),
-    every(TICK_MS, () => actAsOwner(stage)),
-  ]);
+  const running = Promise.all([every(stage.plan.tickMs, () => tick(stage)), every(TICK_MS, () => actAsOwner(stage))]);
   return {
     async stop() {
       stopped.abort();
       await running;
     },
   };
+}
+
+function tick({ crew, plan }: Stage): void {
+  crew.tick();
+  if (plan.faults.includes("Descheduling")) crew.deschedule();
 }
 
 /** What is still under way when the time is over; nothing, if all is well. */

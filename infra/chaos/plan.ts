@@ -104,16 +104,18 @@ function drawFault(random: Random): FaultName {
 
 /** Beside KubeVirt's controller both ways of living with it are tried. */
 function configurationOf(random: Random, faults: readonly FaultName[]): Plan["configuration"] {
+  const descheduling = faults.includes("Descheduling");
   const beside = faults.includes("EvacuationController") || faults.includes("ControllerToggled");
   const auto = random.chance(beside ? 0.7 : 0.2);
   return {
     featureGates: {
-      DeschedulerSupport: random.chance(0.3),
+      DeschedulerSupport: random.chance(0.3) || descheduling,
+      EvictionsInBackground: descheduling,
       PreemptionEvictionLiveMigration: faults.includes("Preemption"),
       NoExecuteTaintEvictionLiveMigration: faults.includes("NoExecuteTaint"),
       NodePressureEvictionLiveMigration: faults.includes("MemoryPressure"),
     },
-    reconcilers: { evacuation: auto ? "Auto" : true },
+    reconcilers: { evacuation: auto ? "Auto" : true, annotations: random.pick(["Auto", true] as const) },
     evacuation: {
       maxAttempts: random.pick([2, 3, 5]),
       backoffSeconds: 0.2,

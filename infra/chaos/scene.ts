@@ -12,6 +12,7 @@ import { kubeVirts, virtualMachineInstances } from "../sandbox/kubevirt/resource
 import { createPriorityClass } from "../sandbox/workloads.ts";
 import type { Arena } from "./arena.ts";
 import type { CastMember, Place } from "./cast.ts";
+import { DESCHEDULER_POLICY } from "./descheduler-policy.ts";
 import { persist } from "./persist.ts";
 import type { Plan } from "./plan.ts";
 import { until } from "./until.ts";
@@ -40,6 +41,7 @@ export async function setScene(arena: Arena, plan: Plan, name: string): Promise<
     Preempted: `${name}-preempted`,
     Tainted: `${name}-tainted`,
     Pressed: `${name}-pressed`,
+    Retired: `${name}-retired`,
   };
   const places = new Set<Place>(["Drained", ...plan.vms.map(({ place }) => place)]);
   const others = [`${name}-a`, `${name}-b`, `${name}-c`];
@@ -61,6 +63,8 @@ function vmOf({ name, strategy, migratable }: CastMember, namespace: string, nod
 
 async function configure(arena: Arena, plan: Plan): Promise<void> {
   const { sandbox } = arena;
+  sandbox.evacuationController.enabled = false;
+  sandbox.deschedulerAnnotations.enabled = false;
   const { client } = sandbox;
   const members = new Map(plan.vms.map((member) => [member.name, member]));
   sandbox.migrations.configure({
@@ -77,6 +81,7 @@ async function configure(arena: Arena, plan: Plan): Promise<void> {
   const data = { "config.yaml": dump(configuration) };
   await createUnlessThere(() => client.create(configMaps, { metadata: CONFIG, data }));
   await client.patch(configMaps, CONFIG, { type: "merge", body: { data } });
+  await createUnlessThere(() => client.create(configMaps, DESCHEDULER_POLICY));
   await createUnlessThere(() => createPriorityClass(client, PRIORITY_CLASS, 1_000_000));
   await switchEvictionWebhook(client, plan.faults.includes("EvictionWebhook"));
 }

@@ -60,7 +60,7 @@ describe("the cast", () => {
 
   test("whoever must be gone before a deadline can move", () => {
     const onTop = cast.filter(({ place }) => place !== "Drained");
-    expect(new Set(onTop.map(({ place }) => place))).toEqual(new Set(["Preempted", "Tainted", "Pressed"]));
+    expect(new Set(onTop.map(({ place }) => place))).toEqual(new Set(["Preempted", "Tainted", "Pressed", "Retired"]));
     expect(onTop.filter(({ migratable, failures }) => !migratable || failures > 1)).toEqual([]);
   });
 });
