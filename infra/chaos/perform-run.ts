@@ -10,7 +10,7 @@ import { startCrew } from "./crew.ts";
 import { EVACUATIONS_PER_NODE } from "./descheduler-policy.ts";
 import { startDrain } from "./drain.ts";
 import { createEndings } from "./endings.ts";
-import { isReached } from "./goal.ts";
+import { missingIn } from "./goal.ts";
 import { calmDown, endDisruptions, happen } from "./happen.ts";
 import { type Fate, fatesOf } from "./judgement.ts";
 import { createLedger } from "./ledger.ts";
@@ -58,9 +58,10 @@ export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
   const ticking = startTicking(stage);
 
   await tell(stage, start);
-  await until(() => isReached(stage, endings), Math.max(0, start + plan.calmAt - performance.now()));
+  await until(() => missingIn(stage, endings).length === 0, Math.max(0, start + plan.calmAt - performance.now()));
   await calmDown(stage);
-  const reached = await until(() => isReached(stage, endings), GOAL_WITHIN_MS);
+  await until(() => missingIn(stage, endings).length === 0, GOAL_WITHIN_MS);
+  const missing = missingIn(stage, endings);
   await endDisruptions(stage);
   const unrest = await settle(stage);
   await ticking.stop();
@@ -84,7 +85,7 @@ export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
     ]),
     lost: keysOf(fates, "lost"),
     breaches: ledger.breaches,
-    hung: [...(reached ? [] : ["the drain does not come to its end"]), ...unrest],
+    hung: [...missing, ...unrest],
     mostUnfinished: ledger.mostUnfinished,
   };
 }

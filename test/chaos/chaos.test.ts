@@ -13,6 +13,9 @@ import { isBad, type RunReport } from "../../infra/chaos/report.ts";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
 import { LABEL } from "../../infra/sandbox/kubevirt/resources.ts";
 
+/** Of a run without anything to tell. */
+const SUMMARY_LINES = 7;
+
 const main = fileURLToPath(new URL("../../infra/chaos/main.ts", import.meta.url));
 
 test("a few runs: nothing lost, broken or hung", { timeout: 300_000 }, async () => {
@@ -21,7 +24,7 @@ test("a few runs: nothing lost, broken or hung", { timeout: 300_000 }, async () 
   const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
   const lines = output.trimEnd().split("\n");
   expect(lines[0]).toBe("seed 1");
-  expect(lines.filter((line) => line.includes("failed"))).toEqual([]);
+  expect(lines.slice(1).filter((line) => !/^\d+ s: /.test(line))).toHaveLength(SUMMARY_LINES);
   expect(lines.at(-1)).toBe("VMs lost: 0");
   expect(child.exitCode).toBe(0);
 });
@@ -34,7 +37,7 @@ async function runWith(disturb: (arena: Arena) => Promise<void>): Promise<RunRep
     const member = { place: "Drained", strategy: "LiveMigrate", migratable: true, failures: 0 } as const;
     const vms = ["vm-01", "vm-02"].map((name) => ({ ...member, name }));
     const running = performRun(arena, { ...plan, vms });
-    await expect.poll(() => [...arena.observer.migrations.list()].length, { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(() => [...arena.observer.migrations.list()].length, { timeout: 120_000 }).toBeGreaterThan(0);
     await disturb(arena);
     return await running;
   } finally {
@@ -42,7 +45,7 @@ async function runWith(disturb: (arena: Arena) => Promise<void>): Promise<RunRep
   }
 }
 
-test("a VM whose launcher is killed is lost, and the run is a bad one", { timeout: 120_000 }, async () => {
+test("a VM whose launcher is killed is lost, and the run is a bad one", { timeout: 300_000 }, async () => {
   const report = await runWith(async ({ sandbox, observer }) => {
     const vmi = [...observer.vmis.list()].find(({ metadata }) => metadata.name === "vm-01");
     const launchers = { labelSelector: `${LABEL.createdBy}=${vmi?.metadata.uid}` };
