@@ -7,8 +7,9 @@ import { planEvacuations } from "../../shared/policy/evacuation.ts";
 import { isFinal, keyOf } from "../../shared/policy/facts.ts";
 import { decideEviction } from "../../shared/policy/eviction.ts";
 import { anyCluster, clusterOf } from "./simulation/any-cluster.ts";
+import { reckon } from "./simulation/control-plane.ts";
 import type { SimulatedCluster } from "./simulation/cluster.ts";
-import { evict, launcherOf, reckon } from "./simulation/kubevirt.ts";
+import { evict, launcherOf } from "./simulation/kubevirt.ts";
 import { look, passAtOnce } from "./simulation/pass.ts";
 import { only } from "./fixtures.ts";
 
@@ -58,7 +59,7 @@ describe("a plan", () => {
         const vmi = cluster.vmis.get(keyOf({ namespace: slot.namespace, name: slot.vmi }));
         expect(cluster.register.slots).toContainEqual(slot);
         expect(vmi && isReadyForMigration(vmi, [...cluster.budgets.values()], cluster.settings)).toBe(true);
-        expect(cluster.activePods.get(slot.vmiUID)).toBe(1);
+        expect(cluster.pods.active().get(slot.vmiUID)).toBe(1);
         expect(vmi).toMatchObject({ nodeName: slot.node, liveMigratable: { migratable: true }, deleting: false });
       }
     });
@@ -116,7 +117,7 @@ describe("an eviction", () => {
       for (const vmi of cluster.vmis.values()) {
         const request = { username: "admin", cause: "ApiEviction" } as const;
         const { now, settings } = cluster;
-        const decision = decideEviction({ pod: launcherOf(vmi), vmi, request, settings, now });
+        const decision = decideEviction({ pod: launcherOf(cluster, vmi), vmi, request, settings, now });
         const marks = decision.verdict === "Ask" ? [] : only("Mark", decision.actions);
         for (const mark of marks) expect(mark.record.node).toBe(vmi.nodeName);
       }

@@ -10,6 +10,7 @@ import type { EvacuationRecord } from "../../../shared/policy/record.ts";
 import { type Slot, slotFor } from "../../../shared/policy/slots.ts";
 import { budget, NOW, owner, record, settings, time, vmi, without } from "../fixtures.ts";
 import { SimulatedCluster } from "./cluster.ts";
+import { launcherOn } from "./pods.ts";
 
 const NODES = ["node01", "node02"] as const;
 const NAMES = ["a", "b", "c"] as const;
@@ -105,7 +106,7 @@ export function clusterOf(facts: Facts): SimulatedCluster {
   const cluster = new SimulatedCluster(settings({ reconcilers: { evacuation: facts.mode } }), NOW);
   for (const v of facts.vmis) {
     cluster.add(v);
-    cluster.activePods.set(v.uid, facts.pods);
+    if (facts.pods === 2) cluster.pods.put(launcherOn(v, `second-pod-${v.uid}`, v.nodeName));
   }
   for (const [i, m] of facts.migrations.entries()) addMigration(cluster, `m${i}`, m);
   for (const [i, b] of facts.sizes.entries()) addBudget(cluster, i, b);
