@@ -10,7 +10,7 @@ import { type Behaviour, json, startStubServer, type StubRequest, type StubServe
 type Json = Readonly<Record<string, unknown>>;
 
 const node = fc.constantFrom("node01", "node01", "node01", "node02");
-const mark = fc.option(node, { nil: undefined });
+const mark: fc.Arbitrary<string | undefined> = fc.option(node, { nil: undefined });
 
 const anyRecord = fc.record({
   id: fc.constant("0000000a"),
@@ -24,7 +24,15 @@ const anyRecord = fc.record({
 });
 
 const anyVmi = fc.record({
-  strategy: fc.constantFrom("LiveMigrate", "LiveMigrate", "LiveMigrateIfPossible", "External", "None", "Odd", undefined),
+  strategy: fc.constantFrom(
+    "LiveMigrate",
+    "LiveMigrate",
+    "LiveMigrateIfPossible",
+    "External",
+    "None",
+    "Odd",
+    undefined,
+  ),
   migratable: fc.constantFrom("True", "True", "False"),
   phase: fc.constantFrom("Running", "Running", "Running", "Succeeded"),
   nodeName: fc.constantFrom("node01", "node01", "node01", "node02", undefined),
@@ -97,7 +105,10 @@ function budgetsOf({ budgets }: Facts): readonly Json[] {
 
 function kubevirtOf({ gates, clusterStrategy }: Facts): Json {
   const configuration = { developerConfiguration: { featureGates: gates }, evictionStrategy: clusterStrategy };
-  return { metadata: { namespace: "kubevirt", name: "kubevirt", uid: "k", resourceVersion: "7" }, spec: { configuration } };
+  return {
+    metadata: { namespace: "kubevirt", name: "kubevirt", uid: "k", resourceVersion: "7" },
+    spec: { configuration },
+  };
 }
 
 const MIGRATION = {
@@ -119,12 +130,13 @@ reconcilers: {evacuation: false, budget: false, annotations: false, disruption: 
 
 /** A patch is taken as it is: what matters is which one is sent. */
 function patched(facts: Facts, { body }: StubRequest): Json {
-  const operations = z.array(z.object({ op: z.string(), path: z.string(), value: z.optional(z.unknown()) })).parse(body);
-  const before = vmiOf(facts);
+  const operations = z
+    .array(z.object({ op: z.string(), path: z.string(), value: z.optional(z.unknown()) }))
+    .parse(body);
   const marks = operations.find(({ op, path }) => op === "add" && path === "/status/evacuationNodeName");
   const clears = operations.some(({ op, path }) => op === "remove" && path === "/status/evacuationNodeName");
   const evacuationNodeName = clears ? undefined : (marks?.value ?? facts.vmi.mark);
-  return { ...before, status: { ...(before["status"] as Json), evacuationNodeName } };
+  return vmiOf({ ...facts, vmi: { ...facts.vmi, mark: z.optional(z.string()).parse(evacuationNodeName) } });
 }
 
 function answerFor(facts: Facts, request: StubRequest): Behaviour {

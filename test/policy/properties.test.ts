@@ -67,12 +67,17 @@ describe("a plan", () => {
 
   test("grants no slot beyond the limits", () => {
     always((cluster) => {
-      const { parallelMigrationsPerCluster: most } = cluster.settings.limits;
+      const { parallelMigrationsPerCluster: most, parallelOutboundMigrationsPerNode: perNode } =
+        cluster.settings.limits;
       for (const { slots } of only("WriteSlots", planned(cluster))) {
-        const names = new Set([...slots, ...cluster.unfinished()].map(keyOf));
+        const unfinished = cluster.unfinished().map((m) => [keyOf(m), m.sourceNode] as const);
+        const nodes = new Map([...slots.map((slot) => [keyOf(slot), slot.node] as const), ...unfinished]);
         const granted = slots.filter((slot) => !cluster.register.slots.some((old) => keyOf(old) === keyOf(slot)));
         expectUnique(slots.map(keyOf));
-        if (granted.length > 0) expect(names.size).toBeLessThanOrEqual(most);
+        if (granted.length > 0) expect(nodes.size).toBeLessThanOrEqual(most);
+        for (const { node } of granted) {
+          expect([...nodes.values()].filter((name) => name === node).length).toBeLessThanOrEqual(perNode);
+        }
       }
     });
   });
@@ -94,6 +99,32 @@ describe("a plan", () => {
       }
       expect(planned(cluster).filter((action) => action.verb !== "Event")).toEqual([]);
     });
+  });
+});
+
+function unversioned(objects: Iterable<object>): readonly object[] {
+  return [...objects].map((one) => ({ ...one, resourceVersion: "" }));
+}
+
+/** Everything but versions, which tell how often something was written. */
+function stateOf({ vmis, migrations, budgets, register, counters, pods }: SimulatedCluster): unknown {
+  const all = [vmis, migrations, budgets].map((objects) => unversioned(objects.values()));
+  return [...all, register.slots, counters.evacuations, counters.counted, pods.all()];
+}
+
+describe("an action", () => {
+  test("done a second time changes nothing more", () => {
+    let repeated = 0;
+    always((cluster) => {
+      for (const action of planned(cluster)) {
+        cluster.act(action);
+        const once = structuredClone(stateOf(cluster));
+        cluster.act(action);
+        expect(stateOf(cluster)).toEqual(once);
+        repeated += 1;
+      }
+    });
+    expect(repeated).toBeGreaterThan(500);
   });
 });
 

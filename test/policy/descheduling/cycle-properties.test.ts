@@ -46,8 +46,8 @@ describe("whatever cycles do at the same time", () => {
         expect(c.requests.filter(({ again }) => again)).toEqual([]);
       });
       requests += cluster.requests.length;
-    }, 200);
-    expect(requests).toBeGreaterThan(200);
+    });
+    expect(requests).toBeGreaterThan(50);
   });
 
   test("no pod is requested again while in progress", () => {

@@ -60,8 +60,14 @@ function worldOf({ cluster, roles, unready }: Given) {
     pods.map((pod, i) => [pod.uid, !["Plain", "Source"].includes(roleOf(i)) && !isCompleted(pod)]),
   );
   const world: NominationWorld = {
-    ...{ nodes, pods, vmis, now: NOW },
-    ...{ namespaces: new Map(), priorityClasses: new Map(), budgets: new Map(), storageClasses: new Map() },
+    nodes,
+    pods,
+    vmis,
+    now: NOW,
+    namespaces: new Map(),
+    priorityClasses: new Map(),
+    budgets: new Map(),
+    storageClasses: new Map(),
     isInProgress: ({ name }) => cluster.inProgress.includes(name),
   };
   return { world, isSpared };

@@ -10,8 +10,9 @@ import type { Plugin } from "../../../shared/policy/descheduling/plugin.ts";
 import { podLifeTime } from "../../../shared/policy/descheduling/pod-life-time.ts";
 import { utilizationArguments } from "./fixtures.ts";
 
-function enabled<A>({ name, extensionPoint, nominate }: Plugin<A>, args: A): EnabledPlugin {
-  return { name, extensionPoint, nominate: (world) => nominate(args, world) };
+function enabled<A>(plugin: Plugin<A>, args: A): EnabledPlugin {
+  const { name, extensionPoint } = plugin;
+  return { name, extensionPoint, nominate: (world) => plugin.nominate(args, world) };
 }
 
 const NO_STATES = { states: [], conditions: [], exitCodes: [] };

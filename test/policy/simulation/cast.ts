@@ -35,14 +35,21 @@ export class Cast {
     return pass(this.#cluster, { skewMs: this.#skewMs(i), ...this.#story.passes?.(this.#passes++) });
   }
 
-  pass({ which, fault }: Advance): void {
+  /** What goes wrong does so with the first of the steps. */
+  pass({ which, times = 1, fault }: Advance): void {
     const i = which % this.#functions.length;
-    if (this.#functions[i]?.next(fault).done === true) this.#functions[i] = this.#begin(i);
+    for (let n = 0; n < times; n++) {
+      if (this.#functions[i]?.next(n === 0 ? fault : undefined).done === true) this.#functions[i] = this.#begin(i);
+    }
   }
 
-  answer({ which, fault }: Advance): void {
+  answer({ which, times = 1, fault }: Advance): void {
     const i = which % Math.max(this.#requests.length, 1);
-    if (this.#requests[i]?.next(fault).done === true) this.#requests.splice(i, 1);
+    for (let n = 0; n < times; n++) {
+      if (this.#requests[i]?.next(n === 0 ? fault : undefined).done !== true) continue;
+      this.#requests.splice(i, 1);
+      return;
+    }
   }
 
   /** About the pod that came last: the one that the guest runs in, or may move to. */

@@ -10,15 +10,14 @@ import {
   keyOf,
   type MigrationFacts,
   type NamespacedName,
-  type NodeFacts,
   type VmiFacts,
 } from "../../../shared/policy/facts.ts";
 import type { EvacuationRecord } from "../../../shared/policy/record.ts";
 import type { CountersRegister } from "../../../shared/policy/counters.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import type { SlotsRegister } from "../../../shared/policy/slots.ts";
-import { node } from "../disruptions.ts";
 import { without } from "../fixtures.ts";
+import { unseenBudget } from "./control-plane.ts";
 import { Ledger } from "./ledger.ts";
 import { launcherOn, Pods } from "./pods.ts";
 
@@ -87,19 +86,12 @@ export class SimulatedCluster {
     this.ledger.observe(vmi, next);
   }
 
-  nodes(): readonly NodeFacts[] {
-    const names = [...new Set([...this.vmis.values()].flatMap((vmi) => vmi.nodeName ?? []))];
-    const taint = { key: "dedicated", effect: "NoExecute" };
-    return names.map((name) => node({ name, taints: this.expelling.has(name) ? [taint] : [] }));
-  }
-
   unfinished(): readonly MigrationFacts[] {
     return [...this.migrations.values()].filter((m) => !isFinal(m));
   }
 
   act(action: Action): ActResult {
-    const result =
-      this.#onVmi(action) ?? this.#onMigration(action) ?? this.#onBudget(action) ?? this.#onPod(action);
+    const result = this.#onVmi(action) ?? this.#onMigration(action) ?? this.#onBudget(action) ?? this.#onPod(action);
     if (result !== undefined) return result;
     if (action.verb === "WriteSlots") return this.#writeSlots(action);
     if (action.verb === "WriteCounters") return this.#writeCounters(action);
@@ -228,18 +220,8 @@ export class SimulatedCluster {
     const key = { namespace: vmi.namespace, name };
     if (this.budgets.has(keyOf(key))) return "Done";
     const version = this.version();
-    this.budgets.set(keyOf(key), {
-      ...key,
-      uid: `b${version}`,
-      resourceVersion: version,
-      generation: 1,
-      deleting: false,
-      managedByUs: true,
-      owners: [{ kind: "VirtualMachineInstance", name: vmi.name, uid: vmi.uid, controller: false }],
-      minAvailable,
-      selector: { matchLabels: { "kubevirt.io/created-by": vmi.uid }, matchExpressions: [] },
-      status: { observedGeneration: 0, disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 },
-    });
+    const uids = { uid: `b${version}`, resourceVersion: version };
+    this.budgets.set(keyOf(key), { ...unseenBudget(vmi, minAvailable), ...key, ...uids });
     return "Done";
   }
 

@@ -3,8 +3,17 @@
  * Owns: the arithmetic of budgets. Does not own: admission (doors.ts), KubeVirt (kubevirt.ts).
  * Upstream: pkg/registry/core/pod/storage/eviction.go, pkg/controller/disruption.
  */
-import { isCompleted, keyOf, type PodFacts } from "../../../shared/policy/facts.ts";
+import {
+  type BudgetFacts,
+  isCompleted,
+  keyOf,
+  type NodeFacts,
+  type PodFacts,
+  type VmiFacts,
+} from "../../../shared/policy/facts.ts";
 import { matches } from "../../../shared/policy/selector.ts";
+import { node } from "../disruptions.ts";
+import { budget, owner } from "../fixtures.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 
 /** The disruption controller: every status is what it has to be. */
@@ -36,4 +45,19 @@ export function isEvictable(cluster: SimulatedCluster, pod: PodFacts): boolean {
 /** Pods that are terminating, or have ended, go. */
 export function sweep(cluster: SimulatedCluster): void {
   for (const pod of cluster.pods.all()) if (pod.deleting || isCompleted(pod)) cluster.endPod(pod.uid, "Swept");
+}
+
+/** One of ours that the disruption controller has not seen yet. */
+export function unseenBudget({ name, uid }: VmiFacts, minAvailable: 1 | 2): BudgetFacts {
+  const owners = [owner({ name, uid, controller: false })];
+  const selector = { matchLabels: { "kubevirt.io/created-by": uid }, matchExpressions: [] };
+  const status = { observedGeneration: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
+  return budget({ owners, selector, minAvailable, status });
+}
+
+/** Those that VMs are on. */
+export function nodesOf({ vmis, expelling }: SimulatedCluster): readonly NodeFacts[] {
+  const names = [...new Set([...vmis.values()].flatMap((vmi) => vmi.nodeName ?? []))];
+  const taint = { key: "dedicated", effect: "NoExecute" };
+  return names.map((name) => node({ name, taints: expelling.has(name) ? [taint] : [] }));
 }

@@ -8,7 +8,7 @@ import { budget } from "../fixtures.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { reckon, sweep } from "./control-plane.ts";
 import { cancel, evacuateByKubeVirt, evict, progress } from "./kubevirt.ts";
-import type { Happening } from "./story.ts";
+import type { Happening, ToVm } from "./story.ts";
 
 export function pick<T>(items: Iterable<T>, n: number): T | undefined {
   const all = [...items];
@@ -16,20 +16,15 @@ export function pick<T>(items: Iterable<T>, n: number): T | undefined {
 }
 
 export function happen(cluster: SimulatedCluster, step: Happening): void {
-  switch (step.does) {
-    case "migration": {
-      const migration = pick(cluster.unfinished(), step.which);
-      if (migration !== undefined && !isBeingAnswered(cluster, migration)) progress(cluster, migration, step.outcome);
-      return;
-    }
-    case "time":
-      cluster.now = new Date(cluster.now.getTime() + step.seconds * 1000);
-      return;
-    default:
-      if ("node" in step) return happenToNode(cluster, step);
-      if (!("which" in step)) return BY_ITSELF[step.does](cluster);
-      return happenToVm(cluster, step);
+  if ("outcome" in step) {
+    const migration = pick(cluster.unfinished(), step.which);
+    if (migration !== undefined && !isBeingAnswered(cluster, migration)) progress(cluster, migration, step.outcome);
+    return;
   }
+  if ("node" in step) return happenToNode(cluster, step);
+  if ("which" in step) return happenToVm(cluster, step);
+  if ("seconds" in step) cluster.now = new Date(cluster.now.getTime() + step.seconds * 1000);
+  else BY_ITSELF[step.does](cluster);
 }
 
 function isBeingAnswered(cluster: SimulatedCluster, { namespace, vmiName }: MigrationFacts): boolean {
@@ -52,8 +47,6 @@ function happenToNode(cluster: SimulatedCluster, { does, node }: Extract<Happeni
       cluster.expelling.delete(node);
   }
 }
-
-type ToVm = Exclude<Extract<Happening, { which: number }>, { outcome: string }>;
 
 function happenToVm(cluster: SimulatedCluster, { does, which }: ToVm): void {
   const vm = pick(cluster.vmis.values(), which);
@@ -87,8 +80,10 @@ const ON_VM: Readonly<Record<ToVm["does"], (cluster: SimulatedCluster, vm: VmiFa
 function bury(cluster: SimulatedCluster, vm: VmiFacts): void {
   cluster.vmis.delete(keyOf(vm));
   for (const pod of cluster.pods.of(vm)) cluster.pods.remove(pod.uid);
-  for (const [key, { owners }] of cluster.budgets) if (owners.some(({ uid }) => uid === vm.uid)) cluster.budgets.delete(key);
-  for (const [key, m] of cluster.migrations) if (m.vmiName === vm.name) cluster.migrations.set(key, { ...m, phase: "Failed" });
+  for (const [key, { owners }] of cluster.budgets)
+    if (owners.some(({ uid }) => uid === vm.uid)) cluster.budgets.delete(key);
+  for (const [key, m] of cluster.migrations)
+    if (m.vmiName === vm.name) cluster.migrations.set(key, { ...m, phase: "Failed" });
 }
 
 /** Somebody's own budget for the VM comes, or goes; but not while it is what an answer relies on. */

@@ -16,6 +16,7 @@ import {
 } from "../../../shared/policy/evacuation.ts";
 import { countEndings } from "../../../shared/policy/counters.ts";
 import type { SimulatedCluster } from "./cluster.ts";
+import { nodesOf } from "./control-plane.ts";
 import { act, FAILED, read, type Steps } from "./requests.ts";
 
 export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & AnnotationWorld;
@@ -36,7 +37,7 @@ export function look(cluster: SimulatedCluster): World {
     complete: true,
     launchers: cluster.pods.launchers(),
     pods: cluster.pods.all(),
-    nodes: cluster.nodes(),
+    nodes: nodesOf(cluster),
   };
 }
 

@@ -11,7 +11,7 @@ import { CALM, limits, NODES, type Step, type Story, which } from "./story.ts";
 
 const GUARDED: readonly FeatureGate[] = ["PreemptionEvictionLiveMigration", "NoExecuteTaintEvictionLiveMigration"];
 
-const anySettings: fc.Arbitrary<Settings> = fc
+export const anySettings: fc.Arbitrary<Settings> = fc
   .record({
     limits,
     evacuation: fc.constantFrom<true | "Auto">(true, "Auto"),
@@ -68,7 +68,8 @@ const taintStep = (...does: readonly ("taint" | "untaint" | "expel" | "readmit")
 /** What is asked of Lifeboat, and what happens to VMs by themselves. */
 const ASKED: readonly fc.WeightedArbitrary<Step>[] = [
   ...CALM,
-  { weight: 20, arbitrary: fc.record({ does: fc.constant("answer"), which }) },
+  { weight: 20, arbitrary: fc.record({ does: fc.constant("function"), which, times: fc.integer({ min: 2, max: 9 }) }) },
+  { weight: 20, arbitrary: fc.record({ does: fc.constant("answer"), which, times: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 6, arbitrary: fc.record({ does: fc.constant("ask to evict"), which }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("preempt", "expel pod"), which }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom("delete", "bury", "shadow"), which }) },

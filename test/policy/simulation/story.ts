@@ -13,27 +13,23 @@ import { happen } from "./happenings.ts";
 import type { PassOptions } from "./pass.ts";
 import type { Fault } from "./requests.ts";
 
-/** The next step of one of the functions, or of one of the requests under way. */
-export interface Advance {
-  readonly does: "function" | "answer";
-  readonly which: number;
-  readonly fault?: Fault;
-}
+/** To one of all VMs, functions or requests, by its place among them. */
+type Of<D extends string> = D extends string ? { readonly does: D; readonly which: number } : never;
+
+/** The next steps, one if nothing is told, of one of the functions, or of one of the requests under way. */
+export type Advance = Of<"function" | "answer"> & { readonly times?: number; readonly fault?: Fault };
 
 /** A request that is answered in steps: `preempt` and `expel pod` are deletions by those who do not ask. */
-export interface Ask {
-  readonly does: "ask to evict" | "ask to cancel" | "preempt" | "expel pod";
-  readonly which: number;
-}
+export type Ask = Of<"ask to evict" | "ask to cancel" | "preempt" | "expel pod">;
 
-/** What happens at once: to any VM, by its place among all, to a node, or to everything. */
+export type ToVm = Of<
+  "evict" | "cancel" | "unmark" | "mark" | "migrate" | "pin" | "unpin" | "delete" | "bury" | "shadow"
+>;
+
+/** What happens at once. */
 export type Happening =
-  | {
-      readonly does:
-        "evict" | "cancel" | "unmark" | "mark" | "migrate" | "pin" | "unpin" | "delete" | "bury" | "shadow";
-      readonly which: number;
-    }
-  | { readonly does: "migration"; readonly which: number; readonly outcome: "Succeeded" | "Failed" }
+  | ToVm
+  | (Of<"migration"> & { readonly outcome: "Succeeded" | "Failed" })
   /** The drain taint, or one that ends pods. */
   | { readonly does: "taint" | "untaint" | "expel" | "readmit"; readonly node: string }
   | { readonly does: "time"; readonly seconds: number }
@@ -119,17 +115,13 @@ export function tellStory(story: Story, check: (cluster: SimulatedCluster, step:
 }
 
 function perform(step: Step, cluster: SimulatedCluster, cast: Cast): void {
-  switch (step.does) {
-    case "function":
-      return cast.pass(step);
-    case "answer":
-      return cast.answer(step);
-    case "ask to evict":
-    case "ask to cancel":
-    case "preempt":
-    case "expel pod":
-      return cast.ask(step);
-    default:
-      return happen(cluster, step);
-  }
+  if (step.does === "function") return cast.pass(step);
+  if (step.does === "answer") return cast.answer(step);
+  return isAsk(step) ? cast.ask(step) : happen(cluster, step);
+}
+
+const ASKS: readonly string[] = ["ask to evict", "ask to cancel", "preempt", "expel pod"] satisfies Ask["does"][];
+
+function isAsk(step: Step): step is Ask {
+  return ASKS.includes(step.does);
 }

@@ -5,10 +5,7 @@
  */
 import * as fc from "fast-check";
 import { runCycle, type CycleReport } from "../../../../shared/policy/descheduling/cycle.ts";
-import type {
-  DeschedulingLimits,
-  EnabledPlugin,
-} from "../../../../shared/policy/descheduling/descheduler-policy.ts";
+import type { DeschedulingLimits, EnabledPlugin } from "../../../../shared/policy/descheduling/descheduler-policy.ts";
 import type { DeschedulerPod } from "../../../../shared/policy/descheduling/facts.ts";
 import type { Step, StepResult } from "../../../../shared/policy/descheduling/step.ts";
 import { keyOf } from "../../../../shared/policy/facts.ts";
