@@ -90,7 +90,11 @@ function thresholdOf({ priorityThreshold }: DefaultEvictorArguments, { priorityC
 }
 
 /** Asked of pods with exactly one owner. Upstream counts pods of other namespaces, which may claim any owner. */
-function hasReplicas({ namespace, owners }: DeschedulerPod, { minReplicas }: DefaultEvictorArguments, world: EvictorWorld) {
+function hasReplicas(
+  { namespace, owners }: DeschedulerPod,
+  { minReplicas }: DefaultEvictorArguments,
+  world: EvictorWorld,
+) {
   const [owner] = owners;
   if (minReplicas < 2 || owner === undefined || owners.length > 1) return true;
   return world.replicasOf(namespace, owner.uid) >= minReplicas;
