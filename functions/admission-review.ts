@@ -11,13 +11,15 @@ import type { Ruling } from "../shared/reconcilers/eviction.ts";
 import { RejectionError } from "./rejection.ts";
 
 /** Without these nothing can be answered that an API server would understand. */
-export const Envelope = z.object({
-  apiVersion: z.literal("admission.k8s.io/v1", "expected admission.k8s.io/v1"),
-  kind: z.literal("AdmissionReview", "expected AdmissionReview"),
-  request: z.looseObject({
-    uid: z.string("expected the review's uid").check(z.minLength(1, "expected the review's uid")),
+export const Envelope = z.lazy(() =>
+  z.object({
+    apiVersion: z.literal("admission.k8s.io/v1", "expected admission.k8s.io/v1"),
+    kind: z.literal("AdmissionReview", "expected AdmissionReview"),
+    request: z.looseObject({
+      uid: z.string("expected the review's uid").check(z.minLength(1, "expected the review's uid")),
+    }),
   }),
-});
+);
 
 /** The review's uid and request, or a rejection that says what is missing. */
 export async function envelopeOf(c: Context) {
@@ -30,35 +32,42 @@ export async function envelopeOf(c: Context) {
   throw new RejectionError({ reason: "BadRequest", ...(problem ?? { field: "body", message: "invalid" }) });
 }
 
-const Name = z.string("expected a name").check(z.minLength(1, "expected a name"));
+const Name = z.lazy(() => z.string("expected a name").check(z.minLength(1, "expected a name")));
 
-export const EvictionRequestSchema = z.object({
-  uid: z.string(),
-  operation: z.literal("CREATE", "expected CREATE"),
-  resource: z.object({ group: z.literal("", "expected the core group"), resource: z.literal("pods", "expected pods") }),
-  subResource: z.literal("eviction", "expected eviction"),
-  namespace: Name,
-  name: Name,
-  dryRun: z._default(z.boolean(), false),
-  userInfo: z.prefault(z.object({ username: z._default(z.string(), "unknown") }), {}),
-  object: z.object({
-    apiVersion: z.enum(["policy/v1", "policy/v1beta1"], "expected policy/v1 or policy/v1beta1"),
-    kind: z.literal("Eviction", "expected Eviction"),
-    metadata: z.prefault(z.object({ annotations: z.nullish(z.record(z.string(), z.string())) }), {}),
-    deleteOptions: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())) })),
+export const EvictionRequestSchema = z.lazy(() =>
+  z.object({
+    uid: z.string(),
+    operation: z.literal("CREATE", "expected CREATE"),
+    resource: z.object({
+      group: z.literal("", "expected the core group"),
+      resource: z.literal("pods", "expected pods"),
+    }),
+    subResource: z.literal("eviction", "expected eviction"),
+    namespace: Name,
+    name: Name,
+    dryRun: z._default(z.boolean(), false),
+    userInfo: z.prefault(z.object({ username: z._default(z.string(), "unknown") }), {}),
+    object: z.object({
+      apiVersion: z.enum(["policy/v1", "policy/v1beta1"], "expected policy/v1 or policy/v1beta1"),
+      kind: z.literal("Eviction", "expected Eviction"),
+      metadata: z.prefault(z.object({ annotations: z.nullish(z.record(z.string(), z.string())) }), {}),
+      deleteOptions: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())) })),
+    }),
   }),
-});
+);
 
 /** The pod comes with the request: nothing else tells how it was when the deletion was asked for. */
-export const DeletionRequestSchema = z.object({
-  uid: z.string(),
-  operation: z.literal("DELETE", "expected DELETE"),
-  resource: z.object({ group: z.literal(""), resource: z.literal("pods", "expected pods") }),
-  dryRun: z._default(z.boolean(), false),
-  userInfo: z.prefault(z.object({ username: z._default(z.string(), "unknown") }), {}),
-  oldObject: z.pipe(Pod, z.transform(podFacts)),
-  options: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())) })),
-});
+export const DeletionRequestSchema = z.lazy(() =>
+  z.object({
+    uid: z.string(),
+    operation: z.literal("DELETE", "expected DELETE"),
+    resource: z.object({ group: z.literal(""), resource: z.literal("pods", "expected pods") }),
+    dryRun: z._default(z.boolean(), false),
+    userInfo: z.prefault(z.object({ username: z._default(z.string(), "unknown") }), {}),
+    oldObject: z.pipe(Pod, z.transform(podFacts)),
+    options: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())) })),
+  }),
+);
 
 export type ParsedEviction = z.output<typeof EvictionRequestSchema>;
 

@@ -21,8 +21,9 @@ const ANSWERING_SHARE = 0.9;
 
 export async function reviewEvictionRequest(c: Context<{ Bindings: Env }>, target: Target): Promise<Response> {
   const timeout = review.timeoutSeconds(c.req.query("timeout"));
+  const arrived = target.platform.now().getTime();
   const reading = target.connect(timeout * READING_SHARE);
-  const acting = target.connect(timeout * ANSWERING_SHARE);
+  const acting = () => target.connect(timeout * ANSWERING_SHARE - (target.platform.now().getTime() - arrived) / 1000);
   const { uid, request } = await review.envelopeOf(c);
   const parsed = parseConfig(review.EvictionRequestSchema, request, "request");
   if (!parsed.ok) {

@@ -2,7 +2,6 @@
  * The cluster that a request is about: found by name, its caller authenticated, ready to be connected to.
  * Owns: look-up, tokens, connections, and the state of this isolate. Does not own: routes.
  */
-import { timingSafeEqual } from "hono/utils/buffer";
 import { type Cluster, connect } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Endpoint } from "../shared/cluster/transport.ts";
@@ -12,6 +11,7 @@ import type { Parsed } from "../shared/config/problem.ts";
 import { Drives } from "../shared/reconcilers/drive.ts";
 import type { Env, Platform } from "./env.ts";
 import { RejectionError } from "./rejection.ts";
+import { isToken } from "./token.ts";
 
 /** What this isolate remembers: caches that may be empty at any time. */
 export interface IsolateState {
@@ -112,7 +112,7 @@ export type Caller = "webhook" | "operator";
 export async function authenticate(entry: ClusterEntry, caller: Caller, presented: string | undefined): Promise<void> {
   const { webhookToken, operatorToken = webhookToken } = entry;
   const expected = caller === "operator" ? operatorToken : webhookToken;
-  if (!(await timingSafeEqual(presented ?? "", expected))) throw new RejectionError({ reason: "Unauthorized" });
+  if (!(await isToken(presented ?? "", expected))) throw new RejectionError({ reason: "Unauthorized" });
 }
 
 /** The token of `Authorization: Bearer …`. */

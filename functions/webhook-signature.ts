@@ -1,14 +1,17 @@
 /**
  * Standard Webhooks signatures, with the clock passed in.
- * Owns: tolerance, rotation. Does not own: the signature itself (library standardwebhooks).
+ * Owns: what is signed, tolerance, rotation. Does not own: HMAC (the platform's), comparing in constant time (Hono's).
  * Specification: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ *
+ * The relay signs with the library standardwebhooks. Here that would bring its own SHA-256 along: a twentieth of the
+ * bundle, and tens of milliseconds of CPU for the largest delivery.
  */
 import { timingSafeEqual } from "hono/utils/buffer";
-import { Webhook } from "standardwebhooks";
 
 const TOLERANCE_SECONDS = 5 * 60;
 /** Senders sign with an old and a new secret while rotating. Anybody may send a header of thousands. */
 const MOST_SIGNATURES = 8;
+const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 export interface SignatureHeaders {
   readonly id: string;
@@ -28,9 +31,18 @@ export async function isSigned(
   const seconds = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN;
   const fresh = Math.abs(now.getTime() / 1000 - seconds) <= TOLERANCE_SECONDS;
   if (!fresh || id === "") return false;
-  const expected = secrets.map((secret) => new Webhook(secret).sign(id, new Date(seconds * 1000), payload));
+  const signed = `${id}.${timestamp}.${payload}`;
+  const expected = await Promise.all(secrets.map((secret) => sign(signed, secret)));
   const pairs = signature
     .split(" ", MOST_SIGNATURES)
     .flatMap((given) => expected.map((e) => timingSafeEqual(given, e)));
   return (await Promise.all(pairs)).includes(true);
+}
+
+/** `whsec_<base64>`, which the configuration has been checked for. */
+async function sign(text: string, secret: string): Promise<string> {
+  const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, "")), (character) => character.charCodeAt(0));
+  const key = await crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign"]);
+  const signature = new Uint8Array(await crypto.subtle.sign(HMAC, key, new TextEncoder().encode(text)));
+  return `v1,${btoa(String.fromCharCode(...signature))}`;
 }

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { createApp } from "../functions/app.ts";
 import { STORIES } from "../infra/demo/arguments.ts";
 import { newIsolateState } from "../functions/target.ts";
-import { DEFAULT_CONFIGURATION } from "../shared/config/lifeboat-configuration.ts";
+import { defaultConfiguration } from "../shared/config/lifeboat-configuration.ts";
 import { FEATURE_GATES } from "../shared/policy/settings.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -37,7 +37,7 @@ test.each(STORIES.filter((story) => story !== "drain"))("the story of the %s can
 });
 
 describe("the configuration in the README", () => {
-  const { reconcilers, evacuation, guard } = DEFAULT_CONFIGURATION;
+  const { reconcilers, evacuation, guard, descheduling } = defaultConfiguration();
   const defaults = [
     ["reconcilers.evacuation", reconcilers.evacuation],
     ["reconcilers.budget", reconcilers.budget],
@@ -46,6 +46,7 @@ describe("the configuration in the README", () => {
     ["reconcilers.pressure", reconcilers.pressure],
     ["guard.mode", guard.mode],
     ["guard.maxHolds", guard.maxHolds],
+    ["descheduling.intervalSeconds", descheduling.intervalSeconds],
     ...Object.entries(guard.deadlineSeconds).map(([key, value]) => [`guard.deadlineSeconds.${key}`, value] as const),
     ...Object.entries(evacuation).map(([key, value]) => [`evacuation.${key}`, value] as const),
   ] as const;

@@ -21,7 +21,7 @@ export interface Eviction {
 
 /** What an API server answers who understands the question: granted, gone, conflict, refused by budget or webhook. */
 const ANSWERS = [403, 404, 409, 422, 429, 500];
-const Status = z.object({ message: z._default(z.string(), "") });
+const Status = z.lazy(() => z.object({ message: z._default(z.string(), "") }));
 
 /**
  * In the descheduler's name, so that whoever reviews the eviction knows the cause; of this very pod, not of one made anew

@@ -5,6 +5,7 @@
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failure.ts";
+import { isObjectName } from "./object-name.ts";
 import { collection, object, type Resource } from "./paths.ts";
 import { Page } from "./schemas.ts";
 import { type ApiAnswer, LARGEST_ANSWER_BYTES, type Send } from "./transport.ts";
@@ -26,14 +27,6 @@ function issueOf(error: z.core.$ZodError): string {
   return issue === undefined ? "invalid" : `${issue.path.join(".") || "(root)"}: ${issue.message}`;
 }
 
-/**
- * A name that an object can have (RFC 1123 subdomain). Names come from annotations and paths too, which say what they
- * like, and `..` in a URL leads elsewhere: an object of such a name does not exist.
- */
-function isObjectName(name: string): boolean {
-  return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name);
-}
-
 export async function readOne<S extends z.ZodMiniType>(
   send: Send,
   resource: Resource,
@@ -52,8 +45,6 @@ export interface ListOptions<S extends z.ZodMiniType, T> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly schema: S;
-  /** Items a page. */
-  readonly pageSize?: number;
   /** Keeps what is needed of an item; undefined drops it. Pages themselves are never kept. */
   readonly project: (item: z.output<S>) => T | undefined;
   readonly onOddItem: OnOddItem;
@@ -101,13 +92,12 @@ export async function readAll<S extends z.ZodMiniType, T>(send: Send, o: ListOpt
   const path = collection(o.resource, o.namespace);
   const selector = selectorsOf(o);
   const kept: T[] = [];
-  const largest = o.pageSize ?? PAGE_SIZE;
-  let limit = largest;
+  let limit = PAGE_SIZE;
   let next: string | undefined;
   do {
     const read = await readPage(send, path, { ...selector, ...(next ? { continue: next } : {}) }, limit);
     const page = parseAnswer(Page, read.body, `GET ${path}`);
-    limit = Math.min(largest, nextLimit(page.items.length, read));
+    limit = Math.min(PAGE_SIZE, nextLimit(page.items.length, read));
     for (const item of page.items ?? []) {
       const parsed = o.schema.safeParse(item);
       const projected = parsed.success ? o.project(parsed.data) : undefined;

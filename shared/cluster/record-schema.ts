@@ -10,44 +10,50 @@ import type { CountersRegister } from "../policy/counters.ts";
 import { type EvacuationRecord, MOST_UNCOUNTED, OUTCOMES } from "../policy/record.ts";
 import type { Slot } from "../policy/slots.ts";
 
-const Time = z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text))));
+const Time = z.lazy(() => z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text)))));
 
-const Id = z.string().check(z.regex(/^[0-9a-f]{8}$/));
+const Id = z.lazy(() => z.string().check(z.regex(/^[0-9a-f]{8}$/)));
 
-const EvacuationRecordText = z.object({
-  id: Id,
-  cause: z.enum(CAUSES),
-  requestedBy: z.string(),
-  node: z.string(),
-  podUID: z.exactOptional(z.string()),
-  since: Time,
-  attempts: z.int().check(z.nonnegative()),
-  notBefore: z.exactOptional(Time),
-  outcome: z.exactOptional(z.enum(["Abandoned", "Cancelled", "Withdrawn"])),
-  uncounted: z.exactOptional(
-    z.array(z.object({ id: Id, cause: z.enum(CAUSES), outcome: z.enum(OUTCOMES) })).check(z.maxLength(MOST_UNCOUNTED)),
-  ),
-});
+const Uncounted = z.lazy(() => z.object({ id: Id, cause: z.enum(CAUSES), outcome: z.enum(OUTCOMES) }));
 
-const Slots = z.array(
+const EvacuationRecordText = z.lazy(() =>
   z.object({
-    namespace: z.string(),
-    name: z.string(),
-    vmi: z.string(),
-    vmiUID: z.string(),
-    node: z.string(),
-    id: z.string(),
-    attempt: z.int(),
+    id: Id,
     cause: z.enum(CAUSES),
+    requestedBy: z.string(),
+    node: z.string(),
+    podUID: z.exactOptional(z.string()),
+    since: Time,
+    attempts: z.int().check(z.nonnegative()),
+    notBefore: z.exactOptional(Time),
+    outcome: z.exactOptional(z.enum(["Abandoned", "Cancelled", "Withdrawn"])),
+    uncounted: z.exactOptional(z.array(Uncounted).check(z.maxLength(MOST_UNCOUNTED))),
   }),
 );
 
-const Counted = z.object({
-  evacuations: z.array(
-    z.object({ cause: z.enum(CAUSES), outcome: z.enum(OUTCOMES), count: z.int().check(z.nonnegative()) }),
+const Slots = z.lazy(() =>
+  z.array(
+    z.object({
+      namespace: z.string(),
+      name: z.string(),
+      vmi: z.string(),
+      vmiUID: z.string(),
+      node: z.string(),
+      id: z.string(),
+      attempt: z.int(),
+      cause: z.enum(CAUSES),
+    }),
   ),
-  counted: z.array(z.string()),
-});
+);
+
+const Counted = z.lazy(() =>
+  z.object({
+    evacuations: z.array(
+      z.object({ cause: z.enum(CAUSES), outcome: z.enum(OUTCOMES), count: z.int().check(z.nonnegative()) }),
+    ),
+    counted: z.array(z.string()),
+  }),
+);
 
 function parseJson(text: string): unknown {
   try {

@@ -8,21 +8,23 @@ import { COUNTED_RESULTS, type DeschedulingRegister, EMPTY_REGISTER } from "../p
 import { DESCHEDULING_KEY } from "../policy/names.ts";
 import type { ConfigMapFacts } from "./projections.ts";
 
-const Register = z.object({
-  revision: z.int().check(z.nonnegative()),
-  lastCycle: z.exactOptional(z.string()),
-  reservations: z.array(
-    z.object({ namespace: z.string(), name: z.string(), uid: z.string(), node: z.string(), at: z.string() }),
-  ),
-  counts: z.array(
-    z.object({
-      profile: z.string(),
-      plugin: z.string(),
-      result: z.enum(COUNTED_RESULTS),
-      count: z.int().check(z.nonnegative()),
-    }),
-  ),
-});
+const Register = z.lazy(() =>
+  z.object({
+    revision: z.int().check(z.nonnegative()),
+    lastCycle: z.exactOptional(z.string()),
+    reservations: z.array(
+      z.object({ namespace: z.string(), name: z.string(), uid: z.string(), node: z.string(), at: z.string() }),
+    ),
+    counts: z.array(
+      z.object({
+        profile: z.string(),
+        plugin: z.string(),
+        result: z.enum(COUNTED_RESULTS),
+        count: z.int().check(z.nonnegative()),
+      }),
+    ),
+  }),
+);
 
 export function deschedulingRegisterOf(configMap: ConfigMapFacts | undefined): DeschedulingRegister {
   if (configMap === undefined) return { ...EMPTY_REGISTER, found: { found: "Nothing" } };

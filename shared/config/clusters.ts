@@ -16,41 +16,49 @@ function isServer(text: string): boolean {
 }
 
 /** No space, no line break (`base64 -d` leaves none, an editor does): such a token can never be sent or presented. */
-const Token = z
-  .string("expected a token")
-  .check(z.regex(/^[\x21-\x7e]+$/, "expected a token, without spaces or line breaks"));
+const Token = z.lazy(() =>
+  z.string("expected a token").check(z.regex(/^[\x21-\x7e]+$/, "expected a token, without spaces or line breaks")),
+);
 
 /** What every request says itself; twice, `Authorization` and `authorization` would be joined to nonsense. */
 const OWN_HEADERS = /^(authorization|accept|content-type|user-agent|impersonate-.*)$/i;
-const HeaderName = z.string().check(
-  z.regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header"),
-  z.refine((name) => !OWN_HEADERS.test(name), "expected a header that Lifeboat does not set itself"),
-);
-const HeaderValue = z.string("expected a text").check(z.regex(/^[\x20-\x7e]*$/, "expected a text without line breaks"));
-
-const RelaySecret = z
-  .string("expected whsec_ and base64")
-  .check(
-    z.regex(
-      /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$/,
-      "expected whsec_ and base64",
-    ),
-  );
-
-const Entry = z.strictObject({
-  server: z
-    .string("expected a text")
-    .check(
-      z.refine(isServer, "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service"),
-    ),
-  token: Token,
-  webhookToken: Token,
-  operatorToken: z.exactOptional(Token),
-  relaySecret: z.exactOptional(
-    z.union([RelaySecret, z.array(RelaySecret).check(z.minLength(1, "expected at least one"))]),
+const HeaderName = z.lazy(() =>
+  z.string().check(
+    z.regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header"),
+    z.refine((name) => !OWN_HEADERS.test(name), "expected a header that Lifeboat does not set itself"),
   ),
-  headers: z._default(z.record(HeaderName, HeaderValue), {}),
-});
+);
+const HeaderValue = z.lazy(() =>
+  z.string("expected a text").check(z.regex(/^[\x20-\x7e]*$/, "expected a text without line breaks")),
+);
+
+const RelaySecret = z.lazy(() =>
+  z
+    .string("expected whsec_ and base64")
+    .check(
+      z.regex(
+        /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$/,
+        "expected whsec_ and base64",
+      ),
+    ),
+);
+
+const Entry = z.lazy(() =>
+  z.strictObject({
+    server: z
+      .string("expected a text")
+      .check(
+        z.refine(isServer, "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service"),
+      ),
+    token: Token,
+    webhookToken: Token,
+    operatorToken: z.exactOptional(Token),
+    relaySecret: z.exactOptional(
+      z.union([RelaySecret, z.array(RelaySecret).check(z.minLength(1, "expected at least one"))]),
+    ),
+    headers: z._default(z.record(HeaderName, HeaderValue), {}),
+  }),
+);
 
 export type ClusterEntry = z.output<typeof Entry>;
 

@@ -25,6 +25,6 @@ export async function loadDeschedulerPolicy(cluster: Cluster): Promise<LoadedPol
     const message = `expected this key in ConfigMap ${DESCHEDULER_CONFIG_MAP}`;
     return { ok: false, problems: [{ field: DESCHEDULER_KEY, message }], configMap };
   }
-  const parsed = parseDeschedulerPolicy(text);
+  const parsed = await parseDeschedulerPolicy(text);
   return parsed.ok ? { ok: true, policy: parsed.value } : { ok: false, problems: parsed.problems, configMap };
 }

@@ -11,7 +11,7 @@ import { ClusterError } from "../cluster/failure.ts";
 import type { ConfigMapFacts, KubeVirtFacts } from "../cluster/projections.ts";
 import { CONFIG_KEY, CONFIG_MAP } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
-import { DEFAULT_CONFIGURATION, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
+import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
 import type { ConfigProblem } from "./problem.ts";
 import { mergeSettings, notesOn } from "./settings.ts";
 
@@ -47,7 +47,7 @@ export class SettingsCache {
     if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;
     const [kubevirt, own] = await Promise.all([
       readKubeVirt(cluster, cached),
-      readConfiguration(cluster, cached?.lastValid ?? DEFAULT_CONFIGURATION),
+      readConfiguration(cluster, cached?.lastValid ?? defaultConfiguration()),
     ]);
     const settings = mergeSettings(kubevirt.facts, own.configuration);
     const entry: Cached = {
@@ -82,13 +82,13 @@ interface OwnConfiguration {
 async function readConfiguration(cluster: Cluster, lastValid: LifeboatConfiguration): Promise<OwnConfiguration> {
   try {
     const configMap = await cluster.getConfigMap(CONFIG_MAP);
-    if (configMap === undefined) return { configuration: DEFAULT_CONFIGURATION, problems: [] };
+    if (configMap === undefined) return { configuration: defaultConfiguration(), problems: [] };
     const text = configMap.data[CONFIG_KEY];
     if (text === undefined) {
       const problems = [{ field: CONFIG_KEY, message: `expected this key in ConfigMap ${CONFIG_MAP}` }];
       return { configuration: lastValid, problems, configMap };
     }
-    const parsed = parseConfiguration(text);
+    const parsed = await parseConfiguration(text);
     if (parsed.ok) return { configuration: parsed.value, problems: [] };
     return { configuration: lastValid, problems: parsed.problems, configMap };
   } catch (error) {

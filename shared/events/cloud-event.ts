@@ -11,7 +11,14 @@ export const LARGEST_BATCH = 100;
 export const LARGEST_BATCH_BYTES = 1024 * 1024;
 
 /** Longest: two names of 253 characters, a uid, a type. */
-const Text = z.string().check(z.minLength(1), z.maxLength(1024));
+const Text = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(1024)));
+
+/** RFC 3339. */
+const Timestamp = z.lazy(() =>
+  z
+    .string()
+    .check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/, "expected an RFC 3339 time")),
+);
 
 function envelope<T extends EventType>(type: T) {
   return z.object({
@@ -21,20 +28,22 @@ function envelope<T extends EventType>(type: T) {
     source: Text,
     type: z.literal(type),
     subject: z.exactOptional(Text),
-    time: z.exactOptional(z.iso.datetime({ offset: true })),
+    time: z.exactOptional(Timestamp),
     data: EVENT_DATA[type],
   });
 }
 
-export const LifeboatEvent = z.discriminatedUnion("type", [
-  envelope("dev.lifeboat.pod.disrupted.v1"),
-  envelope("dev.lifeboat.pod.killing.v1"),
-  envelope("dev.lifeboat.vmi.changed.v1"),
-  envelope("dev.lifeboat.migration.changed.v1"),
-  envelope("dev.lifeboat.node.changed.v1"),
-  envelope("dev.lifeboat.domain.shutdown.v1"),
-]);
+export const LifeboatEvent = z.lazy(() =>
+  z.discriminatedUnion("type", [
+    envelope("dev.lifeboat.pod.disrupted.v1"),
+    envelope("dev.lifeboat.pod.killing.v1"),
+    envelope("dev.lifeboat.vmi.changed.v1"),
+    envelope("dev.lifeboat.migration.changed.v1"),
+    envelope("dev.lifeboat.node.changed.v1"),
+    envelope("dev.lifeboat.domain.shutdown.v1"),
+  ]),
+);
 
 export type LifeboatEvent = z.output<typeof LifeboatEvent>;
 
-export const EventBatch = z.array(LifeboatEvent).check(z.maxLength(LARGEST_BATCH));
+export const EventBatch = z.lazy(() => z.array(LifeboatEvent).check(z.maxLength(LARGEST_BATCH)));

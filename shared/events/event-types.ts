@@ -6,23 +6,22 @@
 import * as z from "zod/mini";
 
 /** Bounded as the API server bounds them; a batch of the largest events stays far below the limit of a delivery. */
-const Namespace = z.string().check(z.minLength(1), z.maxLength(63));
-const Name = z.string().check(z.minLength(1), z.maxLength(253));
-const Uid = z.string().check(z.minLength(1), z.maxLength(128));
-const Reason = z.string().check(z.minLength(1), z.maxLength(128));
+const Namespace = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(63)));
+const Name = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(253)));
+const Uid = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(128)));
+const Reason = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(128)));
 
 const Namespaced = { namespace: Namespace, name: Name, uid: Uid };
 
 export const EVENT_DATA = {
-  "dev.lifeboat.pod.disrupted.v1": z.object({ ...Namespaced, node: z.exactOptional(Name) }),
-  "dev.lifeboat.pod.killing.v1": z.object({ ...Namespaced, reason: Reason }),
-  "dev.lifeboat.vmi.changed.v1": z.object(Namespaced),
-  "dev.lifeboat.migration.changed.v1": z.object({ namespace: Namespace, name: Name, migration: Name }),
-  "dev.lifeboat.node.changed.v1": z.object({ name: Name }),
-  "dev.lifeboat.domain.shutdown.v1": z.object({
-    ...Namespaced,
-    domain: z.object({ status: Reason, gracefulShutdown: z.boolean() }),
-  }),
+  "dev.lifeboat.pod.disrupted.v1": z.lazy(() => z.object({ ...Namespaced, node: z.exactOptional(Name) })),
+  "dev.lifeboat.pod.killing.v1": z.lazy(() => z.object({ ...Namespaced, reason: Reason })),
+  "dev.lifeboat.vmi.changed.v1": z.lazy(() => z.object(Namespaced)),
+  "dev.lifeboat.migration.changed.v1": z.lazy(() => z.object({ namespace: Namespace, name: Name, migration: Name })),
+  "dev.lifeboat.node.changed.v1": z.lazy(() => z.object({ name: Name })),
+  "dev.lifeboat.domain.shutdown.v1": z.lazy(() =>
+    z.object({ ...Namespaced, domain: z.object({ status: Reason, gracefulShutdown: z.boolean() }) }),
+  ),
 } as const;
 
 export type EventType = keyof typeof EVENT_DATA;

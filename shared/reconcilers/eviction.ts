@@ -44,17 +44,19 @@ export async function reviewEviction(r: EvictionRequest, deps: ReviewDeps, raced
 }
 
 /**
- * Decides, and does what makes the decision true. `acting` may have a later deadline than what is read with.
+ * Decides, and does what makes the decision true. `acting` may have a later deadline than what is read with; most
+ * evictions need nothing done.
  * Undefined: the VMI kept changing between look and mark.
  */
 export async function ruleOnEviction(
   r: EvictionRequest,
   deps: ReviewDeps,
-  acting: Cluster,
+  acting: () => Cluster,
 ): Promise<Review | undefined> {
   for (let look = 0; look < LOOKS; look++) {
     const review = await reviewEviction(r, deps, look > 0);
-    if (await actInOrder(review.decision.actions, acting, review.facts.settings)) return review;
+    const { actions } = review.decision;
+    if (actions.length === 0 || (await actInOrder(actions, acting(), review.facts.settings))) return review;
   }
   return undefined;
 }

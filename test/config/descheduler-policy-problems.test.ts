@@ -79,8 +79,8 @@ describe("a wrong value: which key, and what was expected", () => {
     [at("plugins.deschedule.enabled.1"),    plugins("deschedule", "PodLifeTime", "PodLifeTime"), "expected each plugin once"],
     [at("plugins.filter.enabled.1"),        plugins("filter", "DefaultEvictor", "DefaultEvictor"), "expected each plugin once"],
     [at("plugins.deschedule.enabled.0"),    withPlugins({ deschedule: { enabled: ["PodLifeTime"] } }, configured("LowNodeUtilization")), "expected PodLifeTime in pluginConfig, too"],
-  ])("%s: %#", (field, tweak, message) => {
-    expect(parse(tweak)).toEqual({ ok: false, problems: [{ field: `policy.yaml.${field}`, message }] });
+  ])("%s: %#", async (field, tweak, message) => {
+    expect(await parse(tweak)).toEqual({ ok: false, problems: [{ field: `policy.yaml.${field}`, message }] });
   });
 
   test.each([
@@ -90,8 +90,8 @@ describe("a wrong value: which key, and what was expected", () => {
     "RemovePodsHavingTooManyRestarts",
     "RemovePodsViolatingInterPodAntiAffinity",
     "RemovePodsViolatingTopologySpreadConstraint",
-  ])("the descheduler's %s is none of ours", (name) => {
-    const parsed = parse({
+  ])("the descheduler's %s is none of ours", async (name) => {
+    const parsed = await parse({
       profiles: [{ name: "p", pluginConfig: [{ name }], plugins: { deschedule: { enabled: [name] } } }],
     });
     const message = `${name} is not supported by Lifeboat, which has: ${HAS}`;
@@ -101,9 +101,11 @@ describe("a wrong value: which key, and what was expected", () => {
     ]);
   });
 
-  test("all of them at once", () => {
+  test("all of them at once", async () => {
     const bad = { name: "p", pluginConfig: [{ name: "PodLifeTime", args: { states: ["x"], y: 1 } }] };
-    const parsed = parse({ profiles: [bad, { ...bad, plugins: { balance: { enabled: ["PodLifeTime", "z"] } } }] });
+    const parsed = await parse({
+      profiles: [bad, { ...bad, plugins: { balance: { enabled: ["PodLifeTime", "z"] } } }],
+    });
     expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual([
       "policy.yaml.profiles.1.name",
       "policy.yaml.profiles.0.pluginConfig.0.args.states.0",
@@ -126,8 +128,8 @@ describe("a text that is no YAML mapping", () => {
     ["a bracket left open",   "kind: a\nprofiles: [\n",                 "expected YAML, found an error in line 3: "],
     ["a tab as indentation",  "kind: a\nprofiles:\n\t- name: p\n",      "expected YAML, found an error in line 3: "],
     ["a key twice",           "kind: a\nprofiles: []\nkind: c\n",       "expected YAML, found an error in line 3: duplicated mapping key"],
-  ])("%s", (_, text, message) => {
-    expect(parseDeschedulerPolicy(text)).toEqual({
+  ])("%s", async (_, text, message) => {
+    expect(await parseDeschedulerPolicy(text)).toEqual({
       ok: false,
       problems: [{ field: "policy.yaml", message: expect.stringContaining(message) }],
     });
@@ -138,8 +140,8 @@ describe("whatever the text, there is an answer, in words of ours", () => {
   /** Written for zod's own users. */
   const INTERNAL = /invalid|received|zod|undefined/i;
 
-  function judge(text: string): void {
-    const parsed = parseDeschedulerPolicy(text);
+  async function judge(text: string): Promise<void> {
+    const parsed = await parseDeschedulerPolicy(text);
     if (parsed.ok) return;
     expect(parsed.problems.length).toBeGreaterThan(0);
     for (const { field, message } of parsed.problems) {
@@ -149,12 +151,12 @@ describe("whatever the text, there is an answer, in words of ours", () => {
     }
   }
 
-  test("any text", () => {
-    fc.assert(fc.property(fc.string({ unit: "grapheme" }), judge));
+  test("any text", async () => {
+    await fc.assert(fc.asyncProperty(fc.string({ unit: "grapheme" }), judge));
   });
 
-  test("any mapping", () => {
-    fc.assert(fc.property(fc.object(), (tweak) => judge(JSON.stringify({ ...HEAD, ...tweak }))));
+  test("any mapping", async () => {
+    await fc.assert(fc.asyncProperty(fc.object(), (tweak) => judge(JSON.stringify({ ...HEAD, ...tweak }))));
   });
 
   /** Anything in place of any value of a good policy. */
@@ -165,10 +167,10 @@ describe("whatever the text, there is an answer, in words of ours", () => {
     ...withPlugins({ balance: { enabled: ["LowNodeUtilization"] } }),
   };
 
-  test("a good one with a value replaced", () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...KEYS, ...Object.keys(good)), fc.jsonValue(), (key, value) => {
-        judge(JSON.stringify(good, (name, old: unknown) => (name === key ? value : old)));
+  test("a good one with a value replaced", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...KEYS, ...Object.keys(good)), fc.jsonValue(), async (key, value) => {
+        await judge(JSON.stringify(good, (name, old: unknown) => (name === key ? value : old)));
       }),
     );
   });

@@ -19,8 +19,8 @@ const DEFAULTS = {
   needs: { namespaces: false, budgets: false, claims: false, priorityClasses: [] },
 };
 
-test("absent keys take their defaults", () => {
-  expect(parse({})).toEqual({ ok: true, value: DEFAULTS });
+test("absent keys take their defaults", async () => {
+  expect(await parse({})).toEqual({ ok: true, value: DEFAULTS });
 });
 
 const NULLS = {
@@ -55,8 +55,8 @@ test.each([
   [{ metricsProviders: [] },                         {}],
   [{ profiles: [{ name: "p" }] },                    { profiles: [profile("p")] }],
   [{ profiles: [{ name: "p", pluginConfig: null, plugins: null }, { name: "q", plugins: {} }] }, { profiles: [profile("p"), profile("q")] }],
-])("%j", (tweak, expected) => {
-  expect(parse(tweak)).toEqual({ ok: true, value: { ...DEFAULTS, ...expected } });
+])("%j", async (tweak, expected) => {
+  expect(await parse(tweak)).toEqual({ ok: true, value: { ...DEFAULTS, ...expected } });
 });
 
 const LNU = ["LowNodeUtilization", "balance"] as const;
@@ -76,8 +76,8 @@ test.each([
   [{ filter: { enabled: ["DefaultEvictor"] }, preevictionfilter: { enabled: ["DefaultEvictor"] } }, []],
   [{ presort: {}, sort: { enabled: [] }, balance: { enabled: null, disabled: null } },           []],
   [{ deschedule: { enabled: [], disabled: [] } },                                                []],
-] as const)("enabled: %j", (plugins, expected) => {
-  expect(parse(withPlugins(plugins))).toEqual({ ok: true, value: { ...DEFAULTS, profiles: [profile("p", ...expected)] } });
+] as const)("enabled: %j", async (plugins, expected) => {
+  expect(await parse(withPlugins(plugins))).toEqual({ ok: true, value: { ...DEFAULTS, profiles: [profile("p", ...expected)] } });
 });
 
 const evictor = (args: object) => ({ pluginConfig: [{ name: "DefaultEvictor", args }] });
@@ -104,8 +104,8 @@ describe("what has to be read", () => {
     [[{ ...threshold({ name: "high" }), evictSystemCriticalPods: true }],        {}],
     [[threshold({ name: "b" }), threshold({ name: "a" }), threshold({ name: "b" })], { priorityClasses: ["b", "a"] }],
     [[{}, { ignorePodsWithoutPDB: true }, pvc("fast"), { namespaceLabelSelector: {} }], { namespaces: true, budgets: true, claims: true }],
-  ])("%j", (evictors, needs) => {
-    const parsed = parse({ profiles: evictors.map((args, i) => ({ name: `p${i}`, ...evictor(args) })) });
+  ])("%j", async (evictors, needs) => {
+    const parsed = await parse({ profiles: evictors.map((args, i) => ({ name: `p${i}`, ...evictor(args) })) });
     expect(parsed.ok && parsed.value.needs).toEqual({ ...DEFAULTS.needs, ...needs });
   });
 });
@@ -193,7 +193,7 @@ profiles:
     ["relieve and migrate", RELIEVE_AND_MIGRATE, { limits: { evictionsPerNode: 2, evictionsTotal: 5 }, profiles: [profile("KubeVirtRelieveAndMigrate", LNU)], needs: { ...DEFAULTS.needs, namespaces: true } }],
     ["generated",           GENERATED,           { profiles: [profile("LongLifecycle", LIFE_TIME, LNU)], needs: { ...DEFAULTS.needs, priorityClasses: ["vm-high"] } }],
     ["in background",       IN_BACKGROUND,       { nodeSelector: { matchLabels: {}, matchExpressions: [schedulable] }, limits: { evacuationsPerNode: 2, evacuationsPerNamespace: 5 }, requestTtlSeconds: 300, messagePrefixes: ["Eviction triggered", "Migration started"], profiles: [profile("taints", TAINTS)] }],
-  ])("%s", (_, text, expected) => {
-    expect(parseDeschedulerPolicy(text)).toEqual({ ok: true, value: { ...DEFAULTS, ...expected } });
+  ])("%s", async (_, text, expected) => {
+    expect(await parseDeschedulerPolicy(text)).toEqual({ ok: true, value: { ...DEFAULTS, ...expected } });
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { dump } from "js-yaml";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { DEFAULT_CONFIGURATION, parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
+import { defaultConfiguration, parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 
 const HEAD = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
 const SECONDS = "expected seconds, from 0 to 604800";
@@ -11,8 +11,8 @@ function parse(tweak: Readonly<Record<string, unknown>>) {
   return parseConfiguration(dump({ ...HEAD, ...tweak }));
 }
 
-test("absent keys take their defaults", () => {
-  expect(parse({})).toMatchObject({
+test("absent keys take their defaults", async () => {
+  expect(await parse({})).toMatchObject({
     ok: true,
     value: {
       ...HEAD,
@@ -39,10 +39,10 @@ test.each([
   ["durations with fractions",     { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
   ["deadlines",                    { guard: { mode: "Off", deadlineSeconds: { Preemption: 1.5 }, maxHolds: 0 } }],
   ["an interval",                  { descheduling: { intervalSeconds: 300 } }],
-])("%s: the rest keeps its defaults", (_, tweak) => {
-  const parsed = parse(tweak);
+])("%s: the rest keeps its defaults", async (_, tweak) => {
+  const parsed = await parse(tweak);
   expect(parsed.ok && parsed.value).toMatchObject(tweak);
-  expect(parsed.ok && Object.keys(parsed.value)).toEqual(Object.keys(DEFAULT_CONFIGURATION));
+  expect(parsed.ok && Object.keys(parsed.value)).toEqual(Object.keys(defaultConfiguration()));
 });
 
 describe("a wrong value: which key, and what was expected", () => {
@@ -76,15 +76,15 @@ describe("a wrong value: which key, and what was expected", () => {
     ["guard.maxHolds",                            { guard: { maxHolds: -1 } },                            "expected 0 or more"],
     ["descheduling.intervalSeconds",              { descheduling: { intervalSeconds: [] } },              SECONDS],
     ["metadata",                                  { metadata: { name: "x" } },                            "unknown key"],
-  ])("%s", (field, tweak, message) => {
-    expect(parse(tweak)).toEqual({
+  ])("%s", async (field, tweak, message) => {
+    expect(await parse(tweak)).toEqual({
       ok: false,
       problems: [{ field: `config.yaml.${field}`, message: expect.stringContaining(message) }],
     });
   });
 
-  test("all of them at once", () => {
-    const parsed = parse({ marking: 1, evacuation: { maxAttempts: -1, x: 1 } });
+  test("all of them at once", async () => {
+    const parsed = await parse({ marking: 1, evacuation: { maxAttempts: -1, x: 1 } });
     expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual([
       "config.yaml.marking",
       "config.yaml.evacuation.maxAttempts",
@@ -106,8 +106,8 @@ describe("a text that is no YAML mapping", () => {
     ["an unknown alias",       "kind: *nowhere\n",                        "expected YAML, found an error in line 1: "],
     ["two documents",          "kind: a\n---\nkind: b\n",                 "expected YAML, found an error: expected a single document"],
     ["100,000 brackets",       "[".repeat(100_000),                       "expected YAML, found an error in line 1: nesting exceeded maxDepth"],
-  ])("%s", (_, text, message) => {
-    expect(parseConfiguration(text)).toEqual({
+  ])("%s", async (_, text, message) => {
+    expect(await parseConfiguration(text)).toEqual({
       ok: false,
       problems: [{ field: "config.yaml", message: expect.stringContaining(message) }],
     });

@@ -1,18 +1,18 @@
 /** The KubeVirt CR and the LifeboatConfiguration, merged. */
 import { describe, expect, test } from "vitest";
 import type { KubeVirtFacts } from "../../shared/cluster/projections.ts";
-import { DEFAULT_CONFIGURATION, type LifeboatConfiguration } from "../../shared/config/lifeboat-configuration.ts";
+import { defaultConfiguration, type LifeboatConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import { mergeSettings, notesOn } from "../../shared/config/settings.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
 
 const KUBEVIRT: KubeVirtFacts = { namespace: "kubevirt", featureGates: [] };
 
 function merged(kubevirt: Partial<KubeVirtFacts>, own: Partial<LifeboatConfiguration> = {}) {
-  return mergeSettings({ ...KUBEVIRT, ...kubevirt }, { ...DEFAULT_CONFIGURATION, ...own });
+  return mergeSettings({ ...KUBEVIRT, ...kubevirt }, { ...defaultConfiguration(), ...own });
 }
 
 test("without a KubeVirt CR and without a configuration, the defaults", () => {
-  expect(mergeSettings(undefined, DEFAULT_CONFIGURATION)).toMatchObject(DEFAULT_SETTINGS);
+  expect(mergeSettings(undefined, defaultConfiguration())).toMatchObject(DEFAULT_SETTINGS);
   expect(merged({})).toMatchObject(DEFAULT_SETTINGS);
 });
 
@@ -46,7 +46,7 @@ describe("feature gates are the union of both lists", () => {
 
 test("of the configuration: what this version's reconcilers read", () => {
   const evacuation = { maxAttempts: 1, backoffSeconds: 2, maxBackoffSeconds: 3, adoptSeconds: 4 };
-  const reconcilers = { ...DEFAULT_CONFIGURATION.reconcilers, evacuation: false, budget: false };
+  const reconcilers = { ...defaultConfiguration().reconcilers, evacuation: false, budget: false };
   expect(merged({}, { evacuation, reconcilers })).toMatchObject({
     evacuation,
     reconcilers: { evacuation: false, budget: false },

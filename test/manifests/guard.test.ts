@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { applyLifeboat } from "../../infra/sandbox/apply.ts";
 import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { DEFAULT_CONFIGURATION } from "../../shared/config/lifeboat-configuration.ts";
+import { defaultConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import { startReviewRecorder, type ReviewRecorder } from "./review-recorder.ts";
 
 /** The shipped guard in an API server: which deletions it sends to Lifeboat, and which never wait for it. */
@@ -78,7 +78,7 @@ describe("a launcher pod deleted by", () => {
 
   test("those that are sent are those that Lifeboat holds unless told otherwise", () => {
     const sent = rows.filter(([, isSent]) => isSent).map(([user]) => user);
-    expect(sent.toSorted()).toEqual([...DEFAULT_CONFIGURATION.guard.requesters].toSorted());
+    expect(sent.toSorted()).toEqual([...defaultConfiguration().guard.requesters].toSorted());
   });
 });
 

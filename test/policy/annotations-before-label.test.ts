@@ -36,7 +36,7 @@ const rows: readonly (readonly [string, VmiFacts, readonly LauncherFacts[], "sta
   ["cancelled, and only the target says so",                  cancelled(time(20)),     [target(inProgress)],                                   "goes"],
   ["abandoned, in its back-off",                              leftover({ record: record({ outcome: "Abandoned", notBefore: time(20) }) }), [source], "stays"],
   ["its record has been removed",                             without(leftover({}), "recordText"), [source],                                   "goes"],
-  ["the drain taint is gone",                                 leftover({ record: record({ cause: "DrainTaint" }) }), [source],                "goes"],
+  ["the drain taint is gone",                                 leftover({ record: record({ cause: "DrainTaint", outcome: "Withdrawn" }) }), [source], "goes"],
 ];
 
 function plan(subject: VmiFacts, tweak: Partial<EvacuationWorld>) {

@@ -11,11 +11,11 @@ import type {
 } from "../../policy/descheduling/descheduler-policy.ts";
 import { DESCHEDULER_KEY } from "../../policy/names.ts";
 import { collect, type Parsed, parseConfig } from "../problem.ts";
-import { parseYaml } from "../yaml.ts";
 import { PolicyFile } from "./policy-file.ts";
 import { type ConfiguredProfile, profileOf, repeatedNames } from "./profile.ts";
 
-export function parseDeschedulerPolicy(text: string): Parsed<DeschedulerPolicy> {
+export async function parseDeschedulerPolicy(text: string): Promise<Parsed<DeschedulerPolicy>> {
+  const { parseYaml } = await import("../yaml.ts");
   const yaml = parseYaml(text, DESCHEDULER_KEY);
   if (!yaml.ok) return yaml;
   const file = parseConfig(PolicyFile, yaml.value, DESCHEDULER_KEY);

@@ -15,10 +15,12 @@ import { Count, Duration, flag, Int32, listOf, mapping, Selector, SelectorText, 
 /** Of system-cluster-critical: pods from it on are protected in any case. */
 const HIGHEST_PRIORITY = 2_000_000_000;
 
-const PriorityThreshold = mapping({
-  value: z.exactOptional(Int32.check(z.maximum(HIGHEST_PRIORITY, `expected no more than ${HIGHEST_PRIORITY}`))),
-  name: z.exactOptional(z.string("expected the name of a PriorityClass")),
-}).check(z.refine(({ value, name }) => value === undefined || !name, "expected value or name, not both"));
+const PriorityThreshold = z.lazy(() =>
+  mapping({
+    value: z.exactOptional(Int32.check(z.maximum(HIGHEST_PRIORITY, `expected no more than ${HIGHEST_PRIORITY}`))),
+    name: z.exactOptional(z.string("expected the name of a PriorityClass")),
+  }).check(z.refine(({ value, name }) => value === undefined || !name, "expected value or name, not both")),
+);
 
 function protections<Name extends PodProtection>(names: readonly [Name, ...Name[]]) {
   return listOf(z.enum(names, `expected one of ${names.join(", ")}`)).check(
@@ -26,35 +28,42 @@ function protections<Name extends PodProtection>(names: readonly [Name, ...Name[
   );
 }
 
-const PodProtections = mapping({
-  defaultDisabled: protections(DEFAULT_PROTECTIONS),
-  extraEnabled: protections(EXTRA_PROTECTIONS),
-  config: z.exactOptional(
-    mapping({
-      PodsWithPVC: z.exactOptional(
-        mapping({ protectedStorageClasses: listOf(mapping({ name: text("expected the name of a StorageClass") })) }),
-      ),
-    }),
-  ),
-});
+const PodProtections = z.lazy(() =>
+  mapping({
+    defaultDisabled: protections(DEFAULT_PROTECTIONS),
+    extraEnabled: protections(EXTRA_PROTECTIONS),
+    config: z.exactOptional(
+      mapping({
+        PodsWithPVC: z.exactOptional(
+          mapping({ protectedStorageClasses: listOf(mapping({ name: text("expected the name of a StorageClass") })) }),
+        ),
+      }),
+    ),
+  }),
+);
 
-const File = mapping({
-  nodeSelector: z.exactOptional(SelectorText),
-  labelSelector: z.exactOptional(Selector),
-  namespaceLabelSelector: z.exactOptional(Selector),
-  priorityThreshold: z.exactOptional(PriorityThreshold),
-  nodeFit: flag(false),
-  minReplicas: z._default(Count, 0),
-  minPodAge: z.exactOptional(Duration),
-  noEvictionPolicy: z._default(z.enum(["", "Preferred", "Mandatory"], "expected Preferred or Mandatory"), "Preferred"),
-  podProtections: z.prefault(PodProtections, {}),
-  evictLocalStoragePods: flag(false),
-  evictDaemonSetPods: flag(false),
-  evictSystemCriticalPods: flag(false),
-  evictFailedBarePods: flag(false),
-  ignorePvcPods: flag(false),
-  ignorePodsWithoutPDB: flag(false),
-});
+const File = z.lazy(() =>
+  mapping({
+    nodeSelector: z.exactOptional(SelectorText),
+    labelSelector: z.exactOptional(Selector),
+    namespaceLabelSelector: z.exactOptional(Selector),
+    priorityThreshold: z.exactOptional(PriorityThreshold),
+    nodeFit: flag(false),
+    minReplicas: z._default(Count, 0),
+    minPodAge: z.exactOptional(Duration),
+    noEvictionPolicy: z._default(
+      z.enum(["", "Preferred", "Mandatory"], "expected Preferred or Mandatory"),
+      "Preferred",
+    ),
+    podProtections: z.prefault(PodProtections, {}),
+    evictLocalStoragePods: flag(false),
+    evictDaemonSetPods: flag(false),
+    evictSystemCriticalPods: flag(false),
+    evictFailedBarePods: flag(false),
+    ignorePvcPods: flag(false),
+    ignorePodsWithoutPDB: flag(false),
+  }),
+);
 
 type File = z.output<typeof File>;
 
@@ -108,16 +117,18 @@ function argumentsOf(file: File): DefaultEvictorArguments {
   };
 }
 
-export const EvictorArguments = z.pipe(
-  File.check(
-    z.refine((file) => !isMixed(file), {
-      path: ["podProtections"],
-      error: "expected no deprecated key (evict… or ignore…) beside it",
-    }),
-    z.refine((file) => storageClassesOf(file).length === 0 || protectionsOf(file).includes("PodsWithPVC"), {
-      path: ["podProtections", "config", "PodsWithPVC"],
-      error: "expected PodsWithPVC in extraEnabled, without which it has no effect",
-    }),
+export const EvictorArguments = z.lazy(() =>
+  z.pipe(
+    File.check(
+      z.refine((file) => !isMixed(file), {
+        path: ["podProtections"],
+        error: "expected no deprecated key (evict… or ignore…) beside it",
+      }),
+      z.refine((file) => storageClassesOf(file).length === 0 || protectionsOf(file).includes("PodsWithPVC"), {
+        path: ["podProtections", "config", "PodsWithPVC"],
+        error: "expected PodsWithPVC in extraEnabled, without which it has no effect",
+      }),
+    ),
+    z.transform(argumentsOf),
   ),
-  z.transform(argumentsOf),
 );

@@ -33,44 +33,52 @@ const TRUE_OR_FALSE = "expected true or false";
 export const flag = (fallback: boolean) => z._default(z.boolean(TRUE_OR_FALSE), fallback);
 
 const COUNT = "expected a whole number, 0 or more";
-export const Count = z.int(COUNT).check(z.nonnegative(COUNT));
+export const Count = z.lazy(() => z.int(COUNT).check(z.nonnegative(COUNT)));
 
 const INT32 = "expected a whole number of 32 bits";
-export const Int32 = z.int(INT32).check(z.minimum(-(2 ** 31), INT32), z.maximum(2 ** 31 - 1, INT32));
+export const Int32 = z.lazy(() => z.int(INT32).check(z.minimum(-(2 ** 31), INT32), z.maximum(2 ** 31 - 1, INT32)));
 
 const DURATION = "expected a duration, such as 10m, 1h30m or 0.5s";
-export const Duration = z.pipe(
-  z.string(DURATION).check(z.refine((value) => secondsOf(value) !== undefined, DURATION)),
-  z.transform((value) => secondsOf(value) ?? 0),
+export const Duration = z.lazy(() =>
+  z.pipe(
+    z.string(DURATION).check(z.refine((value) => secondsOf(value) !== undefined, DURATION)),
+    z.transform((value) => secondsOf(value) ?? 0),
+  ),
 );
 
 const SELECTOR = "expected a label selector, such as: a in (b,c),d=e,f!=g,h,!i";
-export const SelectorText = z.pipe(
-  z.string(SELECTOR).check(z.refine((value) => selectorOf(value) !== undefined, SELECTOR)),
-  z.transform((value) => selectorOf(value) ?? { matchLabels: {}, matchExpressions: [] }),
+export const SelectorText = z.lazy(() =>
+  z.pipe(
+    z.string(SELECTOR).check(z.refine((value) => selectorOf(value) !== undefined, SELECTOR)),
+    z.transform((value) => selectorOf(value) ?? { matchLabels: {}, matchExpressions: [] }),
+  ),
 );
 
 const LABEL_KEY = "expected the key of a label";
 const LABEL_VALUE = "expected the value of a label";
-const LabelKey = z.string(LABEL_KEY).check(z.refine(isLabelKey, LABEL_KEY));
-const LabelValue = z.string(LABEL_VALUE).check(z.refine(isLabelValue, LABEL_VALUE));
+const LabelKey = z.lazy(() => z.string(LABEL_KEY).check(z.refine(isLabelKey, LABEL_KEY)));
+const LabelValue = z.lazy(() => z.string(LABEL_VALUE).check(z.refine(isLabelValue, LABEL_VALUE)));
 
 /** metav1 LabelSelectorRequirement: what LabelSelectorAsSelector accepts. */
-const Requirement = mapping({
-  key: LabelKey,
-  operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"], "expected In, NotIn, Exists or DoesNotExist"),
-  values: listOf(LabelValue),
-}).check(
-  z.refine(({ operator, values }) => values.length > 0 === operator.endsWith("In"), {
-    path: ["values"],
-    error: "expected values with In and NotIn, and none with Exists and DoesNotExist",
-  }),
+const Requirement = z.lazy(() =>
+  mapping({
+    key: LabelKey,
+    operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"], "expected In, NotIn, Exists or DoesNotExist"),
+    values: listOf(LabelValue),
+  }).check(
+    z.refine(({ operator, values }) => values.length > 0 === operator.endsWith("In"), {
+      path: ["values"],
+      error: "expected values with In and NotIn, and none with Exists and DoesNotExist",
+    }),
+  ),
 );
 
-export const Selector = mapping({
-  matchLabels: z._default(z.record(LabelKey, LabelValue, "expected a mapping of labels"), {}),
-  matchExpressions: listOf(Requirement),
-});
+export const Selector = z.lazy(() =>
+  mapping({
+    matchLabels: z._default(z.record(LabelKey, LabelValue, "expected a mapping of labels"), {}),
+    matchExpressions: listOf(Requirement),
+  }),
+);
 
 /** `{include, exclude}`, of which one only may be used; an empty list is as good as none. */
 export function oneOfLists(of: string) {
