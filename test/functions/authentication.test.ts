@@ -32,6 +32,7 @@ const DOORS = [
   ["POST", "/admission/evictions", "webhook"],
   ["POST", "/admission/deletions", "webhook"],
   ["POST", "/reconcile", "webhook"],
+  ["POST", "/deschedule", "webhook"],
   ["GET", "/explain/pods/apps/virt-launcher-web-abcde", "operator"],
   ["GET", "/evacuations", "operator"],
   ["DELETE", "/evacuations/apps/web", "operator"],
