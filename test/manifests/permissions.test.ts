@@ -15,7 +15,7 @@ import { permissions, readManifests, shipped } from "./shipped.ts";
 /** Everything Lifeboat does, done once as the shipped account: it needs all that the roles grant, and nothing else. */
 const CONFIGURATION = `apiVersion: lifeboat.dev/v1alpha1
 kind: LifeboatConfiguration
-evacuation: {adoptSeconds: 0.2, backoffSeconds: 0.2}
+evacuation: {adoptSeconds: 1, backoffSeconds: 0.2}
 `;
 
 /** Denied at once, the taint manager has soon given up, and the deadline passes. */

@@ -12,7 +12,7 @@ import { startWorker } from "../../infra/sandbox/worker.ts";
 import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 
 export const NAMESPACE = "vms";
-const TOKEN = "webhook-token";
+const TOKEN = "the-webhook-token";
 
 export interface Answered {
   readonly path: string;

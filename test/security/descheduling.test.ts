@@ -57,15 +57,23 @@ async function policyOf(plugin: string, args: PolicyFile, evictor: PolicyFile): 
 }
 
 const MANDATORY = { minReplicas: 2, noEvictionPolicy: "Mandatory" };
-const evictors: readonly PolicyFile[] = [MANDATORY, { ...MANDATORY, nodeFit: true }];
 const thresholds = { cpu: 20, memory: 20, pods: 20 };
 // prettier-ignore
-const PLUGINS: readonly (readonly [string, PolicyFile, stays: readonly string[]])[] = [
+const ROWS: readonly (readonly [string, PolicyFile, stays: readonly string[]])[] = [
   ["RemovePodsViolatingNodeTaints",   {},                                                                        ["virt-launcher-vm-1-x7k2p", "web-1"]],
   ["RemovePodsViolatingNodeAffinity", { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }, ["virt-launcher-vm-1-x7k2p", "web-0"]],
   ["PodLifeTime",                     { maxPodLifeTimeSeconds: 3600 },                                           []],
   ["LowNodeUtilization",              { thresholds, targetThresholds: { cpu: 40, memory: 40, pods: 90 } },       []],
 ];
+const PLUGINS = await Promise.all(
+  ROWS.map(async ([plugin, args, stays]) => {
+    const plain = await policyOf(plugin, args, MANDATORY);
+    const fitting = await policyOf(plugin, args, { ...MANDATORY, nodeFit: true });
+    return { plugin, stays, plain, policies: [plain, fitting] };
+  }),
+);
+const BY_AGE = await policyOf("PodLifeTime", { maxPodLifeTimeSeconds: 3600 }, MANDATORY);
+const BLIND_TO_USAGE = ["RemovePodsViolatingNodeTaints", "PodLifeTime"];
 
 type World = Pick<CycleWorld, "pods" | "policy">;
 
@@ -134,11 +142,9 @@ const anyLimits = fc
   );
 const options = { seed: 20_260_301, numRuns: 600 };
 
-describe.each(PLUGINS)("%s", (plugin, args, stays) => {
-  const parsing = Promise.all(evictors.map((evictor) => policyOf(plugin, args, evictor)));
-
-  test("left alone, it asks some pods to go and spares others", async () => {
-    for (const policy of await parsing) {
+describe.each(PLUGINS)("$plugin", ({ policies, stays }) => {
+  test("left alone, it asks some pods to go and spares others", () => {
+    for (const policy of policies) {
       const { touched } = cycle({ pods: VICTIMS, policy });
       expect(touched.size).toBeGreaterThan(0);
       for (const name of stays) expect(touched).not.toContain(name);
@@ -146,8 +152,7 @@ describe.each(PLUGINS)("%s", (plugin, args, stays) => {
     }
   });
 
-  test("whatever is forged and whatever the limits: nobody else's pod is touched that the policy would not have go", async () => {
-    const policies = await parsing;
+  test("whatever is forged and whatever the limits: nobody else's pod is touched that the policy would not have go", () => {
     fc.assert(
       fc.property(
         anyDeschedulerPods(OWNERS),
@@ -164,12 +169,11 @@ describe.each(PLUGINS)("%s", (plugin, args, stays) => {
   });
 });
 
-describe.each(PLUGINS.filter(([plugin]) => plugin === "RemovePodsViolatingNodeTaints" || plugin === "PodLifeTime"))(
-  "%s, which does not look at how full nodes are",
-  (plugin, args) => {
-    test("with limits by namespace only, everybody else's pods are asked as if the forgery were not there", async () => {
-      const limits = { evictionsPerNamespace: 1, evacuationsPerNamespace: 1 };
-      const policy = { ...(await policyOf(plugin, args, MANDATORY)), limits };
+describe.each(PLUGINS.filter(({ plugin }) => BLIND_TO_USAGE.includes(plugin)))(
+  "$plugin, which does not look at how full nodes are",
+  ({ plain }) => {
+    test("with limits by namespace only, everybody else's pods are asked as if the forgery were not there", () => {
+      const policy = { ...plain, limits: { evictionsPerNamespace: 1, evacuationsPerNamespace: 1 } };
       const { touched: expected } = cycle({ pods: VICTIMS, policy });
       expect(expected.size).toBe(2);
       fc.assert(
@@ -202,11 +206,8 @@ describe("what a forger gains: a pod that says it is on its way takes up", () =>
     ["evictionsTotal",          "requested in the future: nothing",                   false],
     ["evictionsTotal",          "under way, but not one that is only asked: nothing", false],
   ];
-  test.each(rows)("%s, %s: %s", async (limit, saying, taken) => {
-    const policy = {
-      ...(await policyOf("PodLifeTime", { maxPodLifeTimeSeconds: 3600 }, MANDATORY)),
-      limits: { [limit]: 1 },
-    };
+  test.each(rows)("%s, %s: %s", (limit, saying, taken) => {
+    const policy = { ...BY_AGE, limits: { [limit]: 1 } };
     const forged = pod("mine", { namespace: "tenant", nodeName: "n0", annotations: SAYING[saying] });
     // A replica for minReplicas, on no node of the policy's.
     const elsewhere = vmPod("vm-9", { nodeName: "n9" });

@@ -12,8 +12,8 @@ export const NOW = new Date("2026-11-20T12:00:00.000Z");
 
 export const TOKENS = {
   token: "service-account-token",
-  webhookToken: "webhook-token",
-  operatorToken: "operator-token",
+  webhookToken: "the-webhook-token",
+  operatorToken: "the-operator-token",
 } as const;
 
 /** A minimal valid entry, plus a tweak. */
