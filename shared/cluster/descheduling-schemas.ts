@@ -3,6 +3,7 @@
  * Owns: those schemas. Does not own: nodes and budgets (schemas.ts), what the fields become (descheduling-projections.ts).
  */
 import * as z from "zod/mini";
+import { ObjectName, ObjectNamespace } from "./object-name.ts";
 import { PodAnnotations, PodLabels } from "./pod-metadata.ts";
 import { qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
 import { Conditions, listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "./schemas.ts";
@@ -126,8 +127,8 @@ const ContainerStatus = z.lazy(() =>
 export const DeschedulerPodObject = z.lazy(() =>
   z.object({
     metadata: z.object({
-      namespace: z.string(),
-      name: z.string(),
+      namespace: ObjectNamespace,
+      name: ObjectName,
       uid: z.string(),
       resourceVersion: z.string(),
       creationTimestamp: Time,

@@ -11,6 +11,8 @@ const metadata = (tweak: object): Tweak => ({ metadata: tweak });
 test.each<[string, Tweak]>([
   ["metadata.namespace",           metadata({ namespace: null })],
   ["metadata.name",                metadata({ name: 1 })],
+  ["metadata.namespace",           metadata({ namespace: "../kube-system" })],
+  ["metadata.name",                metadata({ name: "half-a-\ud800" })],
   ["metadata.uid",                 metadata({ uid: undefined })],
   ["metadata.resourceVersion",     metadata({ resourceVersion: 7 })],
   ["metadata.creationTimestamp",   metadata({ creationTimestamp: null })],
