@@ -14,7 +14,7 @@ import { missingIn } from "./goal.ts";
 import { calmDown, endDisruptions, happen } from "./happen.ts";
 import { type Fate, fatesOf } from "./judgement.ts";
 import { createLedger } from "./ledger.ts";
-import { createProtectionCheck } from "./protection.ts";
+import { askedThrough, createProtectionCheck } from "./protection.ts";
 import { actAsOwner } from "./owner.ts";
 import { persist } from "./persist.ts";
 import type { Plan } from "./plan.ts";
@@ -47,7 +47,11 @@ export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
 
   const start = performance.now();
   const ledger = createLedger(plan.limits, () => performance.now() - start);
-  const protection = createProtectionCheck({ client, observer: arena.observer, report: ledger.report });
+  const protection = createProtectionCheck({
+    asked: askedThrough(client),
+    observer: arena.observer,
+    report: ledger.report,
+  });
   const endings = createEndings();
   const requests = requestCheckOf(plan, scene, ledger.report);
   arena.observer.listen(ledger, endings, protection, requests);

@@ -116,6 +116,8 @@ function configurationOf(random: Random, faults: readonly FaultName[]): Plan["co
       NodePressureEvictionLiveMigration: faults.includes("MemoryPressure"),
     },
     reconcilers: { evacuation: auto ? "Auto" : true, annotations: random.pick(["Auto", true] as const) },
+    // Longer than any run: what is let go at a deadline was not kept.
+    guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: random.pick([2, 3, 5]),
       backoffSeconds: 0.2,

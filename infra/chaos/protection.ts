@@ -15,21 +15,40 @@ export interface ProtectionCheck extends Pick<Listener, "vmiChanged" | "budgetCh
   settled(): Promise<unknown>;
 }
 
+/** The API server, asked. */
+export interface Asked {
+  vmi(key: VmiKey): Promise<VirtualMachineInstance | undefined>;
+  budgets(namespace: string): Promise<readonly PodDisruptionBudget[]>;
+}
+
+interface VmiKey {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 export interface ProtectionOptions {
-  readonly client: Pick<KubeClient, "get" | "list">;
+  readonly asked: Asked;
   readonly observer: Pick<Observer, "vmis" | "budgets">;
   readonly report: (what: string) => void;
 }
 
-export function createProtectionCheck({ client, observer, report }: ProtectionOptions): ProtectionCheck {
+/** For as long as it takes: the API server may be away just now. */
+export function askedThrough(client: KubeClient): Asked {
+  return {
+    vmi: (key) => persist(() => client.get(virtualMachineInstances, key)),
+    budgets: async (namespace) => (await persist(() => client.list(podDisruptionBudgets, namespace))).items,
+  };
+}
+
+export function createProtectionCheck({ asked, observer, report }: ProtectionOptions): ProtectionCheck {
   const doubts = new Map<string, Promise<void>>();
 
   /** Caches of two kinds may be of two moments: only what is true before and after the look at the budgets counts. */
-  const confirm = async (key: { namespace: string; name: string }): Promise<void> => {
-    const before = await persist(() => client.get(virtualMachineInstances, key));
-    const { items } = await persist(() => client.list(podDisruptionBudgets, key.namespace));
-    const after = await persist(() => client.get(virtualMachineInstances, key));
-    const stands = [before, after].every((vmi) => vmi !== undefined && needsBudget(vmi) && !hasOwn(vmi, items));
+  const confirm = async (key: VmiKey): Promise<void> => {
+    const before = await asked.vmi(key);
+    const budgets = await asked.budgets(key.namespace);
+    const after = await asked.vmi(key);
+    const stands = [before, after].every((vmi) => vmi !== undefined && needsBudget(vmi) && !hasOwn(vmi, budgets));
     if (stands) report(`${key.namespace}/${key.name} is marked and has no budget`);
   };
 

@@ -55,7 +55,7 @@ describe("the cast", () => {
       "None movable",
       "None pinned",
     ]);
-    expect([...new Set(cast.map(({ failures }) => failures))].toSorted()).toEqual([0, 1, 3, Infinity]);
+    expect(new Set(cast.map(({ failures }) => failures))).toEqual(new Set([0, 1, 3, Infinity]));
   });
 
   test("whoever must be gone before a deadline can move", () => {

@@ -1,7 +1,6 @@
 /** A marked VM has its budget: a doubt is looked into, and only what is true twice is said. */
 import { expect, test } from "vitest";
 import { createProtectionCheck } from "../../infra/chaos/protection.ts";
-import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import type { KubeObject, PodDisruptionBudget } from "../../infra/sandbox/actors/resources.ts";
 import type { VirtualMachineInstance } from "../../infra/sandbox/kubevirt/resources.ts";
 import { budget, vmi, type VmiTweak } from "./objects.ts";
@@ -14,16 +13,16 @@ interface State {
   readonly budgets: readonly PodDisruptionBudget[];
 }
 
+function cacheOf<T extends KubeObject>(objects: readonly T[]) {
+  return { get: () => objects[0], list: () => objects };
+}
+
 /** What the caches hold, and what the API server says when it is asked. */
 async function breachesOf(seen: State, real: State = seen): Promise<readonly string[]> {
   const breaches: string[] = [];
-  const client = {
-    get: () => Promise.resolve(real.vmi),
-    list: () => Promise.resolve({ metadata: { resourceVersion: "1" }, items: real.budgets }),
-  } as unknown as Pick<KubeClient, "get" | "list">;
-  const cacheOf = <T extends KubeObject>(objects: readonly T[]) => ({ get: () => objects[0], list: () => objects });
+  const asked = { vmi: () => Promise.resolve(real.vmi), budgets: () => Promise.resolve(real.budgets) };
   const observer = { vmis: cacheOf([seen.vmi]), budgets: cacheOf(seen.budgets) };
-  const check = createProtectionCheck({ client, observer, report: (what) => void breaches.push(what) });
+  const check = createProtectionCheck({ asked, observer, report: (what) => void breaches.push(what) });
   check.vmiChanged(seen.vmi, undefined);
   await check.settled();
   return breaches;

@@ -28,7 +28,7 @@ test("both ends of a range are drawn, and nothing beyond", () => {
 test("a sample has no one twice, and no more than there are", () => {
   const random = randomOf("sample");
   for (let i = 0; i < 50; i++) expect(new Set(random.sample([1, 2, 3, 4], 3)).size).toBe(3);
-  expect(random.sample([1, 2], 9).toSorted()).toEqual([1, 2]);
+  expect(new Set(random.sample([1, 2], 9))).toEqual(new Set([1, 2]));
 });
 
 test("nothing can be picked from nothing", () => {

@@ -238,8 +238,8 @@ export const POLICY_PROPERTIES: readonly Property[] = [
   property("a slot has a name that an object can have", fc.tuple(any.vmi, record), ([vmi, record]) => {
     expect(slotFor({ vmi, record }).name.length <= 63, "a name too long");
   }),
-  property("a budget protects or does not", fc.tuple(list(budget), any.pod), ([budgets, pod]) => {
-    const answer: unknown = decidedTwice({ budgets, pod }, (f) => protects(f.budgets, f.pod));
+  property("a budget protects or does not", fc.tuple(list(budget), any.pod, any.vmi), ([budgets, pod, vmi]) => {
+    const answer: unknown = decidedTwice({ budgets, pod, vmi }, (f) => protects(f.budgets, f.pod, f.vmi));
     expect(typeof answer === "boolean", "neither");
   }),
   property("a selector matches or does not", fc.tuple(selector, any.pod), ([selector, pod]) => {
