@@ -18,7 +18,6 @@ import { type Done, type List, type Pass, readCycle, type Work } from "../pass-w
 
 const part = "descheduling";
 const MIB = 2 ** 20;
-const PODS_A_PAGE = 500;
 const PAGE_SIZE = 250;
 /** Besides the pages: the policy, the register, Lifeboat's and KubeVirt's configuration, and one to spare. */
 const OTHER_REQUESTS = 5;
@@ -50,10 +49,11 @@ export const runDescheduling: RunPart = async (options) => {
   }
 };
 
+const PAGED = { limit: String(PAGE_SIZE) };
 const LISTS: readonly List[] = [
-  { path: "/api/v1/nodes", query: { limit: String(PAGE_SIZE) } },
-  { path: "/api/v1/pods", query: { limit: String(PODS_A_PAGE), fieldSelector: "spec.nodeName!=" } },
-  { path: "/apis/kubevirt.io/v1/virtualmachineinstances", query: { limit: String(PAGE_SIZE) } },
+  { path: "/api/v1/nodes", query: PAGED },
+  { path: "/api/v1/pods", query: { ...PAGED, fieldSelector: "spec.nodeName!=" } },
+  { path: "/apis/kubevirt.io/v1/virtualmachineinstances", query: PAGED },
 ];
 
 const WORK = {
@@ -67,8 +67,8 @@ const TURNS = ["dry", "real", "floor"] as const satisfies readonly Which[];
 
 function pagesOf(nodes: number): number {
   const vms = numbered(nodes).reduce((sum, index) => sum + planNode(index).vms.length, 0);
-  const pods = Math.ceil((nodes * PODS_A_NODE) / PODS_A_PAGE);
-  return Math.ceil(nodes / PAGE_SIZE) + pods + Math.ceil(vms / PAGE_SIZE);
+  const counts = [nodes, nodes * PODS_A_NODE, vms];
+  return counts.reduce((sum, count) => sum + Math.ceil(count / PAGE_SIZE), 0);
 }
 
 /** In turns, each in a fresh process; after a real cycle all is as it was before. */
