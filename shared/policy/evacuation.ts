@@ -77,7 +77,7 @@ export function planEvacuations(w: EvacuationWorld): Plan {
   if (w.settings.reconcilers.evacuation === false) return { chains: [] };
   const staged = stagesOf(w);
   const ready = readyOf(staged);
-  const kept = keptSlots(w.register.slots, w.migrations, ready);
+  const kept = keptSlots(w.register.slots, w.migrations, [...ready, ...waitingOf(staged)]);
   const granted = grantedSlots(kept, w.migrations, ready, w.settings.limits);
   const counting = countEndings(w.vmis, w.counters);
   const chains = [
@@ -117,6 +117,16 @@ function readyOf(staged: readonly Staged[]): readonly Candidate[] {
 }
 
 /**
+ * For whoever began to look a little earlier, or whose clock is slow, it is still to wait: that takes nobody's slot away, for
+ * its migration may be on its way.
+ */
+function waitingOf(staged: readonly Staged[]): readonly Candidate[] {
+  return staged.flatMap(({ vmi, stage }) => {
+    return stage.stage === "Waiting" && stage.record !== undefined ? [{ vmi, record: stage.record }] : [];
+  });
+}
+
+/**
  * A reserved migration is created once its budget stands at 2 (with 1, a ready target makes the source evictable), and
  * its VMI has one active pod only: a second is the tail of an earlier migration, or the head of one not seen yet.
  */
@@ -140,7 +150,7 @@ export function refusedMigration(slot: Slot, w: EvacuationWorld): readonly Actio
   return failedAttempt({ ...staged, ...refused, record: staged.stage.record }, w);
 }
 
-/** The counters cannot be written: what waits for that comes to its end uncounted. */
+/** The counters cannot be written, now or later: what waits for that comes to its end uncounted. */
 export function uncountable(w: EvacuationWorld): readonly Action[] {
   const waiting = stagesOf(w).filter((s) => s.stage.stage === "Leftover" && uncountedOf(s.vmi, w.counters).length > 0);
   return waiting.flatMap((s) => actionsFor(s, { ...w, counters: "Off" }));

@@ -31,7 +31,7 @@ export interface SlotsRegister {
   readonly slots: readonly Slot[];
 }
 
-/** A VMI whose evacuation could start a migration now. */
+/** A VMI whose evacuation could start a migration now, or soon. */
 export interface Candidate {
   readonly vmi: VmiFacts;
   readonly record: EvacuationRecord;

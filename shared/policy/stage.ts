@@ -27,8 +27,8 @@ export type Stage =
   | { readonly stage: "Migrating"; readonly record: EvacuationRecord; readonly migration: MigrationFacts }
   /** The migration has succeeded: the VMI does not show it yet, or has come back since. */
   | { readonly stage: "Settling"; readonly record: EvacuationRecord }
-  /** Back-off, or time left to KubeVirt's own evacuation controller. */
-  | { readonly stage: "Waiting"; readonly seconds: number }
+  /** Back-off, or time left to KubeVirt's own evacuation controller. Without a record: nothing has begun yet. */
+  | { readonly stage: "Waiting"; readonly seconds: number; readonly record?: EvacuationRecord }
   | { readonly stage: "Ready"; readonly record: EvacuationRecord };
 
 export interface StageFacts {
@@ -99,7 +99,7 @@ function underWay(vmi: VmiFacts, record: EvacuationRecord, { migrations, setting
   if (!MIGRATES[strategyOf(vmi, settings)]) return { stage: "External" };
   if (!vmi.liveMigratable.migratable) return { stage: "Pinned", record };
   const seconds = Math.max(restSeconds(record, settings, now), adoptionSeconds(record, settings, now));
-  return seconds > 0 ? { stage: "Waiting", seconds } : { stage: "Ready", record };
+  return seconds > 0 ? { stage: "Waiting", seconds, record } : { stage: "Ready", record };
 }
 
 /** Time left for KubeVirt's evacuation controller to act on the mark. */

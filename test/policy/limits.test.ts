@@ -138,6 +138,18 @@ describe("in a plan", () => {
     expect(plan(a ? [a] : [], { register: { slots: a ? [slotOf(a)] : [] } })).toEqual([]);
   });
 
+  // prettier-ignore
+  test.each([
+    ["the time left to KubeVirt",      { since: time(-1) }],
+    ["the back-off",                   { attempts: 1, notBefore: time(10) }],
+  ])("for whoever's clock is slow %s is not over: a slot granted meanwhile stays, and is not created", (_, ofRecord) => {
+    const [slow, next] = [markedCalled("slow", "node01", ofRecord), markedCalled("next")];
+    const limits = { parallelMigrationsPerCluster: 1 };
+    const register = { resourceVersion: "1", slots: [slotOf(slow)] };
+    const auto = settings({ limits, reconcilers: { evacuation: "Auto" } });
+    expect(plannedEvacuations({ vmis: [slow, next], register, settings: auto })).toEqual([]);
+  });
+
   test("urgent ones first, then whoever has waited longest, then by name", () => {
     const vmis = [
       markedCalled("z-late", "node01", { since: time(-10) }),
@@ -161,7 +173,7 @@ describe("in a plan", () => {
   });
 
   test("a slot of a VM that does not wait for a migration is not created", () => {
-    const idle = markedCalled("a", "node01", { notBefore: time(9) });
+    const idle = { ...markedCalled("a"), evictionStrategy: "External" };
     expect(plannedEvacuations({ vmis: [idle], register: { slots: [slotOf(idle)] } })).toEqual([
       { verb: "WriteSlots", slots: [] },
     ]);
