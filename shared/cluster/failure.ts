@@ -25,6 +25,11 @@ export class ClusterError extends Error {
   }
 }
 
+/** Whether the same request will be answered so again. What merely did not work this time is not: it may even have been done. */
+export function isLasting(failure: Failure): boolean {
+  return failure.reason === "Refused" && failure.code >= 400 && failure.code < 500 && failure.code !== 429;
+}
+
 const CODES: Readonly<Record<number, string>> = {
   401: "401 Unauthorized: the token is not valid",
   403: "403 Forbidden: the service account lacks a permission",

@@ -2,6 +2,7 @@
  * The evacuation reconciler: marked VMIs leave their node.
  * Owns: plugging the policy into the pass. Does not own: the policy (shared/policy/evacuation.ts).
  */
+import { type Failure, isLasting } from "../cluster/failure.ts";
 import type { Action } from "../policy/action.ts";
 import { planEvacuations, refusedMigration, uncountable } from "../policy/evacuation.ts";
 import type { Reconciler } from "./reconciler.ts";
@@ -13,7 +14,7 @@ export const evacuation: Reconciler = {
   refused(action: Action, world: World): readonly Action[] {
     return action.verb === "CreateMigration" ? refusedMigration(action.slot, world) : [];
   },
-  failed(action: Action, world: World): readonly Action[] {
-    return action.verb === "WriteCounters" ? uncountable(world) : [];
+  failed(action: Action, world: World, failure: Failure): readonly Action[] {
+    return action.verb === "WriteCounters" && isLasting(failure) ? uncountable(world) : [];
   },
 };

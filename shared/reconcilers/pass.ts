@@ -94,13 +94,13 @@ async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     deps.onFailure(reconciler.name, error);
-    return await afterFailure(action, p);
+    return await afterFailure(action, error, p);
   }
 }
 
-async function afterFailure(action: Action, p: Performance): Promise<ChainEnd> {
+async function afterFailure(action: Action, { failure }: ClusterError, p: Performance): Promise<ChainEnd> {
   // A story untold changes nothing; what follows it must not wait for it.
   if (action.verb === "Event") return "Done";
-  await perform(p.reconciler.failed?.(action, p.world) ?? [], p);
+  await perform(p.reconciler.failed?.(action, p.world, failure) ?? [], p);
   return "Failed";
 }

@@ -2,6 +2,7 @@
  * The shape of a reconciler: one concern, one pure plan for an observed world.
  * Owns: the shape. Does not own: the pass that runs them (pass.ts).
  */
+import type { Failure } from "../cluster/failure.ts";
 import type { Action } from "../policy/action.ts";
 import type { Plan } from "../policy/plan.ts";
 import type { World } from "./world.ts";
@@ -13,5 +14,5 @@ export interface Reconciler {
   /** Pure: what to do after an action that KubeVirt's admission will never let through. */
   refused?(action: Action, world: World): readonly Action[];
   /** Pure: what to do although an action could not be done. */
-  failed?(action: Action, world: World): readonly Action[];
+  failed?(action: Action, world: World, failure: Failure): readonly Action[];
 }
