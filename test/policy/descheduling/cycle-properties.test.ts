@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { DeschedulingLimits } from "../../../shared/policy/descheduling/descheduler-policy.ts";
 import type { DeschedulerPod } from "../../../shared/policy/descheduling/facts.ts";
 import type { SimulatedPods } from "./simulation/cluster.ts";
+import { REAL_PLUGINS } from "./plugins.ts";
 import { type Event, stories, type Story, tellStory, TTL_SECONDS } from "./simulation/story.ts";
 
 function always(holds: (story: Story) => void, numRuns = 600): void {
@@ -35,6 +36,18 @@ function expectWithin(limits: DeschedulingLimits, cluster: SimulatedPods): void 
 describe("whatever cycles do at the same time", () => {
   test("evacuations in progress never exceed a limit", () => {
     always((story) => void tellStory(story, (cluster) => expectWithin(story.limits, cluster)));
+  });
+
+  test("nor with the real plugins, that all want the same pods gone", () => {
+    let requests = 0;
+    always((story) => {
+      const { cluster } = tellStory({ ...story, plugins: REAL_PLUGINS }, (c) => {
+        expectWithin(story.limits, c);
+        expect(c.requests.filter(({ again }) => again)).toEqual([]);
+      });
+      requests += cluster.requests.length;
+    });
+    expect(requests).toBeGreaterThan(50);
   });
 
   test("no pod is requested again while in progress", () => {

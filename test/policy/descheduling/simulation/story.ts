@@ -5,7 +5,7 @@
  */
 import * as fc from "fast-check";
 import { runCycle, type CycleReport } from "../../../../shared/policy/descheduling/cycle.ts";
-import type { DeschedulingLimits } from "../../../../shared/policy/descheduling/descheduler-policy.ts";
+import type { DeschedulingLimits, EnabledPlugin } from "../../../../shared/policy/descheduling/descheduler-policy.ts";
 import type { DeschedulerPod } from "../../../../shared/policy/descheduling/facts.ts";
 import type { Step, StepResult } from "../../../../shared/policy/descheduling/step.ts";
 import { keyOf } from "../../../../shared/policy/facts.ts";
@@ -30,6 +30,8 @@ export interface Story {
   readonly pods: readonly { readonly node: number; readonly namespace: number; readonly isVm: boolean }[];
   readonly limits: DeschedulingLimits;
   readonly events: readonly Event[];
+  /** Instead of one that nominates as each cycle is told. */
+  readonly plugins?: readonly EnabledPlugin[];
 }
 
 const limit = fc.integer({ min: 0, max: 3 });
@@ -108,7 +110,7 @@ function* cycleOver(
   const names = order.map((index) => `p${index}`);
   const { now } = cluster;
   return yield* runCycle({
-    policy: policy([scripted(names, pods)], { limits: story.limits, requestTtlSeconds: TTL_SECONDS }),
+    policy: policy(story.plugins ?? [scripted(names, pods)], { limits: story.limits, requestTtlSeconds: TTL_SECONDS }),
     nodes: NODES.map((name) => node(name)),
     pods,
     vmis: new Map(pods.map((pod) => vmiOf(pod)).map((vmi) => [keyOf(vmi), vmi])),
