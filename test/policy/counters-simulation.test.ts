@@ -6,8 +6,9 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { NODE, NOW, settings, vmi } from "./fixtures.ts";
 import { SimulatedCluster } from "./simulation/cluster.ts";
+import { reckon } from "./simulation/control-plane.ts";
 import { finish, isOver, isQuiet } from "./simulation/finish.ts";
-import { evict, reckon } from "./simulation/kubevirt.ts";
+import { evict } from "./simulation/kubevirt.ts";
 import { pass, type PassOptions } from "./simulation/pass.ts";
 import { stories, type Story, tellStory } from "./simulation/story.ts";
 

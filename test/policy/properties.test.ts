@@ -7,8 +7,9 @@ import { planEvacuations } from "../../shared/policy/evacuation.ts";
 import { isFinal, keyOf } from "../../shared/policy/facts.ts";
 import { decideEviction } from "../../shared/policy/eviction.ts";
 import { anyCluster, clusterOf } from "./simulation/any-cluster.ts";
+import { reckon } from "./simulation/control-plane.ts";
 import type { SimulatedCluster } from "./simulation/cluster.ts";
-import { evict, launcherOf, reckon } from "./simulation/kubevirt.ts";
+import { evict, launcherOf } from "./simulation/kubevirt.ts";
 import { look, passAtOnce } from "./simulation/pass.ts";
 import { only } from "./fixtures.ts";
 
@@ -58,7 +59,7 @@ describe("a plan", () => {
         const vmi = cluster.vmis.get(keyOf({ namespace: slot.namespace, name: slot.vmi }));
         expect(cluster.register.slots).toContainEqual(slot);
         expect(vmi && isReadyForMigration(vmi, [...cluster.budgets.values()], cluster.settings)).toBe(true);
-        expect(cluster.activePods.get(slot.vmiUID)).toBe(1);
+        expect(cluster.pods.active().get(slot.vmiUID)).toBe(1);
         expect(vmi).toMatchObject({ nodeName: slot.node, liveMigratable: { migratable: true }, deleting: false });
       }
     });
@@ -66,12 +67,17 @@ describe("a plan", () => {
 
   test("grants no slot beyond the limits", () => {
     always((cluster) => {
-      const { parallelMigrationsPerCluster: most } = cluster.settings.limits;
+      const { parallelMigrationsPerCluster: most, parallelOutboundMigrationsPerNode: perNode } =
+        cluster.settings.limits;
       for (const { slots } of only("WriteSlots", planned(cluster))) {
-        const names = new Set([...slots, ...cluster.unfinished()].map(keyOf));
+        const unfinished = cluster.unfinished().map((m) => [keyOf(m), m.sourceNode] as const);
+        const nodes = new Map([...slots.map((slot) => [keyOf(slot), slot.node] as const), ...unfinished]);
         const granted = slots.filter((slot) => !cluster.register.slots.some((old) => keyOf(old) === keyOf(slot)));
         expectUnique(slots.map(keyOf));
-        if (granted.length > 0) expect(names.size).toBeLessThanOrEqual(most);
+        if (granted.length > 0) expect(nodes.size).toBeLessThanOrEqual(most);
+        for (const { node } of granted) {
+          expect([...nodes.values()].filter((name) => name === node).length).toBeLessThanOrEqual(perNode);
+        }
       }
     });
   });
@@ -96,6 +102,32 @@ describe("a plan", () => {
   });
 });
 
+function unversioned(objects: Iterable<object>): readonly object[] {
+  return [...objects].map((one) => ({ ...one, resourceVersion: "" }));
+}
+
+/** Everything but versions, which tell how often something was written. */
+function stateOf({ vmis, migrations, budgets, register, counters, pods }: SimulatedCluster): unknown {
+  const all = [vmis, migrations, budgets].map((objects) => unversioned(objects.values()));
+  return [...all, register.slots, counters.evacuations, counters.counted, pods.all()];
+}
+
+describe("an action", () => {
+  test("done a second time changes nothing more", () => {
+    let repeated = 0;
+    always((cluster) => {
+      for (const action of planned(cluster)) {
+        cluster.act(action);
+        const once = structuredClone(stateOf(cluster));
+        cluster.act(action);
+        expect(stateOf(cluster)).toEqual(once);
+        repeated += 1;
+      }
+    });
+    expect(repeated).toBeGreaterThan(500);
+  });
+});
+
 describe("an eviction", () => {
   test("that marks finds the mark when it is asked for again", () => {
     always((cluster) => {
@@ -116,7 +148,7 @@ describe("an eviction", () => {
       for (const vmi of cluster.vmis.values()) {
         const request = { username: "admin", cause: "ApiEviction" } as const;
         const { now, settings } = cluster;
-        const decision = decideEviction({ pod: launcherOf(vmi), vmi, request, settings, now });
+        const decision = decideEviction({ pod: launcherOf(cluster, vmi), vmi, request, settings, now });
         const marks = decision.verdict === "Ask" ? [] : only("Mark", decision.actions);
         for (const mark of marks) expect(mark.record.node).toBe(vmi.nodeName);
       }

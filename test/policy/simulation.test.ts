@@ -8,7 +8,8 @@ import { describe, expect, test } from "vitest";
 import type { MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import type { SimulatedCluster } from "./simulation/cluster.ts";
 import { finish, isOver, isQuiet } from "./simulation/finish.ts";
-import { evict, refusedByBudget } from "./simulation/kubevirt.ts";
+import { isEvictable } from "./simulation/control-plane.ts";
+import { evict, launcherOf } from "./simulation/kubevirt.ts";
 import { passAtOnce } from "./simulation/pass.ts";
 import { stories, type Story, tellStory } from "./simulation/story.ts";
 
@@ -56,7 +57,7 @@ function expectProtected(cluster: SimulatedCluster, vm: VmiFacts): void {
   const decision = evict(cluster, vm);
   if (decision === "Conflict" || decision.verdict !== "Allow") return;
   expect(decision.reason).toBe("ProtectedByBudget");
-  expect(refusedByBudget([...cluster.budgets.values()], vm)).toBe(true);
+  expect(isEvictable(cluster, launcherOf(cluster, vm))).toBe(false);
 }
 
 describe("whatever functions do at the same time", () => {

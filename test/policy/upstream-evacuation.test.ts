@@ -6,8 +6,9 @@ import { describe, expect, test } from "vitest";
 import type { MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { at, migration, MOBILITY, NODE, NOW, settings, vmi, without } from "./fixtures.ts";
 import { SimulatedCluster } from "./simulation/cluster.ts";
-import { reckon } from "./simulation/kubevirt.ts";
+import { reckon } from "./simulation/control-plane.ts";
 import { passAtOnce } from "./simulation/pass.ts";
+import { launcherOn } from "./simulation/pods.ts";
 
 interface Situation {
   readonly vmis: readonly VmiFacts[];
@@ -26,7 +27,7 @@ function migrated(s: Situation): readonly string[] {
   const cluster = new SimulatedCluster(settings({ limits, reconcilers: { evacuation: true }, ...strategy }), NOW);
   for (const v of s.vmis) {
     cluster.add(v);
-    cluster.activePods.set(v.uid, s.pods ?? 1);
+    if (s.pods === 2) cluster.pods.put(launcherOn(v, "second-pod", v.nodeName));
   }
   for (const m of s.migrations ?? []) cluster.migrations.set(m.name, m);
   for (const node of s.tainted ?? []) cluster.tainted.add(node);

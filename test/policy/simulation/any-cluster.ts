@@ -8,8 +8,10 @@ import { CAUSES } from "../../../shared/policy/cause.ts";
 import { keyOf, type MigrationFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
 import type { EvacuationRecord } from "../../../shared/policy/record.ts";
 import { type Slot, slotFor } from "../../../shared/policy/slots.ts";
-import { budget, NOW, owner, record, settings, time, vmi, without } from "../fixtures.ts";
+import { budget, NOW, owner, record, time, vmi, without } from "../fixtures.ts";
 import { SimulatedCluster } from "./cluster.ts";
+import { launcherOn } from "./pods.ts";
+import { anySettings } from "./storm.ts";
 
 const NODES = ["node01", "node02"] as const;
 const NAMES = ["a", "b", "c"] as const;
@@ -96,16 +98,16 @@ export const anyCluster = fc.record({
   reserved: fc.boolean(),
   pods: fc.constantFrom(1, 1, 2),
   tainted: fc.subarray([...NODES]),
-  mode: fc.constantFrom<boolean | "Auto">(true, true, "Auto"),
+  settings: anySettings,
 });
 
 type Facts = typeof anyCluster extends fc.Arbitrary<infer T> ? T : never;
 
 export function clusterOf(facts: Facts): SimulatedCluster {
-  const cluster = new SimulatedCluster(settings({ reconcilers: { evacuation: facts.mode } }), NOW);
+  const cluster = new SimulatedCluster(facts.settings, NOW);
   for (const v of facts.vmis) {
     cluster.add(v);
-    cluster.activePods.set(v.uid, facts.pods);
+    if (facts.pods === 2) cluster.pods.put(launcherOn(v, `second-pod-${v.uid}`, v.nodeName));
   }
   for (const [i, m] of facts.migrations.entries()) addMigration(cluster, `m${i}`, m);
   for (const [i, b] of facts.sizes.entries()) addBudget(cluster, i, b);

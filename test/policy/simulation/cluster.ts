@@ -17,9 +17,20 @@ import type { CountersRegister } from "../../../shared/policy/counters.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import type { SlotsRegister } from "../../../shared/policy/slots.ts";
 import { without } from "../fixtures.ts";
+import { unseenBudget } from "./control-plane.ts";
 import { Ledger } from "./ledger.ts";
+import { launcherOn, Pods } from "./pods.ts";
 
 export type ActResult = "Done" | "Conflict" | "Refused";
+
+/** A live VM whose guest has lost its pod, and why. */
+export interface Loss {
+  readonly vmi: VmiFacts;
+  readonly podUID: string;
+  readonly because: string;
+  /** Since the first pod of its node was chosen by somebody who does not ask. */
+  readonly afterSeconds: number;
+}
 
 type Removable = "evacuationNodeName" | "evacuationLabel" | "record" | "recordText";
 
@@ -33,14 +44,22 @@ export class SimulatedCluster {
   readonly vmis = new Map<string, VmiFacts>();
   readonly migrations = new Map<string, MigrationFacts>();
   readonly budgets = new Map<string, BudgetFacts>();
+  /** Nodes carrying the drain taint, and those carrying one that ends pods. */
   readonly tainted = new Set<string>();
-  /** VMI UID to the number of its pods; two while a migration has its target pod. */
-  readonly activePods = new Map<string, number>();
+  readonly expelling = new Set<string>();
+  readonly pods = new Pods();
   register: SlotsRegister = { slots: [] };
   counters: CountersRegister = { evacuations: [], counted: [] };
   /** What the API server does about the counters, reading and writing. */
   countersAre: "served" | "forbidden" | "not to be written" = "served";
   readonly ledger = new Ledger();
+  readonly losses: Loss[] = [];
+  /** UIDs of pods whose eviction is about to be answered: no target becomes ready within those milliseconds. */
+  readonly answering = new Set<string>();
+  /** UIDs of VMIs that could not migrate at some time. */
+  readonly pinned = new Set<string>();
+  /** Pod UID to the time at which somebody who does not ask first chose it. */
+  readonly chosen = new Map<string, Date>();
   now: Date;
   readonly settings: Settings;
   #version = 100;
@@ -56,12 +75,14 @@ export class SimulatedCluster {
 
   add(vmi: VmiFacts): void {
     this.vmis.set(keyOf(vmi), vmi);
-    this.activePods.set(vmi.uid, 1);
+    if (!vmi.liveMigratable.migratable) this.pinned.add(vmi.uid);
+    this.pods.put(launcherOn(vmi, `pod-${vmi.uid}`, vmi.nodeName));
   }
 
   update(vmi: VmiFacts, changes: Partial<VmiFacts>, ...removed: readonly Removable[]): void {
     const next: VmiFacts = without({ ...vmi, ...changes, resourceVersion: this.version() }, ...removed);
     this.vmis.set(keyOf(vmi), next);
+    if (!next.liveMigratable.migratable) this.pinned.add(next.uid);
     this.ledger.observe(vmi, next);
   }
 
@@ -70,7 +91,7 @@ export class SimulatedCluster {
   }
 
   act(action: Action): ActResult {
-    const result = this.#onVmi(action) ?? this.#onMigration(action) ?? this.#onBudget(action);
+    const result = this.#onVmi(action) ?? this.#onMigration(action) ?? this.#onBudget(action) ?? this.#onPod(action);
     if (result !== undefined) return result;
     if (action.verb === "WriteSlots") return this.#writeSlots(action);
     if (action.verb === "WriteCounters") return this.#writeCounters(action);
@@ -87,13 +108,44 @@ export class SimulatedCluster {
   #onMigration(action: Action): ActResult | undefined {
     if (action.verb === "CreateMigration") return this.#createMigration(action);
     if (action.verb === "AdoptMigration") return this.#adopt(action);
-    return action.verb === "DeleteMigration" ? this.#delete(this.migrations, action.migration) : undefined;
+    if (action.verb !== "DeleteMigration") return undefined;
+    // Whatever it has begun is taken back.
+    const target = this.pods.get(`pod-${action.migration.uid}`);
+    if (target !== undefined && target.nodeName !== this.#nodeOf(action.migration)) {
+      this.pods.put({ ...target, deleting: true });
+    }
+    return this.#delete(this.migrations, action.migration);
+  }
+
+  #nodeOf({ namespace, vmiName }: MigrationFacts): string | undefined {
+    return this.vmis.get(keyOf({ namespace, name: vmiName }))?.nodeName;
   }
 
   #onBudget(action: Action): ActResult | undefined {
     if (action.verb === "CreateBudget") return this.#createBudget(action);
     if (action.verb === "ResizeBudget") return this.#resize(action);
     return action.verb === "DeleteBudget" ? this.#delete(this.budgets, action.budget) : undefined;
+  }
+
+  #onPod(action: Action): ActResult | undefined {
+    if (action.verb === "AnnotatePod") return this.pods.annotate(action) ? "Done" : "Conflict";
+    if (action.verb !== "DeletePod") return undefined;
+    this.endPod(action.pod.uid, "DeadlineKept");
+    return "Done";
+  }
+
+  /** The pod is gone, and with it the guest that runs in it. */
+  endPod(uid: string, because: string): void {
+    const pod = this.pods.get(uid);
+    const vmi = [...this.vmis.values()].find((one) => one.uid === pod?.labels["kubevirt.io/created-by"]);
+    const isGuest = vmi !== undefined && this.pods.guestOf(vmi)?.uid === uid;
+    const around = this.pods.all().filter(({ nodeName }) => nodeName === pod?.nodeName);
+    const times = around.map((one) => this.chosen.get(one.uid)?.getTime() ?? Infinity);
+    const afterSeconds = (this.now.getTime() - Math.min(...times)) / 1000;
+    this.pods.remove(uid);
+    if (!isGuest || vmi.deleting || isFinal(vmi)) return;
+    this.losses.push({ vmi, podUID: uid, because, afterSeconds });
+    this.update(vmi, { phase: "Failed" });
   }
 
   /** The VMI as it is, if the parts that every patch tests are still as observed. */
@@ -168,18 +220,8 @@ export class SimulatedCluster {
     const key = { namespace: vmi.namespace, name };
     if (this.budgets.has(keyOf(key))) return "Done";
     const version = this.version();
-    this.budgets.set(keyOf(key), {
-      ...key,
-      uid: `b${version}`,
-      resourceVersion: version,
-      generation: 1,
-      deleting: false,
-      managedByUs: true,
-      owners: [{ kind: "VirtualMachineInstance", name: vmi.name, uid: vmi.uid, controller: false }],
-      minAvailable,
-      selector: { matchLabels: { "kubevirt.io/created-by": vmi.uid }, matchExpressions: [] },
-      status: { observedGeneration: 0, disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 },
-    });
+    const uids = { uid: `b${version}`, resourceVersion: version };
+    this.budgets.set(keyOf(key), { ...unseenBudget(vmi, minAvailable), ...key, ...uids });
     return "Done";
   }
 

@@ -5,21 +5,40 @@
 import { planBudgets } from "../../../shared/policy/budget.ts";
 import { planEvacuations } from "../../../shared/policy/evacuation.ts";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import { isMarked, strategyOf } from "../../../shared/policy/stage.ts";
 import type { SimulatedCluster } from "./cluster.ts";
-import { progress, reckon } from "./kubevirt.ts";
+import { reckon, sweep } from "./control-plane.ts";
+import { progress } from "./kubevirt.ts";
 import { look, passAtOnce } from "./pass.ts";
 
 const ROUNDS = 120;
 
 /** One function, with time and a cluster that works. */
 export function finish(cluster: SimulatedCluster, outcome: "Succeeded" | "Failed"): void {
+  sweep(cluster);
+  reckon(cluster);
   for (let round = 0; round < ROUNDS && !isQuiet(cluster); round++) {
     passAtOnce(cluster);
     reckon(cluster);
     for (const m of cluster.unfinished()) progress(cluster, m, outcome);
+    sweep(cluster);
     reckon(cluster);
     cluster.now = new Date(cluster.now.getTime() + 30_000);
   }
+}
+
+/** After a storm: what could not move can again, owners move what waits for them, and no taint asks for more. */
+export function settle(cluster: SimulatedCluster, outcome: "Succeeded" | "Failed"): void {
+  cluster.tainted.clear();
+  cluster.expelling.clear();
+  for (const vmi of cluster.vmis.values()) cluster.update(vmi, { liveMigratable: { migratable: true } });
+  finish(cluster, outcome);
+  for (const vmi of cluster.vmis.values()) {
+    if (isMarked(vmi) && strategyOf(vmi, cluster.settings) === "External") {
+      cluster.put({ namespace: vmi.namespace, name: `by-its-owner-${cluster.version()}` }, vmi, {});
+    }
+  }
+  finish(cluster, "Succeeded");
 }
 
 /** Nothing is under way, and nobody wants anything. */

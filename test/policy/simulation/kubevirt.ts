@@ -1,47 +1,52 @@
 /**
- * What happens in a cluster without Lifeboat: migrations progress, the disruption controller reckons, people act.
- * Owns: these steps. Does not own: the objects (cluster.ts), Lifeboat's passes (pass.ts).
+ * What happens in a cluster without Lifeboat: migrations progress, people act.
+ * Owns: these steps. Does not own: the objects (cluster.ts), the control plane (control-plane.ts),
+ * Lifeboat's passes (pass.ts).
  */
 import { decideEviction, type EvictionDecision } from "../../../shared/policy/eviction.ts";
-import {
-  type BudgetFacts,
-  isFinal,
-  keyOf,
-  type MigrationFacts,
-  type PodFacts,
-  type VmiFacts,
-} from "../../../shared/policy/facts.ts";
+import { isFinal, keyOf, type MigrationFacts, type PodFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
 import { decideCancel } from "../../../shared/policy/giving-up.ts";
-import { pod } from "../fixtures.ts";
 import type { SimulatedCluster } from "./cluster.ts";
+import { reckon } from "./control-plane.ts";
+import { launcherOn } from "./pods.ts";
 
 function vmiOf(cluster: SimulatedCluster, { namespace, vmiName }: MigrationFacts): VmiFacts | undefined {
   return cluster.vmis.get(keyOf({ namespace, name: vmiName }));
 }
 
-/** One step further: pending, running with a target pod, and then the end. */
+/** One step further: pending, running with a target pod that is not ready yet, then ready, and then the end. */
 export function progress(cluster: SimulatedCluster, m: MigrationFacts, outcome: "Succeeded" | "Failed"): void {
   const vmi = vmiOf(cluster, m);
   if (vmi === undefined || isFinal(m)) return;
-  const phase = m.phase === "Pending" ? "Running" : outcome;
-  cluster.migrations.set(keyOf(m), { ...m, phase });
-  cluster.activePods.set(vmi.uid, phase === "Running" ? 2 : 1);
-  if (phase !== "Succeeded") return;
-  const nodeName = vmi.nodeName === "node09" ? "node08" : "node09";
-  cluster.update(vmi, { nodeName, activePods: { [`pod-${vmi.uid}`]: nodeName } }, "evacuationNodeName");
+  const uid = `pod-${m.uid}`;
+  const target = cluster.pods.get(uid);
+  if (m.phase === "Pending" && !isFinal(vmi)) return start(cluster, vmi, m, uid);
+  if (target === undefined || isFinal(vmi) || outcome === "Failed") return fail(cluster, m, target);
+  if (target.ready) return arrive(cluster, vmi, m, target);
+  // A pod has long been seen by the disruption controller when it becomes ready.
+  reckon(cluster);
+  cluster.pods.put({ ...target, ready: true });
 }
 
-/** The disruption controller: every status is what it has to be. */
-export function reckon(cluster: SimulatedCluster): void {
-  for (const budget of cluster.budgets.values()) {
-    const uid = budget.owners[0]?.uid ?? "";
-    const pods = cluster.activePods.get(uid) ?? 0;
-    const desiredHealthy = typeof budget.minAvailable === "number" ? budget.minAvailable : 0;
-    const counts = { currentHealthy: pods, desiredHealthy, expectedPods: pods };
-    const disruptionsAllowed = Math.max(0, pods - desiredHealthy);
-    const status = { observedGeneration: budget.generation, disruptionsAllowed, ...counts };
-    cluster.budgets.set(keyOf(budget), { ...budget, status });
+function start(cluster: SimulatedCluster, vmi: VmiFacts, m: MigrationFacts, uid: string): void {
+  const nodeName = vmi.nodeName === "node09" ? "node08" : "node09";
+  cluster.migrations.set(keyOf(m), { ...m, phase: "Running" });
+  cluster.pods.put({ ...launcherOn(vmi, uid, nodeName), ready: false });
+  cluster.update(vmi, { activePods: { ...vmi.activePods, [uid]: nodeName } });
+}
+
+/** The target takes its time to end. */
+function fail(cluster: SimulatedCluster, m: MigrationFacts, target: PodFacts | undefined): void {
+  cluster.migrations.set(keyOf(m), { ...m, phase: "Failed" });
+  if (target !== undefined) cluster.pods.put({ ...target, deleting: true });
+}
+
+function arrive(cluster: SimulatedCluster, vmi: VmiFacts, m: MigrationFacts, { uid, nodeName = "" }: PodFacts): void {
+  cluster.migrations.set(keyOf(m), { ...m, phase: "Succeeded" });
+  for (const one of cluster.pods.of(vmi)) {
+    if (one.uid !== uid) cluster.pods.put({ ...one, phase: "Succeeded", ready: false });
   }
+  cluster.update(vmi, { nodeName, activePods: { [uid]: nodeName } }, "evacuationNodeName");
 }
 
 /** KubeVirt's evacuation controller: a migration for every mark, whatever the limits. */
@@ -57,33 +62,24 @@ export function evacuateByKubeVirt(cluster: SimulatedCluster): void {
 }
 
 /** The launcher pod that runs the guest now. */
-export function launcherOf(vmi: VmiFacts): PodFacts {
-  return pod({
-    namespace: vmi.namespace,
-    name: `virt-launcher-${vmi.name}-x7k2p`,
-    uid: `pod-${vmi.uid}`,
-    labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": vmi.uid },
-    annotations: { "kubevirt.io/domain": vmi.name },
-    owners: [{ kind: "VirtualMachineInstance", name: vmi.name, uid: vmi.uid, controller: true }],
-    ...(vmi.nodeName === undefined ? {} : { nodeName: vmi.nodeName }),
-  });
+export function launcherOf(cluster: SimulatedCluster, vmi: VmiFacts): PodFacts {
+  return cluster.pods.guestOf(vmi) ?? launcherOn(vmi, `pod-${vmi.uid}`, vmi.nodeName);
 }
 
-/** Asks as the door does: decides again with what is asked for, and marks before the answer. */
-export function evict(cluster: SimulatedCluster, vmi: VmiFacts): EvictionDecision | "Conflict" {
+/** What the eviction of the guest's pod would get now: everything that is asked for is known. */
+export function rulingOn(cluster: SimulatedCluster, vmi: VmiFacts): EvictionDecision {
   const { now, settings } = cluster;
   const budgets = [...cluster.budgets.values()];
   const migrations = [...cluster.migrations.values()].filter((m) => vmiOf(cluster, m)?.uid === vmi.uid);
   const request = { username: "admin", cause: "ApiEviction" } as const;
-  const decision = decideEviction({ pod: launcherOf(vmi), vmi, request, settings, now, budgets, migrations });
-  if (decision.verdict === "Ask") return decision;
-  return decision.actions.every((action) => cluster.act(action) === "Done") ? decision : "Conflict";
+  return decideEviction({ pod: launcherOf(cluster, vmi), vmi, request, settings, now, budgets, migrations });
 }
 
-/** What the API server makes of an eviction that admission let through: the VM is lost, or a budget refuses. */
-export function refusedByBudget(budgets: readonly BudgetFacts[], vmi: VmiFacts): boolean {
-  const own = budgets.filter((b) => b.owners.some((o) => o.uid === vmi.uid));
-  return own.some((b) => b.generation !== b.status.observedGeneration || b.status.disruptionsAllowed === 0);
+/** Asks as the door does, and marks before the answer. */
+export function evict(cluster: SimulatedCluster, vmi: VmiFacts): EvictionDecision | "Conflict" {
+  const decision = rulingOn(cluster, vmi);
+  if (decision.verdict === "Ask") return decision;
+  return decision.actions.every((action) => cluster.act(action) === "Done") ? decision : "Conflict";
 }
 
 export function cancel(cluster: SimulatedCluster, vmi: VmiFacts): void {

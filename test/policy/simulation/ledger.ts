@@ -21,10 +21,11 @@ export class Ledger {
     if (ended !== undefined && !this.#ended.has(key)) this.#ended.set(key, ended);
   }
 
-  /** Cause and outcome to the number of evacuations that ended so. */
-  sums(): Readonly<Record<string, number>> {
+  /** Cause and outcome to the number of evacuations that ended so, of those VMIs. */
+  sums(isOf: (vmiUID: string) => boolean = () => true): Readonly<Record<string, number>> {
     const sums: Record<string, number> = {};
-    for (const { cause, outcome } of this.#ended.values()) {
+    for (const [key, { cause, outcome }] of this.#ended) {
+      if (!isOf(key.split("/")[0] ?? "")) continue;
       sums[`${cause} ${outcome}`] = (sums[`${cause} ${outcome}`] ?? 0) + 1;
     }
     return sums;

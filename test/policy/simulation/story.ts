@@ -1,41 +1,61 @@
 /**
  * Random stories: what happens in a simulated cluster, step by step, in any order.
- * Owns: generating and telling them. Does not own: what must be true meanwhile and at the end (simulation.test.ts).
+ * Owns: generating and telling them. Does not own: what each step does (happenings.ts), what must be true meanwhile and at
+ * the end (simulation.test.ts).
  */
 import * as fc from "fast-check";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
-import { isFinal } from "../../../shared/policy/facts.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { NOW, settings, vmi } from "../fixtures.ts";
 import { SimulatedCluster } from "./cluster.ts";
-import { cancel, evacuateByKubeVirt, evict, progress, reckon } from "./kubevirt.ts";
-import { pass, type PassOptions } from "./pass.ts";
+import { Cast } from "./cast.ts";
+import { happen } from "./happenings.ts";
+import type { PassOptions } from "./pass.ts";
+import type { Fault } from "./requests.ts";
 
-export type Step =
-  | { readonly does: "function"; readonly which: number }
-  | { readonly does: "evict" | "cancel" | "unmark"; readonly which: number }
-  | { readonly does: "migration"; readonly which: number; readonly outcome: "Succeeded" | "Failed" }
-  | { readonly does: "taint" | "untaint"; readonly node: string }
+/** To one of all VMs, functions or requests, by its place among them. */
+type Of<D extends string> = D extends string ? { readonly does: D; readonly which: number } : never;
+
+/** The next steps, one if nothing is told, of one of the functions, or of one of the requests under way. */
+export type Advance = Of<"function" | "answer"> & { readonly times?: number; readonly fault?: Fault };
+
+/** A request that is answered in steps: `preempt` and `expel pod` are deletions by those who do not ask. */
+export type Ask = Of<"ask to evict" | "ask to cancel" | "preempt" | "expel pod">;
+
+export type ToVm = Of<
+  "evict" | "cancel" | "unmark" | "mark" | "migrate" | "pin" | "unpin" | "delete" | "bury" | "shadow"
+>;
+
+/** What happens at once. */
+export type Happening =
+  | ToVm
+  | (Of<"migration"> & { readonly outcome: "Succeeded" | "Failed" })
+  /** The drain taint, or one that ends pods. */
+  | { readonly does: "taint" | "untaint" | "expel" | "readmit"; readonly node: string }
   | { readonly does: "time"; readonly seconds: number }
-  | { readonly does: "disruption controller" | "evacuation controller" };
+  | { readonly does: "disruption controller" | "evacuation controller" | "kubelet" | "condition reset" };
+
+export type Step = Advance | Ask | Happening;
 
 export interface Story {
   readonly settings: Settings;
   readonly vmis: readonly VmiFacts[];
   readonly functions: number;
+  /** By how much the clock of every other function is fast. */
+  readonly skewMs?: number;
   /** The n-th pass of the story, from 0. */
   readonly passes?: (n: number) => PassOptions;
   readonly countersAre?: SimulatedCluster["countersAre"];
   readonly steps: readonly Step[];
 }
 
-const NODES = ["node01", "node02"] as const;
-const which = fc.nat({ max: 5 });
+export const NODES = ["node01", "node02"] as const;
+export const which = fc.nat({ max: 5 });
 
-const CALM: readonly fc.WeightedArbitrary<Step>[] = [
+export const CALM: readonly fc.WeightedArbitrary<Step>[] = [
   { weight: 30, arbitrary: fc.record({ does: fc.constant("function"), which }) },
   { weight: 5, arbitrary: fc.record({ does: fc.constant("evict"), which }) },
-  { weight: 4, arbitrary: fc.constant({ does: "disruption controller" }) },
+  { weight: 4, arbitrary: fc.constantFrom({ does: "disruption controller" }, { does: "kubelet" }) },
   { weight: 3, arbitrary: fc.record({ does: fc.constant("time"), seconds: fc.constantFrom(1, 5, 20, 400) }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant("taint"), node: fc.constantFrom(...NODES) }) },
   {
@@ -64,11 +84,12 @@ function vms(nodes: readonly string[]): readonly VmiFacts[] {
   });
 }
 
+export const limits = fc.record({
+  parallelMigrationsPerCluster: fc.integer({ min: 1, max: 3 }),
+  parallelOutboundMigrationsPerNode: fc.integer({ min: 1, max: 2 }),
+});
+
 export function stories(mood: "calm" | "wild"): fc.Arbitrary<Story> {
-  const limits = fc.record({
-    parallelMigrationsPerCluster: fc.integer({ min: 1, max: 3 }),
-    parallelOutboundMigrationsPerNode: fc.integer({ min: 1, max: 2 }),
-  });
   const mode = mood === "calm" ? fc.constant(true) : fc.constantFrom<true | "Auto">(true, "Auto");
   return fc.record({
     settings: fc.tuple(limits, mode).map(([l, evacuation]) => settings({ limits: l, reconcilers: { evacuation } })),
@@ -83,58 +104,24 @@ export function tellStory(story: Story, check: (cluster: SimulatedCluster, step:
   const cluster = new SimulatedCluster(story.settings, NOW);
   cluster.countersAre = story.countersAre ?? "served";
   for (const v of story.vmis) cluster.add(v);
-  let passes = 0;
-  const begin = () => pass(cluster, story.passes?.(passes++));
-  const functions = Array.from({ length: story.functions }, begin);
+  const cast = new Cast(cluster, story);
   for (const step of story.steps) {
     // No two evacuations of a VM begin in the same millisecond.
     cluster.now = new Date(cluster.now.getTime() + 1);
-    if (step.does === "function") {
-      const i = step.which % functions.length;
-      if (functions[i]?.next().done === true) functions[i] = begin();
-    } else {
-      happen(cluster, step);
-    }
+    perform(step, cluster, cast);
     check(cluster, step);
   }
   return cluster;
 }
 
-function pick<T>(items: Iterable<T>, n: number): T | undefined {
-  const all = [...items];
-  return all.length === 0 ? undefined : all[n % all.length];
+function perform(step: Step, cluster: SimulatedCluster, cast: Cast): void {
+  if (step.does === "function") return cast.pass(step);
+  if (step.does === "answer") return cast.answer(step);
+  return isAsk(step) ? cast.ask(step) : happen(cluster, step);
 }
 
-function happen(cluster: SimulatedCluster, step: Exclude<Step, { does: "function" }>): void {
-  switch (step.does) {
-    case "evict":
-    case "cancel":
-    case "unmark":
-      return happenTo(cluster, pick(cluster.vmis.values(), step.which), step.does);
-    case "migration": {
-      const migration = pick(cluster.unfinished(), step.which);
-      if (migration !== undefined && !isFinal(migration)) progress(cluster, migration, step.outcome);
-      return;
-    }
-    case "taint":
-      cluster.tainted.add(step.node);
-      return;
-    case "untaint":
-      cluster.tainted.delete(step.node);
-      return;
-    case "time":
-      cluster.now = new Date(cluster.now.getTime() + step.seconds * 1000);
-      return;
-    case "disruption controller":
-      return reckon(cluster);
-    case "evacuation controller":
-      return evacuateByKubeVirt(cluster);
-  }
-}
+const ASKS: readonly string[] = ["ask to evict", "ask to cancel", "preempt", "expel pod"] satisfies Ask["does"][];
 
-function happenTo(cluster: SimulatedCluster, vm: VmiFacts | undefined, what: "evict" | "cancel" | "unmark"): void {
-  if (vm === undefined) return;
-  if (what === "evict") evict(cluster, vm);
-  if (what === "cancel") cancel(cluster, vm);
-  if (what === "unmark") cluster.update(vm, {}, "evacuationNodeName");
+function isAsk(step: Step): step is Ask {
+  return ASKS.includes(step.does);
 }

@@ -1,0 +1,196 @@
+/**
+ * The promise, in any weather: any VMs under any settings, many functions and requests at once, faults, late answers, clocks
+ * that disagree. The same storms every time; to look for new ones change the seed, and without `endOnFailure` a failure is
+ * reduced to the shortest story that leads to it (minutes).
+ */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isFinal, keyOf, type MigrationFacts, type VmiFacts } from "../../shared/policy/facts.ts";
+import { isMarked } from "../../shared/policy/stage.ts";
+import { resolveStrategy } from "../../shared/policy/strategy.ts";
+import { IN_PROGRESS } from "./launchers.ts";
+import type { Loss, SimulatedCluster } from "./simulation/cluster.ts";
+import { isEvictable } from "./simulation/control-plane.ts";
+import { isOver, isQuiet, settle } from "./simulation/finish.ts";
+import { launcherOf, rulingOn } from "./simulation/kubevirt.ts";
+import { type Mood, storms } from "./simulation/storm.ts";
+import { type Story, tellStory } from "./simulation/story.ts";
+
+function always(mood: Mood, holds: (story: Story) => void, numRuns = 400): void {
+  fc.assert(fc.property(storms(mood), holds), { seed: 20_260_303, numRuns, endOnFailure: true });
+}
+
+function strategyIn({ settings }: SimulatedCluster, { evictionStrategy }: VmiFacts): string {
+  const resolved = resolveStrategy(evictionStrategy, settings.clusterStrategy);
+  return resolved.known ? resolved.strategy : "Unknown";
+}
+
+/** Clocks may be a minute apart; the victims of a preemption share a deadline, the last of them comes 30 s later. */
+const SKEW_SECONDS = 60;
+const DEADLINE_SECONDS = 120 - SKEW_SECONDS;
+
+/** What is not promised: nobody asked for it, it could not be done, or the time for it was over. */
+function isPromised(cluster: SimulatedCluster, { vmi, podUID, because, afterSeconds }: Loss): boolean {
+  const strategy = strategyIn(cluster, vmi);
+  const couldNotMove = cluster.pinned.has(vmi.uid);
+  switch (because) {
+    case "Evicted: StrategyNone":
+    case "Deleted: StrategyNone":
+      return strategy !== "None";
+    case "Deleted: UnknownStrategy":
+      return strategy !== "Unknown";
+    case "Evicted: ShutdownByStrategy":
+    // Its budget has gone, between decision and eviction, because it could not move.
+    case "Evicted: ProtectedByBudget":
+      return !(strategy === "LiveMigrateIfPossible" && couldNotMove);
+    case "Deleted: NotMigratable":
+      return !(strategy.startsWith("LiveMigrate") && couldNotMove);
+    // The guest came over between decision and deletion.
+    case "Deleted: MigrationTarget":
+      return podUID === `pod-${vmi.uid}`;
+    case "Deleted: DeadlinePassed":
+    case "DeadlineKept":
+      return afterSeconds < DEADLINE_SECONDS;
+    default:
+      return true;
+  }
+}
+
+/** Whether an eviction of a marked VM's source would be let through now, although it may not end. */
+function isAllowedByUs(cluster: SimulatedCluster, vm: VmiFacts): boolean {
+  if (!isMarked(vm) || vm.deleting || isFinal(vm)) return false;
+  const strategy = strategyIn(cluster, vm);
+  const mayEnd = strategy === "None" || (strategy === "LiveMigrateIfPossible" && !vm.liveMigratable.migratable);
+  return !mayEnd && rulingOn(cluster, vm).verdict === "Allow";
+}
+
+describe("no VM is ever without both its pod and a migration", () => {
+  test("its pod goes only where nothing was promised, or the guest has left it", () => {
+    const reasons = new Set<string>();
+    always("anything", (story) => {
+      const cluster = tellStory(story, () => {});
+      // Whoever is lost stays in the books.
+      expect(cluster.losses.filter((loss) => isPromised(cluster, loss))).toEqual([]);
+      for (const { because } of cluster.losses) reasons.add(because);
+      for (const vm of cluster.vmis.values()) {
+        if (!vm.deleting && !isFinal(vm)) expect(cluster.pods.guestOf(vm)).toBeDefined();
+      }
+    });
+    const expected = [
+      "Evicted: ShutdownByStrategy",
+      "Deleted: NotMigratable",
+      "Deleted: DeadlinePassed",
+      "DeadlineKept",
+    ];
+    expect([...reasons]).toEqual(expect.arrayContaining(expected));
+  });
+
+  test("a marked VM's source is not evictable through us where no budget refuses", () => {
+    let allowed = 0;
+    always("anything", (story) => {
+      tellStory(story, (cluster) => {
+        for (const vm of cluster.vmis.values())
+          if (isAllowedByUs(cluster, vm)) {
+            allowed += 1;
+            if (isEvictable(cluster, launcherOf(cluster, vm))) throw new Error(`${vm.name} is evictable`);
+          }
+      });
+    });
+    expect(allowed).toBeGreaterThan(1000);
+  });
+});
+
+/** A stalled function may create one for a VM that is going by then: that ends with it. */
+function unfinishedOfLive(cluster: SimulatedCluster): readonly MigrationFacts[] {
+  return cluster.unfinished().filter(({ namespace, vmiName }) => {
+    const vm = cluster.vmis.get(keyOf({ namespace, name: vmiName }));
+    return vm !== undefined && !vm.deleting && !isFinal(vm);
+  });
+}
+
+describe("limits", () => {
+  test("hold, whatever fails", () => {
+    let full = 0;
+    always("asked", (story) => {
+      const { parallelMigrationsPerCluster: most, parallelOutboundMigrationsPerNode: perNode } = story.settings.limits;
+      tellStory(story, (cluster) => {
+        const unfinished = unfinishedOfLive(cluster);
+        const fromNodes = [...Map.groupBy(unfinished, (m) => m.sourceNode).values()].map(({ length }) => length);
+        const isWithin = unfinished.length <= most && fromNodes.every((count) => count <= perNode);
+        if (!isWithin) throw new Error(`${unfinished.length} at most ${most}; ${fromNodes.join()} at most ${perNode}`);
+        if (unfinished.length === most) full += 1;
+      });
+    });
+    expect(full).toBeGreaterThan(1000);
+  });
+});
+
+describe("nothing is done twice", () => {
+  test("an attempt of an evacuation is one migration, a VM has one that is unfinished", () => {
+    let made = 0;
+    always("anything", (story) => {
+      const cluster = tellStory(story, (c) => {
+        const migrating = c.unfinished().map(({ vmiName }) => vmiName);
+        if (new Set(migrating).size < migrating.length) throw new Error(`twice: ${migrating.join()}`);
+      });
+      const ours = [...cluster.migrations.values()].filter((m) => m.evacuationId !== undefined);
+      // Beside KubeVirt's own controller one of its migrations may be adopted that has just ended.
+      if (story.settings.reconcilers.evacuation !== true) return;
+      const attempts = ours.map((m) => `${m.vmiName} ${m.evacuationId} ${m.attempt}`);
+      expect(attempts).toEqual([...new Set(attempts)]);
+      made += ours.length;
+    });
+    expect(made).toBeGreaterThan(100);
+  });
+});
+
+function countedBy({ counters }: SimulatedCluster): Readonly<Record<string, number>> {
+  return Object.fromEntries(counters.evacuations.map((one) => [`${one.cause} ${one.outcome}`, one.count]));
+}
+
+/** Once each; of a VMI that is gone perhaps not. */
+function expectCounted(cluster: SimulatedCluster): void {
+  const present = new Set([...cluster.vmis.values()].map(({ uid }) => uid));
+  const [all, fewest] = [cluster.ledger.sums(), cluster.ledger.sums((uid) => present.has(uid))];
+  const counted = countedBy(cluster);
+  for (const key of new Set([...Object.keys(all), ...Object.keys(counted)])) {
+    expect(counted[key] ?? 0).toBeLessThanOrEqual(all[key] ?? 0);
+    expect(counted[key] ?? 0).toBeGreaterThanOrEqual(fewest[key] ?? 0);
+  }
+}
+
+function expectTidy(cluster: SimulatedCluster): void {
+  const live = [...cluster.vmis.values()].filter((vm) => !vm.deleting && !isFinal(vm));
+  expect(live.filter((vm) => !isOver(vm))).toEqual([]);
+  expect(cluster.register.slots).toEqual([]);
+  const ours = [...cluster.budgets.values()].filter((one) => one.managedByUs);
+  const wanted = live.filter((vm) => strategyIn(cluster, vm) !== "None");
+  const sizes = ours.map((one) => `${one.owners[0]?.uid} ${one.minAvailable}`);
+  expect(sizes.toSorted()).toEqual(wanted.map(({ uid }) => `${uid} 1`).toSorted());
+  for (const pod of live.flatMap((vm) => cluster.pods.of(vm)))
+    expect(pod.annotations).not.toHaveProperty([IN_PROGRESS]);
+  expect(isQuiet(cluster)).toBe(true);
+}
+
+// prettier-ignore
+const OUTCOMES = [
+  "ApiEviction Abandoned", "ApiEviction Cancelled", "ApiEviction Moved", "DrainTaint Abandoned", "DrainTaint Moved",
+  "DrainTaint Withdrawn", "NoExecuteTaint Abandoned", "NoExecuteTaint Moved", "Preemption Cancelled", "Preemption Moved",
+];
+
+describe("when the storm is over, and one function goes on alone", () => {
+  test.each(["Succeeded", "Failed"] as const)(
+    "every evacuation ends, is counted once, and leaves nothing behind: migrations have %s",
+    (outcome) => {
+      const seen = new Set<string>();
+      always("anything", (story) => {
+        const cluster = tellStory(story, () => {});
+        settle(cluster, outcome);
+        expectTidy(cluster);
+        expectCounted(cluster);
+        for (const key of Object.keys(countedBy(cluster))) seen.add(key);
+      });
+      expect([...seen]).toEqual(expect.arrayContaining(OUTCOMES));
+    },
+  );
+});

@@ -1,0 +1,34 @@
+/**
+ * Requests of a function to a simulated API server: anything may happen before the answer, and the answer may be none.
+ * Owns: what can go wrong with one. Does not own: who asks (pass.ts, doors.ts), what the cluster does (cluster.ts).
+ */
+import type { Action } from "../../../shared/policy/action.ts";
+import type { ActResult, SimulatedCluster } from "./cluster.ts";
+
+export const FAULTS = ["lost answer", "not done", "conflict", "late"] as const;
+
+/**
+ * `lost answer`: done, but nobody hears of it. `not done`: an error, and it is true. `conflict`: refused, as if somebody had
+ * been faster. `late`: what is read is what was there when it was asked for.
+ */
+export type Fault = (typeof FAULTS)[number];
+
+/** Every step of a function is the answer to one request; it hears what went wrong with it. */
+export type Steps<T> = Generator<void, T, Fault | undefined>;
+
+export const FAILED = Symbol("no answer");
+
+export function* read<T>(cluster: SimulatedCluster, what: (cluster: SimulatedCluster) => T): Steps<T | typeof FAILED> {
+  const asked = what(cluster);
+  const fault = yield;
+  if (fault === "late") return asked;
+  return fault === "lost answer" || fault === "not done" ? FAILED : what(cluster);
+}
+
+export function* act(cluster: SimulatedCluster, action: Action): Steps<ActResult | typeof FAILED> {
+  const fault = yield;
+  if (fault === "conflict") return "Conflict";
+  if (fault === "not done") return FAILED;
+  const result = cluster.act(action);
+  return fault === "lost answer" ? FAILED : result;
+}

@@ -1,0 +1,119 @@
+/**
+ * Storms: stories of any VMs, under any settings, in which everything happens at once and requests fail.
+ * Owns: generating them. Does not own: telling them (story.ts), what must be true meanwhile and at the end (the tests).
+ */
+import * as fc from "fast-check";
+import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import type { FeatureGate, Settings } from "../../../shared/policy/settings.ts";
+import { settings, vmi, without } from "../fixtures.ts";
+import { FAULTS } from "./requests.ts";
+import { CALM, limits, NODES, type Step, type Story, which } from "./story.ts";
+
+const GUARDED: readonly FeatureGate[] = ["PreemptionEvictionLiveMigration", "NoExecuteTaintEvictionLiveMigration"];
+
+export const anySettings: fc.Arbitrary<Settings> = fc
+  .record({
+    limits,
+    evacuation: fc.constantFrom<true | "Auto">(true, "Auto"),
+    annotations: fc.constantFrom<boolean | "Auto">(true, "Auto", false),
+    gated: fc.boolean(),
+    clusterStrategy: fc.constantFrom(undefined, "LiveMigrate", "LiveMigrateIfPossible", "External"),
+    maxAttempts: fc.integer({ min: 1, max: 5 }),
+  })
+  .map(({ limits: l, evacuation, annotations, gated, clusterStrategy, maxAttempts }) =>
+    settings({
+      limits: l,
+      reconcilers: { evacuation, annotations },
+      evacuation: { maxAttempts },
+      featureGates: [...GUARDED, ...(gated ? (["DeschedulerSupport"] as const) : [])],
+      ...(clusterStrategy === undefined ? {} : { clusterStrategy }),
+    }),
+  );
+
+const anyVmis: fc.Arbitrary<readonly VmiFacts[]> = fc
+  .array(
+    fc.record({
+      nodeName: fc.constantFrom(...NODES),
+      strategy: fc.constantFrom(
+        ...Array<string>(4).fill("LiveMigrate"),
+        "LiveMigrateIfPossible",
+        "LiveMigrateIfPossible",
+        "External",
+        "None",
+        "Sometimes",
+        undefined,
+      ),
+      migratable: fc.constantFrom(true, true, true, true, false),
+    }),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((all) =>
+    all.map(({ nodeName, strategy, migratable }, i) => {
+      const uid = `vm${i}`;
+      return vmi({
+        ...without(vmi(), "evictionStrategy"),
+        ...(strategy === undefined ? {} : { evictionStrategy: strategy }),
+        name: uid,
+        uid,
+        nodeName,
+        liveMigratable: { migratable },
+        activePods: { [`pod-${uid}`]: nodeName },
+      });
+    }),
+  );
+
+const taintStep = (...does: readonly ("taint" | "untaint" | "expel" | "readmit")[]) =>
+  fc.record({ does: fc.constantFrom(...does), node: fc.constantFrom(...NODES) });
+
+/** What is asked of Lifeboat, and what happens to VMs by themselves. */
+const ASKED: readonly fc.WeightedArbitrary<Step>[] = [
+  ...CALM,
+  { weight: 20, arbitrary: fc.record({ does: fc.constant("function"), which, times: fc.integer({ min: 2, max: 9 }) }) },
+  { weight: 20, arbitrary: fc.record({ does: fc.constant("answer"), which, times: fc.integer({ min: 1, max: 4 }) }) },
+  { weight: 6, arbitrary: fc.record({ does: fc.constant("ask to evict"), which }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("preempt", "expel pod"), which }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constantFrom("delete", "bury", "shadow"), which }) },
+  { weight: 1, arbitrary: taintStep("taint", "expel", "readmit") },
+  { weight: 1, arbitrary: fc.constant({ does: "condition reset" }) },
+];
+
+/** What is taken back, and what others do who never ask. */
+const ANYTHING: readonly fc.WeightedArbitrary<Step>[] = [
+  ...ASKED,
+  { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("ask to cancel", "unmark", "mark", "migrate"), which }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constantFrom("pin", "unpin", "unpin"), which }) },
+  { weight: 1, arbitrary: taintStep("untaint") },
+  { weight: 1, arbitrary: fc.constant({ does: "evacuation controller" }) },
+];
+
+/** Nothing goes wrong, now and then something, or every other time. */
+const weather = fc.constantFrom(0, 10, 2);
+
+/** Two clocks: half a second keeps two evacuations from beginning in the same millisecond. */
+const anySkewMs = fc.constantFrom(0, 500, 5_500, 29_500, 59_500);
+
+/** `asked`: nobody but Lifeboat begins a migration, or takes back what was asked. */
+export type Mood = "asked" | "anything";
+
+export function storms(mood: Mood): fc.Arbitrary<Story> {
+  const step = fc.oneof(...(mood === "asked" ? ASKED : ANYTHING));
+  return weather.chain((wind) =>
+    fc.record({
+      settings: anySettings,
+      vmis: anyVmis,
+      functions: fc.integer({ min: 1, max: 4 }),
+      skewMs: anySkewMs,
+      steps: fc.array(blown(step, wind), { maxLength: 500, size: "max" }),
+    }),
+  );
+}
+
+/** Something goes wrong with one answer in so many. */
+function blown(step: fc.Arbitrary<Step>, wind: number): fc.Arbitrary<Step> {
+  if (wind === 0) return step;
+  const faults = Array.from<undefined>({ length: FAULTS.length * (wind - 1) });
+  return fc.tuple(step, fc.constantFrom(undefined, ...faults, ...FAULTS)).map(([calm, fault]) => {
+    const hears = calm.does === "function" || calm.does === "answer";
+    return hears && fault !== undefined ? { ...calm, fault } : calm;
+  });
+}
