@@ -5,8 +5,11 @@
  * A function that answers knows nothing of the others: all there is to tell is read from the cluster.
  */
 import type { Context } from "hono";
+import type { Cluster } from "../shared/cluster/cluster.ts";
+import { ClusterError } from "../shared/cluster/failure.ts";
 import { renderMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
+import type { DeschedulingRegister } from "../shared/policy/descheduling/register.ts";
 import { isMarked } from "../shared/policy/stage.ts";
 import type { Target } from "./target.ts";
 import { VERSION } from "./version.ts";
@@ -20,9 +23,21 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
   const [counters, vmis, register] = await Promise.all([
     cluster.getCounters(),
     cluster.listVmis("Evacuating"),
-    settings.featureGates.includes("EvictionsInBackground") ? cluster.getDeschedulingRegister() : undefined,
+    settings.featureGates.includes("EvictionsInBackground") ? registerOf(cluster) : undefined,
   ]);
   const descheduling = register && { counts: register.counts, inProgress: vmis.filter(isMarked).length };
   const metrics = { version: VERSION, counters, vmis, ...(descheduling && { descheduling }) };
   return c.body(renderMetrics(metrics), 200, { "content-type": OPEN_METRICS });
+}
+
+/** The gate may be on for another descheduler's sake: without the permission there is nothing to tell. */
+async function registerOf(cluster: Cluster): Promise<DeschedulingRegister | undefined> {
+  try {
+    return await cluster.getDeschedulingRegister();
+  } catch (error) {
+    const isForbidden =
+      error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 403;
+    if (!isForbidden) throw error;
+    return undefined;
+  }
 }

@@ -94,6 +94,7 @@ function unavailableCode({ failure }: ClusterError): ErrorCode {
     case "DeadlineExceeded":
       return 504;
     case "Refused":
+    case "TooLarge":
     case "Unintelligible":
     case "MarkNotKept":
       return 502;

@@ -9,15 +9,17 @@ import { KUBEVIRT_KINDS } from "../sandbox/kubevirt/kinds.ts";
 import { argumentOf, say } from "./child.ts";
 import { startSlowNetwork } from "./slow-network.ts";
 
-const { tokens, roundTripMs } = argumentOf(
+const { tokens, roundTripMs, ageSeconds } = argumentOf(
   z.object({
     tokens: z.record(z.string(), z.object({ user: z.string(), groups: z.array(z.string()) })),
     roundTripMs: z.array(z.number()),
+    ageSeconds: z.number(),
   }),
 );
 
 const authority = await createAuthority("lifeboat-bench");
-const server = await startApiServer({ authority, tokens, kinds: KUBEVIRT_KINDS });
+const now = () => new Date(Date.now() - ageSeconds * 1000);
+const server = await startApiServer({ authority, tokens, kinds: KUBEVIRT_KINDS, now });
 const slow = await Promise.all(roundTripMs.map((ms) => startSlowNetwork(server.port, ms)));
 say({ url: server.url, caPem: authority.caPem, slowUrls: slow.map((port) => `https://127.0.0.1:${port}`) });
 

@@ -37,11 +37,18 @@ const LIFEBOAT = {
 
 const SHIPPED = ["namespace.yaml", "serviceaccount.yaml", "rbac.yaml", "impersonation.yaml"];
 
-export async function startMeasuredApiServer(roundTripMs: readonly number[] = []): Promise<MeasuredApiServer> {
+export interface MeasuredApiServerOptions {
+  readonly roundTripMs?: readonly number[];
+  /** How old everything in it is to be: its clock is so far behind. */
+  readonly ageSeconds?: number;
+}
+
+export async function startMeasuredApiServer(options: MeasuredApiServerOptions = {}): Promise<MeasuredApiServer> {
+  const { roundTripMs = [], ageSeconds = 0 } = options;
   const adminToken = randomBytes(24).toString("hex");
   const lifeboatToken = randomBytes(24).toString("hex");
   const tokens = { [adminToken]: USERS.admin, [lifeboatToken]: LIFEBOAT };
-  const child = startChild("api-server-process.ts", { tokens, roundTripMs });
+  const child = startChild("api-server-process.ts", { tokens, roundTripMs, ageSeconds });
   const started = await child.next(Started);
   const client = createClient(kubeconfigOf({ ...started, user: USERS.admin.user, token: adminToken }));
   return {
@@ -56,9 +63,13 @@ export async function startMeasuredApiServer(roundTripMs: readonly number[] = []
   };
 }
 
-/** KubeVirt's and Lifeboat's accounts and objects, without anything that acts. */
-export async function installLifeboat(client: KubeClient, configuration: string): Promise<void> {
-  const shipped = await Promise.all(SHIPPED.map(readManifests));
+/** KubeVirt's and Lifeboat's accounts and objects, without anything that acts. `optional`: more of what is shipped. */
+export async function installLifeboat(
+  client: KubeClient,
+  configuration: string,
+  optional: readonly string[] = [],
+): Promise<void> {
+  const shipped = await Promise.all([...SHIPPED, ...optional].map(readManifests));
   await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT, ...shipped.flat(), configMap(configuration)]);
 }
 

@@ -5,18 +5,17 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import type { Part } from "./measurement.ts";
-
-export const PARTS = ["sandbox", "admission", "startup", "reconcile", "drain"] as const satisfies readonly Part[];
+import { type Part, PARTS } from "./measurement.ts";
 
 export const USAGE = `Usage: npm run bench [-- [PART…] [--quick] [--out FILE] [--against FILE]]
 
 Parts (all of them, unless some are named):
-  sandbox     the API server of the sandbox, full: its memory, reads, lists, watches
-  admission   reviews of evictions, against a Worker that makes the same API calls and decides nothing
-  startup     start-up CPU and size of the bundle, against bare Hono
-  reconcile   a full reconcile and an idle tick, by the number of VMs
-  drain       a drain end to end, and from a mark to its migration
+  sandbox       the API server of the sandbox, full: its memory, reads, lists, watches
+  admission     reviews of evictions, against a Worker that makes the same API calls and decides nothing
+  startup       start-up CPU and size of the bundle, against bare Hono
+  reconcile     a full reconcile and an idle tick, by the number of VMs
+  descheduling  a cycle of descheduling, by the number of nodes and pods
+  drain         a drain end to end, and from a mark to its migration
 
 Options:
   --quick         smaller sizes and fewer repetitions

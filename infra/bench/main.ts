@@ -6,6 +6,7 @@ import { parseArguments, type Arguments, USAGE, UsageError } from "./command-lin
 import type { Measurement, Part } from "./measurement.ts";
 import type { RunPart } from "./part.ts";
 import { runAdmission } from "./parts/admission.ts";
+import { runDescheduling } from "./parts/descheduling.ts";
 import { runDrain } from "./parts/drain.ts";
 import { runReconcile } from "./parts/reconcile.ts";
 import { runSandbox } from "./parts/sandbox.ts";
@@ -18,6 +19,7 @@ const RUN: Readonly<Record<Part, RunPart>> = {
   admission: runAdmission,
   startup: runStartup,
   reconcile: runReconcile,
+  descheduling: runDescheduling,
   drain: runDrain,
 };
 

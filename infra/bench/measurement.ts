@@ -4,9 +4,12 @@
  */
 import { pairedRatios, percentile, type Summary, summarize } from "./statistics.ts";
 
-export type Part = "sandbox" | "admission" | "startup" | "reconcile" | "drain";
+/** In the order in which they run. */
+export const PARTS = ["sandbox", "admission", "startup", "reconcile", "descheduling", "drain"] as const;
+export type Part = (typeof PARTS)[number];
 
-export type Unit = "ms" | "s" | "MiB" | "KiB" | "requests" | "per s" | "VMs";
+export const UNITS = ["ms", "s", "MiB", "KiB", "requests", "per s", "VMs"] as const;
+export type Unit = (typeof UNITS)[number];
 
 export interface Measurement {
   readonly part: Part;
@@ -17,6 +20,8 @@ export interface Measurement {
   /** The floor, or whatever else it is to be seen against: in the same unit, from the same run. */
   readonly against?: { readonly what: string; readonly median: number };
   readonly ratio?: Summary;
+  /** By how much the value is multiplied where there is ten times as much of everything (growth.ts). */
+  readonly tenfold?: number;
   /** Not to be exceeded by the ratio if there is one, else by the value. */
   readonly target?: number;
 }

@@ -54,7 +54,11 @@ function nodeOf(name: string): core.Draft<core.Node> {
 
 /** Running VMIs, as KubeVirt's controllers would have left them. Their places exist. */
 export function createVms(client: KubeClient, from: number, to: number): Promise<readonly Vm[]> {
-  return inParallel(numbered(to).slice(from).map(planVm), CONCURRENCY, async (vm) => {
+  return createPlannedVms(client, numbered(to).slice(from).map(planVm));
+}
+
+export function createPlannedVms(client: KubeClient, planned: readonly PlannedVm[]): Promise<readonly Vm[]> {
+  return inParallel(planned, CONCURRENCY, async (vm) => {
     const { metadata } = await client.create(kubevirt.virtualMachineInstances, vmiOf(vm));
     return { ...vm, uid: metadata.uid };
   });

@@ -6,17 +6,18 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { dirname } from "node:path";
 import * as z from "zod";
-import type { Measurement } from "./measurement.ts";
+import { type Measurement, PARTS, UNITS } from "./measurement.ts";
 
 const SummarySchema = z.object({ median: z.number(), min: z.number(), max: z.number(), samples: z.number() });
 
 const MeasurementSchema = z.object({
-  part: z.enum(["sandbox", "admission", "startup", "reconcile", "drain"]),
+  part: z.enum(PARTS),
   what: z.string(),
-  unit: z.enum(["ms", "s", "MiB", "KiB", "requests", "per s", "VMs"]),
+  unit: z.enum(UNITS),
   value: SummarySchema,
   against: z.object({ what: z.string(), median: z.number() }).exactOptional(),
   ratio: SummarySchema.exactOptional(),
+  tenfold: z.number().exactOptional(),
   target: z.number().exactOptional(),
 });
 

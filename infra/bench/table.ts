@@ -5,7 +5,7 @@
 import { type Measurement, meetsTarget } from "./measurement.ts";
 import type { Summary } from "./statistics.ts";
 
-const HEAD = ["part", "what", "median", "min–max", "n", "against", "ratio", "min–max", "target", ""];
+const HEAD = ["part", "what", "median", "min–max", "n", "against", "ratio", "min–max", "per 10×", "target", ""];
 /** Columns of words; all others are of figures. */
 const WORDS = new Set(["part", "what", "against", ""]);
 
@@ -14,7 +14,7 @@ export function renderMeasurements(measurements: readonly Measurement[]): string
 }
 
 function rowOf(m: Measurement): readonly string[] {
-  const { part, what, unit, value, against, ratio, target } = m;
+  const { part, what, unit, value, against, ratio, tenfold, target } = m;
   return [
     part,
     what,
@@ -24,6 +24,7 @@ function rowOf(m: Measurement): readonly string[] {
     against === undefined ? "" : `${against.what}: ${figure(against.median)} ${unit}`,
     ratio === undefined ? "" : figure(ratio.median),
     ratio === undefined ? "" : range(ratio),
+    tenfold === undefined ? "" : `× ${figure(tenfold)}`,
     target === undefined ? "" : `≤ ${figure(target)}`,
     verdict(m),
   ];

@@ -12,6 +12,7 @@ import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
+import { liveHeapMiB } from "./live-heap.ts";
 
 export interface BareWorkerd {
   readonly url: string;
@@ -19,6 +20,8 @@ export interface BareWorkerd {
   cpuMs(): Promise<number>;
   /** Of the process, the most it has had. */
   peakRssBytes(): Promise<number>;
+  /** Of the isolate, the most that was alive at a full collection. All are told of when it has stopped. */
+  peakHeapMiB(): number;
   stop(): Promise<void>;
 }
 
@@ -28,6 +31,8 @@ export interface BareWorkerdOptions {
   readonly clusters?: Readonly<Record<string, unknown>>;
   /** API servers it trusts. */
   readonly caPem?: string;
+  /** Whether V8 is to say what each collection leaves, and the Worker may ask for one. */
+  readonly traceHeap?: boolean;
 }
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -44,15 +49,23 @@ export async function startBareWorkerd(options: BareWorkerdOptions): Promise<Bar
   await writeFile(join(folder, "config.capnp"), await configurationOf(options));
   // Embedded: parsing a configuration with the source as a text in it would be measured as start-up.
   await copyFile(options.bundle, join(folder, "index.js"));
-  const args = ["serve", "config.capnp", "--control-fd=3"];
-  const child = spawn(executable(), args, { stdio: ["ignore", "ignore", "inherit", "pipe"], cwd: folder });
-  const end = once(child, "exit");
+  // V8 leaves what it says in a buffer, which is lost when workerd is ended: line by line it is not.
+  const serve = [executable(), "serve", "config.capnp", "--control-fd=3"];
+  const [command = "", ...args] = options.traceHeap === true ? ["stdbuf", "--output=L", ...serve] : serve;
+  // Lifeboat's own log goes there, too: to read it would be work for this process, beside what is measured.
+  const output = options.traceHeap === true ? "pipe" : "ignore";
+  const child = spawn(command, args, { stdio: ["ignore", output, "inherit", "pipe"], cwd: folder });
+  const end = once(child, "close");
+  let peakHeap = 0;
+  if (child.stdout)
+    createInterface(child.stdout).on("line", (line) => void (peakHeap = Math.max(peakHeap, liveHeapMiB(line) ?? 0)));
   const port = await listeningPort(child.stdio[3]);
   await rm(folder, { recursive: true });
   return {
     url: `http://127.0.0.1:${port}`,
     cpuMs: () => cpuMsOf(child.pid ?? 0),
     peakRssBytes: () => peakRssOf(child.pid ?? 0),
+    peakHeapMiB: () => peakHeap,
     async stop() {
       child.kill();
       await end;
@@ -69,10 +82,11 @@ async function listeningPort(control: unknown): Promise<number> {
 }
 
 /** Cap'n Proto's text takes JSON's strings. */
-async function configurationOf({ clusters, caPem }: BareWorkerdOptions): Promise<string> {
+async function configurationOf({ clusters, caPem, traceHeap }: BareWorkerdOptions): Promise<string> {
   const text = JSON.stringify;
   const bindings = clusters ? `bindings = [(name = "CLUSTERS", text = ${text(text(clusters))})],` : "";
   const trusted = caPem ? `, tlsOptions = (trustBrowserCas = true, trustedCertificates = [${text(caPem)}])` : "";
+  const flags = traceHeap === true ? `v8Flags = ["--expose-gc", "--trace-gc"],` : "";
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -80,6 +94,7 @@ const config :Workerd.Config = (
     (name = "internet", network = (allow = ["public", "private"]${trusted})),
   ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+  ${flags}
 );
 const worker :Workerd.Worker = (
   modules = [(name = "index.js", esModule = embed "index.js")],

@@ -2,7 +2,7 @@
  * The command line of `npm start`.
  * Owns: the arguments and the usage text.
  */
-export const STORIES = ["drain", "preemption", "taint", "pressure"] as const;
+export const STORIES = ["drain", "preemption", "taint", "pressure", "descheduler"] as const;
 export type StoryName = (typeof STORIES)[number];
 
 export interface Arguments {
@@ -18,17 +18,18 @@ export type ParsedArguments =
 
 export const USAGE = `Usage: npm start [-- [STORY] [--exit]]
 
-Each story happens in two clusters at once, of which one has Lifeboat. Stories:
+Each story happens in two clusters, of which one goes without Lifeboat. Stories:
   drain        a node full of virtual machines is drained (the default)
   preemption   a pod of high priority takes the place of virtual machines
   taint        a NoExecute taint drives everything off a node
   pressure     a node runs out of memory, and its kubelet out of patience
+  descheduler  a lopsided cluster is balanced, a few VMs at a time; then another, without the gate for that
 
 Options:
   --exit   exit when the story is told, instead of leaving the clusters up to play with
   --help   show this text
 
-The exit code is 0 if no virtual machine was lost with Lifeboat.`;
+The exit code is 0 if all went well with Lifeboat, and no virtual machine was lost.`;
 
 export function parseArguments(argv: readonly string[]): ParsedArguments {
   let story: StoryName | undefined;

@@ -3,36 +3,44 @@
  * Owns: what is said when. Does not own: the looks (beside-view.ts), what is worth telling (beside.ts).
  */
 import type { BesideRow } from "./beside.ts";
-import { renderBeside, renderBesideChanges, renderSaid } from "./beside-view.ts";
+import { renderBesideChanges, renderSaid, type BesideFrame } from "./beside-view.ts";
 import type { Screen } from "./screen.ts";
 import type { Pair } from "./stage.ts";
-import type { Told, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export interface BesideNarrator {
   /** The state of things, and all that was told so far; called as often as one likes. */
-  tell(rows: readonly BesideRow[], worlds: Pair<World>, told: Pair<readonly Told[]>): void;
+  tell(rows: readonly BesideRow[], worlds: Pair<World>, told: Pair<readonly string[]>): void;
 }
 
-export function createBesideNarrator(screen: Screen, elapsedMs: () => number): BesideNarrator {
+export interface BesideNarratorOptions {
+  readonly screen: Screen;
+  readonly elapsedMs: () => number;
+  /** What each cluster is called. */
+  readonly names: Pair<string>;
+  readonly render: (frame: BesideFrame) => readonly string[];
+}
+
+export function createBesideNarrator({ screen, elapsedMs, names, render }: BesideNarratorOptions): BesideNarrator {
   let previous: readonly BesideRow[] = [];
   const repeated = new Set<string>();
   const stamp = () => `${(elapsedMs() / 1000).toFixed(1).padStart(5)} s  `;
 
-  const news = (told: Pair<readonly Told[]>): readonly string[] =>
-    (["without", "withLifeboat"] as const)
-      .flatMap((side) => told[side].map(({ message }) => renderSaid(side, message)))
+  const news = (told: Pair<readonly string[]>): readonly string[] =>
+    (["without", "withIt"] as const)
+      .flatMap((side) => told[side].map((message) => renderSaid(names[side], message)))
       .filter((line) => !repeated.has(line) && repeated.add(line));
 
   return {
     tell(rows, worlds, told) {
       if (screen.live) {
         const said = {
-          without: told.without.at(-1)?.message ?? "",
-          withLifeboat: told.withLifeboat.at(-1)?.message ?? "",
+          without: told.without.at(-1) ?? "",
+          withIt: told.withIt.at(-1) ?? "",
         };
-        screen.draw(renderBeside({ seconds: elapsedMs() / 1000, rows, worlds, said }, screen));
+        screen.draw(render({ seconds: elapsedMs() / 1000, rows, worlds, said }));
       } else {
-        screen.print(...[...news(told), ...renderBesideChanges(previous, rows)].map((line) => stamp() + line));
+        screen.print(...[...news(told), ...renderBesideChanges(previous, rows, names)].map((line) => stamp() + line));
       }
       previous = rows;
     },

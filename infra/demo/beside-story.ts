@@ -5,9 +5,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { besideRows, isAtRest, noteworthy, type Cast } from "./beside.ts";
 import { createBesideNarrator } from "./beside-narrator.ts";
-import { renderOutcome } from "./beside-view.ts";
+import { NAME, renderBeside, renderOutcome } from "./beside-view.ts";
+import type { Cluster } from "./cluster.ts";
 import type { Screen } from "./screen.ts";
-import { both, type Cluster, type Pair, type Stage } from "./stage.ts";
+import { both, type Pair, type Stage } from "./stage.ts";
 import { summarize } from "./summary.ts";
 import { readWorld, watchWorld } from "./watch.ts";
 import type { World } from "./world.ts";
@@ -30,10 +31,15 @@ const PATIENCE_MS = 90_000;
 export async function tellBeside({ cast, ...plot }: Plot, stage: Stage, screen: Screen): Promise<boolean> {
   const before = await both(stage, ({ client }) => readWorld(client));
   const watched = await both(stage, ({ client, clock }) => watchWorld(client, clock));
-  const worlds = { without: watched.without.world, withLifeboat: watched.withLifeboat.world };
+  const worlds = { without: watched.without.world, withIt: watched.withIt.world };
   const started = Date.now();
   const elapsedMs = () => Date.now() - started;
-  const narrator = createBesideNarrator(screen, elapsedMs);
+  const narrator = createBesideNarrator({
+    screen,
+    elapsedMs,
+    names: NAME,
+    render: (frame) => renderBeside(frame, screen),
+  });
   screen.print("", plot.headline, "");
 
   const over = new AbortController();
@@ -45,7 +51,7 @@ export async function tellBeside({ cast, ...plot }: Plot, stage: Stage, screen: 
       const rows = besideRows(before, worlds, cast);
       narrator.tell(rows, worlds, {
         without: noteworthy(before.without, worlds.without),
-        withLifeboat: noteworthy(before.withLifeboat, worlds.withLifeboat),
+        withIt: noteworthy(before.withIt, worlds.withIt),
       });
       isOver = isAtRest(rows) && sides(before, worlds).every(([was, now]) => plot.hasHappened(was, now));
       await Promise.race([delay(FRAME_MS), failed]);
@@ -60,17 +66,17 @@ export async function tellBeside({ cast, ...plot }: Plot, stage: Stage, screen: 
   const after = await both(stage, ({ client }) => readWorld(client));
   const outcome = {
     without: summarize(before.without, after.without, cast.node),
-    withLifeboat: summarize(before.withLifeboat, after.withLifeboat, cast.node),
+    withIt: summarize(before.withIt, after.withIt, cast.node),
   };
   if (!isOver) screen.print("", "This takes too long: the story ends here.");
   screen.print("", ...renderOutcome(outcome, screen));
-  return isOver && outcome.withLifeboat.lost.length === 0;
+  return isOver && outcome.withIt.lost.length === 0;
 }
 
 function sides(before: Pair<World>, now: Pair<World>): readonly (readonly [World, World])[] {
   return [
     [before.without, now.without],
-    [before.withLifeboat, now.withLifeboat],
+    [before.withIt, now.withIt],
   ];
 }
 

@@ -18,12 +18,15 @@ export interface BesideFrame {
   readonly said: Pair<string>;
 }
 
-const HEADING: Pair<string> = { without: "WITHOUT LIFEBOAT", withLifeboat: "WITH LIFEBOAT" };
+/** What each cluster is called in a log; of the same length. */
+export const NAME: Pair<string> = { without: "without", withIt: "with   " };
+
+const HEADING: Pair<string> = { without: "WITHOUT LIFEBOAT", withIt: "WITH LIFEBOAT" };
 
 export function renderBeside({ seconds, rows, worlds, said }: BesideFrame, look: Look): readonly string[] {
   const paint = painter(look);
   const columns = widths(rows, look.width);
-  const heading = `${"".padEnd(columns.name + 4)}${HEADING.without.padEnd(columns.without)}  ${HEADING.withLifeboat}`;
+  const heading = `${"".padEnd(columns.name + 4)}${HEADING.without.padEnd(columns.without)}  ${HEADING.withIt}`;
   return [
     paint("bold", cut(heading, look.width)),
     ...rows.map((row) => line(row, columns, look)),
@@ -32,8 +35,8 @@ export function renderBeside({ seconds, rows, worlds, said }: BesideFrame, look:
     paint("dim", cut(`${"".padEnd(columns.name + 4)}▣ virtual machine  ▫ other pod`, look.width)),
     "",
     paint("dim", cut(`${Math.floor(seconds)} s`, look.width)),
-    paint("dim", cut(`without  ${said.without}`, look.width)),
-    paint("dim", cut(`with     ${said.withLifeboat}`, look.width)),
+    paint("dim", cut(`${NAME.without}  ${said.without}`, look.width)),
+    paint("dim", cut(`${NAME.withIt}  ${said.withIt}`, look.width)),
   ];
 }
 
@@ -45,13 +48,13 @@ const PLACE_WIDTH = 30;
 function widths(rows: readonly BesideRow[], room: number): Columns {
   const name = Math.min(Math.max(4, ...rows.map((row) => row.name.length)), Math.floor(room / 3));
   const place = Math.max(6, Math.min(PLACE_WIDTH, Math.floor((room - name - 6) / 2)));
-  return { name, without: place, withLifeboat: place };
+  return { name, without: place, withIt: place };
 }
 
-function line({ name, without, withLifeboat }: BesideRow, columns: Columns, look: Look): string {
+function line({ name, without, withIt }: BesideRow, columns: Columns, look: Look): string {
   const paint = painter(look);
   const cell = (place: Place, width: number) => paint(STYLE[place.mood], cut(text(place), width).padEnd(width));
-  const [left, right] = [cell(without, columns.without), cell(withLifeboat, columns.withLifeboat)];
+  const [left, right] = [cell(without, columns.without), cell(withIt, columns.withIt)];
   return `  ${cut(name, columns.name).padEnd(columns.name)}  ${left}  ${right}`;
 }
 
@@ -60,8 +63,8 @@ function text({ now, phase, mood }: Place): string {
 }
 
 /** Each node twice, one under each heading; what troubles it beside its name. */
-function nodesBeside({ without, withLifeboat }: Pair<World>, columns: Columns): readonly string[] {
-  const right = nodeLines(withLifeboat).map(nodeCell);
+function nodesBeside({ without, withIt }: Pair<World>, columns: Columns): readonly string[] {
+  const right = nodeLines(withIt).map(nodeCell);
   return nodeLines(without).map((node, index) => {
     const left = cut(nodeCell(node), columns.without).padEnd(columns.without);
     return `${"".padEnd(columns.name + 4)}${left}  ${right[index] ?? ""}`;
@@ -72,25 +75,27 @@ function nodeCell({ name, troubles, vms, pods }: NodeLine): string {
   return [name, "▣".repeat(vms) + "▫".repeat(pods), ...troubles].filter(Boolean).join(" ");
 }
 
-const SIDE: Pair<string> = { without: "without", withLifeboat: "with   " };
-
 /** What changed between two frames, for where there is no terminal to redraw. */
-export function renderBesideChanges(previous: readonly BesideRow[], rows: readonly BesideRow[]): readonly string[] {
+export function renderBesideChanges(
+  previous: readonly BesideRow[],
+  rows: readonly BesideRow[],
+  names: Pair<string>,
+): readonly string[] {
   const before = new Map(previous.map((row) => [row.name, row]));
-  return (["without", "withLifeboat"] as const).flatMap((side) =>
+  return (["without", "withIt"] as const).flatMap((side) =>
     rows.flatMap((row) => {
       const changed = row[side].now !== (before.get(row.name)?.[side].now ?? "");
-      return changed ? [`${SIDE[side]}  ${MARK[row[side].mood]} ${row.name}  ${row[side].now}`] : [];
+      return changed ? [`${names[side]}  ${MARK[row[side].mood]} ${row.name}  ${row[side].now}`] : [];
     }),
   );
 }
 
-export function renderSaid(side: keyof Pair<unknown>, message: string): string {
-  return `${SIDE[side]}    ${message.trimEnd()}`;
+export function renderSaid(name: string, message: string): string {
+  return `${name}    ${message.trimEnd()}`;
 }
 
-export function renderOutcome({ without, withLifeboat }: Pair<Summary>, look: Look): readonly string[] {
-  const { moved, lost, remaining } = withLifeboat;
+export function renderOutcome({ without, withIt }: Pair<Summary>, look: Look): readonly string[] {
+  const { moved, lost, remaining } = withIt;
   const stayed = remaining.length === 0 ? "" : `, VMs stayed ${remaining.length}`;
   const outcome = `With Lifeboat: VMs moved ${moved.length}${stayed}, VMs lost: ${lost.length}`;
   return [

@@ -4,7 +4,7 @@
  */
 import { placeOf, type Mood, type Place } from "./rows.ts";
 import type { Pair } from "./stage.ts";
-import type { Told, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export interface BesideRow extends Pair<Place> {
   readonly name: string;
@@ -20,11 +20,11 @@ export interface Cast {
 const ABSENT: Place = { now: "", mood: "idle" };
 
 export function besideRows(before: Pair<World>, now: Pair<World>, { node, pods }: Cast): readonly BesideRow[] {
-  const vms = [...before.withLifeboat.vmis.values()].filter((vmi) => vmi.nodeName === node).map(({ key }) => key);
+  const vms = [...before.withIt.vmis.values()].filter((vmi) => vmi.nodeName === node).map(({ key }) => key);
   const rowOf = (name: string, place: (name: string, before: World, now: World) => Place): BesideRow => ({
     name,
     without: place(name, before.without, now.without),
-    withLifeboat: place(name, before.withLifeboat, now.withLifeboat),
+    withIt: place(name, before.withIt, now.withIt),
   });
   return [...vms.toSorted().map((name) => rowOf(name, placeOfVm)), ...pods.map((name) => rowOf(name, placeOfPod))];
 }
@@ -47,8 +47,8 @@ const IN_MOTION: ReadonlySet<Mood> = new Set(["waiting", "moving"]);
 
 /** Nothing is on its way any more, in neither cluster. */
 export function isAtRest(rows: readonly BesideRow[]): boolean {
-  return rows.every(({ without, withLifeboat }) => {
-    return [without, withLifeboat].every(({ mood, now }) => !IN_MOTION.has(mood) && !ENDING.has(now));
+  return rows.every(({ without, withIt }) => {
+    return [without, withIt].every(({ mood, now }) => !IN_MOTION.has(mood) && !ENDING.has(now));
   });
 }
 
@@ -78,6 +78,8 @@ const NOTEWORTHY: ReadonlySet<string> = new Set([
   "NodeUnderPressure",
 ]);
 
-export function noteworthy(before: World, { events }: World): readonly Told[] {
-  return [...events].flatMap(([uid, told]) => (NOTEWORTHY.has(told.reason) && !before.events.has(uid) ? [told] : []));
+export function noteworthy(before: World, { events }: World): readonly string[] {
+  return [...events].flatMap(([uid, { reason, message }]) =>
+    NOTEWORTHY.has(reason) && !before.events.has(uid) ? [message] : [],
+  );
 }

@@ -4,27 +4,29 @@
  * (stage.ts), the cast (scene.ts), the words (narrator.ts, view.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
+import type { Cluster } from "./cluster.ts";
 import { drainNode } from "./drain-client.ts";
 import { startDrain } from "./drain.ts";
 import { createNarrator } from "./narrator.ts";
 import { isAtRest, nodeLines, onlyRefusedRemain, rowsOf } from "./rows.ts";
 import { DRAINED_NODE, REFUSED, removeObstacle, setScene } from "./scene.ts";
 import type { Screen } from "./screen.ts";
-import { both, type Cluster, type Stage } from "./stage.ts";
+import { both, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
 import { summarize } from "./summary.ts";
 import { renderLost, renderSummary } from "./view.ts";
 import { readWorld, watchWorld } from "./watch.ts";
 
 export const drain: Story = {
+  about: "Lifeboat",
   setting: {
     // No KubeVirt controller evacuates here, so Lifeboat need not wait for one.
-    configuration: { reconcilers: { evacuation: true } },
+    lifeboat: { withIt: { reconcilers: { evacuation: true } } },
     optional: [],
   },
   setScene,
   tell,
-  encore: ["kubectl uncordon node-1; kubectl drain node-2 --ignore-daemonsets --delete-emptydir-data"],
+  encore: () => ["kubectl uncordon node-1; kubectl drain node-2 --ignore-daemonsets --delete-emptydir-data"],
 };
 
 const FRAME_MS = 100;
@@ -33,9 +35,9 @@ const PATIENCE_MS = 120_000;
 
 /** Resolves to whether the node was drained and no VM lost. */
 async function tell(stage: Stage, screen: Screen): Promise<boolean> {
-  const { client, clock, kubeconfig } = stage.withLifeboat;
+  const { client, clock, kubeconfig } = stage.withIt;
   const worlds = await both(stage, (cluster) => readWorld(cluster.client));
-  const before = worlds.withLifeboat;
+  const before = worlds.withIt;
   const started = Date.now();
   const elapsedMs = () => Date.now() - started;
   const over = new AbortController();
@@ -75,7 +77,7 @@ async function tell(stage: Stage, screen: Screen): Promise<boolean> {
   }
 
   const after = await both(stage, (cluster) => readWorld(cluster.client));
-  const summary = summarize(before, after.withLifeboat, DRAINED_NODE);
+  const summary = summarize(before, after.withIt, DRAINED_NODE);
   const { lost } = summarize(worlds.without, after.without, DRAINED_NODE);
   screen.print("", renderLost(lost, screen), "", "With Lifeboat:", ...renderSummary(summary, screen));
   return exitCode === 0 && summary.lost.length === 0;

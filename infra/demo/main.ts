@@ -1,5 +1,5 @@
 /**
- * `npm start`: two clusters in one process, Lifeboat beside one of them, and a story told on both.
+ * `npm start`: two clusters in one process, Lifeboat beside one of them or both, and a story told on both.
  * Owns: the arguments, signals, the exit code. Does not own: the order of things (run.ts).
  */
 import { parseArguments, USAGE, type Arguments } from "./arguments.ts";
@@ -26,9 +26,7 @@ async function start({ story, exit }: Arguments): Promise<number> {
   let code = INTERRUPTED;
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(code));
   const screen = createScreen(process.stdout);
-  screen.print(
-    "Starting two clusters in this process (API server, scheduler, kubelets, KubeVirt), and Lifeboat beside one …",
-  );
+  screen.print("Starting two clusters in this process (API server, scheduler, kubelets, KubeVirt), and Lifeboat …");
   // Loaded only now: it takes a second or two, and a usage error need not wait for it.
   const { run } = await import("./run.ts");
   await run({

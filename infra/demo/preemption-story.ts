@@ -7,7 +7,7 @@ import type { KubeClient } from "../sandbox/actors/client.ts";
 import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
 import { createPod, createPriorityClass } from "../sandbox/workloads.ts";
 import { tellBeside, type Plot } from "./beside-story.ts";
-import type { Cluster } from "./stage.ts";
+import type { Cluster } from "./cluster.ts";
 import type { Scene, Story } from "./story.ts";
 import type { World } from "./world.ts";
 
@@ -19,16 +19,16 @@ const PREEMPTOR = "analytics";
 const JOBS = ["job-1", "job-2", "job-3"];
 
 export const preemption: Story = {
+  about: "Lifeboat",
   setting: {
-    configuration: {
-      featureGates: { PreemptionEvictionLiveMigration: true },
-      reconcilers: { evacuation: true },
+    lifeboat: {
+      withIt: { featureGates: { PreemptionEvictionLiveMigration: true }, reconcilers: { evacuation: true } },
     },
     optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
   },
   setScene,
   tell: (stage, screen) => tellBeside(PLOT, stage, screen),
-  encore: [`kubectl get pods -n ${NAMESPACE} -o wide`],
+  encore: () => [`kubectl get pods -n ${NAMESPACE} -o wide`],
 };
 
 const PLOT: Plot = {

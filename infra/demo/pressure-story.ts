@@ -8,7 +8,7 @@ import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
 import { createPod, createPriorityClass } from "../sandbox/workloads.ts";
 import { troublesOf, vmsOn } from "./beside.ts";
 import { tellBeside, type Plot } from "./beside-story.ts";
-import type { Cluster } from "./stage.ts";
+import type { Cluster } from "./cluster.ts";
 import type { Scene, Story } from "./story.ts";
 
 const NODE = "node-1";
@@ -33,10 +33,10 @@ const PATIENCE = "15s";
 const SOFT_THRESHOLD = "4Gi";
 
 export const pressure: Story = {
+  about: "Lifeboat",
   setting: {
-    configuration: {
-      featureGates: { NodePressureEvictionLiveMigration: true },
-      reconcilers: { evacuation: true },
+    lifeboat: {
+      withIt: { featureGates: { NodePressureEvictionLiveMigration: true }, reconcilers: { evacuation: true } },
     },
     optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
     eviction: {
@@ -48,7 +48,7 @@ export const pressure: Story = {
   },
   setScene,
   tell: (stage, screen) => tellBeside(PLOT, stage, screen),
-  encore: ["kubectl describe node node-1"],
+  encore: () => ["kubectl describe node node-1"],
 };
 
 const PLOT: Plot = {

@@ -1,13 +1,15 @@
 /**
- * The ReplicaSet controller, as far as the demo's ordinary pods need one: what is evicted is started again elsewhere.
- * Owns: the number of pods of each ReplicaSet. Does not own: where they run (the sandbox's scheduler).
+ * ReplicaSets, as far as the demo's ordinary pods need them: what is evicted is started again elsewhere.
+ * Owns: their controller, that is the number of pods of each, and making one. Does not own: where they run (the sandbox's scheduler).
  */
+import type { KubeClient } from "../sandbox/actors/client.ts";
 import { actorOf, type Actor, type ActorOptions } from "../sandbox/actors/actor.ts";
 import { isTrue } from "../sandbox/actors/conditions.ts";
 import { startController, type Result } from "../sandbox/actors/controller.ts";
 import { startInformer } from "../sandbox/actors/informer.ts";
 import { controllerOf, keyOf, ownerReferenceTo, parseKey, pods } from "../sandbox/actors/resources.ts";
 import type { KubeObject, Pod, Resource } from "../sandbox/actors/resources.ts";
+import { waitFor } from "../sandbox/actors/wait-for.ts";
 
 export interface ReplicaSet extends KubeObject {
   readonly spec: {
@@ -26,6 +28,34 @@ export const replicaSets: Resource<ReplicaSet> = {
   plural: "replicasets",
   namespaced: true,
 };
+
+export interface Replicas {
+  readonly namespace: string;
+  readonly name: string;
+  readonly replicas: number;
+  /** Of each pod. */
+  readonly requests?: Readonly<Record<string, string>>;
+}
+
+/** Resolves when its pods run. */
+export async function createReplicaSet(client: KubeClient, { replicas, requests = {}, ...key }: Replicas) {
+  const labels = { app: key.name };
+  const container = { name: key.name, image: `example.com/${key.name}`, resources: { requests } };
+  await client.create(replicaSets, {
+    metadata: key,
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [container] } },
+    },
+  });
+  await waitFor(client, {
+    resource: replicaSets,
+    key,
+    what: "running",
+    until: ({ status }) => status?.readyReplicas === replicas,
+  });
+}
 
 export function startReplicaSets(options: ActorOptions): Actor {
   const { client, clock } = options;

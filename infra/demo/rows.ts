@@ -106,6 +106,8 @@ export interface NodeLine {
   readonly cordoned: boolean;
   readonly troubles: readonly string[];
   readonly vms: number;
+  /** Of these, those that are asked to leave. */
+  readonly leaving: number;
   readonly pods: number;
 }
 
@@ -118,6 +120,7 @@ export function nodeLines(world: World): readonly NodeLine[] {
       cordoned,
       troubles,
       vms: count(world.vmis, (vmi) => vmi.nodeName === name && vmi.phase === "Running"),
+      leaving: count(world.vmis, (vmi) => vmi.nodeName === name && vmi.phase === "Running" && vmi.marked),
       pods: count(world.pods, (pod) => pod.nodeName === name && pod.launcherOf === undefined && !pod.deleting),
     }));
 }

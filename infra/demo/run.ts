@@ -3,6 +3,8 @@
  * Owns: that order, which story goes by which name. Does not own: any of them.
  */
 import type { StoryName } from "./arguments.ts";
+import { lifeboatOf } from "./cluster.ts";
+import { descheduler } from "./descheduler-story.ts";
 import { drain } from "./drain-story.ts";
 import { preemption } from "./preemption-story.ts";
 import { pressure } from "./pressure-story.ts";
@@ -11,7 +13,7 @@ import { both, setStage, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
 import { taint } from "./taint-story.ts";
 
-const STORY: Readonly<Record<StoryName, Story>> = { drain, preemption, taint, pressure };
+const STORY: Readonly<Record<StoryName, Story>> = { drain, preemption, taint, pressure, descheduler };
 
 export interface RunOptions {
   readonly story: StoryName;
@@ -25,12 +27,12 @@ export async function run({ story: name, screen, stayUp, onTold }: RunOptions): 
   const story = STORY[name];
   const stage = await setStage(story.setting);
   try {
-    const { withLifeboat } = await both(stage, ({ client }) => story.setScene(client));
-    await stage.reconcile();
-    const { nodes, vms, pods } = withLifeboat;
+    const { withIt } = await both(stage, ({ client }) => story.setScene(client));
+    await both(stage, async ({ lifeboat }) => lifeboat?.post("/reconcile"));
+    const { nodes, vms, pods } = withIt;
     const others = pods === 0 ? "" : `, beside ${pods} other ${pods === 1 ? "pod" : "pods"}`;
     screen.print(`Lifeboat looks after ${vms} virtual machines on ${nodes} nodes${others}.`);
-    screen.print("Another cluster is just like this one, but without Lifeboat.");
+    screen.print(`Another cluster is just like this one, but without ${story.about}.`);
     onTold(await story.tell(stage, screen));
     if (!stayUp) return;
     screen.print(...invitation(stage, story));
@@ -40,21 +42,22 @@ export async function run({ story: name, screen, stayUp, onTold }: RunOptions): 
   }
 }
 
-function invitation({ withLifeboat, without, caFile, operatorToken, lifeboat }: Stage, story: Story) {
+function invitation({ withIt, without }: Stage, story: Story): readonly string[] {
+  const lifeboat = lifeboatOf(withIt);
   return [
     "",
     "The clusters stay up until Ctrl-C. In another terminal:",
     "",
-    `  export KUBECONFIG=${withLifeboat.kubeconfig}`,
+    `  export KUBECONFIG=${withIt.kubeconfig}`,
     "  kubectl get virtualmachineinstances,poddisruptionbudgets --all-namespaces",
     "  kubectl get events --all-namespaces",
-    ...story.encore.map((command) => `  ${command}`),
+    ...story.encore(lifeboat).map((command) => `  ${command}`),
     "",
-    `  curl -s --cacert ${caFile} -H "Authorization: Bearer ${operatorToken}" \\`,
-    `    ${lifeboat}/evacuations        # or /readyz, /explain/pods/NAMESPACE/POD`,
+    `  curl -s --cacert ${lifeboat.caFile} -H "Authorization: Bearer ${lifeboat.operatorToken}" \\`,
+    `    ${lifeboat.url}/evacuations        # or /readyz, /explain/pods/NAMESPACE/POD`,
     "",
-    `API server           ${withLifeboat.server}`,
-    `Lifeboat             ${lifeboat}`,
+    `API server           ${withIt.server}`,
+    `Lifeboat             ${lifeboat.url}`,
     `Cluster without it   KUBECONFIG=${without.kubeconfig}`,
   ];
 }

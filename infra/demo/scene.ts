@@ -12,11 +12,10 @@ import {
   type Resource,
 } from "../sandbox/actors/resources.ts";
 import { isConflict } from "../sandbox/actors/status-error.ts";
-import { waitFor } from "../sandbox/actors/wait-for.ts";
 import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
 import { liveMigratable } from "../sandbox/kubevirt/live-migratable.ts";
 import { virtualMachineInstances, type EvictionStrategy } from "../sandbox/kubevirt/resources.ts";
-import { replicaSets } from "./replicas.ts";
+import { createReplicaSet } from "./replicas.ts";
 import type { Scene } from "./story.ts";
 
 export const DRAINED_NODE = "node-1";
@@ -51,7 +50,7 @@ export async function setScene(client: KubeClient): Promise<Scene> {
     await client.create(namespaces, { metadata: { name } });
   await createDaemonSet(client);
   // Before the VMs, so that they are spread over all nodes.
-  await createReplicaSet(client);
+  await createReplicaSet(client, { namespace: "shop", name: "api", replicas: REPLICAS });
   await Promise.all(
     CAST.map(([node, namespace, name, evictionStrategy, reason]) =>
       createVirtualMachineInstance(client, {
@@ -67,26 +66,6 @@ export async function setScene(client: KubeClient): Promise<Scene> {
 }
 
 const REPLICAS = 5;
-
-/** Resolves when its pods run. */
-async function createReplicaSet(client: KubeClient): Promise<void> {
-  const labels = { app: "api" };
-  const key = { name: "api", namespace: "shop" };
-  await client.create(replicaSets, {
-    metadata: key,
-    spec: {
-      replicas: REPLICAS,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "api", image: "example.com/api" }] } },
-    },
-  });
-  await waitFor(client, {
-    resource: replicaSets,
-    key,
-    what: "running",
-    until: ({ status }) => status?.readyReplicas === REPLICAS,
-  });
-}
 
 export const daemonSets: Resource<KubeObject & { readonly spec: unknown }> = {
   apiVersion: "apps/v1",

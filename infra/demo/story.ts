@@ -3,6 +3,7 @@
  * Owns: its shape. Does not own: any of them (*-story.ts), which of them is told (run.ts).
  */
 import type { KubeClient } from "../sandbox/actors/client.ts";
+import type { LifeboatBeside } from "./cluster.ts";
 import type { Screen } from "./screen.ts";
 import type { Setting, Stage } from "./stage.ts";
 
@@ -13,11 +14,13 @@ export interface Scene {
 }
 
 export interface Story {
+  /** What one of the two clusters is without. */
+  readonly about: string;
   readonly setting: Setting;
   /** Puts nodes, virtual machines and pods into a cluster: the same into each. */
   setScene(client: KubeClient): Promise<Scene>;
-  /** Resolves to whether it ended as it should, with no VM lost where Lifeboat is. */
+  /** Resolves to whether it ended as it should, with no VM lost in the cluster that is without nothing. */
   tell(stage: Stage, screen: Screen): Promise<boolean>;
-  /** Commands worth trying afterwards, in the cluster with Lifeboat. */
-  readonly encore: readonly string[];
+  /** Commands worth trying afterwards, in the cluster that is without nothing. */
+  encore(lifeboat: LifeboatBeside): readonly string[];
 }

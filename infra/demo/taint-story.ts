@@ -10,8 +10,8 @@ import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
 import { createPod } from "../sandbox/workloads.ts";
 import { troublesOf, vmsOn } from "./beside.ts";
 import { tellBeside, type Plot } from "./beside-story.ts";
+import type { Cluster } from "./cluster.ts";
 import { findKubectl } from "./drain.ts";
-import type { Cluster } from "./stage.ts";
 import type { Scene, Story } from "./story.ts";
 
 const NODE = "node-1";
@@ -26,16 +26,16 @@ const DAEMON = { namespace: "kube-system", name: "log-agent" };
 const ORDINARY = { namespace: NAMESPACE, name: "report" };
 
 export const taint: Story = {
+  about: "Lifeboat",
   setting: {
-    configuration: {
-      featureGates: { NoExecuteTaintEvictionLiveMigration: true },
-      reconcilers: { evacuation: true },
+    lifeboat: {
+      withIt: { featureGates: { NoExecuteTaintEvictionLiveMigration: true }, reconcilers: { evacuation: true } },
     },
     optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
   },
   setScene,
   tell: (stage, screen) => tellBeside(plot(), stage, screen),
-  encore: [`kubectl ${COMMAND.join(" ")}-`, "kubectl taint node node-2 maintenance=now:NoExecute"],
+  encore: () => [`kubectl ${COMMAND.join(" ")}-`, "kubectl taint node node-2 maintenance=now:NoExecute"],
 };
 
 function plot(): Plot {

@@ -19,6 +19,7 @@ export interface VirtualMachine {
   readonly phase: string;
   readonly nodeName?: string;
   readonly deleting: boolean;
+  /** Asked to leave the node that it is on. */
   readonly marked: boolean;
 }
 
@@ -68,7 +69,7 @@ export function emptyWorld(): World {
 
 export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
   const { metadata, spec, status = {} } = vmi;
-  const { phase = "Pending", nodeName, evacuationNodeName = "", conditions } = status;
+  const { phase = "Pending", nodeName, evacuationNodeName, conditions } = status;
   const migratable = findCondition(conditions, "LiveMigratable");
   return {
     key: keyOf(vmi),
@@ -78,7 +79,7 @@ export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
     phase,
     ...(nodeName !== undefined && { nodeName }),
     deleting: metadata.deletionTimestamp !== undefined,
-    marked: evacuationNodeName !== "",
+    marked: evacuationNodeName !== undefined && evacuationNodeName === nodeName,
   };
 }
 

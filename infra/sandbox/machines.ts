@@ -50,6 +50,7 @@ export async function startMachines(options: MachinesOptions): Promise<Actor> {
     startNodes({ ...options.knobs, optionsOf, runtime, eviction: options.eviction }),
     startVirtController({
       ...optionsOf("virtController"),
+      plan,
       evacuationController,
       deschedulerAnnotations,
       budgetDeletion,

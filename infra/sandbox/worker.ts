@@ -28,27 +28,44 @@ export interface WorkerOptions {
   readonly port?: number;
   /** What the Worker writes to its console, line by line. */
   readonly onLog?: (line: string) => void;
+  /** Another bundle than the one that is deployed. */
+  readonly bundle?: string;
+  /** With a KV namespace `CLUSTER_REGISTRY`, empty at first. */
+  readonly registry?: boolean;
+  /** Further variables of its environment. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** Clusters that come and go while the Worker runs. */
+export interface Registry {
+  set(name: string, entry: ClusterEntry): Promise<void>;
+  remove(name: string): Promise<void>;
 }
 
 export interface RunningWorker {
   readonly url: string;
   readonly port: number;
+  /** Of a Worker that was started with one. */
+  readonly registry: Registry;
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Fires the cron trigger as if it were `time`. */
   scheduled(time?: Date): Promise<void>;
   stop(): Promise<void>;
 }
 
+const REGISTRY = "CLUSTER_REGISTRY";
 const CRON = "* * * * *";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { authority, trusted = [], clusters, port = 0, onLog = () => undefined } = options;
+  const { bundle = `${root}.build/index.js`, registry = false, variables = {} } = options;
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
   const worker = new Miniflare({
-    modules: [{ type: "ESModule", path: `${root}.build/index.js` }],
+    modules: [{ type: "ESModule", path: bundle }],
     compatibilityDate: compatibilityDate(),
-    bindings: { CLUSTERS: typeof clusters === "string" ? clusters : JSON.stringify(clusters) },
+    bindings: { CLUSTERS: typeof clusters === "string" ? clusters : JSON.stringify(clusters), ...variables },
+    kvNamespaces: registry ? [REGISTRY] : [],
     host: "127.0.0.1",
     port,
     https: true,
@@ -72,6 +89,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   return {
     url,
     port: Number(new URL(url).port),
+    registry: {
+      set: async (name, entry) => await (await worker.getKVNamespace(REGISTRY)).put(name, JSON.stringify(entry)),
+      remove: async (name) => await (await worker.getKVNamespace(REGISTRY)).delete(name),
+    },
     fetch: (path, init) => worker.dispatchFetch(`${url}${path}`, init),
     async scheduled(time = new Date()) {
       const instance = await worker.getWorker();

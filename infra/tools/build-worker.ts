@@ -1,5 +1,5 @@
 /**
- * Bundles the Worker into .build/index.js, as `wrangler deploy` would upload it.
+ * Bundles the Worker into .build/index.js, as `wrangler deploy` would upload it; other entries the same way beside it.
  * Owns: when a bundle is fresh enough. Does not own: running it (infra/sandbox/worker.ts), deploying it.
  */
 import { spawn } from "node:child_process";
@@ -7,21 +7,24 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const bundle = `${root}/.build/index.js`;
-const stamp = `${root}/.build/inputs.sha256`;
+const ENTRY = "functions/index.ts";
 
 /** Resolves to the path of the bundle; builds only if a source has changed since the last time. */
-export async function buildWorker(): Promise<string> {
-  const inputs = await hashInputs();
+export async function buildWorker(entry: string = ENTRY): Promise<string> {
+  const name = basename(entry, ".ts");
+  const bundle = `${root}/.build/${name}.js`;
+  const stamp = `${root}/.build/${name === "index" ? "inputs" : name}.sha256`;
+  const inputs = await hashInputs(entry);
   if (existsSync(bundle) && existsSync(stamp) && (await readFile(stamp, "utf8")) === inputs) return bundle;
   await mkdir(`${root}/.build`, { recursive: true });
   // Built aside and moved into place, so that nobody who starts meanwhile sees half a bundle.
   const aside = await mkdtemp(`${root}/.build/building-`);
   try {
-    await runWrangler(aside);
+    await runWrangler(entry, aside);
     for (const file of await readdir(aside)) await rename(`${aside}/${file}`, `${root}/.build/${file}`);
     await writeFile(stamp, inputs);
   } finally {
@@ -30,10 +33,13 @@ export async function buildWorker(): Promise<string> {
   return bundle;
 }
 
-async function runWrangler(outdir: string): Promise<void> {
+async function runWrangler(entry: string, outdir: string): Promise<void> {
   const wrangler = `${root}/node_modules/wrangler/bin/wrangler.js`;
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", NO_COLOR: "1" };
-  const child = spawn(process.execPath, [wrangler, "deploy", "--dry-run", "--outdir", outdir], { cwd: root, env });
+  const child = spawn(process.execPath, [wrangler, "deploy", entry, "--dry-run", "--outdir", outdir], {
+    cwd: root,
+    env,
+  });
   const output: string[] = [];
   child.stdout.on("data", (chunk) => output.push(String(chunk)));
   child.stderr.on("data", (chunk) => output.push(String(chunk)));
@@ -43,9 +49,9 @@ async function runWrangler(outdir: string): Promise<void> {
 ${output.join("")}`);
 }
 
-async function hashInputs(): Promise<string> {
+async function hashInputs(entry: string): Promise<string> {
   const hash = createHash("sha256");
-  for (const path of ["wrangler.toml", "package-lock.json", ...(await sources())]) {
+  for (const path of new Set(["wrangler.toml", "package-lock.json", ...(await sources()), entry])) {
     hash
       .update(path)
       .update("\0")

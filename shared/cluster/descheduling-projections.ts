@@ -5,7 +5,6 @@
  */
 import * as z from "zod/mini";
 import type { DeschedulerNode, DeschedulerPod, PodCondition, PodState } from "../policy/descheduling/facts.ts";
-import type { Condition } from "./descheduling-leaves.ts";
 import { AntiAffinity, Asked, Computed, DeschedulerPodObject, Tolerations } from "./descheduling-schemas.ts";
 import { resourcesOf } from "./pod-resources.ts";
 import { nodeFacts } from "./projections.ts";
@@ -75,13 +74,23 @@ function deschedulerPod({ metadata, spec, status }: PodObject, memory: Memory, i
     requests,
     placement: memory.placement({ nodeSelector, nodeAffinity: affinity?.nodeAffinity }, issues),
     antiAffinity: memory.antiAffinity(antiAffinity, issues),
-    localStorage: spec.volumes.localStorage,
-    claims: spec.volumes.claims,
+    localStorage: spec.volumes.some(({ emptyDir, hostPath }) => Boolean(emptyDir) || Boolean(hostPath)),
+    claims: claimsOf(spec),
     hasResourceClaims: spec.resourceClaims.length > 0,
     states: memory.states(statesOf(status)),
     conditions: status.conditions.map((condition) => conditionOf(condition, memory)),
   };
 }
+
+const NO_CLAIMS: readonly string[] = [];
+
+function claimsOf({ volumes }: PodObject["spec"]): readonly string[] {
+  const claims = volumes.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? NO_CLAIMS);
+  // A copy is as long as it has to be; what it is copied from has room for more.
+  return claims.length === 0 ? NO_CLAIMS : [...claims];
+}
+
+type Condition = PodObject["status"]["conditions"][number];
 
 function conditionOf({ type, status, reason, lastTransitionTime }: Condition, { text }: Memory): PodCondition {
   const since = Date.parse(lastTransitionTime ?? "");
@@ -98,5 +107,21 @@ function computedFrom({ containers, initContainers, overhead, resources }: PodOb
 function statesOf(status: PodObject["status"]): readonly PodState[] {
   const { reason, containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
   const ofPod: readonly PodState[] = reason === undefined ? [] : [{ of: "Pod", reason }];
-  return [...ofPod, ...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses];
+  return [
+    ...ofPod,
+    ...containerStatuses.flatMap((container) => statesOfOne(container, "Container")),
+    ...initContainerStatuses.flatMap((container) => statesOfOne(container, "InitContainer")),
+    ...ephemeralContainerStatuses.flatMap((container) => statesOfOne(container, "EphemeralContainer")),
+  ];
+}
+
+type ContainerStatus = PodObject["status"]["containerStatuses"][number];
+
+function statesOfOne({ state }: ContainerStatus, of: PodState["of"]): readonly PodState[] {
+  const waiting = state?.waiting?.reason;
+  const { reason, exitCode } = state?.terminated ?? {};
+  return [
+    ...(waiting === undefined ? [] : [{ of, reason: waiting }]),
+    ...(exitCode === undefined ? [] : [{ of, ...(reason === undefined ? {} : { reason }), exitCode }]),
+  ];
 }

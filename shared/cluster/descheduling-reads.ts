@@ -21,9 +21,6 @@ export interface DeschedulingReads {
   getPriorityClassValue(name: string): Promise<number | undefined>;
 }
 
-/** Half as many round trips; a page of pods is about 5 MB of JSON. */
-const PODS_A_PAGE = 500;
-
 export function deschedulingReads(send: Send, onOddItem: OnOddItem): DeschedulingReads {
   return {
     listDeschedulerNodes: () => readAll(send, { onOddItem, resource: "nodes", schema: Node, project: deschedulerNode }),
@@ -32,7 +29,6 @@ export function deschedulingReads(send: Send, onOddItem: OnOddItem): Deschedulin
         onOddItem,
         resource: "pods",
         fieldSelector: "spec.nodeName!=",
-        pageSize: PODS_A_PAGE,
         schema: deschedulerPodSchema(),
         project: (pod) => pod,
       }),

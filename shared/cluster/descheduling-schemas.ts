@@ -3,9 +3,10 @@
  * Owns: those schemas. Does not own: nodes and budgets (schemas.ts), what the fields become (descheduling-projections.ts).
  */
 import * as z from "zod/mini";
-import { containerStates, PodAnnotations, PodConditions, PodLabels, Volumes } from "./descheduling-leaves.ts";
+import { ObjectName, ObjectNamespace } from "./object-name.ts";
+import { PodAnnotations, PodLabels } from "./pod-metadata.ts";
 import { qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
-import { listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "./schemas.ts";
+import { Conditions, listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "./schemas.ts";
 
 const Resources = z.lazy(() =>
   z.pipe(
@@ -103,12 +104,31 @@ const Time = z.lazy(() =>
 const Anything = z.nullish(z.unknown());
 const NodeName = "expected the name of a node";
 
+const Volume = z.lazy(() =>
+  z.object({
+    emptyDir: Anything,
+    hostPath: Anything,
+    persistentVolumeClaim: z.nullish(z.object({ claimName: z.string() })),
+  }),
+);
+
+const ContainerStatus = z.lazy(() =>
+  z.object({
+    state: z.nullish(
+      z.object({
+        waiting: z.nullish(z.object({ reason: Text })),
+        terminated: z.nullish(z.object({ reason: Text, exitCode: z._default(z.number(), 0) })),
+      }),
+    ),
+  }),
+);
+
 /** What pods have in common is left as it is: the projection looks whether it has seen it before. */
 export const DeschedulerPodObject = z.lazy(() =>
   z.object({
     metadata: z.object({
-      namespace: z.string(),
-      name: z.string(),
+      namespace: ObjectNamespace,
+      name: ObjectName,
       uid: z.string(),
       resourceVersion: z.string(),
       creationTimestamp: Time,
@@ -132,7 +152,7 @@ export const DeschedulerPodObject = z.lazy(() =>
       initContainers: listOf(z.object({ restartPolicy: Text, resources: Anything })),
       overhead: Anything,
       resources: Anything,
-      volumes: Volumes,
+      volumes: listOf(Volume),
       resourceClaims: listOf(z.unknown()),
     }),
     status: z.prefault(
@@ -141,10 +161,10 @@ export const DeschedulerPodObject = z.lazy(() =>
         reason: Text,
         qosClass: z.nullish(z.enum(["BestEffort", "Burstable", "Guaranteed"])),
         startTime: z.nullish(Time),
-        conditions: PodConditions,
-        containerStatuses: containerStates("Container"),
-        initContainerStatuses: containerStates("InitContainer"),
-        ephemeralContainerStatuses: containerStates("EphemeralContainer"),
+        conditions: Conditions,
+        containerStatuses: listOf(ContainerStatus),
+        initContainerStatuses: listOf(ContainerStatus),
+        ephemeralContainerStatuses: listOf(ContainerStatus),
       }),
       {},
     ),

@@ -9,6 +9,8 @@ export type Failure =
   | { readonly reason: "DeadlineExceeded" }
   /** It answered, with a code that is no answer to the question. */
   | { readonly reason: "Refused"; readonly code: number; readonly request: string }
+  /** It answered with more than we hold at a time. */
+  | { readonly reason: "TooLarge"; readonly request: string }
   /** Something answered that is no Kubernetes API server, or not the object that was asked for. */
   | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string }
   /** The answer to a marking lacks the mark: KubeVirt has put the status back. */
@@ -44,6 +46,8 @@ export function describeFailure(f: Failure): string {
       return "the API server did not answer in time";
     case "Refused":
       return `the API server answered ${f.request} with ${CODES[f.code] ?? f.code}`;
+    case "TooLarge":
+      return `the answer to ${f.request} is larger than any object`;
     case "Unintelligible":
       return `the answer to ${f.request} is not what an API server says: ${f.issue}`;
     case "MarkNotKept":

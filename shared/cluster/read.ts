@@ -5,9 +5,10 @@
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failure.ts";
+import { isObjectName } from "./object-name.ts";
 import { collection, object, type Resource } from "./paths.ts";
 import { Page } from "./schemas.ts";
-import type { Send } from "./transport.ts";
+import { type ApiAnswer, LARGEST_ANSWER_BYTES, type Send } from "./transport.ts";
 
 const PAGE_SIZE = 250;
 
@@ -24,14 +25,6 @@ export function parseAnswer<S extends z.ZodMiniType>(schema: S, body: unknown, r
 function issueOf(error: z.core.$ZodError): string {
   const [issue] = error.issues;
   return issue === undefined ? "invalid" : `${issue.path.join(".") || "(root)"}: ${issue.message}`;
-}
-
-/**
- * A name that an object can have (RFC 1123 subdomain). Names come from annotations and paths too, which say what they
- * like, and `..` in a URL leads elsewhere: an object of such a name does not exist.
- */
-function isObjectName(name: string): boolean {
-  return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name);
 }
 
 export async function readOne<S extends z.ZodMiniType>(
@@ -52,8 +45,6 @@ export interface ListOptions<S extends z.ZodMiniType, T> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly schema: S;
-  /** Items a page. */
-  readonly pageSize?: number;
   /** Keeps what is needed of an item; undefined drops it. Pages themselves are never kept. */
   readonly project: (item: z.output<S>) => T | undefined;
   readonly onOddItem: OnOddItem;
@@ -67,15 +58,46 @@ function selectorsOf(o: { readonly labelSelector?: string; readonly fieldSelecto
   return Object.fromEntries(given.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
 }
 
+interface PageRead extends ApiAnswer {
+  /** With which it was asked for. */
+  readonly limit: number;
+}
+
+/** Of what can be held, so much is asked for, if the next items are like the last ones. */
+const FILLED = 0.75;
+
+function nextLimit(items: number, { bytes, limit }: PageRead): number {
+  if (items === 0) return limit;
+  return Math.max(1, Math.floor((items * LARGEST_ANSWER_BYTES * FILLED) / bytes));
+}
+
+/** Half as many items as long as they are too large together. */
+async function readPage(
+  send: Send,
+  path: string,
+  query: Readonly<Record<string, string>>,
+  limit: number,
+): Promise<PageRead> {
+  try {
+    const answer = await send({ method: "GET", path, query: { limit: String(limit), ...query } });
+    return { ...answer, limit };
+  } catch (error) {
+    const isTooLarge = error instanceof ClusterError && error.failure.reason === "TooLarge";
+    if (!isTooLarge || limit === 1) throw error;
+    return await readPage(send, path, query, Math.ceil(limit / 2));
+  }
+}
+
 export async function readAll<S extends z.ZodMiniType, T>(send: Send, o: ListOptions<S, T>): Promise<readonly T[]> {
   const path = collection(o.resource, o.namespace);
   const selector = selectorsOf(o);
   const kept: T[] = [];
+  let limit = PAGE_SIZE;
   let next: string | undefined;
   do {
-    const query = { limit: String(o.pageSize ?? PAGE_SIZE), ...selector, ...(next ? { continue: next } : {}) };
-    const { body } = await send({ method: "GET", path, query });
-    const page = parseAnswer(Page, body, `GET ${path}`);
+    const read = await readPage(send, path, { ...selector, ...(next ? { continue: next } : {}) }, limit);
+    const page = parseAnswer(Page, read.body, `GET ${path}`);
+    limit = Math.min(PAGE_SIZE, nextLimit(page.items.length, read));
     for (const item of page.items ?? []) {
       const parsed = o.schema.safeParse(item);
       const projected = parsed.success ? o.project(parsed.data) : undefined;

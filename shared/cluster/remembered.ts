@@ -2,8 +2,8 @@
  * What many objects of a list have in common, parsed once and kept once.
  * Owns: recognising it, by its text. Does not own: what is in it.
  *
- * Of fifty thousand pods most tolerate the same and ask for the same. A schema takes far longer than a look at a text that
- * has been seen, and an object for each would not fit into a Worker beside the others.
+ * Of fifty thousand pods most tolerate the same and ask for the same: an object for each of them would not fit into a
+ * Worker beside the rest, and working out the same requests again and again takes time.
  */
 import * as z from "zod/mini";
 

@@ -6,6 +6,7 @@
  * all of them would be a third of a fresh isolate's start-up. Leaves are not: that would be one step more for each value.
  */
 import * as z from "zod/mini";
+import { ObjectName, ObjectNamespace } from "./object-name.ts";
 
 /** A list that Go may have left out or written as null. */
 export function listOf<S extends z.ZodMiniType>(item: S) {
@@ -39,8 +40,8 @@ export const Owner = z.lazy(() =>
 
 export const Meta = z.lazy(() =>
   z.object({
-    namespace: z._default(z.string(), ""),
-    name: z.string(),
+    namespace: z._default(ObjectNamespace, ""),
+    name: ObjectName,
     uid: z.string(),
     resourceVersion: z.string(),
     generation: Count,
@@ -53,7 +54,7 @@ export const Meta = z.lazy(() =>
   }),
 );
 
-const Conditions = z.lazy(() =>
+export const Conditions = z.lazy(() =>
   listOf(z.object({ type: z.string(), status: z.string(), reason: Text, message: Text, lastTransitionTime: Text })),
 );
 

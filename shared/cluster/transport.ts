@@ -32,15 +32,24 @@ export interface ApiAnswer {
   readonly code: number;
   /** Parsed JSON. Never to be passed on to a caller. */
   readonly body: unknown;
+  /** Its length. */
+  readonly bytes: number;
 }
 
 export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
+
+/**
+ * Bytes of one answer. An isolate has 128 MB for all that it does at a time, and an answer takes four times its length
+ * until what is needed of it is left. No object is as large: etcd takes 1.5 MB.
+ */
+export const LARGEST_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** A sender whose requests all end by the signal at the latest. */
 export function sender(endpoint: Endpoint, signal: AbortSignal): Send {
   return async (request) => {
     const label = `${request.method} ${request.path}`;
-    const { status, text } = await exchange(endpoint, request, signal);
+    const { status, text, bytes } = await exchange(endpoint, request, signal);
+    if (text === undefined) throw new ClusterError({ reason: "TooLarge", request: label });
     if (status >= 300 && !request.expect?.includes(status)) {
       throw new ClusterError({ reason: "Refused", code: status, request: label });
     }
@@ -49,7 +58,7 @@ export function sender(endpoint: Endpoint, signal: AbortSignal): Send {
     if (status >= 400 && !isStatus(body, status)) {
       throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
     }
-    return { code: status, body };
+    return { code: status, body, bytes };
   };
 }
 
@@ -64,10 +73,23 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
       redirect: "manual",
       signal,
     });
-    return { status: response.status, text: await response.text() };
+    return { status: response.status, ...(await textOf(response)) };
   } catch (cause) {
     throw new ClusterError({ reason: signal.aborted ? "DeadlineExceeded" : "Unreachable" }, { cause });
   }
+}
+
+/** No text if it is too large; the rest of it is not read then. */
+async function textOf({ body }: Response): Promise<{ readonly text?: string; readonly bytes: number }> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > LARGEST_ANSWER_BYTES) return { bytes };
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return { text: text + decoder.decode(), bytes };
 }
 
 function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<string, string> {

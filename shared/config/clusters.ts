@@ -20,6 +20,13 @@ const Token = z.lazy(() =>
   z.string("expected a token").check(z.regex(/^[\x21-\x7e]+$/, "expected a token, without spaces or line breaks")),
 );
 
+/** What opens our own doors. People make these up, and short ones can be guessed. */
+const DoorToken = z.lazy(() =>
+  z
+    .string("expected a token")
+    .check(z.regex(/^[\x21-\x7e]{16,}$/, "expected a token of at least 16 characters, without spaces or line breaks")),
+);
+
 /** What every request says itself; twice, `Authorization` and `authorization` would be joined to nonsense. */
 const OWN_HEADERS = /^(authorization|accept|content-type|user-agent|impersonate-.*)$/i;
 const HeaderName = z.lazy(() =>
@@ -51,8 +58,8 @@ const Entry = z.lazy(() =>
         z.refine(isServer, "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service"),
       ),
     token: Token,
-    webhookToken: Token,
-    operatorToken: z.exactOptional(Token),
+    webhookToken: DoorToken,
+    operatorToken: z.exactOptional(DoorToken),
     relaySecret: z.exactOptional(
       z.union([RelaySecret, z.array(RelaySecret).check(z.minLength(1, "expected at least one"))]),
     ),

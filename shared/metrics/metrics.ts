@@ -3,10 +3,10 @@
  * Owns: which samples the values become. Does not own: the families (families.ts), where the values come from (the door).
  */
 import { type Cause, CAUSES } from "../policy/cause.ts";
-import type { Counters, EvacuationCount } from "../policy/counters.ts";
+import type { Counters } from "../policy/counters.ts";
 import type { RequestCount } from "../policy/descheduling/register.ts";
 import type { VmiFacts } from "../policy/facts.ts";
-import { isActive, OUTCOMES } from "../policy/record.ts";
+import { type EvacuationCount, isActive, OUTCOMES } from "../policy/record.ts";
 import { FAMILIES } from "./families.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
 

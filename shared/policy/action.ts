@@ -5,10 +5,9 @@
  * performing it twice is the same as once. Does not own: the requests they become (shared/cluster).
  */
 import type { Cause, Urgency } from "./cause.ts";
-import type { EvacuationCount } from "./counters.ts";
 import type { DeschedulingRegister, Found } from "./descheduling/register.ts";
 import type { AnnotatedPod, BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
-import type { EvacuationRecord } from "./record.ts";
+import type { EvacuationCount, EvacuationRecord } from "./record.ts";
 import type { Slot } from "./slots.ts";
 
 export type Action =

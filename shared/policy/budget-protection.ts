@@ -3,17 +3,19 @@
  * Owns: that proof. Does not own: which budgets there should be (budget.ts).
  * Upstream: kube-apiserver pkg/registry/core/pod/storage/eviction.go, and kube-controller-manager's disruption controller.
  */
-import type { BudgetFacts, PodFacts } from "./facts.ts";
+import { isKubeVirts } from "./budget-owner.ts";
+import type { BudgetFacts, PodFacts, VmiFacts } from "./facts.ts";
 import { matches } from "./selector.ts";
 
-/** Every budget of the pod's namespace is given. Anything short of proof is false. */
-export function protects(budgets: readonly BudgetFacts[], pod: PodFacts): boolean {
+/** Every budget of the pod's namespace is given; `vmi` is the one that runs in it. Anything short of proof is false. */
+export function protects(budgets: readonly BudgetFacts[], pod: PodFacts, vmi: VmiFacts): boolean {
   // The API server asks no budget about a pod that is pending or terminating.
   if (pod.phase === "Pending" || pod.deleting) return false;
   const selecting = budgets.filter((budget) => matches(budget.selector, pod.labels));
   const [budget] = selecting;
   // Two budgets on one pod make every eviction fail with 500, which no caller understands.
-  return budget !== undefined && selecting.length === 1 && allowsNothing(budget) && coversUnready(budget, pod);
+  if (budget === undefined || selecting.length !== 1) return false;
+  return allowsNothing(budget) && coversUnready(budget, pod) && outlivesMigration(budget, vmi);
 }
 
 /** Its status is up to date, allows no disruption, and will not allow one when more of its pods become ready. */
@@ -21,6 +23,14 @@ export function allowsNothing(budget: BudgetFacts): boolean {
   const { observedGeneration, disruptionsAllowed, desiredHealthy, expectedPods } = budget.status;
   const settled = !budget.deleting && observedGeneration === budget.generation;
   return settled && disruptionsAllowed === 0 && desiredHealthy >= 1 && expectedPods <= desiredHealthy;
+}
+
+/**
+ * With 1, a target that becomes ready makes the source evictable, and the API server asks the budget after it has asked
+ * us: somebody's migration may begin in between. KubeVirt's own budget grows before there is a target.
+ */
+function outlivesMigration(budget: BudgetFacts, vmi: VmiFacts): boolean {
+  return !vmi.liveMigratable.migratable || budget.status.desiredHealthy >= 2 || isKubeVirts(budget, vmi);
 }
 
 /** A pod that is not ready is evicted regardless under AlwaysAllow, and otherwise if enough others are healthy. */

@@ -5,12 +5,13 @@
  * Upstream: KubeVirt's disruption budget controller as of 1.5, the last that created budgets.
  */
 import type { Action } from "./action.ts";
-import { type BudgetFacts, isFinal, keyOf, type MigrationFacts, type OwnerReference, type VmiFacts } from "./facts.ts";
+import { isKubeVirts, isVmi, ownedBy } from "./budget-owner.ts";
+import { type BudgetFacts, isFinal, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
 import { hash8 } from "./hash.ts";
 import type { Settings } from "./settings.ts";
 import { derivedName } from "./slots.ts";
 import type { Plan } from "./plan.ts";
-import { isToMigrate } from "./stage.ts";
+import { isToLeave } from "./stage.ts";
 import { type EvictionStrategy, resolveStrategy } from "./strategy.ts";
 
 // prettier-ignore
@@ -37,26 +38,13 @@ export function budgetName(vmi: VmiFacts): string {
   return derivedName(vmi.name, hash8(vmi.uid));
 }
 
-function isVmi(owner: OwnerReference): boolean {
-  return owner.kind === "VirtualMachineInstance";
-}
-
-/** An owner is of the same namespace: a UID alone may be claimed by a budget of any other. */
-function ownedBy(vmi: VmiFacts, budget: BudgetFacts): boolean {
-  return budget.namespace === vmi.namespace && budget.owners.some((o) => isVmi(o) && o.uid === vmi.uid);
-}
-
-/** KubeVirt's own budget for the VMI (1.5 and older): the VMI is its controller. Ours never has one. */
-function isKubeVirts(budget: BudgetFacts, vmi: VmiFacts): boolean {
-  return ownedBy(vmi, budget) && budget.owners.some((o) => o.controller && isVmi(o) && o.uid === vmi.uid);
-}
-
 function subjectKey(namespace: string, uid: string | undefined): string {
   return `${namespace}/${uid ?? ""}`;
 }
 
 /**
- * `minAvailable` of the VMI's budget: 1; 2 from before a migration starts until it has ended; undefined for none.
+ * `minAvailable` of the VMI's budget: 1; 2 from before a migration starts, ours or its owner's, until it has ended;
+ * undefined for none.
  * A strategy that nobody knows is protected: somebody meant something by it.
  */
 export function desiredBudget(
@@ -69,7 +57,7 @@ export function desiredBudget(
   const needs = resolved.known ? BUDGET[resolved.strategy] : "always";
   const movable = vmi.liveMigratable.migratable || migrating;
   if (needs === "never" || (needs === "whileMigratable" && !movable)) return undefined;
-  return migrating || isToMigrate(vmi, tainted, settings) ? 2 : 1;
+  return migrating || isToLeave(vmi, tainted, settings) ? 2 : 1;
 }
 
 /** Whether a migration may be created: the VMI's budget is 2, and the disruption controller has seen it. */

@@ -9,15 +9,8 @@
  * few ids are remembered.
  */
 import type { Action } from "./action.ts";
-import type { Cause } from "./cause.ts";
 import type { VmiFacts } from "./facts.ts";
-import { type EndedBy, endingsOf, type Ending } from "./record.ts";
-
-export interface EvacuationCount {
-  readonly cause: Cause;
-  readonly outcome: EndedBy;
-  readonly count: number;
-}
+import { endingsOf, type Ending, type EvacuationCount } from "./record.ts";
 
 export interface CountersRegister {
   /** Absent if the ConfigMap does not exist yet. */

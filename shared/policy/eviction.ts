@@ -186,6 +186,6 @@ function inProgress({ pod, vmi, settings, budgets, raced }: LiveEviction): Evict
       return denied;
     case "byBudget":
       if (budgets === undefined) return { verdict: "Ask", question: "Budgets" };
-      return protects(budgets, pod) ? allow("ProtectedByBudget") : denied;
+      return protects(budgets, pod, vmi) ? allow("ProtectedByBudget") : denied;
   }
 }

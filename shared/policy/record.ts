@@ -11,6 +11,13 @@ export const OUTCOMES = ["Moved", "Abandoned", "Cancelled", "Withdrawn"] as cons
 
 export type EndedBy = (typeof OUTCOMES)[number];
 
+/** How many evacuations have ended so. */
+export interface EvacuationCount {
+  readonly cause: Cause;
+  readonly outcome: EndedBy;
+  readonly count: number;
+}
+
 /** How an evacuation ended without a move. One that moved the VMI leaves no record. */
 export type Outcome = Exclude<EndedBy, "Moved">;
 

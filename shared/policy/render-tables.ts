@@ -94,11 +94,12 @@ export function laterRequestTable(): string {
 export function budgetTable(): string {
   const rows = CELLS.map(({ strategy, mobility }) => {
     const vmi = sample(strategy, mobility);
-    const size = (tainted: readonly string[], migrating: boolean) => {
-      const given = { tainted: new Set(tainted), settings: DEFAULT_SETTINGS };
-      return String(desiredBudget(vmi, migrating, given) ?? "none");
+    const marked = { ...vmi, ...(vmi.nodeName !== undefined && { evacuationNodeName: vmi.nodeName }) };
+    const size = (of: VmiFacts, migrating: boolean) => {
+      const given = { tainted: new Set<string>(), settings: DEFAULT_SETTINGS };
+      return String(desiredBudget(of, migrating, given) ?? "none");
     };
-    return [strategy, CAN_MIGRATE[mobility], size([], false), size(["node"], false), size([], true)];
+    return [strategy, CAN_MIGRATE[mobility], size(vmi, false), size(marked, false), size(vmi, true)];
   });
   return renderTable([["strategy", "can migrate", "at rest", "is to leave its node", "migrating"], ...rows]);
 }

@@ -58,6 +58,13 @@ export function isToMigrate(vmi: VmiFacts, tainted: ReadonlySet<string>, setting
   return isMarked(vmi) || tainted.has(vmi.nodeName);
 }
 
+/** To leave by a migration of ours, or, with strategy External, by one that its owner may create at any moment. */
+export function isToLeave(vmi: VmiFacts, tainted: ReadonlySet<string>, settings: Settings): boolean {
+  if (isToMigrate(vmi, tainted, settings)) return true;
+  const byOwner = strategyOf(vmi, settings) === "External" && vmi.liveMigratable.migratable;
+  return byOwner && isLive(vmi) && isMarked(vmi);
+}
+
 function isLive(vmi: VmiFacts): vmi is VmiFacts & { readonly nodeName: string } {
   return !vmi.deleting && !isFinal(vmi) && vmi.nodeName !== undefined;
 }

@@ -1,7 +1,8 @@
 /** What can be asked of `npm run bench`. */
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { parseArguments, PARTS, USAGE, UsageError } from "../../infra/bench/command-line.ts";
+import { parseArguments, USAGE, UsageError } from "../../infra/bench/command-line.ts";
+import { PARTS } from "../../infra/bench/measurement.ts";
 
 describe("the command line", () => {
   test("without arguments runs everything, in full, into .build", () => {

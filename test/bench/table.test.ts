@@ -22,12 +22,12 @@ describe("a figure has three digits", () => {
 });
 
 describe("the table of a run", () => {
-  test("shows each figure, what it is measured against, how they vary and whether the target is met", () => {
-    expect(`\n${renderMeasurements([answer, memory])}\n`).toBe(`
-part       what       median  min–max  n  against      ratio  min–max  target
-─────────  ────────  ───────  ───────  ─  ───────────  ─────  ───────  ──────  ───
-admission  answer       2 ms    1.1–6  3  floor: 2 ms    1.1    1–1.5   ≤ 1.2  met
-sandbox    peak RSS  512 MiB           1                               ≤ 1024  met
+  test("shows each figure, what it is measured against, how it varies and grows, and whether the target is met", () => {
+    expect(`\n${renderMeasurements([answer, { ...memory, tenfold: 8.25 }])}\n`).toBe(`
+part       what       median  min–max  n  against      ratio  min–max  per 10×  target
+─────────  ────────  ───────  ───────  ─  ───────────  ─────  ───────  ───────  ──────  ───
+admission  answer       2 ms    1.1–6  3  floor: 2 ms    1.1    1–1.5            ≤ 1.2  met
+sandbox    peak RSS  512 MiB           1                                × 8.25  ≤ 1024  met
 `);
   });
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
     NAMES.map(async (name) => {
       const { client, caPem, url: server } = clusters[name];
       const { token } = await applyLifeboat(client, { url: nowhere, caPem });
-      return [name, { server, token, webhookToken: `token-of-${name}` }] as const;
+      return [name, { server, token, webhookToken: `the-token-of-${name}` }] as const;
     }),
   );
   worker = await startWorker({
@@ -37,7 +37,7 @@ beforeAll(async () => {
     onLog: (line) => logged.push(line),
   });
   for (const name of NAMES) {
-    const url = `${worker.url}/clusters/${name}/admission/evictions/token-of-${name}`;
+    const url = `${worker.url}/clusters/${name}/admission/evictions/the-token-of-${name}`;
     await applyLifeboat(clusters[name].client, { url, caPem: east.caPem });
     for (const node of ["node01", "node02"]) await createNode(clusters[name].client, node);
     await createVirtualMachineInstance(clusters[name].client, {
@@ -53,13 +53,13 @@ afterAll(async () => {
   await clusters.west.stop();
 });
 
-function reconcile(name: Name, token = `token-of-${name}`) {
+function reconcile(name: Name, token = `the-token-of-${name}`) {
   return worker.fetch(`/clusters/${name}/reconcile`, { method: "POST", headers: { authorization: `Bearer ${token}` } });
 }
 
 test("a token opens its own cluster only", async () => {
   expect((await reconcile("east")).status).toBe(200);
-  expect((await reconcile("west", "token-of-east")).status).toBe(401);
+  expect((await reconcile("west", "the-token-of-east")).status).toBe(401);
 });
 
 test("with one API server gone, the other cluster's evictions, ticks and reconciles go on", async () => {

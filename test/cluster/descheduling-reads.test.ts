@@ -46,12 +46,12 @@ describe("pods", () => {
   const paged: Behaviour = (response, request) =>
     (pages[request.query.get("continue") ?? ""] ?? status(500, "InternalError"))(response, request);
 
-  test("that are bound are read page by page, in large ones", async () => {
+  test("that are bound are read page by page", async () => {
     const pods = await (await clusterWith(paged)).listDeschedulerPods();
     expect(pods.map(({ name }) => name)).toEqual(["a", "b", "c"]);
     expect(requests().map(({ path, query }) => [path, Object.fromEntries(query)])).toEqual([
-      ["/api/v1/pods", { limit: "500", fieldSelector: "spec.nodeName!=" }],
-      ["/api/v1/pods", { limit: "500", fieldSelector: "spec.nodeName!=", continue: "next" }],
+      ["/api/v1/pods", { limit: "250", fieldSelector: "spec.nodeName!=" }],
+      ["/api/v1/pods", { limit: "250", fieldSelector: "spec.nodeName!=", continue: "next" }],
     ]);
   });
 

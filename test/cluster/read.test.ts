@@ -86,6 +86,23 @@ describe("a list", () => {
   });
 });
 
+describe("an item is left out whose name no object can have", () => {
+  // prettier-ignore
+  test.each([
+    ["above its collection",    { name: ".." }],
+    ["in another collection",   { name: "web/status" }],
+    ["with half a character",   { name: "web-\ud800" }],
+    ["with a query",            { name: "web?dryRun=All" }],
+    ["without a name",          { name: "" }],
+    ["in no namespace",         { namespace: "../kube-system" }],
+    ["in half a namespace",     { namespace: "\udfff" }],
+  ])("%s", async (_, metadata) => {
+    const item = { ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, ...metadata } };
+    expect((await (await clusterWith({ list: list(item, named("b")) })).listVmis("All")).map(({ name }) => name)).toEqual(["b"]);
+    expect(odd).toHaveLength(1);
+  });
+});
+
 async function read(vmi: unknown): Promise<VmiFacts | undefined> {
   return await (await clusterWith({ vmi: json(vmi) })).getVmi({ namespace: "apps", name: "web" });
 }

@@ -2,8 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/config/clusters.ts";
 
-const VALID = { server: "https://api.example.com:6443", token: "secret-1", webhookToken: "secret-2" };
+const VALID = { server: "https://api.example.com:6443", token: "secret-1", webhookToken: "secret-2-of-16-c" };
 const NON_TOKEN = "expected a token, without spaces or line breaks";
+const NON_DOOR_TOKEN = "expected a token of at least 16 characters, without spaces or line breaks";
 const NO_SERVER = "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service";
 
 function problems(clusters: unknown) {
@@ -19,7 +20,7 @@ describe("the minimal entry", () => {
   test("may have everything else", () => {
     const full = {
       ...VALID,
-      operatorToken: "secret-3",
+      operatorToken: "secret-3-of-16-c",
       relaySecret: ["whsec_c2VjcmV0", "whsec_b2xkZXI="],
       headers: { "CF-Access-Client-Id": "id", "CF-Access-Client-Secret": "secret-4" },
     };
@@ -80,8 +81,10 @@ describe("a malformed entry", () => {
     ["an empty token",                { ...VALID, token: "" },                     ".token",             NON_TOKEN],
     ["a token that is no text",       { ...VALID, token: 12345 },                  ".token",             "expected a token"],
     ["a token with a line break",     { ...VALID, token: "secret-5\n" },           ".token",             NON_TOKEN],
-    ["a token with a space",          { ...VALID, webhookToken: "secret-5 x" },    ".webhookToken",      NON_TOKEN],
-    ["an empty operatorToken",        { ...VALID, operatorToken: "" },             ".operatorToken",     NON_TOKEN],
+    ["a token with a space",          { ...VALID, webhookToken: "secret-5 x-secret-5" }, ".webhookToken", NON_DOOR_TOKEN],
+    ["a webhookToken of 15",          { ...VALID, webhookToken: "secret-5-secret" }, ".webhookToken",    NON_DOOR_TOKEN],
+    ["an operatorToken of 15",        { ...VALID, operatorToken: "secret-5-secret" }, ".operatorToken",  NON_DOOR_TOKEN],
+    ["an empty operatorToken",        { ...VALID, operatorToken: "" },             ".operatorToken",     NON_DOOR_TOKEN],
     ["a null operatorToken",          { ...VALID, operatorToken: null },           ".operatorToken",     "expected a token"],
     ["a relay secret of another form", { ...VALID, relaySecret: "secret-5" },      ".relaySecret",       "expected whsec_ and base64"],
     ["one of several",                { ...VALID, relaySecret: ["whsec_YQ==", "secret-5"] }, ".relaySecret.1", "expected whsec_ and base64"],

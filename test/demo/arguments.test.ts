@@ -12,6 +12,7 @@ describe("the command line of npm start", () => {
     [["preemption"],      "preemption", false],
     [["taint"],           "taint", false],
     [["pressure", "--exit"], "pressure", true],
+    [["descheduler"],     "descheduler", false],
   ];
   test.each(rows)("%j runs %s, exit: %s", (argv, story, exit) => {
     expect(parseArguments(argv)).toEqual({ kind: "Run", arguments: { story, exit } });
@@ -25,7 +26,7 @@ describe("the command line of npm start", () => {
   const errors: readonly [string[], string][] = [
     [["--quiet"],        "unknown option --quiet"],
     [["-x"],             "unknown option -x"],
-    [["dance"],          "unknown story dance: there are drain, preemption, taint, pressure"],
+    [["dance"],          "unknown story dance: there are drain, preemption, taint, pressure, descheduler"],
     [["drain", "drain"], "one story at a time: drain, then drain"],
   ];
   test.each(errors)("%j is refused: %s", (argv, message) => {

@@ -2,23 +2,23 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { BesideRow } from "../../infra/demo/beside.ts";
 import { createBesideNarrator } from "../../infra/demo/beside-narrator.ts";
-import { renderBeside, renderBesideChanges, renderOutcome } from "../../infra/demo/beside-view.ts";
+import { NAME, renderBeside, renderBesideChanges, renderOutcome } from "../../infra/demo/beside-view.ts";
 import { world } from "./worlds.ts";
 
 const rows: readonly BesideRow[] = [
   {
     name: "shop/db",
     without: { now: "LOST", mood: "lost" },
-    withLifeboat: { now: "node-1 → node-2", phase: "Running", mood: "moving" },
+    withIt: { now: "node-1 → node-2", phase: "Running", mood: "moving" },
   },
-  { name: "shop/job", without: { now: "on node-2", mood: "idle" }, withLifeboat: { now: "", mood: "idle" } },
+  { name: "shop/job", without: { now: "on node-2", mood: "idle" }, withIt: { now: "", mood: "idle" } },
 ];
 const node = { name: "node-1", cordoned: false, troubles: ["MemoryPressure"] };
 const worlds = {
   without: { ...world(), nodes: new Map([["1", { ...node, troubles: [] }]]) },
-  withLifeboat: { ...world(), nodes: new Map([["1", node]]) },
+  withIt: { ...world(), nodes: new Map([["1", node]]) },
 };
-const frame = { seconds: 3.7, rows, worlds, said: { without: "Preempted", withLifeboat: "held" } };
+const frame = { seconds: 3.7, rows, worlds, said: { without: "Preempted", withIt: "held" } };
 
 describe("a frame", () => {
   test("shows both clusters side by side, and what was said last in each", () => {
@@ -48,12 +48,12 @@ describe("a frame", () => {
 });
 
 test("without a terminal only what changed is said, and of which cluster", () => {
-  expect(renderBesideChanges([], rows)).toEqual([
+  expect(renderBesideChanges([], rows, NAME)).toEqual([
     "without  ✗ shop/db  LOST",
     "without  · shop/job  on node-2",
     "with     → shop/db  node-1 → node-2",
   ]);
-  expect(renderBesideChanges(rows, rows)).toEqual([]);
+  expect(renderBesideChanges(rows, rows, NAME)).toEqual([]);
 });
 
 test("in a log every sentence is said once, with its time", () => {
@@ -66,8 +66,8 @@ test("in a log every sentence is said once, with its time", () => {
     draw: () => undefined,
     keep: () => undefined,
   };
-  const narrator = createBesideNarrator(screen, () => 1234);
-  const told = { without: [], withLifeboat: [{ uid: "u", reason: "DisruptionHeld", message: "held" }] };
+  const narrator = createBesideNarrator({ screen, elapsedMs: () => 1234, names: NAME, render: () => [] });
+  const told = { without: [], withIt: ["held"] };
   narrator.tell([], worlds, told);
   narrator.tell([], worlds, told);
   expect(printed).toEqual(["  1.2 s  with       held"]);
@@ -79,7 +79,7 @@ describe("the outcome", () => {
   const look = { width: 100, colour: false };
 
   test("two lines", () => {
-    expect(renderOutcome({ without: naive, withLifeboat: calm }, look)).toEqual([
+    expect(renderOutcome({ without: naive, withIt: calm }, look)).toEqual([
       "Without Lifeboat: VMs lost 2  (a/a, b/b)",
       "With Lifeboat: VMs moved 2, VMs lost: 0",
     ]);
@@ -87,7 +87,7 @@ describe("the outcome", () => {
 
   test("says who stayed, and who is lost all the same", () => {
     const bad = { ...calm, remaining: ["c/c"], lost: ["d/d"] };
-    expect(renderOutcome({ without: naive, withLifeboat: bad }, look).at(-1)).toBe(
+    expect(renderOutcome({ without: naive, withIt: bad }, look).at(-1)).toBe(
       "With Lifeboat: VMs moved 2, VMs stayed 1, VMs lost: 1  (d/d)",
     );
   });

@@ -5,8 +5,8 @@ import { migration, running, vm, world } from "./worlds.ts";
 
 const CAST = { node: "node-1", pods: ["shop/job"] };
 
-function pair(without: World, withLifeboat = without) {
-  return { without, withLifeboat };
+function pair(without: World, withIt = without) {
+  return { without, withIt };
 }
 
 function job(tweak: Partial<PodView> = {}): PodView {
@@ -30,7 +30,7 @@ describe("rows", () => {
     expect(besideRows(before, now, CAST)[0]).toEqual({
       name: "shop/web",
       without: { now: "LOST", mood: "lost" },
-      withLifeboat: { now: "on node-3", mood: "moved" },
+      withIt: { now: "on node-3", mood: "moved" },
     });
   });
 
@@ -46,13 +46,13 @@ describe("rows", () => {
   ];
   test.each(pods)("a pod that %s", (_name, before, now, place) => {
     expect(besideRows(pair(world({ pods: before })), pair(world({ pods: now })), CAST)).toEqual([
-      { name: "shop/job", without: place, withLifeboat: place },
+      { name: "shop/job", without: place, withIt: place },
     ]);
   });
 });
 
-function rowsWith(withLifeboat: BesideRow["withLifeboat"]): readonly BesideRow[] {
-  return [{ name: "a/a", without: { now: "LOST", mood: "lost" }, withLifeboat }];
+function rowsWith(withIt: BesideRow["withIt"]): readonly BesideRow[] {
+  return [{ name: "a/a", without: { now: "LOST", mood: "lost" }, withIt }];
 }
 
 describe("nothing is on its way any more", () => {
@@ -69,7 +69,7 @@ describe("nothing is on its way any more", () => {
 test("what was told before the story is no news, and not all that is told is worth repeating", () => {
   const before = world({ told: ["DisruptionHeld"] });
   const now = world({ told: ["DisruptionHeld", "Scheduled", "Preempted"], migrations: [migration()] });
-  expect(noteworthy(before, now).map(({ reason }) => reason)).toEqual(["Preempted"]);
+  expect(noteworthy(before, now)).toEqual(["Preempted of uid-web"]);
 });
 
 test("VMs that run on a node, and what troubles it", () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { drainNode } from "../../infra/demo/drain-client.ts";
+import type { Cluster } from "../../infra/demo/cluster.ts";
 import { preemption } from "../../infra/demo/preemption-story.ts";
 import type { Screen } from "../../infra/demo/screen.ts";
-import type { Cluster } from "../../infra/demo/stage.ts";
 import { summarize } from "../../infra/demo/summary.ts";
 import { readWorld } from "../../infra/demo/watch.ts";
 import { systemClock } from "../../infra/sandbox/actors/clock.ts";
@@ -64,11 +64,10 @@ test("a story in which Lifeboat loses VMs ends badly, and says so", async () => 
     draw: () => undefined,
     keep: () => undefined,
   };
-  const bystanders = { caFile: "", lifeboat: "", operatorToken: "", reconcile: nothing, stop: nothing };
   const fresh = await startSandbox({ terminationSeconds: 0 });
   try {
     // Nobody has installed Lifeboat in the cluster that is said to have it.
-    const stage = { without: await inhabited(fresh), withLifeboat: await inhabited(other), ...bystanders };
+    const stage = { without: await inhabited(fresh), withIt: await inhabited(other), stop: nothing };
     expect(await preemption.tell(stage, screen)).toBe(false);
   } finally {
     await Promise.all([other.stop(), fresh.stop()]);
@@ -80,5 +79,5 @@ test("a story in which Lifeboat loses VMs ends badly, and says so", async () => 
 });
 
 async function nothing(): Promise<void> {
-  // The story needs neither.
+  // The story does not need it.
 }

@@ -105,16 +105,17 @@ describe("the drain waits for refused VMs only", () => {
 
 test("a node line counts running VMs and ordinary pods that stay", () => {
   const here = vm();
+  const leaving = vm({ key: "shop/db", uid: "db", marked: true });
   const ordinary = { key: "shop/api", nodeName: "node-1", phase: "Running", deleting: false };
   const now = {
-    ...world({ vmis: [here], pods: [launcherOf(here), ordinary, { ...ordinary, deleting: true }] }),
+    ...world({ vmis: [here, leaving], pods: [launcherOf(here), ordinary, { ...ordinary, deleting: true }] }),
     nodes: new Map([
       ["2", { name: "node-2", cordoned: false, troubles: [] }],
       ["1", { name: "node-1", cordoned: true, troubles: ["a:NoExecute"] }],
     ]),
   };
   expect(nodeLines(now)).toEqual([
-    { name: "node-1", cordoned: true, troubles: ["a:NoExecute"], vms: 1, pods: 1 },
-    { name: "node-2", cordoned: false, troubles: [], vms: 0, pods: 0 },
+    { name: "node-1", cordoned: true, troubles: ["a:NoExecute"], vms: 2, leaving: 1, pods: 1 },
+    { name: "node-2", cordoned: false, troubles: [], vms: 0, leaving: 0, pods: 0 },
   ]);
 });

@@ -23,8 +23,8 @@ const rows: readonly Row[] = [
   },
 ];
 const nodes = [
-  { name: "node-1", cordoned: true, troubles: [], vms: 2, pods: 1 },
-  { name: "node-2", cordoned: false, troubles: [], vms: 0, pods: 0 },
+  { name: "node-1", cordoned: true, troubles: [], vms: 2, leaving: 0, pods: 1 },
+  { name: "node-2", cordoned: false, troubles: [], vms: 0, leaving: 0, pods: 0 },
 ];
 const frame = { seconds: 7.9, rows, nodes, drain: "evicting pod shop/virt-launcher-web-abcde" };
 

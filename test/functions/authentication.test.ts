@@ -21,7 +21,7 @@ beforeAll(async () => {
     CLUSTERS: {
       prod: entry(server.url),
       simple: others,
-      odd: entry(server.url, { webhookToken: "a/b+c=%41" }),
+      odd: entry(server.url, { webhookToken: "a/b+c=%41-and-more" }),
     },
   });
 });
@@ -32,6 +32,7 @@ const DOORS = [
   ["POST", "/admission/evictions", "webhook"],
   ["POST", "/admission/deletions", "webhook"],
   ["POST", "/reconcile", "webhook"],
+  ["POST", "/deschedule", "webhook"],
   ["GET", "/explain/pods/apps/virt-launcher-web-abcde", "operator"],
   ["GET", "/evacuations", "operator"],
   ["DELETE", "/evacuations/apps/web", "operator"],
@@ -94,7 +95,7 @@ describe("the token as last segment of the path, for API servers that cannot sen
   // prettier-ignore
   test.each([
     [200, "the right one",                       `prod/admission/evictions/${TOKENS.webhookToken}`,  undefined],
-    [200, "one that has to be escaped",          "odd/admission/evictions/a%2Fb%2Bc=%2541",          undefined],
+    [200, "one that has to be escaped",          "odd/admission/evictions/a%2Fb%2Bc=%2541-and-more",          undefined],
     [401, "a wrong one",                         "prod/admission/evictions/wrong",                   undefined],
     [401, "the operator's",                      `prod/admission/evictions/${TOKENS.operatorToken}`, undefined],
     [401, "beside a wrong bearer, which counts", `prod/admission/evictions/${TOKENS.webhookToken}`,  "Bearer wrong"],

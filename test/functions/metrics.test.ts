@@ -2,9 +2,9 @@
 import parse from "parse-prometheus-text-format";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import type { EvacuationCount } from "../../shared/policy/counters.ts";
+import type { EvacuationCount } from "../../shared/policy/record.ts";
 import { record } from "../policy/fixtures.ts";
-import { type CannedAnswers, startCannedCluster } from "./support/canned-cluster.ts";
+import { CANNED_VMI, type CannedAnswers, list, notFound, startCannedCluster } from "./support/canned-cluster.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
 import { type Behaviour, hangingUp, html, type StubServer, status } from "./support/stub-server.ts";
 import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
@@ -120,6 +120,19 @@ describe("one scrape", () => {
     expect(code).toBe(200);
     expect(text).not.toContain("lifeboat_evacuations_total");
     expect(text).toContain('lifeboat_evacuations_in_progress{cause="ApiEviction"} 0');
+  });
+
+  // prettier-ignore
+  test.each<readonly [string, Behaviour, boolean]>([
+    ["there is no register yet",             notFound,                  true ],
+    ["its permission has not been granted",  status(403, "Forbidden"),  false],
+  ])("with the gate for descheduling on, and %s", async (_, other, isTold) => {
+    const gates = { developerConfiguration: { featureGates: ["EvictionsInBackground"] } };
+    const kubevirt = list({ metadata: CANNED_VMI.metadata, spec: { configuration: gates } });
+    const server = await start({ other, kubevirt });
+    const { code, text } = await scrape(openDoors({ CLUSTERS: { prod: entry(server.url) } }));
+    expect(code).toBe(200);
+    expect(text.includes("pod_evacuations_in_progress 0")).toBe(isTold);
   });
 
   // prettier-ignore

@@ -23,7 +23,7 @@ describe("unknown routes", () => {
     ["GET",    "/clusters/prod/admission/evictions"],
     ["PUT",    "/clusters/prod/admission/evictions"],
     ["POST",   "/clusters/prod/admission/evictions/"],
-    ["POST",   "/clusters/prod/admission/evictions/webhook-token/more"],
+    ["POST",   "/clusters/prod/admission/evictions/the-webhook-token/more"],
     ["POST",   "/clusters/prod/admission/unknown"],
     ["GET",    "/clusters/prod/reconcile"],
     ["POST",   "/clusters/prod/metrics"],

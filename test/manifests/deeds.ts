@@ -5,47 +5,39 @@
 import type { KubeObject } from "../../infra/sandbox/actors/resources.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { asOperator, asWebhook, type Doors } from "../functions/support/doors.ts";
+import { record } from "../policy/fixtures.ts";
+import { asWebhook } from "../functions/support/doors.ts";
 import { evictionOf, review } from "../functions/support/reviews.ts";
 import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
+import { deschedule, tidyDescheduling } from "./descheduling-deed.ts";
 import type { Deed } from "./least-privilege.ts";
-
-export interface Trial {
-  readonly cluster: TestCluster;
-  readonly doors: Doors;
-}
-
-interface Steps {
-  readonly configuration?: Readonly<Record<string, unknown>>;
-  /** With every permission. */
-  readonly given?: (trial: Trial) => Promise<unknown>;
-  /** With one less. Resolves to what was answered. */
-  readonly done: (trial: Trial) => Promise<string>;
-}
+import { ask, type Steps, type Trial } from "./trial.ts";
 
 const VMI = { namespace: NAMESPACE, name: "web" };
 export const POD = { namespace: NAMESPACE, name: "virt-launcher-web-abcde" };
 const PENDING = { namespace: NAMESPACE, name: "pending" };
 const NODE = { name: "node01" };
 const SLOTS = { namespace: "lifeboat-system", name: "lifeboat-slots" };
+const COUNTERS = { namespace: "lifeboat-system", name: "lifeboat-counters" };
 
 /** Nothing but the evacuation itself. */
 const ALONE = { reconcilers: { evacuation: true, budget: false } };
 const OFF = { reconcilers: { evacuation: false, budget: false } };
 const BUDGETS = { reconcilers: { evacuation: false, budget: true } };
 
-async function ask({ doors }: Trial, method: string, path: string): Promise<string> {
-  const headers = method === "POST" ? asWebhook : asOperator;
-  const { text } = await doors.request(`/clusters/prod${path}`, { method, headers });
-  await doors.settle();
-  return text;
-}
-
 const create =
   (strategy: string, status = {}) =>
   (trial: Trial) =>
     trial.cluster.createVm({ name: VMI.name, strategy, status });
 const createVm = create("LiveMigrate");
+
+/** Evacuated from another node; nobody has looked since. */
+function createMoved(trial: Trial) {
+  const annotations = { "lifeboat.dev/evacuation": JSON.stringify(record({ node: "node09" })) };
+  const labels = { "lifeboat.dev/evacuation": "normal" };
+  return trial.cluster.createVm({ name: VMI.name, strategy: "LiveMigrate", metadata: { annotations, labels } });
+}
+
 const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
 const cancel = (trial: Trial) => ask(trial, "DELETE", `/evacuations/${NAMESPACE}/${VMI.name}`);
 
@@ -194,10 +186,35 @@ export const DEEDS: Readonly<Record<Exclude<Deed, "watch">, Steps>> = {
     },
     done: preempt,
   },
+  "count another evacuation": {
+    configuration: ALONE,
+    given: async (trial) => {
+      await createMoved(trial);
+      const data = { "counters.json": JSON.stringify({ evacuations: [], counted: [] }) };
+      await trial.cluster.client.create(core.configMaps, { metadata: COUNTERS, data });
+    },
+    done: reconcile,
+  },
+  "annotate a pod": {
+    configuration: {
+      featureGates: { DeschedulerSupport: true },
+      reconcilers: { evacuation: false, budget: false, annotations: true },
+    },
+    given: createVm,
+    done: reconcile,
+  },
+  deschedule: {
+    ...deschedule,
+    given: async (trial) => {
+      await createVm(trial);
+      await deschedule.given(trial);
+    },
+  },
 };
 
 /** As if nothing had been done. */
-export async function tidy({ client }: TestCluster): Promise<void> {
+export async function tidy(cluster: TestCluster): Promise<void> {
+  const { client } = cluster;
   await client.delete(core.pods, POD, { gracePeriodSeconds: 0 });
   await client.delete(kubevirt.migrations, PENDING);
   for (const { metadata } of (await client.list(kubevirt.migrations, NAMESPACE)).items)
@@ -206,5 +223,7 @@ export async function tidy({ client }: TestCluster): Promise<void> {
     await client.delete(core.podDisruptionBudgets, metadata);
   await client.delete(kubevirt.virtualMachineInstances, VMI);
   await client.delete(core.configMaps, SLOTS);
+  await client.delete(core.configMaps, COUNTERS);
+  await tidyDescheduling(cluster);
   await client.patch(core.nodes, NODE, { type: "merge", body: { spec: { taints: null } } });
 }

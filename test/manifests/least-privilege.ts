@@ -22,6 +22,9 @@ export type Deed =
   | "adopt a migration"
   | "finish a deletion"
   | "mark by eviction"
+  | "count another evacuation"
+  | "annotate a pod"
+  | "deschedule"
   | "watch";
 
 export interface Need {
@@ -72,6 +75,8 @@ export const NEEDS: readonly Need[] = [
     ["get configmaps/lifeboat",                            "the configuration has no effect",                            "readyz",                      `GET ${OWN}/lifeboat`],
     ["get configmaps/lifeboat-slots",                      "no limit can be kept: no migration is created",              "readyz",                      `GET ${OWN}/lifeboat-slots`],
     ["patch configmaps/lifeboat-slots",                    "no migration is created but the first",                      "reserve another migration",   `PATCH ${OWN}/lifeboat-slots`],
+    ["get configmaps/lifeboat-counters",                   "evacuations are not counted",                                "readyz",                      `GET ${OWN}/lifeboat-counters`],
+    ["patch configmaps/lifeboat-counters",                 "evacuations are not counted but the first",                  "count another evacuation",    `PATCH ${OWN}/lifeboat-counters`],
     ["create configmaps",                                  "no migration is created",                                    "reserve the first migration", `POST ${OWN}`],
   ]),
   ...of("kubernetes/impersonation.yaml", [
@@ -80,6 +85,19 @@ export const NEEDS: readonly Need[] = [
   ...of("kubernetes/optional/constrained-impersonation.yaml", [
     ["impersonate:serviceaccount authentication.k8s.io/serviceaccounts/kubevirt-apiserver", "the same",                  "readyz",                      `PATCH ${VMI}`],
     ["impersonate-on:serviceaccount:patch kubevirt.io/virtualmachineinstances",             "the same",                  "readyz",                      `PATCH ${VMI}`],
+  ]),
+  ...of("kubernetes/optional/descheduler-support.yaml", [
+    ["patch pods",                                         "pods do not say that they are only to be asked",             "annotate a pod",              `PATCH ${POD}`],
+  ]),
+  ...of("kubernetes/optional/descheduling.yaml", [
+    ["create pods/eviction",                               "nothing is descheduled: every eviction is refused",          "deschedule",                  `POST ${POD}/eviction`],
+    ["patch pods",                                         "no evacuation is asked for: nobody would know of it later",  "deschedule",                  `PATCH ${POD}`],
+    ["list namespaces",                                    "no cycle whose policy selects namespaces by label",          "deschedule",                  "GET /api/v1/namespaces"],
+    ["list persistentvolumeclaims",                        "no cycle whose policy protects storage classes",             "deschedule",                  "GET /api/v1/persistentvolumeclaims"],
+    ["get scheduling.k8s.io/priorityclasses",              "no cycle whose policy names a PriorityClass",                "deschedule",                  "GET /apis/scheduling.k8s.io/v1/priorityclasses/important"],
+    ["get configmaps/lifeboat-descheduler",                "there is no policy: no cycle",                               "deschedule",                  `GET ${OWN}/lifeboat-descheduler`],
+    ["get configmaps/lifeboat-descheduling",               "nobody knows what has been asked for: no cycle",             "deschedule",                  `GET ${OWN}/lifeboat-descheduling`],
+    ["patch configmaps/lifeboat-descheduling",             "nothing is descheduled but the first pod",                   "deschedule",                  `PATCH ${OWN}/lifeboat-descheduling`],
   ]),
   ...of("kubernetes/optional/guard.yaml", [
     ["delete pods",                                        "what the taint manager gave up on stays past its deadline",  "finish a deletion",           `DELETE ${POD}`],

@@ -209,7 +209,7 @@ describe("what Lifeboat may do", () => {
     const manifests = yamlFiles()
       .filter((file) => file !== "kustomization.yaml")
       .flatMap(readManifests);
-    const bindings = manifests.filter(({ kind }) => kind.endsWith("Binding"));
+    const bindings = manifests.filter(({ kind }) => kind.endsWith("RoleBinding"));
     expect(bindings).not.toEqual([]);
     for (const { kind, metadata, ...binding } of bindings) {
       const roleKind = kind.replace("Binding", "");

@@ -1,25 +1,21 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { configMaps, nodes, pods, type Pod, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { configMaps, nodes, pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
-import { applyLifeboat } from "../../infra/sandbox/apply.ts";
-import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import {
   migrations,
   virtualMachineInstances,
   type VirtualMachineInstance,
 } from "../../infra/sandbox/kubevirt/resources.ts";
-import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { startWorker, type RunningWorker } from "../../infra/sandbox/worker.ts";
+import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { REQUEST_EVICT_ONLY_ANNOTATION } from "../../shared/policy/names.ts";
-import { startRecordingProxy, type RecordingProxy } from "./recording-proxy.ts";
+import { NAMESPACE as namespace, type Recorded, startRecorded } from "./recorded.ts";
+import type { RecordingProxy } from "./recording-proxy.ts";
 import { permissions, readManifests, shipped } from "./shipped.ts";
 
 /** Everything Lifeboat does, done once as the shipped account: it needs all that the roles grant, and nothing else. */
-const namespace = "vms";
-const TOKEN = "webhook-token";
 const CONFIGURATION = `apiVersion: lifeboat.dev/v1alpha1
 kind: LifeboatConfiguration
-evacuation: {adoptSeconds: 0.2, backoffSeconds: 0.2}
+evacuation: {adoptSeconds: 1, backoffSeconds: 0.2}
 `;
 
 /** Denied at once, the taint manager has soon given up, and the deadline passes. */
@@ -28,56 +24,19 @@ guard: {mode: Deny, deadlineSeconds: {NoExecuteTaint: 5}}
 `;
 const TAINTS = [{ key: "maintenance", value: "now", effect: "NoExecute" }];
 
+let recorded: Recorded;
 let sandbox: Sandbox;
 let proxy: RecordingProxy;
-let worker: RunningWorker;
-
 beforeAll(async () => {
-  sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0 });
-  const { client, authority, caPem, url: server } = sandbox;
-  const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem });
-  proxy = await startRecordingProxy({ authority, server, named: new Set(["configmaps"]) });
-  const clusters = { sandbox: { server: proxy.url, token, webhookToken: TOKEN } };
-  worker = await startWorker({ authority, clusters });
-  await install();
-  await client.create(configMaps, {
-    metadata: { namespace: "lifeboat-system", name: "lifeboat" },
-    data: { "config.yaml": CONFIGURATION },
-  });
-  for (const node of ["node-1", "node-2"]) await createNode(client, node);
+  recorded = await startRecorded(CONFIGURATION);
+  ({ sandbox, proxy } = recorded);
 });
-async function install(...optional: readonly string[]): Promise<void> {
-  const url = `${worker.url}/clusters/sandbox/admission/evictions/${TOKEN}`;
-  await applyLifeboat(sandbox.client, { url, caPem: sandbox.caPem, optional });
-}
+afterAll(() => recorded.stop());
 
-afterAll(async () => {
-  await worker.stop();
-  await proxy.stop();
-  await sandbox.stop();
-});
-
-async function fetchAs(method: string, path: string) {
-  const headers = { authorization: `Bearer ${TOKEN}` };
-  const answer = await worker.fetch(`/clusters/sandbox${path}`, { method, headers });
-  return { path, code: answer.status, body: await answer.json() };
-}
-
-async function ask(method: string, path: string): Promise<void> {
-  expect(await fetchAs(method, path)).toMatchObject({ code: 200 });
-}
-
-async function createVm(name: string, evictionStrategy: string): Promise<void> {
-  await createVirtualMachineInstance(sandbox.client, { namespace, name, evictionStrategy, node: "node-1" });
-  await ask("POST", "/reconcile");
-}
-
-async function launcherOf(vm: string): Promise<Pod> {
-  const { items } = await sandbox.client.list(pods, namespace);
-  const launcher = items.find((pod) => pod.metadata.annotations?.["kubevirt.io/domain"] === vm);
-  if (launcher === undefined) throw new Error(`no launcher of ${vm}`);
-  return launcher;
-}
+const install = (...optional: readonly string[]) => recorded.install(...optional);
+const ask = (method: string, path: string) => recorded.ask(method, path);
+const createVm = (name: string, evictionStrategy: string) => recorded.createVm(name, evictionStrategy);
+const launcherOf = (vm: string) => recorded.launcherOf(vm);
 
 async function evict(vm: string): Promise<void> {
   const { name } = (await launcherOf(vm)).metadata;
@@ -110,6 +69,7 @@ const STEPS: readonly (readonly [string, () => Promise<void>])[] = [
     async () => {
       await createVm("moved", "LiveMigrate");
       await ask("GET", "/readyz");
+      await ask("GET", "/metrics");
       await evict("moved");
       await until("moved", "moved", hasLeft);
     },
@@ -188,7 +148,7 @@ test("the guard needs its one permission more to finish what the taint manager g
   await client.patch(nodes, node, { type: "merge", body: { spec: { taints: TAINTS } } });
 
   const forbidden = async () => {
-    await fetchAs("POST", "/reconcile");
+    await recorded.fetch("POST", "/reconcile");
     return [...proxy.forbidden];
   };
   await expect.poll(forbidden, { timeout: 20_000 }).toEqual([DELETE_PODS]);
@@ -211,7 +171,7 @@ test("annotating for the descheduler needs its one permission more, and uses it"
   const { client } = sandbox;
   const data = { "config.yaml": CONFIGURATION + DESCHEDULER_SUPPORT };
   await client.patch(configMaps, { namespace: "lifeboat-system", name: "lifeboat" }, { type: "merge", body: { data } });
-  expect(await fetchAs("GET", "/readyz")).toMatchObject({ code: 503 });
+  expect(await recorded.fetch("GET", "/readyz")).toMatchObject({ code: 503 });
   await createVm("annotated", "LiveMigrate");
   expect(proxy.forbidden).toContain(PATCH_PODS);
   const launcher = await launcherOf("annotated");
@@ -243,7 +203,7 @@ test("the constrained impersonation of 1.36 does instead of the plain one; witho
   expect(await unbind("lifeboat-impersonation")).toBe(true);
   await ask("GET", "/readyz");
   expect(await unbind("lifeboat-constrained-impersonation")).toBe(true);
-  const { code, body } = await fetchAs("GET", "/readyz");
+  const { code, body } = await recorded.fetch("GET", "/readyz");
   expect(code).toBe(503);
   expect(JSON.stringify(body)).toContain("403 Forbidden: the service account lacks a permission");
 });

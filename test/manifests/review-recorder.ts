@@ -12,13 +12,13 @@ import type { Authority } from "../../infra/sandbox/certificates.ts";
 const Review = z.object({
   apiVersion: z.string(),
   kind: z.string(),
-  request: z.object({
+  request: z.looseObject({
     uid: z.string(),
     name: z.string(),
     operation: z.string(),
     dryRun: z.boolean(),
     /** A deletion has none. */
-    object: z.nullable(z.object({ apiVersion: z.string() })),
+    object: z.nullable(z.looseObject({ apiVersion: z.string() })),
   }),
 });
 

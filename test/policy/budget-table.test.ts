@@ -17,7 +17,7 @@ const rows: readonly Row[] = [
   ["LiveMigrate",           "pinned",     1,     1,      1,            2],
   ["LiveMigrateIfPossible", "migratable", 1,     2,      2,            2],
   ["LiveMigrateIfPossible", "pinned",     "-",   "-",    "-",          2],
-  ["External",              "migratable", 1,     1,      1,            2],
+  ["External",              "migratable", 1,     2,      1,            2],
   ["External",              "pinned",     1,     1,      1,            2],
 ];
 

@@ -34,7 +34,7 @@ const rows: readonly Row[] = [
 function facts([evictionStrategy, mobility, migrating]: Row, tweak: Partial<EvictionFacts> = {}): EvictionFacts {
   return eviction({
     vmi: marked({ evictionStrategy, liveMigratable: MOBILITY[mobility] }),
-    budgets: [budget()],
+    budgets: [mobility === "migratable" ? grownBudget() : budget()],
     migrations: migrating === "migrating" ? [attempt()] : [attempt({ phase: "Failed" })],
     ...tweak,
   });
@@ -130,7 +130,7 @@ describe("LiveMigrateIfPossible that can no longer migrate", () => {
 
 type BudgetRow = readonly [what: string, budgets: readonly BudgetFacts[], pod: Partial<PodFacts>, protects: boolean];
 
-const own = budget();
+const own = grownBudget();
 const other = budget({ uid: "other", name: "other", managedByUs: false, owners: [] });
 const matchNothing = { matchLabels: { app: "other" }, matchExpressions: [] };
 
@@ -139,30 +139,36 @@ const budgetRows: readonly BudgetRow[] = [
   ["one that allows nothing",                       [own],                                               {},                 true],
   ["one at 2 during a migration",                   [grownBudget({ status: { expectedPods: 2, currentHealthy: 2 } })], {}, true],
   ["KubeVirt's own",                                [kubevirtBudget()],                                  {},                 true],
-  ["somebody's for everything",                     [budget({ selector: { matchLabels: {}, matchExpressions: [] } })], {}, true],
+  ["somebody's for everything",                     [grownBudget({ selector: { matchLabels: {}, matchExpressions: [] } })], {}, true],
   ["one, and one that selects other pods",          [own, budget({ selector: matchNothing })],           {},                 true],
   ["none",                                          [],                                                  {},                 false],
   ["one that selects other pods",                   [budget({ selector: matchNothing })],                {},                 false],
-  ["one without a selector",                        [without(budget(), "selector")], {}, false],
+  ["one without a selector",                        [without(grownBudget(), "selector")], {}, false],
   ["two",                                           [own, other],                                        {},                 false],
-  ["one that allows a disruption",                  [budget({ status: { disruptionsAllowed: 1 } })],     {},                 false],
-  ["one whose status lags behind",                  [budget({ generation: 2 })],                         {},                 false],
-  ["one that is being deleted",                     [budget({ deleting: true })],                        {},                 false],
-  ["one that wants nothing healthy",                [budget({ status: { desiredHealthy: 0 } })],         {},                 false],
+  ["one that allows a disruption",                  [grownBudget({ status: { disruptionsAllowed: 1 } })],     {},                 false],
+  ["one whose status lags behind",                  [grownBudget({ generation: 3 })],                         {},                 false],
+  ["one that is being deleted",                     [grownBudget({ deleting: true })],                        {},                 false],
+  ["one that wants nothing healthy",                [grownBudget({ status: { desiredHealthy: 0 } })],         {},                 false],
+  ["at 1: a target may be ready before it is asked", [budget()],                                         {},                 false],
   ["at 1 beside a target that is getting ready",    [budget({ status: { expectedPods: 2 } })],           {},                 false],
   ["one, the pod is pending",                       [own],                                               { phase: "Pending" }, false],
   ["one, the pod is terminating",                   [own],                                               { deleting: true }, false],
-  ["one, the pod is unready and the only one",      [budget({ status: { currentHealthy: 0 } })],         { ready: false },   true],
-  ["one, the pod is unready, another is healthy",   [budget({ status: { currentHealthy: 1 } })],         { ready: false },   false],
-  ["IfHealthyBudget, the pod is unready and alone", [budget({ unhealthyPodEvictionPolicy: "IfHealthyBudget", status: { currentHealthy: 0 } })], { ready: false }, true],
-  ["AlwaysAllow, the pod is unready",               [budget({ unhealthyPodEvictionPolicy: "AlwaysAllow", status: { currentHealthy: 0 } })], { ready: false }, false],
-  ["AlwaysAllow, the pod is ready",                 [budget({ unhealthyPodEvictionPolicy: "AlwaysAllow" })], {},             true],
+  ["one, the pod is unready and the only one",      [grownBudget({ status: { currentHealthy: 0 } })],         { ready: false },   true],
+  ["one, the pod is unready, another is healthy",   [grownBudget({ status: { currentHealthy: 2 } })],         { ready: false },   false],
+  ["IfHealthyBudget, the pod is unready and alone", [grownBudget({ unhealthyPodEvictionPolicy: "IfHealthyBudget", status: { currentHealthy: 0 } })], { ready: false }, true],
+  ["AlwaysAllow, the pod is unready",               [grownBudget({ unhealthyPodEvictionPolicy: "AlwaysAllow", status: { currentHealthy: 0 } })], { ready: false }, false],
+  ["AlwaysAllow, the pod is ready",                 [grownBudget({ unhealthyPodEvictionPolicy: "AlwaysAllow" })], {},             true],
 ];
 
 describe("the allow is given only where a budget is shown to protect the pod", () => {
   test.each(budgetRows)("%s", (_, budgets, tweak, protects) => {
     const expected = protects ? "Allow ProtectedByBudget" : "Deny EvacuationInProgress";
     expect(inProgress({ budgets, pod: pod(tweak) })).toBe(expected);
+  });
+
+  test("at 1, of a VM that cannot migrate: there will be no target", () => {
+    const stuck = marked({ evictionStrategy: "LiveMigrate", liveMigratable: MOBILITY.pinned });
+    expect(inProgress({ vmi: stuck, budgets: [budget()] })).toBe("Allow ProtectedByBudget");
   });
 
   test("it writes nothing and warns of nothing", () => {

@@ -61,6 +61,17 @@ describe("back-off", () => {
     expect([1, 2, 3].map((n) => backoffSeconds(n, quick))).toEqual([0.01, 0.02, 0.025]);
   });
 
+  test("none is none, however many failures a tampered record claims", () => {
+    const none = settings({ evacuation: { backoffSeconds: 0, maxBackoffSeconds: 320 } });
+    const tampered = record({ attempts: Number.MAX_SAFE_INTEGER });
+    expect(endRecord(tampered, "Abandoned", none, NOW)).toEqual({
+      ...tampered,
+      outcome: "Abandoned",
+      notBefore: time(0),
+    });
+    expect(endRecord(tampered, "Abandoned", S, NOW)).toMatchObject({ notBefore: time(320) });
+  });
+
   test("a failure counts, and sets the time of the next attempt", () => {
     expect(failRecord(record({ attempts: 1 }), S, NOW)).toEqual(record({ attempts: 2, notBefore: time(40) }));
   });

@@ -72,12 +72,19 @@ test("a Worker that went down comes back where it was", async () => {
 
 test("two clusters, two Workers: each is trusted by its own, and one may serve both", async () => {
   const other = await startSandbox({ empty: true });
-  const entry = { server: other.url, token: other.adminToken, webhookToken: "w", operatorToken: "o" };
+  const entry = {
+    server: other.url,
+    token: other.adminToken,
+    webhookToken: "w".repeat(16),
+    operatorToken: "o".repeat(16),
+  };
   const { authority } = sandbox;
   const distrusting = await startWorker({ authority, clusters: { other: entry } });
   const trusting = await startWorker({ authority, clusters: { other: entry }, trusted: [other.caPem] });
   const ask = async (worker: typeof trusting) => {
-    const answer = await worker.fetch("/clusters/other/evacuations", { headers: { authorization: "Bearer o" } });
+    const answer = await worker.fetch("/clusters/other/evacuations", {
+      headers: { authorization: `Bearer ${entry.operatorToken}` },
+    });
     await answer.text();
     return answer.status;
   };

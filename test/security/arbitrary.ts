@@ -5,7 +5,9 @@
 import * as fc from "fast-check";
 import { CAUSES } from "../../shared/policy/cause.ts";
 import type { BudgetFacts, MigrationFacts, OwnerReference, PodFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import type { DeschedulerPod } from "../../shared/policy/descheduling/facts.ts";
 import type { EvacuationRecord } from "../../shared/policy/record.ts";
+import * as descheduling from "../policy/descheduling/fixtures.ts";
 import { budget, migration, NODE, pod, POD_UID, time, vmi, VMI_UID } from "../policy/fixtures.ts";
 
 /** The victims live in namespace `apps`; these are their names and UIDs, which a forger may know. */
@@ -100,3 +102,71 @@ export const anyMigration: fc.Arbitrary<MigrationFacts> = fc
   .map(({ evacuates, evacuationId, attempt, ...given }) =>
     migration({ namespace: NAMESPACE, uid: "m", ...given, ...present({ evacuates, evacuationId, attempt }) }),
   );
+
+const DESCHEDULER = "descheduler.alpha.kubernetes.io";
+/** On a node or another, asking for something: what counts of a pod whatever it carries. */
+const anyLoad = fc.record({
+  nodeName: fc.constantFrom("n0", "n1", "n2", "n3"),
+  phase: fc.constantFrom("Running", "Running", "Pending", "Failed"),
+  requests: fc.record({ cpu: fc.constantFrom(0, 100, 900), memory: fc.constantFrom(0, 100, 900) }),
+});
+
+/** What descheduling reads of a pod that its owner may choose. `owners`: UIDs of controllers that a forger may know. */
+const anyWritten = (owners: readonly string[]) =>
+  fc.record({
+    name: fc.constantFrom("aaa", "virt-launcher-web-x7k2p", "zzz"),
+    annotations: fc.dictionary(
+      fc.constantFrom(
+        `${DESCHEDULER}/request-evict-only`,
+        `${DESCHEDULER}/eviction-in-progress`,
+        `${DESCHEDULER}/evict`,
+        `${DESCHEDULER}/prefer-no-eviction`,
+        "kubevirt.io/domain",
+        "kubernetes.io/config.mirror",
+        "lifeboat.dev/evacuation-requested",
+      ),
+      fc.oneof(anyTime, fc.constantFrom("", "true", "web", "x")),
+      { maxKeys: 4 },
+    ),
+    labels: fc.dictionary(
+      fc.constantFrom("app", "kubevirt.io", "kubevirt.io/created-by"),
+      fc.constantFrom("db", "virt-launcher", "vmi-web"),
+    ),
+    owners: fc.array(
+      fc.record({
+        kind: fc.constantFrom("ReplicaSet", "DaemonSet", "VirtualMachineInstance"),
+        name: fc.constantFrom("web", "mine"),
+        uid: fc.constantFrom("mine", ...owners),
+        controller: fc.boolean(),
+      }),
+      { maxLength: 2 },
+    ),
+    deleting: fc.boolean(),
+    priority: fc.constantFrom(-1e9, 0, 1e9),
+    qosClass: fc.constantFrom("BestEffort" as const, "Guaranteed" as const),
+    tolerations: fc.constantFrom([], [{ operator: "Exists" }]),
+    placement: fc.constantFrom(descheduling.ANYWHERE, { nodeSelector: { zone: "b" }, preferred: [] }),
+    antiAffinity: fc.constantFrom(
+      [],
+      [{ topologyKey: "zone", namespaces: ["apps", "shop"], selector: descheduling.labelled({}) }],
+    ),
+    localStorage: fc.boolean(),
+    claims: fc.constantFrom([], ["disk"]),
+  });
+
+function numbered(i: number): Partial<DeschedulerPod> {
+  return { namespace: NAMESPACE, uid: `mine-${i}`, createdAt: 0 };
+}
+
+/** Pods of the tenant's, each with the same pod as nobody has written anything on it. */
+export function anyDeschedulerPods(owners: readonly string[]) {
+  const anyOne = fc.record({ load: anyLoad, written: anyWritten(owners) });
+  return fc.array(anyOne, { maxLength: 5 }).map((pods) => {
+    return {
+      plain: pods.map(({ load }, i) => descheduling.pod(`plain-${i}`, { ...numbered(i), ...load })),
+      forged: pods.map(({ load, written }, i) =>
+        descheduling.pod(written.name, { ...numbered(i), ...load, ...written, hasAnnotations: true }),
+      ),
+    };
+  });
+}

@@ -1,18 +1,16 @@
 /**
  * What deciding costs: reviews answered by Lifeboat in workerd, against a Worker that only makes the same API calls.
- * Owns: the pairs, in turns, and the state of the cluster between them. Does not own: the reviews (reviews.ts).
+ * Owns: the pairs, in turns. Does not own: the reviews (reviews.ts), the pods they are about (reviewed-pods.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../../sandbox/actors/client.ts";
-import { pods } from "../../sandbox/actors/resources.ts";
-import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
-import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
+import { type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
 import { bundle } from "../bundle.ts";
-import { inParallel, numbered } from "../in-parallel.ts";
+import { numbered } from "../in-parallel.ts";
 import { createLoad } from "../load.ts";
 import { type Measurement, measuredAgainst } from "../measurement.ts";
 import type { PartOptions, RunPart } from "../part.ts";
-import * as population from "../population.ts";
+import { createReviewedPods, type ReviewedPod, type ReviewedPods, unmark } from "../reviewed-pods.ts";
 import { checkAnswer, type Kind, KINDS, reviewOf, TITLE } from "../reviews.ts";
 import { median } from "../statistics.ts";
 import { type BareWorkerd, startBareWorkerd } from "../workerd.ts";
@@ -22,8 +20,6 @@ const CONCURRENCY = [1, 8, 64] as const;
 const BATCH = { 1: 12, 8: 48, 64: 64 } as const;
 const ROUND_TRIP_MS = 20;
 const WEBHOOK_TOKEN = "webhook-token-of-the-benchmark";
-/** Nothing is moved and no budget changes: every round finds the cluster as the one before did. */
-const CONFIGURATION = "reconcilers: {evacuation: false, budget: false}";
 /** What goes on after the answers of a batch is to be over before the next one begins. */
 const SETTLE_MS = 150;
 
@@ -31,9 +27,9 @@ const load = createLoad();
 
 export const runAdmission: RunPart = async (options) => {
   const [lifeboat, floor] = [await bundle("lifeboat"), await bundle("floor")];
-  const server = await startMeasuredApiServer([ROUND_TRIP_MS]);
+  const server = await startMeasuredApiServer({ roundTripMs: [ROUND_TRIP_MS] });
   try {
-    const pods = await populate(server.client);
+    const pods = await createReviewedPods(server.client, Math.max(...Object.values(BATCH)));
     const measurements: Measurement[] = [];
     for (const [ms, url] of [[0, server.url] as const, [ROUND_TRIP_MS, server.slowUrls[0] ?? ""] as const]) {
       const clusters = { bench: { server: url, token: server.lifeboatToken, webhookToken: WEBHOOK_TOKEN } };
@@ -51,37 +47,11 @@ export const runAdmission: RunPart = async (options) => {
   }
 };
 
-type Pods = Readonly<Record<Kind, readonly { readonly namespace: string; readonly name: string }[]>>;
-
-/** One namespace of VMs for each kind of eviction, and pods of neither. */
-async function populate(client: KubeClient): Promise<Pods> {
-  await installLifeboat(client, CONFIGURATION);
-  const most = Math.max(...Object.values(BATCH));
-  await population.createPlaces(client, 0, population.VMS_PER_NAMESPACE + most);
-  const launchersOf = async (from: number) => {
-    const vms = await population.createVms(client, from, from + most);
-    await population.observeBudgets(client, await population.createBudgets(client, vms));
-    const created = await population.createLaunchers(client, vms);
-    await inParallel(created, 8, (pod) => client.patch(pods, pod.metadata, READY, { subresource: "status" }));
-    return vms.map((vm) => ({ namespace: vm.namespace, name: population.launcherName(vm) }));
-  };
-  const first = await launchersOf(0);
-  const repeat = await launchersOf(population.VMS_PER_NAMESPACE);
-  const plain = await population.createPlainPods(client, most, 1);
-  const ordinary = plain.map(({ metadata: { namespace = "", name } }) => ({ namespace, name }));
-  return { ordinary, first, repeat };
-}
-
-const READY = {
-  type: "merge",
-  body: { status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } },
-} as const;
-
 interface NetworkOptions extends PartOptions {
   /** Lifeboat and the floor. */
   readonly workers: readonly [BareWorkerd, BareWorkerd];
   readonly server: MeasuredApiServer;
-  readonly pods: Pods;
+  readonly pods: ReviewedPods;
   readonly ms: number;
 }
 
@@ -135,7 +105,7 @@ async function measurePairs(what: string, o: Pairs): Promise<Measurement> {
 
 interface Batch {
   readonly kind: Kind;
-  readonly pods: Pods[Kind];
+  readonly pods: readonly ReviewedPod[];
   readonly concurrency: number;
   readonly floor?: boolean;
 }
@@ -150,18 +120,8 @@ async function batch(worker: BareWorkerd, { kind, pods, concurrency, floor = fal
   return answers.map(({ ms }) => ms);
 }
 
-async function settle(client: KubeClient, kind: Kind, pods: Pods): Promise<void> {
+async function settle(client: KubeClient, kind: Kind, pods: ReviewedPods): Promise<void> {
   if (kind === "ordinary") return;
   await delay(SETTLE_MS);
   if (kind === "first") await unmark(client, pods.first);
-}
-
-/** As if nobody had ever asked. */
-async function unmark(client: KubeClient, launchers: Pods[Kind]): Promise<void> {
-  const gone = { "lifeboat.dev/evacuation": null };
-  const body = { metadata: { annotations: gone, labels: gone }, status: { evacuationNodeName: null } };
-  await inParallel(launchers, 8, ({ namespace, name }) => {
-    const key = { namespace, name: population.vmNameOf(name) };
-    return client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body });
-  });
 }

@@ -1,18 +1,18 @@
 /**
  * What looking at everything costs, and looking when there is nothing to do: by the number of VMs.
- * Owns: these measurements. Does not own: the pass in a process of its own (reconcile-process.ts).
+ * Owns: these measurements. Does not own: the pass in a process of its own (pass.ts).
  */
-import * as z from "zod";
 import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
 import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
-import { bundle } from "../bundle.ts";
-import { startChild } from "../child.ts";
+import { type Sized, withGrowth } from "../growth.ts";
 import { numbered } from "../in-parallel.ts";
+import { ISOLATE_MIB, CPU_LIMIT_MS } from "../isolate-limits.ts";
 import { type Measurement, measured, measuredAgainst } from "../measurement.ts";
 import type { PartOptions, RunPart } from "../part.ts";
+import { DOOR, runInWorkerd, runPass, TICK } from "../pass.ts";
+import type { List, Pass, Work } from "../pass-work.ts";
 import { createBudgets, createPlaces, createVms, planVm } from "../population.ts";
 import { median } from "../statistics.ts";
-import { startBareWorkerd } from "../workerd.ts";
 
 const part = "reconcile";
 const MIB = 2 ** 20;
@@ -20,8 +20,6 @@ const PAGE_SIZE = 250;
 const TO_MOVE = 20;
 /** Besides the pages of VMIs and budgets: nodes, migrations, slots, counters, the two configurations, and one to spare. */
 const OTHER_REQUESTS = 7;
-/** Of a Worker's isolate. */
-const ISOLATE_MIB = 128;
 /** Nobody else evacuates here. */
 const CONFIGURATION = "reconcilers: {evacuation: true}";
 
@@ -30,14 +28,15 @@ export const runReconcile: RunPart = async (options) => {
   const server = await startMeasuredApiServer();
   try {
     await installLifeboat(server.client, CONFIGURATION);
-    const measurements: Measurement[] = [];
+    const sized: Sized[] = [];
     let before = 0;
     for (const size of sizes) {
       await grow(server, before, size, options);
-      measurements.push(...(await measureSize(server, size, options)));
+      sized.push({ size, measurements: await measureSize(server, size, options) });
       before = size;
     }
-    return [...measurements, ...(await measureInWorkerd(server, before)), ...(await measureMoving(server, before))];
+    const inWorkerd = await measureInWorkerd(server, before);
+    return [...withGrowth(sized), ...inWorkerd, ...(await measureMoving(server, before))];
   } finally {
     await server.stop();
   }
@@ -49,38 +48,36 @@ async function grow({ client }: MeasuredApiServer, from: number, to: number, { n
   await createBudgets(client, await createVms(client, from, to));
 }
 
-const Pass = z.object({
-  requests: z.number(),
-  bytes: z.number(),
-  cpuMs: z.number(),
-  ms: z.number(),
-  heap: z.number(),
-  done: z.record(z.string(), z.number()),
-});
-type Work = "full" | "idle" | "floor";
+const PAGED = { limit: String(PAGE_SIZE) };
+/** What a full reconcile lists. */
+const LISTS: readonly List[] = [
+  { path: "/apis/policy/v1/poddisruptionbudgets", query: PAGED },
+  { path: "/apis/kubevirt.io/v1/virtualmachineinstances", query: PAGED },
+  { path: "/api/v1/nodes", query: PAGED },
+  { path: "/apis/kubevirt.io/v1/virtualmachineinstancemigrations", query: PAGED },
+];
 
-async function pass({ url, caPem, lifeboatToken }: MeasuredApiServer, work: Work, memory = false) {
-  const argument = { url, caPem, token: lifeboatToken, work, memory };
-  const child = startChild("reconcile-process.ts", argument, memory ? ["--expose-gc"] : []);
-  try {
-    return await child.next(Pass);
-  } finally {
-    await child.stop();
-  }
-}
+const FULL = `${DOOR}/reconcile`;
 
-type Passes = Readonly<Record<Work, readonly z.output<typeof Pass>[]>>;
+const WORK = {
+  full: { work: "reconcile" },
+  idle: { work: "tick" },
+  floor: { work: "read", lists: [...LISTS] },
+} as const satisfies Record<string, Work>;
+
+type Passes = Readonly<Record<keyof typeof WORK, readonly Pass[]>>;
 
 /** In turns, each in a fresh process: as a cron trigger finds its isolate. */
 async function measureSize(server: MeasuredApiServer, size: number, { note }: PartOptions) {
   note(`reconciling ${size} VMs`);
-  const passes: Record<Work, z.output<typeof Pass>[]> = { full: [], idle: [], floor: [] };
+  const passes: Record<keyof typeof WORK, Pass[]> = { full: [], idle: [], floor: [] };
   for (const _ of numbered(3)) {
-    for (const work of ["full", "idle", "floor"] as const) passes[work].push(await pass(server, work));
+    for (const which of ["full", "idle", "floor"] as const) passes[which].push(await runPass(server, WORK[which]));
   }
   expectIdle(passes);
-  const { heap } = await pass(server, "full", true);
-  return rowsOf(size, passes, heap);
+  const full = await runInWorkerd(server, [FULL], { heap: true });
+  const idle = await runInWorkerd(server, [TICK], { heap: true });
+  return [...rowsOfFull(size, passes, full.peakHeapMiB), ...rowsOfIdle(size, passes, idle.peakHeapMiB)];
 }
 
 /** Otherwise the cluster was not what it was meant to be, and the figures are of something else. */
@@ -89,75 +86,55 @@ function expectIdle({ full }: Passes): void {
   if (busy !== undefined) throw new Error(`a cluster at rest was changed: ${JSON.stringify(busy.done)}`);
 }
 
-function rowsOf(size: number, { full, idle, floor }: Passes, heap: number): readonly Measurement[] {
-  const cpu = (passes: Passes[Work]) => passes.map(({ cpuMs }) => cpuMs);
-  const [vms, tick] = [`full reconcile of ${size} VMs`, `idle tick beside ${size} VMs`];
+const cpuOf = (passes: readonly Pass[]) => passes.map(({ cpuMs }) => cpuMs);
+const requestsOf = (passes: readonly Pass[]) => passes.map(({ requests }) => requests);
+const bytesOf = (passes: readonly Pass[], unit: number) => passes.map(({ bytes }) => bytes / unit);
+
+function rowsOfFull(size: number, { full, floor }: Passes, heap: number): readonly Measurement[] {
+  const what = `full reconcile of ${size} VMs`;
   const pages = 2 * Math.ceil(size / PAGE_SIZE);
-  const requests = { what: "pages of VMIs and budgets", samples: full.map(() => pages) };
+  const barePages = { what: "pages of VMIs and budgets", samples: full.map(() => pages) };
   const target = (pages + OTHER_REQUESTS) / pages;
+  const reading = { what: "reading and parsing alone", samples: cpuOf(floor) };
+  const times = full.map(({ ms }) => ms);
   return [
-    measuredAgainst(
-      { part, what: `${vms}: requests`, unit: "requests", target },
-      full.map((p) => p.requests),
-      requests,
-    ),
-    measured(
-      { part, what: `${vms}: answers of the API server`, unit: "MiB" },
-      full.map(({ bytes }) => bytes / MIB),
-    ),
-    measuredAgainst({ part, what: `${vms}: CPU`, unit: "ms" }, cpu(full), {
-      what: "reading and parsing alone",
-      samples: cpu(floor),
-    }),
-    measured(
-      { part, what: `${vms}: time`, unit: "ms" },
-      full.map(({ ms }) => ms),
-    ),
-    measured({ part, what: `${vms}: peak of the live heap`, unit: "MiB", target: ISOLATE_MIB }, [heap / MIB]),
-    measured(
-      { part, what: `${tick}: requests`, unit: "requests" },
-      idle.map((p) => p.requests),
-    ),
-    measured({ part, what: `${tick}: CPU`, unit: "ms" }, cpu(idle)),
+    measuredAgainst({ part, what: `${what}: requests`, unit: "requests", target }, requestsOf(full), barePages),
+    measured({ part, what: `${what}: answers of the API server`, unit: "MiB" }, bytesOf(full, MIB)),
+    measuredAgainst({ part, what: `${what}: CPU`, unit: "ms" }, cpuOf(full), reading),
+    measured({ part, what: `${what}: time`, unit: "ms" }, times),
+    measured({ part, what: `${what}: peak of the live heap in workerd`, unit: "MiB", target: ISOLATE_MIB }, [heap]),
+  ];
+}
+
+function rowsOfIdle(size: number, { idle }: Passes, heap: number): readonly Measurement[] {
+  const what = `idle tick beside ${size} VMs`;
+  return [
+    measured({ part, what: `${what}: requests`, unit: "requests" }, requestsOf(idle)),
+    measured({ part, what: `${what}: answers of the API server`, unit: "KiB" }, bytesOf(idle, 1024)),
+    measured({ part, what: `${what}: CPU`, unit: "ms" }, cpuOf(idle)),
+    measured({ part, what: `${what}: peak of the live heap in workerd`, unit: "MiB", target: ISOLATE_MIB }, [heap]),
   ];
 }
 
 /** The bundle itself, cold, and then again. */
 async function measureInWorkerd(server: MeasuredApiServer, size: number): Promise<readonly Measurement[]> {
-  const { url, caPem, lifeboatToken: token } = server;
-  const webhookToken = "webhook-token-of-the-benchmark";
-  const clusters = { bench: { server: url, token, webhookToken } };
-  const worker = await startBareWorkerd({ bundle: await bundle("lifeboat"), clusters, caPem });
-  try {
-    const headers = { authorization: `Bearer ${webhookToken}` };
-    const cpu: number[] = [];
-    for (const _ of numbered(3)) {
-      const before = await worker.cpuMs();
-      const answer = await fetch(`${worker.url}/clusters/bench/reconcile`, { method: "POST", headers });
-      if (answer.status !== 200) throw new Error(`POST /reconcile: ${answer.status} ${await answer.text()}`);
-      await answer.text();
-      cpu.push((await worker.cpuMs()) - before);
-    }
-    const what = `full reconcile of ${size} VMs in workerd`;
-    const peak = (await worker.peakRssBytes()) / MIB;
-    return [
-      measured({ part, what: `${what}: CPU of the process`, unit: "ms" }, cpu),
-      measured({ part, what: `${what}: peak RSS of the process`, unit: "MiB" }, [peak]),
-    ];
-  } finally {
-    await worker.stop();
-  }
+  const { cpuMs, peakRssMiB } = await runInWorkerd(server, [FULL, FULL, FULL]);
+  const what = `full reconcile of ${size} VMs in workerd`;
+  return [
+    measured({ part, what: `${what}: CPU of the process`, unit: "ms", target: CPU_LIMIT_MS }, cpuMs),
+    measured({ part, what: `${what}: peak RSS of the process`, unit: "MiB" }, [peakRssMiB]),
+  ];
 }
 
 /** VMs that somebody has marked, as KubeVirt's own webhook does: last, because the cluster is another one afterwards. */
 async function measureMoving(server: MeasuredApiServer, size: number): Promise<readonly Measurement[]> {
-  const atRest = await pass(server, "full");
+  const atRest = await runPass(server, WORK.full);
   for (const { namespace, name, node } of numbered(TO_MOVE).map(planVm)) {
     const body = { status: { evacuationNodeName: node } };
     const patch = { type: "merge", body } as const;
     await server.client.patch(kubevirt.virtualMachineInstances, { namespace, name }, patch);
   }
-  const moving = await pass(server, "full");
+  const moving = await runPass(server, WORK.full);
   const named = {
     part,
     what: `full reconcile of ${size} VMs, ${TO_MOVE} to move: requests`,

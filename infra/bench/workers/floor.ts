@@ -126,9 +126,9 @@ async function follow(api: Api, vmi: Vmi): Promise<void> {
     const registers = ["lifeboat-slots", "lifeboat-counters"];
     await Promise.all(registers.map((name) => api("GET", `/api/v1/namespaces/lifeboat-system/configmaps/${name}`)));
     const label = "labelSelector=lifeboat.dev%2Fevacuation";
-    const marked = api("GET", `/apis/kubevirt.io/v1/${VMIS}?limit=250&${label}`);
-    await Promise.all([marked, ...vmis.map(({ metadata }) => api("GET", vmiPath(metadata)))]);
-    const namespaces = new Set(vmis.map(({ metadata }) => metadata.namespace));
+    const listed = api("GET", `/apis/kubevirt.io/v1/${VMIS}?limit=250&${label}`) as Promise<{ items: readonly Vmi[] }>;
+    const [marked] = await Promise.all([listed, ...vmis.map(({ metadata }) => api("GET", vmiPath(metadata)))]);
+    const namespaces = new Set([...marked.items, ...vmis].map(({ metadata }) => metadata.namespace));
     await Promise.all([...namespaces].map((namespace) => listBudgets(api, namespace)));
     await api("GET", "/apis/kubevirt.io/v1/virtualmachineinstancemigrations?limit=250");
     await new Promise((resolve) => setTimeout(resolve, BETWEEN_PASSES_MS));

@@ -5,6 +5,7 @@
  */
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { createSecureContext, type SecureContext } from "node:tls";
 import type { KubeConfig } from "@kubernetes/client-node";
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -86,11 +87,18 @@ export function createTransport(config: KubeConfig, { timeoutMs = TIMEOUT_MS }: 
   };
 }
 
-async function readCredentials(config: KubeConfig): Promise<{ tls: RequestOptions; identity: OutgoingHttpHeaders }> {
+interface Credentials {
+  readonly tls: RequestOptions & { readonly secureContext: SecureContext };
+  readonly identity: OutgoingHttpHeaders;
+}
+
+async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
   const { headers, ...tls } = options;
-  return { tls, identity: (headers ?? {}) as OutgoingHttpHeaders };
+  // Made once: to read the authority's certificate again for every connection costs more than the handshake.
+  const secureContext = createSecureContext(tls);
+  return { tls: { ...tls, secureContext }, identity: (headers ?? {}) as OutgoingHttpHeaders };
 }
 
 function urlOf(server: string, { path, query = {} }: RawRequest): URL {

@@ -70,12 +70,15 @@ function spoil(effects: readonly Effect[], response: ServerResponse): void {
 function breakAfter(response: ServerResponse, { writes, part }: { writes: number; part: number }): void {
   let left = writes;
   const write = response.write.bind(response);
+  const end = response.end.bind(response);
   const limited = (chunk: string): boolean => {
     left -= 1;
     if (left > 0) return write(chunk);
     return write(chunk.slice(0, Math.ceil(chunk.length * part)), () => response.destroy());
   };
-  Object.assign(response, { write: limited, end: limited });
+  // A watch may come to its own end before.
+  const ended = (chunk?: string) => (chunk === undefined ? end() : limited(chunk));
+  Object.assign(response, { write: limited, end: ended });
   if (left === 0) response.destroy();
 }
 

@@ -4,7 +4,7 @@
  * kubelets and schedulers do: they are clients like any other.
  */
 import { type Server, createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Authority } from "../certificates.ts";
 import { bootstrapObjects } from "./bootstrap.ts";
 import { type ServerState, type User, collectionOf, timestamp } from "./context.ts";
@@ -55,15 +55,20 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const server = createServer({ cert, key }, (request, response) => void handleRequest(state, request, response));
   // Watches last; idle clients keep their connections, as with the real server.
   Object.assign(server, { requestTimeout: 0, keepAliveTimeout: 90_000 });
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
   const port = await listen(server, options.port ?? 0);
   return {
     url: `https://${HOST}:${port}`,
     port,
     faults: state.faults,
-    suspend: () => close(server),
+    suspend: () => close(server, sockets),
     resume: async () => void (await listen(server, port)),
     compact: () => state.store.compact(),
-    stop: () => close(server),
+    stop: () => close(server, sockets),
   };
 }
 
@@ -82,10 +87,11 @@ function portOf(address: string | AddressInfo | null): number {
   return address.port;
 }
 
-function close(server: Server): Promise<void> {
+/** Also those that are still shaking hands, of which `closeAllConnections` does not know. */
+function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
-    server.closeAllConnections();
+    for (const socket of sockets) socket.destroy();
   });
 }
 

@@ -26,6 +26,8 @@ interface Claims {
 
 export class TokenIssuer {
   readonly #keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+  /** Tokens whose signature was found to be ours: it stays so, whatever becomes of the account. */
+  readonly #read = new Map<string, Claims>();
 
   constructor() {
     this.#keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -39,11 +41,16 @@ export class TokenIssuer {
 
   /** undefined: not one of ours. */
   read(token: string): Claims | undefined {
+    const known = this.#read.get(token);
+    if (known !== undefined) return known;
     const [header, payload, signature] = token.split(".");
     if (header !== HEADER || payload === undefined || signature === undefined) return undefined;
     const key = { key: this.#keys.publicKey, dsaEncoding: "ieee-p1363" } as const;
     const valid = verify("sha256", Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, "base64url"));
-    return valid ? viewAs(JSON.parse(Buffer.from(payload, "base64url").toString())) : undefined;
+    if (!valid) return undefined;
+    const claims: Claims = viewAs(JSON.parse(Buffer.from(payload, "base64url").toString()));
+    this.#read.set(token, claims);
+    return claims;
   }
 }
 

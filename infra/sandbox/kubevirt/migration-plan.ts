@@ -1,5 +1,6 @@
 /**
- * How migrations go in this sandbox: how long they take and how they end, changeable while it runs.
+ * How migrations go in this sandbox: how long they take, how they end, how long KubeVirt waits after one that failed;
+ * changeable while it runs.
  * Owns: the knobs. Does not own: migrating (virt-handler.ts).
  */
 export interface Attempt {
@@ -15,24 +16,31 @@ export interface MigrationPlan {
   configure(options: {
     readonly seconds?: number | ((attempt: Attempt) => number);
     readonly outcome?: (attempt: Attempt) => Outcome;
+    /** KubeVirt's own pause after the first failure of a migration that nobody asked for in person; doubles. */
+    readonly backoffSeconds?: number;
   }): void;
   secondsOf(attempt: Attempt): number;
   outcomeOf(attempt: Attempt): Outcome;
+  backoffSeconds(): number;
 }
 
 const DEFAULT_SECONDS = 2;
+const DEFAULT_BACKOFF_SECONDS = 20;
 
 const always = (): Outcome => "Succeeded";
 
 export function createMigrationPlan(seconds: number = DEFAULT_SECONDS): MigrationPlan {
   let secondsOf: (attempt: Attempt) => number = () => seconds;
   let outcomeOf: (attempt: Attempt) => Outcome = always;
+  let backoffSeconds = DEFAULT_BACKOFF_SECONDS;
   return {
-    configure({ seconds, outcome }) {
+    configure({ seconds, outcome, backoffSeconds: backoff }) {
       if (seconds !== undefined) secondsOf = typeof seconds === "number" ? () => seconds : seconds;
       if (outcome !== undefined) outcomeOf = outcome;
+      if (backoff !== undefined) backoffSeconds = backoff;
     },
     secondsOf: (attempt) => secondsOf(attempt),
     outcomeOf: (attempt) => outcomeOf(attempt),
+    backoffSeconds: () => backoffSeconds,
   };
 }

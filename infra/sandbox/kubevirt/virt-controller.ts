@@ -3,6 +3,7 @@
  * Owns: starting and stopping them together. Does not own: what any of them does.
  */
 import type { Actor, ActorOptions } from "../actors/actor.ts";
+import type { MigrationPlan } from "./migration-plan.ts";
 import type { Switch } from "./switch.ts";
 import { startBudgetController } from "./virt-controller/budgets.ts";
 import { startEvacuationController } from "./virt-controller/evacuation.ts";
@@ -12,6 +13,7 @@ import { startVmiController } from "./virt-controller/vmi.ts";
 import { startWorld } from "./virt-controller/world.ts";
 
 export interface VirtControllerOptions extends ActorOptions {
+  readonly plan: MigrationPlan;
   readonly evacuationController: Switch;
   readonly deschedulerAnnotations: Switch;
   readonly budgetDeletion: Switch;
@@ -21,7 +23,7 @@ export function startVirtController(options: VirtControllerOptions): Actor {
   const world = startWorld(options);
   const controllers = [
     startVmiController(options, world),
-    startMigrationController(options, world),
+    startMigrationController(options, world, options.plan),
     startEvacuationController(options, world, options.evacuationController),
     startBudgetController(options, world, options.budgetDeletion),
     startDeschedulerAnnotations(options, world, options.deschedulerAnnotations),

@@ -9,11 +9,11 @@
 import { EVACUATION_REQUESTED_ANNOTATION } from "../names.ts";
 import type { DeschedulerPolicy } from "./descheduler-policy.ts";
 import type { DeschedulerPod } from "./facts.ts";
-import { inProgressAmong, isConfirmed } from "./in-progress.ts";
+import { inProgressAmong, isConfirmed, keptReservations } from "./in-progress.ts";
 import { Counters, type LimitName, VERDICT_AT_LIMIT } from "./limits.ts";
 import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
 import type { Verdict } from "./plugin.ts";
-import { type DeschedulingRegister, keptReservations, type Reservation } from "./register.ts";
+import type { DeschedulingRegister, Reservation } from "./register.ts";
 import {
   act,
   claim,

@@ -89,11 +89,15 @@ function thresholdOf({ priorityThreshold }: DefaultEvictorArguments, { priorityC
   return priorityClasses.get(priorityThreshold.name) ?? -Infinity;
 }
 
-/** Asked of pods with exactly one owner. */
-function hasReplicas({ owners }: DeschedulerPod, { minReplicas }: DefaultEvictorArguments, world: EvictorWorld) {
+/** Asked of pods with exactly one owner. Upstream counts pods of other namespaces, which may claim any owner. */
+function hasReplicas(
+  { namespace, owners }: DeschedulerPod,
+  { minReplicas }: DefaultEvictorArguments,
+  world: EvictorWorld,
+) {
   const [owner] = owners;
   if (minReplicas < 2 || owner === undefined || owners.length > 1) return true;
-  return world.replicasOf(owner.uid) >= minReplicas;
+  return world.replicasOf(namespace, owner.uid) >= minReplicas;
 }
 
 /** A pod that has not started yet is too young. */

@@ -31,8 +31,8 @@ export interface PolicyNeeds {
 export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
   /** All that are Ready, also those that the policy does not select: a pod may well go there. */
   readonly nodes: readonly DeschedulerNode[];
-  /** How many pods, finished ones included, have an owner with this UID. */
-  replicasOf(ownerUID: string): number;
+  /** How many pods of the namespace, finished ones included, have an owner with this UID. */
+  replicasOf(namespace: string, ownerUID: string): number;
   /** Value by name, of those that `needs` names. */
   readonly priorityClasses: ReadonlyMap<string, number>;
   /** By namespace. Empty unless `needs.budgets`. */

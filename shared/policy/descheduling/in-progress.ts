@@ -51,3 +51,19 @@ export function inProgressAmong(
     return isConfirmed(pod) || reserved.has(pod.uid) || isFresh(requested, requestTtlSeconds, now);
   });
 }
+
+/**
+ * The entries that still speak for their pods; `pods` were read after the register. The others are gone, have expired,
+ * or are written on the pod itself by now.
+ */
+export function keptReservations(
+  reservations: readonly Reservation[],
+  podsByUid: ReadonlyMap<string, DeschedulerPod>,
+  { requestTtlSeconds, now }: { readonly requestTtlSeconds: number; readonly now: Date },
+): readonly Reservation[] {
+  return reservations.filter(({ uid, at }) => {
+    const pod = podsByUid.get(uid);
+    if (pod === undefined || isConfirmed(pod) || !isFresh(at, requestTtlSeconds, now)) return false;
+    return !isFresh(pod.annotations[EVACUATION_REQUESTED_ANNOTATION], requestTtlSeconds, now);
+  });
+}

@@ -61,16 +61,22 @@ function indexesOf(pods: readonly DeschedulerPod[]): Pick<EvictorWorld, "podsOn"
   let replicas: ReadonlyMap<string, number> | undefined;
   return {
     podsOn: (node) => byNode.get(node) ?? [],
-    replicasOf(ownerUID) {
+    replicasOf(namespace, ownerUID) {
       replicas ??= countOwned(pods);
-      return replicas.get(ownerUID) ?? 0;
+      return replicas.get(keyOf({ namespace, name: ownerUID })) ?? 0;
     },
   };
 }
 
+/** By `namespace/UID`. */
 function countOwned(pods: readonly DeschedulerPod[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const { owners } of pods) for (const { uid } of owners) counts.set(uid, (counts.get(uid) ?? 0) + 1);
+  for (const { namespace, owners } of pods) {
+    for (const { uid } of owners) {
+      const key = keyOf({ namespace, name: uid });
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+  }
   return counts;
 }
 

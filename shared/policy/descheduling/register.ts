@@ -8,9 +8,7 @@
  * cycles at once one goes on, the other ends at its first write.
  */
 import type { NamespacedName } from "../facts.ts";
-import { EVACUATION_REQUESTED_ANNOTATION } from "../names.ts";
 import type { DeschedulerPod } from "./facts.ts";
-import { isConfirmed, isFresh } from "./in-progress.ts";
 
 /** A pod whose evacuation is about to be requested: it counts, although nothing on the pod says so yet. */
 export interface Reservation extends NamespacedName {
@@ -68,22 +66,6 @@ export function written(register: DeschedulingRegister): DeschedulingRegister {
 
 export function reservationOf({ namespace, name, uid, nodeName }: DeschedulerPod, now: Date): Reservation {
   return { namespace, name, uid, node: nodeName, at: now.toISOString() };
-}
-
-/**
- * The entries that still speak for their pods; `pods` were read after the register. The others are gone, have expired,
- * or are written on the pod itself by now.
- */
-export function keptReservations(
-  reservations: readonly Reservation[],
-  podsByUid: ReadonlyMap<string, DeschedulerPod>,
-  { requestTtlSeconds, now }: { readonly requestTtlSeconds: number; readonly now: Date },
-): readonly Reservation[] {
-  return reservations.filter(({ uid, at }) => {
-    const pod = podsByUid.get(uid);
-    if (pod === undefined || isConfirmed(pod) || !isFresh(at, requestTtlSeconds, now)) return false;
-    return !isFresh(pod.annotations[EVACUATION_REQUESTED_ANNOTATION], requestTtlSeconds, now);
-  });
 }
 
 /** One more. */

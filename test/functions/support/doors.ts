@@ -12,8 +12,8 @@ export const NOW = new Date("2026-11-20T12:00:00.000Z");
 
 export const TOKENS = {
   token: "service-account-token",
-  webhookToken: "webhook-token",
-  operatorToken: "operator-token",
+  webhookToken: "the-webhook-token",
+  operatorToken: "the-operator-token",
 } as const;
 
 /** A minimal valid entry, plus a tweak. */
@@ -37,6 +37,8 @@ export interface Doors {
   /** Moves the clock. */
   pass(seconds: number): void;
   readonly log: readonly Readonly<Record<string, unknown>>[];
+  /** Requests of ours that an API server answered 403, whatever is made of that. */
+  readonly forbidden: readonly string[];
 }
 
 export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
@@ -48,11 +50,15 @@ export type Before = (request: string) => Promise<void> | void;
 export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () => undefined): Doors {
   let now = NOW.getTime();
   const log: Record<string, unknown>[] = [];
+  const forbidden: string[] = [];
   const after: Promise<unknown>[] = [];
   const platform = {
     fetch: async (url: string, init: RequestInit) => {
-      await before(`${init.method} ${new URL(url).pathname}`);
-      return await fetch(url, init);
+      const request = `${init.method} ${new URL(url).pathname}`;
+      await before(request);
+      const answer = await fetch(url, init);
+      if (answer.status === 403) forbidden.push(request);
+      return answer;
     },
     now: () => new Date(now),
     // Time passes by sleeping only, and sleeping takes no time.
@@ -73,6 +79,7 @@ export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () 
   };
   return {
     log,
+    forbidden,
     async request(path, init) {
       const response = await app.request(path, init, env, context);
       const answer = await response.text();

@@ -1,6 +1,7 @@
 /**
  * One descheduling cycle after another over a simulated cluster: what is requested, what is not, and how a cycle ends.
  */
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { at, time } from "../fixtures.ts";
 import { annotationsOf, answering, clusterOf, cycle, ending, results } from "./cycles.ts";
@@ -76,6 +77,21 @@ describe("limits", () => {
     const done = cycle(clusterOf(...three), { order: ["a", "b", "c"], policy: { limits: { [limit]: 1 } } });
     expect(done.heard).toEqual(expected);
   });
+
+  test.each(["evictionsTotal", "evictionsPerNode", "evictionsPerNamespace"] as const)(
+    "%s of 4, two VMs and three ordinary pods in any order: never more than four in all",
+    (limit) => {
+      const five = [vmPod("p1"), vmPod("p2"), plainPod("p3"), plainPod("p4"), plainPod("p5")];
+      for (const order of fc.sample(fc.shuffledSubarray(["p1", "p2", "p3", "p4", "p5"], { minLength: 5 }), {
+        numRuns: 10,
+        seed: 4,
+      })) {
+        const cluster = clusterOf(...five);
+        const { inProgress } = cycle(cluster, { order, policy: { limits: { [limit]: 4 } } });
+        expect(inProgress + cluster.evicted).toBe(4);
+      }
+    },
+  );
 
   test("what is in progress at the start of a cycle counts", () => {
     const cluster = clusterOf(vmPod("a", { annotations: { [REQUESTED]: time(-599) } }), vmPod("b"));

@@ -124,7 +124,8 @@ export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWor
     namespaces: new Map(),
     isInProgress: () => false,
     now: NOW,
-    replicasOf: (uid) => pods.filter(({ owners }) => owners.some((o) => o.uid === uid)).length,
+    replicasOf: (namespace, uid) =>
+      pods.filter((one) => one.namespace === namespace && one.owners.some((o) => o.uid === uid)).length,
     priorityClasses: new Map(),
     budgets: new Map(),
     storageClasses: new Map(),

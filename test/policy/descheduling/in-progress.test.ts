@@ -2,8 +2,8 @@
  * Which evacuations are in progress, by what is written on a pod and in the register.
  */
 import { describe, expect, test } from "vitest";
-import { inProgressAmong, isEvacuated } from "../../../shared/policy/descheduling/in-progress.ts";
-import { keptReservations, reservationOf } from "../../../shared/policy/descheduling/register.ts";
+import { inProgressAmong, isEvacuated, keptReservations } from "../../../shared/policy/descheduling/in-progress.ts";
+import { reservationOf } from "../../../shared/policy/descheduling/register.ts";
 import { at, NOW, time } from "../fixtures.ts";
 import { IN_PROGRESS, plainPod, REQUEST_ONLY, REQUESTED, vmPod } from "./worlds.ts";
 

@@ -93,6 +93,16 @@ describe("connections", () => {
     await expect(started.admin.send({ method: "GET", path: `${MAPS}?watch=true` })).rejects.toThrow();
   });
 
+  test("one that ends before its second event ends as any other", async () => {
+    await create("a");
+    started.server.compact();
+    inject({ match: { verbs: ["watch"] }, effect: { type: "DroppedWatch", afterEvents: 2 } });
+    const expired = await started.admin.send({ method: "GET", path: `${MAPS}?watch=true&resourceVersion=1` });
+    expect(expired.text).toContain('"code":410');
+    const ended = await started.admin.send({ method: "GET", path: `${MAPS}?watch=true&timeoutSeconds=1` });
+    expect(ended.text).toContain('"type":"ADDED"');
+  });
+
   test("latency delays and changes nothing", async () => {
     inject({ effect: { type: "Latency", milliseconds: 50 }, times: 1 });
     const before = performance.now();

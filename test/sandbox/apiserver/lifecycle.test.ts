@@ -1,4 +1,6 @@
 /** The server's own life and clock: restarts, tokens that expire, watches that outlive nothing, what it forgets. */
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Started, start } from "./started.ts";
 
@@ -21,6 +23,16 @@ describe("restart", () => {
     await expect(admin.send({ method: "GET", path: `${MAPS}/a` })).rejects.toThrow();
     await server.resume();
     expect((await admin.send({ method: "GET", path: `${MAPS}/a` })).body).toEqual(created.body);
+  });
+
+  test("a client that is still shaking hands does not hold it up", async () => {
+    const { server } = await starting();
+    const client = connect(server.port, "127.0.0.1");
+    await once(client, "connect");
+    const closed = once(client, "close");
+    await server.suspend();
+    await closed;
+    await server.resume();
   });
 
   test("a watch can go on from where it was", async () => {

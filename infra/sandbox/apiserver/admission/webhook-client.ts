@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
+import { createSecureContext } from "node:tls";
 import { isRecord, textOf } from "../objects.ts";
 import type { LabelSelector } from "../selectors.ts";
 import type { AdmissionRequest } from "./review.ts";
@@ -83,7 +84,7 @@ function agentFor(caBundle: string | undefined): Agent {
   let agent = agents.get(caBundle);
   if (agent === undefined) {
     const ca = caBundle === undefined ? {} : { ca: Buffer.from(caBundle, "base64") };
-    agent = new Agent({ keepAlive: true, ...ca });
+    agent = new Agent({ keepAlive: true, secureContext: createSecureContext(ca) });
     agents.set(caBundle, agent);
   }
   return agent;

@@ -1,8 +1,8 @@
 /**
  * Kinds that the server keeps but gives no behaviour of their own.
- * Owns: leases, workloads (apps). Does not own: the controllers that act on them.
+ * Owns: leases, persistent volume claims, workloads (apps). Does not own: the controllers that act on them.
  */
-import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
+import { type KubeObject, childOf, fieldAt, stringAt } from "../objects.ts";
 import { AGE, NAME, at, countOf, text } from "./columns.ts";
 import { type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 import { POD_LISTS } from "./pods.ts";
@@ -14,6 +14,27 @@ const LEASES = defineKind({
   plural: "leases",
   unconditionalUpdate: false,
   columns: [NAME, at("Holder", "spec.holderIdentity", { absent: "" }), AGE],
+});
+
+const PERSISTENT_VOLUME_CLAIMS = defineKind({
+  version: "v1",
+  kind: "PersistentVolumeClaim",
+  plural: "persistentvolumeclaims",
+  shortNames: ["pvc"],
+  hasStatus: true,
+  lists: { "status.conditions": ["type"] },
+  columns: [
+    NAME,
+    at("Status", "status.phase"),
+    at("Volume", "spec.volumeName", { absent: "" }),
+    at("Capacity", "status.capacity.storage", { absent: "" }),
+    at("StorageClass", "spec.storageClassName", { absent: "" }),
+    AGE,
+  ],
+  applyDefaults: (claim) => {
+    childOf(claim, "spec").volumeMode ??= "Filesystem";
+    claim.status ??= { phase: "Pending" };
+  },
 });
 
 const TEMPLATE_LISTS = Object.fromEntries(
@@ -87,4 +108,4 @@ const WORKLOADS = [
   }),
 ];
 
-export const OTHERS: readonly ResourceKind[] = [LEASES, ...WORKLOADS];
+export const OTHERS: readonly ResourceKind[] = [LEASES, PERSISTENT_VOLUME_CLAIMS, ...WORKLOADS];

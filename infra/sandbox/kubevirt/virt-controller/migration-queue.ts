@@ -24,12 +24,13 @@ const PRIORITY = {
 
 const DEFAULT_PER_CLUSTER = 5;
 const DEFAULT_OUTBOUND_PER_NODE = 2;
-const FIRST_BACKOFF_MS = 20_000;
 
 export interface Queue {
   readonly world: World;
   /** Migrations whose target pod was created and is not yet seen. */
   readonly starting: ReadonlySet<string>;
+  /** KubeVirt's pause after a first failure; doubles. */
+  readonly backoffMs: number;
   readonly now: Date;
 }
 
@@ -38,7 +39,7 @@ export function turnOf(migration: Migration, vmi: Vmi, queue: Queue): Turn {
   const { againMs } = priorityOf(migration);
   const later: Turn = { turn: "Later", afterMs: againMs };
   if (vmi.status?.phase !== "Running" || !isTrue(vmi.status.conditions, "LiveMigratable")) return later;
-  const backoff = backoffOf(migration, world) - queue.now.getTime();
+  const backoff = backoffOf(migration, queue) - queue.now.getTime();
   if (backoff > 0) return { turn: "Later", afterMs: backoff, reason: "MigrationBackoff" };
   const busy = world.podsOf(vmi).filter(isActive).length > 1;
   if (busy || !isFirst(migration, vmi, world) || !isWithinLimits(migration, vmi, queue)) return later;
@@ -69,7 +70,7 @@ function isWithinLimits(migration: Migration, vmi: Vmi, queue: Queue): boolean {
   const unfinished = [...world.migrations.list()].filter(({ status }) => !kubevirt.isFinal(status));
   const running = unfinished.filter((other) => isStarted(other, queue));
   const fromHere = running.filter((other) => nodeOf(other, world) === vmi.status?.nodeName);
-  const waiting = unfinished.filter((other) => !running.includes(other) && backoffOf(other, world) <= now.getTime());
+  const waiting = unfinished.filter((other) => !running.includes(other) && backoffOf(other, queue) <= now.getTime());
   const ahead = waiting.filter((other) => priorityOf(other).rank > priorityOf(migration).rank);
   const aheadHere = ahead.filter((other) => nodeOf(other, world) === vmi.status?.nodeName);
   return (
@@ -93,8 +94,8 @@ function nodeOf({ metadata, spec }: Migration, world: World): string | undefined
   return world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName;
 }
 
-/** 20 s after the last failure, doubled for every failure in a row; only for migrations nobody asked for in person. */
-function backoffOf(migration: Migration, world: World): number {
+/** A pause after the last failure, doubled for every failure in a row; only for migrations nobody asked for in person. */
+function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   if (!isAutomatic(migration)) return 0;
   const finished = world
     .migrationsOf(`${migration.metadata.namespace}/${migration.spec.vmiName}`)
@@ -108,7 +109,7 @@ function backoffOf(migration: Migration, world: World): number {
   if (latest === undefined || !isAutomatic(latest)) return 0;
   const failedAt = latest.status?.phaseTransitionTimestamps?.find(({ phase }) => phase === "Failed");
   if (failedAt === undefined) return 0;
-  return Date.parse(failedAt.phaseTransitionTimestamp) + FIRST_BACKOFF_MS * 2 ** (failures.length - 1);
+  return Date.parse(failedAt.phaseTransitionTimestamp) + backoffMs * 2 ** (failures.length - 1);
 }
 
 function isAutomatic({ metadata }: Migration): boolean {

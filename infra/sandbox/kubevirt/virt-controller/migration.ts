@@ -10,6 +10,7 @@ import { startController, type Controller, type Result } from "../../actors/cont
 import { createEventRecorder } from "../../actors/event-recorder.ts";
 import { controllerOf, keyOf, pods, type Pod } from "../../actors/resources.ts";
 import { isAlreadyExists } from "../../actors/status-error.ts";
+import type { MigrationPlan } from "../migration-plan.ts";
 import { enterPhase } from "../phases.ts";
 import * as kubevirt from "../resources.ts";
 import { isSame } from "../same.ts";
@@ -25,7 +26,7 @@ type Migration = kubevirt.VirtualMachineInstanceMigration;
 const KEPT = 5;
 const LOOK_AGAIN_MS = 60_000;
 
-export function startMigrationController(options: ActorOptions, world: World): Controller {
+export function startMigrationController(options: ActorOptions, world: World, plan: MigrationPlan): Controller {
   const { client, clock } = options;
   const recorder = createEventRecorder(client, clock, "migration-controller");
   const starting = new Set<string>();
@@ -56,7 +57,7 @@ export function startMigrationController(options: ActorOptions, world: World): C
   };
 
   const start = async (migration: Migration, vmi: Vmi): Promise<Result> => {
-    const turn = turnOf(migration, vmi, { world, starting, now: clock.now() });
+    const turn = turnOf(migration, vmi, { world, starting, backoffMs: plan.backoffSeconds() * 1000, now: clock.now() });
     if (turn.turn === "Later") {
       if (turn.reason !== undefined) await tell(vmi, "Warning", turn.reason, `backoff migrating vmi ${keyOf(vmi)}`);
       return { requeueAfterMs: turn.afterMs };

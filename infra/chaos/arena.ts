@@ -1,0 +1,61 @@
+/**
+ * What stays up over many runs: a sandbox with Lifeboat's manifests, the Workers' address and their way to the cluster.
+ * Owns: starting and stopping it. Does not own: what happens in it (perform-run.ts).
+ */
+import { applyLifeboat } from "../sandbox/apply.ts";
+import { type Sandbox, startSandbox } from "../sandbox/sandbox.ts";
+import { type Front, startFront } from "./front.ts";
+import { type Instances, startInstances } from "./instances.ts";
+import { startLinks } from "./links.ts";
+import { type Observer, startObserver } from "./observer.ts";
+
+export interface Arena {
+  readonly sandbox: Sandbox;
+  readonly front: Front;
+  readonly instances: Instances;
+  readonly observer: Observer;
+  stop(): Promise<void>;
+}
+
+/** Short times; a pause that outlasts a run where the real one outlasts a drain. */
+const KUBEVIRT_BACKOFF_SECONDS = 0.05;
+/** Reported at once, acted upon never: what the kubelet kills, nobody can keep. */
+const PRESSURE = {
+  evictionSoft: { "memory.available": "2Gi" },
+  evictionSoftGracePeriod: { "memory.available": "1h" },
+  evictionMaxPodGracePeriod: 300,
+  evictionPressureTransitionPeriod: "10ms",
+};
+const OPTIONAL = [
+  "optional/guard.yaml",
+  "optional/migration-policy.yaml",
+  "optional/descheduler-support.yaml",
+  "optional/descheduling.yaml",
+];
+const WEBHOOK_TOKEN = "webhook-token-of-the-chaos-runs";
+
+export async function startArena(onLog?: (line: string) => void): Promise<Arena> {
+  const sandbox = await startSandbox({ terminationSeconds: 0.05, eviction: PRESSURE, evictionWebhook: true });
+  const { client, authority, caPem, url } = sandbox;
+  sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
+  const front = await startFront(authority);
+  const door = `${front.url}/admission/evictions/${WEBHOOK_TOKEN}`;
+  const { token } = await applyLifeboat(client, { url: door, caPem, optional: OPTIONAL });
+  const links = await startLinks({ url, caPem });
+  const site = { authority, links, token, webhookToken: WEBHOOK_TOKEN };
+  const instances = await startInstances({ ...site, ...(onLog && { onLog }) });
+  const observer = await startObserver(client);
+  return {
+    sandbox,
+    front,
+    instances,
+    observer,
+    async stop() {
+      await observer.stop();
+      await instances.stop();
+      await front.stop();
+      await links.stop();
+      await sandbox.stop();
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * The Workers of a run: so many at once, each followed by another one when it dies.
+ * Owns: who is alive, who answers the API server, ticks. Does not own: what a Worker is (instances.ts).
+ */
+import type { Front } from "./front.ts";
+import type { Instance, Instances } from "./instances.ts";
+import type { Plan } from "./plan.ts";
+
+export interface Crew {
+  readonly alive: readonly Instance[];
+  /** Workers that died in the middle of their work. */
+  readonly deaths: number;
+  /** Nobody answers at the address for so long. */
+  silence(ms: number): void;
+  /** Somebody asks the next one to look at everything, or its cron trigger fires. */
+  tick(): void;
+  /** Two cycles at the same moment, by two Workers if there are two. */
+  deschedule(): void;
+  /** From now on they die, one after another, as the plan says. */
+  arm(): void;
+  /** From now on nobody dies or is silent. */
+  spare(): void;
+  stop(): Promise<void>;
+}
+
+export interface CrewOptions {
+  readonly instances: Instances;
+  readonly front: Front;
+  readonly plan: Pick<Plan, "workers" | "kills" | "spread">;
+}
+
+/** Every so often it is the cron trigger. */
+const CRON_EVERY = 5;
+const TICK_MS = 60_000;
+/** Every tenth tick of the cron trigger is a full scan. */
+const FULL_TICK = new Date(10 * TICK_MS);
+const LIGHT_TICK = new Date(11 * TICK_MS);
+
+export async function startCrew({ instances, front, plan }: CrewOptions): Promise<Crew> {
+  let kills: number[] = [];
+  const alive: (Instance | undefined)[] = [];
+  const pending = new Set<Promise<unknown>>();
+  let [deaths, turns, reviews] = [0, 0, 0];
+  let silentUntil = 0;
+  let stopped = false;
+
+  const track = (work: Promise<unknown>): void => {
+    const settled = work.catch(() => undefined).finally(() => pending.delete(settled));
+    pending.add(settled);
+  };
+
+  const start = async (index: number): Promise<void> => {
+    const skew = plan.workers[index] ?? 0;
+    const onDeath = () => {
+      const dead = alive[index];
+      alive[index] = undefined;
+      if (dead === undefined || stopped) return;
+      deaths += 1;
+      front.drop(dead.name);
+      track(instances.end(dead));
+      track(start(index));
+    };
+    const instance = await instances.start(skew, { onDeath });
+    alive[index] = instance;
+    instance.link.limit(kills.shift() ?? Infinity);
+  };
+  await Promise.all(plan.workers.map((_, index) => start(index)));
+
+  const present = (): readonly Instance[] => alive.filter((instance) => instance !== undefined);
+
+  front.answering = () => {
+    const here = present();
+    if (Date.now() < silentUntil) return undefined;
+    reviews += 1;
+    return here[plan.spread ? reviews % here.length : 0];
+  };
+
+  return {
+    get alive() {
+      return present();
+    },
+    get deaths() {
+      return deaths;
+    },
+    deschedule() {
+      const here = present();
+      for (const instance of [here.at(0), here.at(-1)])
+        if (instance !== undefined) track(instance.ask("POST", "/deschedule"));
+    },
+    arm() {
+      kills = [...plan.kills];
+      for (const { link } of present()) link.limit(kills.shift() ?? Infinity);
+    },
+    silence(ms) {
+      silentUntil = Date.now() + ms;
+      for (const { name } of present()) front.drop(name);
+    },
+    tick() {
+      const here = present();
+      turns += 1;
+      const next = here[turns % here.length];
+      if (next === undefined) return;
+      if (turns % CRON_EVERY === 0) track(next.tick(turns % 2 === 0 ? FULL_TICK : LIGHT_TICK));
+      else track(next.ask("POST", "/reconcile"));
+    },
+    spare() {
+      kills = [];
+      silentUntil = 0;
+      for (const { link } of present()) link.limit(Infinity);
+    },
+    async stop() {
+      stopped = true;
+      front.answering = () => undefined;
+      await Promise.all(present().map((instance) => instances.end(instance)));
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * What can go wrong in a run: one row for each fault.
+ * Owns: names, what each is, how often it is drawn, what it cannot be combined with. Does not own: when it strikes in a
+ * run (plan.ts, moments.ts), doing it (happen.ts).
+ */
+export interface FaultRow {
+  readonly says: string;
+  /** How often it is drawn, compared with the others. */
+  readonly weight: number;
+  /** It takes the guard's answer away; without an answer a deletion that does not ask goes through, by design. */
+  readonly silencesGuard?: true;
+  /** It drives VMs off a node by deletions that the guard has to hold. */
+  readonly needsGuard?: true;
+}
+
+// prettier-ignore
+export const FAULTS = {
+  // The API server, to Lifeboat and virt-api or to everybody
+  ServerErrors:     { weight: 5, says: "answers 500 and 503" },
+  Throttling:       { weight: 4, says: "answers 429" },
+  ConflictStorm:    { weight: 4, says: "answers 409 to writes" },
+  Latency:          { weight: 5, says: "answers late" },
+  BrokenConnections: { weight: 4, says: "connections break before anything is done" },
+  LostAnswers:      { weight: 5, says: "what was asked for is done, and the answer is lost" },
+  TruncatedAnswers: { weight: 3, says: "answers break off in the middle" },
+  WatchCuts:        { weight: 3, says: "watches of the control plane and KubeVirt break" },
+  Compaction:       { weight: 2, says: "changes of the past are forgotten: 410" },
+  Outage:           { weight: 4, says: "the API server is away for a while" },
+  // The Workers
+  WorkerKilled:     { weight: 6, says: "a Worker dies between two writes, another one comes at its address", silencesGuard: true },
+  WorkerDown:       { weight: 4, says: "nobody answers at Lifeboat's address for a while", silencesGuard: true },
+  SeveralWorkers:   { weight: 6, says: "several Workers at once: evictions, reconciles and cron ticks reach different ones" },
+  ClockSkew:        { weight: 5, says: "the Workers' clocks are a minute fast or slow" },
+  // KubeVirt
+  EvacuationController: { weight: 4, says: "KubeVirt's own evacuation controller migrates marked VMs, too" },
+  ControllerToggled: { weight: 3, says: "it is switched on and off" },
+  EvictionWebhook:  { weight: 3, says: "virt-api answers evictions, too" },
+  BudgetDeletionToggled: { weight: 2, says: "KubeVirt's deletion of budgets is switched off and on" },
+  AnnotationsByKubeVirt: { weight: 2, says: "virt-controller writes the descheduler's annotations, too" },
+  FailingMigrations: { weight: 6, says: "some VMs' migrations fail: once, three times, always" },
+  SlowMigrations:   { weight: 3, says: "some migrations take long" },
+  // People
+  ForeignMigrations: { weight: 4, says: "somebody else migrates VMs (virtctl migrate)" },
+  OwnerDeletes:     { weight: 4, says: "owners delete VMIs midway" },
+  DrainBrokenOff:   { weight: 4, says: "the drain is broken off and begun again" },
+  OperatorCancels:  { weight: 4, says: "an operator cancels evacuations" },
+  MarkRemoved:      { weight: 3, says: "somebody removes the mark from VMIs" },
+  // On top of the drain
+  DrainTaint:       { weight: 3, says: "the node carries the drain taint as well" },
+  Preemption:       { weight: 2, says: "a pod of high priority takes the place of VMs on another node", needsGuard: true },
+  NoExecuteTaint:   { weight: 2, says: "a NoExecute taint drives VMs off another node", needsGuard: true },
+  MemoryPressure:   { weight: 2, says: "another node runs out of memory" },
+  Descheduling: { weight: 3, says: "two descheduling cycles at once, again and again" },
+} as const satisfies Record<string, FaultRow>;
+
+export type FaultName = keyof typeof FAULTS;
+
+export const FAULT_NAMES = Object.keys(FAULTS).filter(isFault);
+
+export function isFault(name: string): name is FaultName {
+  return name in FAULTS;
+}
+
+export function rowOf(name: FaultName): FaultRow {
+  return FAULTS[name];
+}
+
+/** Whether both may be part of one run. */
+export function agree(a: FaultName, b: FaultName): boolean {
+  const [first, second] = [rowOf(a), rowOf(b)];
+  return !((first.silencesGuard && second.needsGuard) || (first.needsGuard && second.silencesGuard));
+}

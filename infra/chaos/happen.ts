@@ -1,0 +1,153 @@
+/**
+ * Making happen what the plan says.
+ * Owns: one function for each happening, and taking back what outlasts its moment. Does not own: when (perform-run.ts).
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Effect } from "../sandbox/apiserver/faults.ts";
+import { nodes, pods } from "../sandbox/actors/resources.ts";
+import { USERS } from "../sandbox/identities.ts";
+import { migrations, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
+import { createPod } from "../sandbox/workloads.ts";
+import type { Happening, Whom } from "./moment.ts";
+import { RETIRED_TAINT } from "./descheduler-policy.ts";
+import { persist } from "./persist.ts";
+import { PREEMPTOR } from "./scene.ts";
+import type { Stage } from "./stage.ts";
+
+/** Lifeboat acts as itself and, to mark, as virt-api's account; that one's own requests have to live with it, too. */
+const LIFEBOAT = ["system:serviceaccount:lifeboat-system:lifeboat", USERS.virtApi.user];
+/** Everybody but who looks on. */
+const EVERYBODY = [
+  ...LIFEBOAT,
+  ...Object.values(USERS)
+    .map(({ user }) => user)
+    .filter((user) => user !== USERS.admin.user),
+];
+
+const DRAIN_TAINT = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
+const MAINTENANCE = { key: "maintenance", value: "now", effect: "NoExecute" };
+const LITTLE_MEMORY = "1Gi";
+
+export async function happen(happening: Happening, stage: Stage): Promise<void> {
+  const { arena, scene, crew, drain } = stage;
+  const { sandbox } = arena;
+  switch (happening.does) {
+    case "inject":
+      return inject(happening, stage);
+    case "suspend API server":
+      return await suspend(happening.ms, stage);
+    case "compact":
+      return sandbox.apiServer.compact();
+    case "silence Lifeboat":
+      return crew.silence(happening.ms);
+    case "switch evacuation controller":
+      sandbox.evacuationController.enabled = happening.on;
+      return;
+    case "switch budget deletion":
+      sandbox.budgetDeletion.enabled = happening.on;
+      return;
+    case "switch annotations":
+      sandbox.deschedulerAnnotations.enabled = happening.on;
+      return;
+    case "migrate":
+    case "delete":
+    case "cancel":
+    case "unmark":
+      return await happenToVm(happening, stage);
+    case "break off drain":
+      return drain.breakOff(happening.ms);
+    case "drain taint":
+      return await setTaints(stage, scene.nodeOf.Drained, [DRAIN_TAINT]);
+    case "retire":
+      return await setTaints(stage, scene.nodeOf.Retired, [RETIRED_TAINT]);
+    case "taint":
+      return await setTaints(stage, scene.nodeOf.Tainted, [MAINTENANCE]);
+    case "preempt":
+      await persist(() => createPod(sandbox.client, { ...PREEMPTOR, ...preemptorsPlace(stage) }));
+      return;
+    case "press":
+      return sandbox.stats.setAvailable(scene.nodeOf.Pressed, "memory.available", LITTLE_MEMORY);
+  }
+}
+
+function preemptorsPlace({ scene }: Stage) {
+  return { namespace: scene.namespace, nodeSelector: { "kubernetes.io/hostname": scene.nodeOf.Preempted } };
+}
+
+interface Injection {
+  readonly whom: Whom;
+  readonly effect: Effect;
+  readonly probability: number;
+  readonly verbs?: readonly string[];
+}
+
+function inject({ whom, effect, probability, verbs }: Injection, { arena }: Stage): void {
+  const users = whom === "Lifeboat" ? LIFEBOAT : EVERYBODY;
+  arena.sandbox.apiServer.faults.inject({ effect, probability, match: { users, ...(verbs && { verbs }) } });
+}
+
+async function suspend(ms: number, { arena }: Stage): Promise<void> {
+  await arena.sandbox.apiServer.suspend();
+  await delay(ms);
+  await arena.sandbox.apiServer.resume();
+}
+
+/** As often as the strategic merge of taints needs: the key decides. */
+async function setTaints({ arena }: Stage, node: string, taints: readonly object[]): Promise<void> {
+  await persist(() => arena.sandbox.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints } } }));
+}
+
+type VmHappening = Extract<Happening, { readonly vm: string }>;
+
+/** What cannot be done any more is not done: the VM may be gone, or be migrating already. */
+async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<void> {
+  const { arena, scene, crew, deleted } = stage;
+  const { client } = arena.sandbox;
+  const key = { namespace: scene.namespace, name: vm };
+  switch (does) {
+    case "migrate": {
+      const metadata = { generateName: "kubevirt-migrate-vm-", namespace: key.namespace };
+      await client.create(migrations, { metadata, spec: { vmiName: vm } });
+      return;
+    }
+    case "delete":
+      deleted.add(`${key.namespace}/${vm}`);
+      await persist(() => client.delete(virtualMachineInstances, key));
+      return;
+    case "cancel":
+      await crew.alive[0]?.ask("DELETE", `/evacuations/${key.namespace}/${vm}`);
+      return;
+    case "unmark":
+      await unmark(stage, key);
+  }
+}
+
+/** As virt-api: it undoes what anybody else writes into the status. */
+async function unmark({ arena }: Stage, key: { namespace: string; name: string }): Promise<void> {
+  const virtApi = arena.sandbox.client.as(USERS.virtApi.user, USERS.virtApi.groups);
+  const body = { status: { evacuationNodeName: null } };
+  await virtApi.patch(virtualMachineInstances, key, { type: "merge", body });
+}
+
+/** Everything is as it was, except for what has become of the VMs. */
+export async function calmDown(stage: Stage): Promise<void> {
+  const { arena, crew, plan } = stage;
+  const { sandbox } = arena;
+  sandbox.apiServer.faults.clear();
+  crew.spare();
+  sandbox.evacuationController.enabled = plan.faults.includes("EvacuationController");
+  sandbox.budgetDeletion.enabled = true;
+}
+
+/** Nobody wants a VM to go any more. */
+export async function endDisruptions(stage: Stage): Promise<void> {
+  const { arena, scene, plan } = stage;
+  const { client, stats } = arena.sandbox;
+  await stage.drain.stop();
+  if (plan.faults.includes("DrainTaint")) await setTaints(stage, scene.nodeOf.Drained, []);
+  if (plan.faults.includes("NoExecuteTaint")) await setTaints(stage, scene.nodeOf.Tainted, []);
+  if (plan.faults.includes("Descheduling")) await setTaints(stage, scene.nodeOf.Retired, []);
+  if (plan.faults.includes("MemoryPressure")) stats.setAvailable(scene.nodeOf.Pressed, "memory.available");
+  if (plan.faults.includes("Preemption"))
+    await persist(() => client.delete(pods, { namespace: scene.namespace, name: PREEMPTOR.name }));
+}

@@ -1,0 +1,24 @@
+/**
+ * A process that performs runs: told which, it says what they came to.
+ * Owns: its messages. Does not own: the runs (runner.ts), which there are (jobs.ts).
+ */
+import * as z from "zod/mini";
+import { isFault } from "./fault-table.ts";
+import { createRunner } from "./runner.ts";
+
+const Order = z.object({
+  seed: z.string(),
+  run: z.number(),
+  vms: z.exactOptional(z.number()),
+  only: z.exactOptional(z.array(z.string().check(z.refine(isFault)))),
+});
+
+const runner = createRunner(process.argv.includes("--verbose") ? (line) => console.error(line) : undefined);
+
+process.on("message", (message: unknown) => {
+  const { only, ...order } = Order.parse(message);
+  void runner
+    .perform({ ...order, ...(only !== undefined && { only: only.filter((name) => isFault(name)) }) })
+    .then((report) => process.send?.(report));
+});
+process.on("disconnect", () => void runner.stop().finally(() => process.exit()));

@@ -1,0 +1,21 @@
+/**
+ * Servers on loopback, on any free port.
+ * Owns: their beginning and end. Does not own: what they answer.
+ */
+import type { Server } from "node:http";
+
+/** Resolves to the port. */
+export async function listenOnLoopback(server: Pick<Server, "listen" | "address">): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
+  return address.port;
+}
+
+/** Whoever is connected is cut off. */
+export function stopListening(server: Pick<Server, "close" | "closeAllConnections">): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

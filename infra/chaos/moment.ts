@@ -1,0 +1,35 @@
+/**
+ * What happens in a run, and when: the entries of a plan's timeline.
+ * Owns: the closed list. Does not own: drawing them (moments.ts), making them happen (happen.ts).
+ */
+import type { Effect } from "../sandbox/apiserver/faults.ts";
+import type { FaultName } from "./fault-table.ts";
+
+/** Who has to live with what the API server does. */
+export type Whom = "Lifeboat" | "Everybody";
+
+export type Happening =
+  /** Requests have a chance of this effect until the faults stop. */
+  | {
+      readonly does: "inject";
+      readonly whom: Whom;
+      readonly effect: Effect;
+      readonly probability: number;
+      readonly verbs?: readonly string[];
+    }
+  | { readonly does: "suspend API server"; readonly ms: number }
+  | { readonly does: "compact" }
+  | { readonly does: "silence Lifeboat"; readonly ms: number }
+  | {
+      readonly does: "switch evacuation controller" | "switch budget deletion" | "switch annotations";
+      readonly on: boolean;
+    }
+  | { readonly does: "migrate" | "delete" | "cancel" | "unmark"; readonly vm: string }
+  | { readonly does: "break off drain"; readonly ms: number }
+  | { readonly does: "drain taint" | "preempt" | "taint" | "press" | "retire" };
+
+export type Moment = Happening & {
+  /** Milliseconds after the beginning. */
+  readonly at: number;
+  readonly fault: FaultName;
+};

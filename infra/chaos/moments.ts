@@ -1,0 +1,113 @@
+/**
+ * The timeline of a run: what each of its faults does, and when.
+ * Owns: drawing it. Does not own: what there is to draw (moment.ts), the rest of the plan (plan.ts).
+ */
+import type { Effect } from "../sandbox/apiserver/faults.ts";
+import type { CastMember } from "./cast.ts";
+import type { FaultName } from "./fault-table.ts";
+import type { Happening, Moment, Whom } from "./moment.ts";
+import type { Random } from "./random.ts";
+
+export interface Setting {
+  readonly faults: readonly FaultName[];
+  readonly vms: readonly CastMember[];
+  readonly calmAt: number;
+}
+
+type Draw = (random: Random, setting: Setting) => readonly Timed[];
+type Timed = Happening & { readonly at: number };
+
+const WRITES = ["create", "update", "patch", "delete"] as const;
+
+/** `undefined`: what the fault is, is in the plan itself. */
+const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
+  ServerErrors: (random) => [
+    injected(random, { type: "Error", code: random.pick([500, 503]) }, { probability: [0.05, 0.3] }),
+  ],
+  Throttling: (random) => [injected(random, { type: "Error", code: 429 }, { probability: [0.05, 0.3] })],
+  ConflictStorm: (random) => [
+    injected(random, { type: "Error", code: 409 }, { probability: [0.1, 0.4], verbs: WRITES }),
+  ],
+  Latency: (random) => [
+    injected(random, { type: "Latency", milliseconds: random.int(20, 300) }, { probability: [0.1, 0.7] }),
+  ],
+  BrokenConnections: (random) => [injected(random, { type: "ConnectionReset" }, { probability: [0.05, 0.25] })],
+  LostAnswers: (random) => [injected(random, { type: "LostAnswer" }, { probability: [0.05, 0.3], verbs: WRITES })],
+  TruncatedAnswers: (random) => [injected(random, { type: "TruncatedBody" }, { probability: [0.05, 0.25] })],
+  WatchCuts: (random) => [
+    {
+      at: 0,
+      does: "inject",
+      whom: "Everybody",
+      effect: { type: "DroppedWatch", afterEvents: random.int(3, 20) },
+      probability: 0.5,
+      verbs: ["watch"],
+    },
+  ],
+  Compaction: (random, { calmAt }) => several(random, [1, 3], (at) => ({ at, does: "compact" }), calmAt),
+  Outage: (random, { calmAt }) =>
+    several(random, [1, 2], (at) => ({ at, does: "suspend API server", ms: random.int(100, 1200) }), calmAt),
+  WorkerKilled: undefined,
+  WorkerDown: (random, { calmAt }) =>
+    several(random, [1, 2], (at) => ({ at, does: "silence Lifeboat", ms: random.int(200, 1500) }), calmAt),
+  SeveralWorkers: undefined,
+  ClockSkew: undefined,
+  EvacuationController: () => [{ at: 0, does: "switch evacuation controller", on: true }],
+  ControllerToggled: (random, { calmAt }) =>
+    several(random, [2, 6], (at, i) => ({ at, does: "switch evacuation controller", on: i % 2 === 0 }), calmAt),
+  EvictionWebhook: undefined,
+  BudgetDeletionToggled: (random, { calmAt }) =>
+    several(random, [2, 4], (at, i) => ({ at, does: "switch budget deletion", on: i % 2 === 1 }), calmAt),
+  AnnotationsByKubeVirt: () => [{ at: 0, does: "switch annotations", on: true }],
+  FailingMigrations: undefined,
+  SlowMigrations: undefined,
+  ForeignMigrations: (random, setting) => toSome(random, setting, "migrate"),
+  OwnerDeletes: (random, setting) => toSome(random, setting, "delete"),
+  DrainBrokenOff: (random, { calmAt }) =>
+    several(random, [1, 3], (at) => ({ at, does: "break off drain", ms: random.int(50, 1500) }), calmAt),
+  OperatorCancels: (random, setting) => toSome(random, setting, "cancel"),
+  MarkRemoved: (random, setting) => toSome(random, setting, "unmark"),
+  DrainTaint: (random, { calmAt }) => [{ at: random.int(0, calmAt), does: "drain taint" }],
+  Preemption: (random) => [{ at: random.int(0, 1000), does: "preempt" }],
+  NoExecuteTaint: (random) => [{ at: random.int(0, 1000), does: "taint" }],
+  Descheduling: (random) => [{ at: random.int(0, 500), does: "retire" }],
+  MemoryPressure: (random) => [{ at: random.int(0, 1000), does: "press" }],
+};
+
+export function drawMoments(random: Random, setting: Setting): readonly Moment[] {
+  return setting.faults
+    .flatMap((fault) => (DRAWS[fault]?.(random, setting) ?? []).map((moment): Moment => ({ ...moment, fault })))
+    .toSorted((a, b) => a.at - b.at);
+}
+
+interface Strength {
+  readonly probability: readonly [number, number];
+  readonly verbs?: readonly string[];
+}
+
+/** Mostly those who matter here have to live with it; a little of it, everybody. */
+function injected(random: Random, effect: Effect, { probability: [least, most], verbs }: Strength): Timed {
+  const whom: Whom = random.chance(0.8) ? "Lifeboat" : "Everybody";
+  const drawn = least + random.next() * (most - least);
+  const probability = Number((whom === "Everybody" ? drawn / 3 : drawn).toFixed(3));
+  return { at: random.int(0, 500), does: "inject", whom, effect, probability, ...(verbs && { verbs }) };
+}
+
+function several(
+  random: Random,
+  [least, most]: readonly [number, number],
+  draw: (at: number, index: number) => Timed,
+  calmAt: number,
+): readonly Timed[] {
+  const times = Array.from({ length: random.int(least, most) }, () => random.int(0, calmAt)).toSorted((a, b) => a - b);
+  return times.map(draw);
+}
+
+function toSome(
+  random: Random,
+  { vms, calmAt }: Setting,
+  does: "migrate" | "delete" | "cancel" | "unmark",
+): readonly Timed[] {
+  const most = Math.max(1, Math.min(6, Math.floor(vms.length / 2)));
+  return random.sample(vms, random.int(1, most)).map(({ name }) => ({ at: random.int(0, calmAt), does, vm: name }));
+}

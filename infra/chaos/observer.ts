@@ -1,0 +1,60 @@
+/**
+ * The cluster, watched by somebody who is not Lifeboat.
+ * Owns: the caches, telling whoever listens of every change. Does not own: what must be true (ledger.ts, rest.ts).
+ */
+import type { KubeClient } from "../sandbox/actors/client.ts";
+import { systemClock } from "../sandbox/actors/clock.ts";
+import { type Informer, startInformer } from "../sandbox/actors/informer.ts";
+import { podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget } from "../sandbox/actors/resources.ts";
+import * as kubevirt from "../sandbox/kubevirt/resources.ts";
+
+type Vmi = kubevirt.VirtualMachineInstance;
+type Migration = kubevirt.VirtualMachineInstanceMigration;
+
+export interface Listener {
+  /** Undefined: it is gone, or was not there before. */
+  vmiChanged(now: Vmi | undefined, before: Vmi | undefined): void;
+  migrationChanged(now: Migration | undefined, before: Migration | undefined): void;
+  podChanged(now: Pod | undefined, before: Pod | undefined): void;
+  budgetChanged(now: PodDisruptionBudget | undefined, before: PodDisruptionBudget | undefined): void;
+}
+
+export interface Observer {
+  readonly vmis: Pick<Informer<Vmi>, "get" | "list">;
+  readonly pods: Pick<Informer<Pod>, "get" | "list">;
+  readonly migrations: Pick<Informer<Migration>, "get" | "list">;
+  readonly budgets: Pick<Informer<PodDisruptionBudget>, "get" | "list">;
+  /** Instead of those who listened before. */
+  listen(...listeners: readonly Partial<Listener>[]): void;
+  stop(): Promise<void>;
+}
+
+export async function startObserver(client: KubeClient): Promise<Observer> {
+  const options = { client, clock: systemClock };
+  const vmis = startInformer({ ...options, resource: kubevirt.virtualMachineInstances });
+  const migrations = startInformer({ ...options, resource: kubevirt.migrations });
+  const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
+  const known = startInformer({ ...options, resource: pods });
+  const seen = {
+    vmis,
+    migrations,
+    budgets,
+    pods: known,
+  };
+  let current: readonly Partial<Listener>[] = [];
+  vmis.onChange((now, before) => current.forEach((listener) => listener.vmiChanged?.(now, before)));
+  migrations.onChange((now, before) => current.forEach((listener) => listener.migrationChanged?.(now, before)));
+  known.onChange((now, before) => current.forEach((listener) => listener.podChanged?.(now, before)));
+  budgets.onChange((now, before) => current.forEach((listener) => listener.budgetChanged?.(now, before)));
+  const informers = Object.values(seen);
+  await Promise.all(informers.map(({ synced }) => synced));
+  return {
+    ...seen,
+    listen(...listeners) {
+      current = listeners;
+    },
+    async stop() {
+      await Promise.all(informers.map((informer) => informer.stop()));
+    },
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * One run: a drain, everything that goes wrong meanwhile, the calm after it, the judgement.
+ * Owns: that order, and the bounds on waiting. Does not own: any of the parts.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { readWorld } from "../demo/watch.ts";
+import type { World } from "../demo/world.ts";
+import type { Arena } from "./arena.ts";
+import { startCrew } from "./crew.ts";
+import { EVACUATIONS_PER_NODE } from "./descheduler-policy.ts";
+import { startDrain } from "./drain.ts";
+import { createEndings } from "./endings.ts";
+import { missingIn } from "./goal.ts";
+import { calmDown, endDisruptions, happen } from "./happen.ts";
+import { type Fate, fatesOf } from "./judgement.ts";
+import { createLedger } from "./ledger.ts";
+import { askedThrough, createProtectionCheck } from "./protection.ts";
+import { actAsOwner } from "./owner.ts";
+import { persist } from "./persist.ts";
+import type { Plan } from "./plan.ts";
+import type { Counts, RunReport } from "./report.ts";
+import { createRequestCheck } from "./requests.ts";
+import { readCluster } from "./read-cluster.ts";
+import { hasBudget, unrestOf } from "./rest.ts";
+import { clearScene, setScene, type Scene } from "./scene.ts";
+import type { Stage } from "./stage.ts";
+import { until } from "./until.ts";
+
+/** From the end of the faults to the end of what the drain is for. */
+const GOAL_WITHIN_MS = 120_000;
+/** From the end of all disruptions to a cluster where nothing is under way. */
+const REST_WITHIN_MS = 90_000;
+const BUDGETS_WITHIN_MS = 60_000;
+const TICK_MS = 300;
+const MINUTE_SECONDS = 60;
+
+export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
+  const begin = performance.now();
+  const name = `run-${plan.run}`;
+  const scene = await setScene(arena, plan, name);
+  const crew = await startCrew({ ...arena, plan });
+  const { client, apiServer } = arena.sandbox;
+  await crew.alive[0]?.ask("POST", "/reconcile");
+  const hasAllBudgets = () => budgetsMissing(arena, scene) === 0;
+  if (!(await until(hasAllBudgets, BUDGETS_WITHIN_MS))) throw new Error("not every VM has got its budget");
+  const before = withoutOthers(await readWorld(client), scene);
+
+  const start = performance.now();
+  const ledger = createLedger(plan.limits, () => performance.now() - start);
+  const protection = createProtectionCheck({
+    asked: askedThrough(client),
+    observer: arena.observer,
+    report: ledger.report,
+  });
+  const endings = createEndings();
+  const requests = requestCheckOf(plan, scene, ledger.report);
+  arena.observer.listen(ledger, endings, protection, requests);
+  const injectedBefore = apiServer.faults.injected.length;
+  const drain = startDrain({ client, node: scene.nodeOf.Drained, retryMs: plan.retryMs });
+  const stage: Stage = { arena, plan, scene, crew, drain, deleted: new Set() };
+  crew.arm();
+  const ticking = startTicking(stage);
+
+  await tell(stage, start);
+  await until(() => missingIn(stage, endings).length === 0, Math.max(0, start + plan.calmAt - performance.now()));
+  await calmDown(stage);
+  await until(() => missingIn(stage, endings).length === 0, GOAL_WITHIN_MS);
+  const missing = missingIn(stage, endings);
+  await endDisruptions(stage);
+  const unrest = await settle(stage);
+  await ticking.stop();
+  arena.observer.listen();
+  await protection.settled();
+
+  const after = await persist(() => readWorld(client));
+  const fates = fatesOf(before, after, stage.deleted);
+  await crew.stop();
+  await clearScene(arena, scene);
+  return {
+    run: plan.run,
+    ms: Math.round(performance.now() - begin),
+    vms: fates.size,
+    fates: count(fates.values()),
+    endings: count(endings.all.values()),
+    faults: count([
+      ...apiServer.faults.injected.slice(injectedBefore).map(({ effect }) => effect.type),
+      ...plan.moments.flatMap(({ does }) => (does === "inject" ? [] : [does])),
+      ...Array.from({ length: crew.deaths }, () => "Worker killed"),
+    ]),
+    lost: keysOf(fates, "lost"),
+    breaches: ledger.breaches,
+    hung: [...missing, ...unrest],
+    mostUnfinished: ledger.mostUnfinished,
+  };
+}
+
+function budgetsMissing({ observer }: Arena, { namespace }: Scene): number {
+  const mine = <T extends { readonly metadata: { readonly namespace?: string } }>(objects: Iterable<T>) =>
+    [...objects].filter(({ metadata }) => metadata.namespace === namespace);
+  const seen = mine(observer.budgets.list()).filter(({ status }) => status?.observedGeneration !== undefined);
+  return mine(observer.vmis.list()).filter(hasBudget).length - seen.length;
+}
+
+/** Requests expire by the clock: two that are two minutes apart do not count each other's. */
+function requestCheckOf({ workers }: Plan, { nodeOf }: Scene, report: (what: string) => void) {
+  const apartSeconds = Math.max(...workers) - Math.min(...workers);
+  const allowed = apartSeconds > MINUTE_SECONDS ? Infinity : EVACUATIONS_PER_NODE;
+  return createRequestCheck({ node: nodeOf.Retired, allowed, report });
+}
+
+/** The timeline, moment by moment; what takes time does so beside the others. */
+async function tell(stage: Stage, start: number): Promise<void> {
+  const under: Promise<void>[] = [];
+  for (const moment of stage.plan.moments) {
+    await delay(Math.max(0, start + moment.at - performance.now()));
+    // What somebody tries in vain is part of the story.
+    under.push(happen(moment, stage).catch(() => undefined));
+  }
+  await Promise.all(under);
+}
+
+interface Ticking {
+  stop(): Promise<void>;
+}
+
+/** What drives Lifeboat besides the drain; and the owners of External VMs. */
+function startTicking(stage: Stage): Ticking {
+  const stopped = new AbortController();
+  const every = async (ms: number, work: () => unknown) => {
+    while (!stopped.signal.aborted) {
+      await delay(ms, undefined, { signal: stopped.signal }).catch(() => undefined);
+      if (!stopped.signal.aborted) await work();
+    }
+  };
+  const running = Promise.all([every(stage.plan.tickMs, () => tick(stage)), every(TICK_MS, () => actAsOwner(stage))]);
+  return {
+    async stop() {
+      stopped.abort();
+      await running;
+    },
+  };
+}
+
+function tick({ crew, plan }: Stage): void {
+  crew.tick();
+  if (plan.faults.includes("Descheduling")) crew.deschedule();
+}
+
+/** What is still under way when the time is over, counted in looks as in `until`; nothing, if all is well. */
+async function settle({ arena, scene, crew }: Stage): Promise<readonly string[]> {
+  for (let looks = 1; ; looks++) {
+    const unrest = unrestOf(await persist(() => readCluster(arena.sandbox.client, scene.namespace)));
+    if (unrest.length === 0 || looks * TICK_MS > REST_WITHIN_MS) return unrest;
+    crew.tick();
+    await delay(TICK_MS);
+  }
+}
+
+/** Of the VMs of other runs, if some are still on their way out, nothing is to be said here. */
+function withoutOthers(world: World, { namespace }: Scene): World {
+  const vmis = [...world.vmis].filter(([, { key }]) => key.startsWith(`${namespace}/`));
+  return { ...world, vmis: new Map(vmis) };
+}
+
+function count(items: Iterable<string>): Counts {
+  const counts: Counts = {};
+  for (const item of items) counts[item] = (counts[item] ?? 0) + 1;
+  return counts;
+}
+
+function keysOf(fates: ReadonlyMap<string, Fate>, wanted: Fate): readonly string[] {
+  return [...fates].flatMap(([key, fate]) => (fate === wanted ? [key] : []));
+}

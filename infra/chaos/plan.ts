@@ -1,0 +1,146 @@
+/**
+ * The plan of a run: drawn from the seed and the run's number, before anything happens.
+ * Owns: its shape; how many VMs, which faults, which settings. Does not own: the timeline (moments.ts), the VMs (cast.ts).
+ */
+import { type CastMember, drawCast } from "./cast.ts";
+import { agree, FAULT_NAMES, type FaultName, rowOf } from "./fault-table.ts";
+import type { Moment } from "./moment.ts";
+import { drawMoments } from "./moments.ts";
+import { type Random, randomOf } from "./random.ts";
+
+export interface Plan {
+  readonly seed: string;
+  readonly run: number;
+  readonly faults: readonly FaultName[];
+  readonly vms: readonly CastMember[];
+  readonly limits: { readonly cluster: number; readonly node: number };
+  /** Keys of the LifeboatConfiguration. */
+  readonly configuration: Readonly<Record<string, unknown>>;
+  readonly migrationMs: number;
+  /** How soon a drain asks again. */
+  readonly retryMs: number;
+  /** Every so often somebody asks one of the Workers to reconcile, or its cron trigger fires. */
+  readonly tickMs: number;
+  /** The clocks of the Workers that run at once, in seconds fast; the first one answers the API server. */
+  readonly workers: readonly number[];
+  /** Whether reviews go to one Worker after another. */
+  readonly spread: boolean;
+  /** Writes that one Worker after another is let do before it dies. */
+  readonly kills: readonly number[];
+  readonly moments: readonly Moment[];
+  /** When the faults stop, in milliseconds after the beginning. */
+  readonly calmAt: number;
+}
+
+export interface PlanOptions {
+  readonly seed: string;
+  readonly run: number;
+  /** Instead of a number drawn. */
+  readonly vms?: number;
+  /** Only these. */
+  readonly only?: readonly FaultName[];
+}
+
+/** Every so often a whole rack is drained. */
+const LARGE_EVERY = 20;
+const LARGE = 50;
+
+export function drawPlan({ seed, run, vms, only }: PlanOptions): Plan {
+  const random = randomOf(`${seed}/${run}`);
+  const size = vms ?? (run % LARGE_EVERY === 0 ? LARGE : random.int(3, random.chance(0.15) ? 15 : 6));
+  const faults = only ?? drawFaults(random);
+  const calmAt = random.int(500, 2500) + size * 40;
+  const cast = drawCast(random, size, faults);
+  const large = size > 15;
+  return {
+    seed,
+    run,
+    faults,
+    vms: cast,
+    limits: random.pick(large ? LARGE_LIMITS : LIMITS),
+    configuration: configurationOf(random, faults),
+    migrationMs: random.pick([20, 50, 100, 200]),
+    retryMs: random.int(100, 400),
+    tickMs: random.int(300, 1200),
+    workers: drawWorkers(random, faults),
+    spread: random.chance(0.4),
+    kills: faults.includes("WorkerKilled") ? drawKills(random) : [],
+    moments: drawMoments(random, { faults, vms: cast, calmAt }),
+    calmAt,
+  };
+}
+
+const LIMITS: readonly Plan["limits"][] = [
+  { cluster: 5, node: 2 },
+  { cluster: 5, node: 5 },
+  { cluster: 2, node: 1 },
+  { cluster: 3, node: 3 },
+  { cluster: 10, node: 10 },
+];
+
+const LARGE_LIMITS: readonly Plan["limits"][] = [
+  { cluster: 10, node: 10 },
+  { cluster: 20, node: 8 },
+  { cluster: 15, node: 15 },
+];
+
+/** By weight, several at once; what does not agree with one drawn before is left out. */
+function drawFaults(random: Random): readonly FaultName[] {
+  const drawn: FaultName[] = [];
+  const wanted = random.int(2, 7);
+  for (let tries = 0; drawn.length < wanted && tries < 50; tries++) {
+    const name = drawFault(random);
+    if (!drawn.includes(name) && drawn.every((other) => agree(other, name))) drawn.push(name);
+  }
+  return drawn.toSorted();
+}
+
+const TOTAL_WEIGHT = FAULT_NAMES.reduce((sum, name) => sum + rowOf(name).weight, 0);
+
+function drawFault(random: Random): FaultName {
+  let left = random.next() * TOTAL_WEIGHT;
+  return FAULT_NAMES.find((name) => (left -= rowOf(name).weight) < 0) ?? random.pick(FAULT_NAMES);
+}
+
+/** Beside KubeVirt's controller both ways of living with it are tried. */
+function configurationOf(random: Random, faults: readonly FaultName[]): Plan["configuration"] {
+  const descheduling = faults.includes("Descheduling");
+  const beside = faults.includes("EvacuationController") || faults.includes("ControllerToggled");
+  const auto = random.chance(beside ? 0.7 : 0.2);
+  return {
+    featureGates: {
+      DeschedulerSupport: random.chance(0.3) || descheduling,
+      EvictionsInBackground: descheduling,
+      PreemptionEvictionLiveMigration: faults.includes("Preemption"),
+      NoExecuteTaintEvictionLiveMigration: faults.includes("NoExecuteTaint"),
+      NodePressureEvictionLiveMigration: faults.includes("MemoryPressure"),
+    },
+    reconcilers: { evacuation: auto ? "Auto" : true, annotations: random.pick(["Auto", true] as const) },
+    // Longer than any run: what is let go at a deadline was not kept.
+    guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
+    evacuation: {
+      maxAttempts: random.pick([2, 3, 5]),
+      backoffSeconds: 0.2,
+      maxBackoffSeconds: 1,
+      adoptSeconds: random.pick([0.2, 0.5]),
+    },
+  };
+}
+
+const SKEWS = [60, -60] as const;
+
+function drawWorkers(random: Random, faults: readonly FaultName[]): readonly number[] {
+  const several = faults.includes("SeveralWorkers");
+  const count = several ? random.int(2, 3) : 1;
+  const skewed = faults.includes("ClockSkew");
+  return Array.from({ length: count }, (_, i) => {
+    if (!skewed) return 0;
+    return several ? ([...SKEWS, 0][i] ?? 0) : random.pick(SKEWS);
+  });
+}
+
+/** Between any two writes: some die after the same number again and again, so that every place comes up. */
+function drawKills(random: Random): readonly number[] {
+  if (random.chance(0.3)) return Array.from({ length: random.int(5, 20) }, () => 1);
+  return Array.from({ length: random.int(1, 8) }, () => random.int(0, 12));
+}

@@ -1,0 +1,76 @@
+/**
+ * What is left when nothing is under way any more: nothing.
+ * Owns: telling, in words, what still is. Does not own: waiting for it (settle.ts), the VMs' lives (judgement.ts).
+ */
+import {
+  EVACUATION_LABEL,
+  EVICTION_IN_PROGRESS_ANNOTATION,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+} from "../../shared/policy/names.ts";
+import { isTrue } from "../sandbox/actors/conditions.ts";
+import { keyOf, type Pod, type PodDisruptionBudget } from "../sandbox/actors/resources.ts";
+import {
+  isFinal,
+  LABEL,
+  type VirtualMachineInstance,
+  type VirtualMachineInstanceMigration,
+} from "../sandbox/kubevirt/resources.ts";
+import { recordOf } from "./endings.ts";
+
+export interface Cluster {
+  readonly vmis: readonly VirtualMachineInstance[];
+  readonly pods: readonly Pod[];
+  readonly migrations: readonly VirtualMachineInstanceMigration[];
+  readonly budgets: readonly PodDisruptionBudget[];
+  /** Names of migrations that are reserved. */
+  readonly slots: readonly string[];
+}
+
+/** Empty: the cluster is at rest. */
+export function unrestOf(cluster: Cluster): readonly string[] {
+  return [
+    ...cluster.vmis.filter(isLive).flatMap((vmi) => [...unrestOfVmi(vmi), ...budgetProblems(vmi, cluster)]),
+    ...cluster.pods
+      .filter(({ metadata }) => metadata.annotations?.[EVICTION_IN_PROGRESS_ANNOTATION] !== undefined)
+      .map((pod) => `pod ${keyOf(pod)} says that its eviction is in progress`),
+    ...cluster.migrations
+      .filter(({ status }) => !isFinal(status))
+      .map((migration) => `migration ${keyOf(migration)} is ${migration.status?.phase ?? "new"}`),
+    ...cluster.slots.map((name) => `migration ${name} is reserved`),
+  ];
+}
+
+function isLive({ metadata, status }: VirtualMachineInstance): boolean {
+  return metadata.deletionTimestamp === undefined && !isFinal(status);
+}
+
+/** A record may stay, for the back-off of an evacuation that has ended. */
+function unrestOfVmi(vmi: VirtualMachineInstance): readonly string[] {
+  const key = keyOf(vmi);
+  const mark = vmi.status?.evacuationNodeName;
+  const label = vmi.metadata.labels?.[EVACUATION_LABEL];
+  const record = recordOf(vmi);
+  return [
+    ...(mark === undefined ? [] : [`${key} is marked for ${mark}`]),
+    ...(label === undefined ? [] : [`${key} has the label ${label}`]),
+    ...(record === undefined || record.outcome !== undefined ? [] : [`${key} has record ${record.id}`]),
+  ];
+}
+
+/** One of ours, at its size at rest; none where the strategy lets the VM go. */
+function budgetProblems(vmi: VirtualMachineInstance, { budgets }: Cluster): readonly string[] {
+  const own = budgets.filter(({ metadata, spec }) => {
+    const ours = metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
+    return ours && spec?.selector?.matchLabels?.[LABEL.createdBy] === vmi.metadata.uid;
+  });
+  const sizes = own.map(({ spec }) => spec?.minAvailable);
+  const wanted = hasBudget(vmi) ? [1] : [];
+  if (String(sizes) === String(wanted)) return [];
+  return [`budgets of ${keyOf(vmi)}: minAvailable [${String(sizes)}], expected [${String(wanted)}]`];
+}
+
+export function hasBudget({ spec, status }: VirtualMachineInstance): boolean {
+  if (spec.evictionStrategy === "LiveMigrateIfPossible") return isTrue(status?.conditions, "LiveMigratable");
+  return spec.evictionStrategy !== undefined && spec.evictionStrategy !== "None";
+}

@@ -1,0 +1,112 @@
+/**
+ * The scene of one run: its nodes, its namespace, its VMs, its settings; and clearing it away.
+ * Owns: that. Does not own: what stays over many runs (arena.ts), what happens (happen.ts).
+ */
+import { dump } from "js-yaml";
+import { inParallel } from "../bench/in-parallel.ts";
+import { configMaps, namespaces, nodes, type KubeObject, type Resource } from "../sandbox/actors/resources.ts";
+import { isAlreadyExists } from "../sandbox/actors/status-error.ts";
+import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../sandbox/fleet.ts";
+import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
+import { kubeVirts, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
+import { createPriorityClass } from "../sandbox/workloads.ts";
+import type { Arena } from "./arena.ts";
+import type { CastMember, Place } from "./cast.ts";
+import { DESCHEDULER_POLICY } from "./descheduler-policy.ts";
+import { persist } from "./persist.ts";
+import type { Plan } from "./plan.ts";
+import { until } from "./until.ts";
+import { switchEvictionWebhook } from "./eviction-webhook.ts";
+
+export interface Scene {
+  readonly namespace: string;
+  /** The node each VM begins on. */
+  readonly nodeOf: Readonly<Record<Place, string>>;
+  readonly nodes: readonly string[];
+}
+
+const PRIORITY_CLASS = "chaos-urgent";
+/** Room for three small VMs and nothing else: whoever preempts has to take theirs. */
+const NARROW = { memory: "4Gi" };
+const VM_MEMORY = "1Gi";
+export const PREEMPTOR = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { memory: "3584Mi" } };
+const ROOM = { cpu: "100", memory: "256Gi", pods: "500", "devices.kubevirt.io/kvm": "1k" };
+const CONFIG = { namespace: "lifeboat-system", name: "lifeboat" };
+const CREATED_AT_ONCE = 8;
+
+export async function setScene(arena: Arena, plan: Plan, name: string): Promise<Scene> {
+  const { client } = arena.sandbox;
+  const nodeOf = {
+    Drained: `${name}-drained`,
+    Preempted: `${name}-preempted`,
+    Tainted: `${name}-tainted`,
+    Pressed: `${name}-pressed`,
+    Retired: `${name}-retired`,
+  };
+  const places = new Set<Place>(["Drained", ...plan.vms.map(({ place }) => place)]);
+  const others = [`${name}-a`, `${name}-b`, `${name}-c`];
+  await configure(arena, plan);
+  await client.create(namespaces, { metadata: { name } });
+  await Promise.all([
+    ...[...places].map((place) => createNode(client, nodeOf[place], place === "Preempted" ? NARROW : ROOM)),
+    ...others.map((node) => createNode(client, node, ROOM)),
+  ]);
+  await inParallel(plan.vms, CREATED_AT_ONCE, (member) =>
+    createVirtualMachineInstance(client, vmOf(member, name, nodeOf[member.place])),
+  );
+  return { namespace: name, nodeOf, nodes: [...[...places].map((place) => nodeOf[place]), ...others] };
+}
+
+function vmOf({ name, strategy, migratable }: CastMember, namespace: string, node: string): VirtualMachine {
+  return { namespace, name, evictionStrategy: strategy, migratable, node, memory: VM_MEMORY };
+}
+
+async function configure(arena: Arena, plan: Plan): Promise<void> {
+  const { sandbox } = arena;
+  sandbox.evacuationController.enabled = false;
+  sandbox.deschedulerAnnotations.enabled = false;
+  const { client } = sandbox;
+  const members = new Map(plan.vms.map((member) => [member.name, member]));
+  sandbox.migrations.configure({
+    seconds: ({ name }) => (members.get(name)?.migrationMs ?? plan.migrationMs) / 1000,
+    outcome: ({ name, attempt }) => (attempt > (members.get(name)?.failures ?? 0) ? "Succeeded" : "Failed"),
+  });
+  const migrations = {
+    parallelMigrationsPerCluster: plan.limits.cluster,
+    parallelOutboundMigrationsPerNode: plan.limits.node,
+  };
+  const spec = { configuration: { migrations } };
+  await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { spec } });
+  const configuration = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration", ...plan.configuration };
+  const data = { "config.yaml": dump(configuration) };
+  await createUnlessThere(() => client.create(configMaps, { metadata: CONFIG, data }));
+  await client.patch(configMaps, CONFIG, { type: "merge", body: { data } });
+  await createUnlessThere(() => client.create(configMaps, DESCHEDULER_POLICY));
+  await createUnlessThere(() => createPriorityClass(client, PRIORITY_CLASS, 1_000_000));
+  await switchEvictionWebhook(client, plan.faults.includes("EvictionWebhook"));
+}
+
+async function createUnlessThere(create: () => Promise<unknown>): Promise<void> {
+  try {
+    await create();
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+const CLEARED_WITHIN_MS = 90_000;
+
+/** Afterwards nothing of it counts for the next run. */
+export async function clearScene(arena: Arena, { namespace, nodes: names }: Scene): Promise<void> {
+  const { sandbox, observer } = arena;
+  const { client } = sandbox;
+  const remove = (resource: Resource, key: { namespace?: string; name: string }) =>
+    persist(() => client.delete(resource, key));
+  const here = ({ metadata }: KubeObject) => metadata.namespace === namespace;
+  const vmis = [...observer.vmis.list()].filter(here);
+  await inParallel(vmis, CREATED_AT_ONCE, ({ metadata }) => remove(virtualMachineInstances, metadata));
+  await remove(namespaces, { name: namespace });
+  const gone = () => ![...observer.vmis.list(), ...observer.pods.list()].some(here);
+  if (!(await until(gone, CLEARED_WITHIN_MS))) throw new Error(`namespace ${namespace} does not become empty`);
+  await Promise.all(names.map((name) => remove(nodes, { name })));
+}

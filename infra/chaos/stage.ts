@@ -1,0 +1,19 @@
+/**
+ * What is on in one run: everything that a happening can touch.
+ * Owns: the shape. Does not own: its parts.
+ */
+import type { Arena } from "./arena.ts";
+import type { Crew } from "./crew.ts";
+import type { Drain } from "./drain.ts";
+import type { Plan } from "./plan.ts";
+import type { Scene } from "./scene.ts";
+
+export interface Stage {
+  readonly arena: Arena;
+  readonly plan: Plan;
+  readonly scene: Scene;
+  readonly crew: Crew;
+  readonly drain: Drain;
+  /** Keys of VMIs that their owners have deleted. */
+  readonly deleted: Set<string>;
+}

@@ -1,0 +1,61 @@
+/**
+ * What is printed: a line now and then, a bad run with its plan, the table at the end.
+ * Owns: the words. Does not own: the figures (report.ts).
+ */
+import type { Plan } from "./plan.ts";
+import type { Counts, RunReport, Totals } from "./report.ts";
+
+export function renderProgress(totals: Totals, of: number, seconds: number): string {
+  const { runs, vms, lost, broken, hung } = totals;
+  return `${seconds} s: ${runs} of ${of} runs, ${vms} VMs, lost ${lost}, runs broken ${broken}, runs hung ${hung}`;
+}
+
+/** How to have it again comes first. */
+export function renderBadRun(report: RunReport, plan: Plan): string {
+  const { run, lost, breaches, hung } = report;
+  const lines = [
+    `run ${run} failed: npm run chaos -- --seed ${plan.seed} --runs 1 --from ${run}`,
+    ...lost.map((key) => `  lost: ${key}`),
+    ...breaches.map((what) => `  broken: ${what}`),
+    ...hung.map((what) => `  hung: ${what}`),
+    `  plan: ${renderPlan(plan)}`,
+  ];
+  return lines.join("\n");
+}
+
+/** One line of JSON; what never ends is `null` there. */
+export function renderPlan({ vms, ...plan }: Plan): string {
+  const cast = vms.map((vm) => [vm.name, vm.place, vm.strategy, vm.migratable ? "" : "pinned", failures(vm.failures)]);
+  return JSON.stringify({ ...plan, vms: cast.map((words) => words.filter((word) => word !== "").join(" ")) });
+}
+
+function failures(count: number): string {
+  if (count === 0) return "";
+  return Number.isFinite(count) ? `fails ${count}×` : "fails always";
+}
+
+export function renderTotals(totals: Totals, seconds: number): string {
+  const { runs, vms, fates, endings, faults, longest, meanMs, lost, broken, hung } = totals;
+  const rows: readonly (readonly [string, string])[] = [
+    [
+      "runs",
+      `${runs} in ${seconds} s; ${(meanMs / 1000).toFixed(1)} s on average, the longest ${secondsOf(longest.ms)} (run ${longest.run})`,
+    ],
+    ["VMs", `${vms}: ${renderCounts(fates)}`],
+    ["evacuations ended", renderCounts(endings)],
+    ["faults", renderCounts(faults)],
+    ["runs with a limit broken", String(broken)],
+    ["runs with something hung", String(hung)],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return [...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`), `VMs lost: ${lost}`].join("\n");
+}
+
+function secondsOf(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function renderCounts(counts: Counts): string {
+  const sorted = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
+  return sorted.map(([name, count]) => `${name} ${count}`).join(", ");
+}

@@ -1,0 +1,114 @@
+/**
+ * A cluster on stage: a sandbox, what else the stories need in it, and Lifeboat beside it where it belongs, as its
+ * manifests say, the Worker in workerd and the relay.
+ * Owns: starting and stopping these, and the files a person needs to look around. Does not own: any of them.
+ */
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { dump } from "js-yaml";
+import type { Actor, ActorOptions } from "../sandbox/actors/actor.ts";
+import { systemClock } from "../sandbox/actors/clock.ts";
+import { configMaps } from "../sandbox/actors/resources.ts";
+import { startLifeboat, type Lifeboat } from "../sandbox/lifeboat.ts";
+import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
+import { startOwner } from "./owner.ts";
+import { startRelayBeside } from "./relay.ts";
+import { startReplicaSets } from "./replicas.ts";
+
+export interface Cluster extends Pick<ActorOptions, "client" | "clock">, Pick<Sandbox, "stats"> {
+  readonly server: string;
+  /** Path of a file. */
+  readonly kubeconfig: string;
+  /** Absent where the story goes without. */
+  readonly lifeboat?: LifeboatBeside | undefined;
+}
+
+/** Lifeboat as it is seen from outside of its cluster. */
+export interface LifeboatBeside extends Pick<Lifeboat, "url" | "webhookToken" | "operatorToken"> {
+  /** Path of a file: the authority of its certificate. */
+  readonly caFile: string;
+  /** What any scheduler may ask of it: `/reconcile`, `/deschedule`. Resolves to the answer. */
+  post(path: string): Promise<unknown>;
+}
+
+export function lifeboatOf({ lifeboat, server }: Cluster): LifeboatBeside {
+  if (lifeboat === undefined) throw new Error(`no Lifeboat beside ${server}`);
+  return lifeboat;
+}
+
+/** Keys of a LifeboatConfiguration. */
+export type Configuration = Readonly<Record<string, unknown>>;
+
+export interface ClusterOptions extends Pick<SandboxOptions, "eviction"> {
+  /** Of its files. */
+  readonly name: string;
+  readonly folder: string;
+  /** Of the Lifeboat beside it, if there is to be one. */
+  readonly configuration: Configuration | undefined;
+  /** Further files of infra/kubernetes. */
+  readonly optional: readonly string[];
+}
+
+type Running<T> = T & { stop(): Promise<void> };
+
+const MIGRATION_SECONDS = 2;
+
+export async function startCluster(options: ClusterOptions): Promise<Running<Cluster>> {
+  const { name, folder, configuration, eviction } = options;
+  const sandbox = await startSandbox({ migrationSeconds: MIGRATION_SECONDS, ...(eviction && { eviction }) });
+  const { client, stats, url: server } = sandbox;
+  const actors: readonly Actor[] = [startOwner, startReplicaSets].map((start) => start({ client, clock: systemClock }));
+  const lifeboat = configuration && (await installLifeboat(sandbox, configuration, options));
+  const kubeconfig = join(folder, `kubeconfig-${name}`);
+  await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
+  return {
+    client,
+    clock: systemClock,
+    stats,
+    server,
+    kubeconfig,
+    lifeboat,
+    async stop() {
+      await Promise.all(actors.map((actor) => actor.stop()));
+      await lifeboat?.stop();
+      await sandbox.stop();
+    },
+  };
+}
+
+const CLUSTER = "sandbox";
+
+async function installLifeboat(
+  sandbox: Sandbox,
+  configuration: Configuration,
+  { folder, name, optional }: ClusterOptions,
+): Promise<Running<LifeboatBeside>> {
+  const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
+  const lifeboat = await startLifeboat(sandbox, { cluster: CLUSTER, optional, entry: { relaySecret } });
+  const keys = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration", ...configuration };
+  await sandbox.client.create(configMaps, {
+    metadata: { namespace: "lifeboat-system", name: "lifeboat" },
+    data: { "config.yaml": dump(keys) },
+  });
+  const relay = await startRelayBeside(sandbox, lifeboat, relaySecret);
+  const caFile = join(folder, `ca-${name}.crt`);
+  await writeFile(caFile, sandbox.caPem);
+  return {
+    ...lifeboat,
+    caFile,
+    post: (path) => post(lifeboat, path),
+    async stop() {
+      await relay.stop();
+      await lifeboat.worker.stop();
+    },
+  };
+}
+
+async function post({ worker, webhookToken }: Lifeboat, path: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${webhookToken}` };
+  const answer = await worker.fetch(`/clusters/${CLUSTER}${path}`, { method: "POST", headers });
+  const body = await answer.text();
+  if (answer.status !== 200) throw new Error(`POST ${path}: ${answer.status} ${body}`);
+  return JSON.parse(body);
+}

@@ -1,0 +1,65 @@
+/**
+ * A real descheduler beside Lifeboat: what its evictor makes of each answer, by its own rules. It counts an eviction as going on
+ * in background if the pod carries `request-evict-only`, the code is 429 and the text contains what it looks for; it counts
+ * it until `eviction-in-progress` has come and gone.
+ */
+import { afterEach, expect, test } from "vitest";
+import { pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
+import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
+import { createVms, startDeschedulingStage } from "./descheduling-stage.ts";
+import { evict, getVmi, hasSettledAwayFrom, launcherOf, launchersOf, recordOf, type Stage, untilVmi } from "./stage.ts";
+
+const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
+const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
+/** What a descheduler writes on every Eviction. */
+const SENT = {
+  annotations: { "requested-by": "sigs.k8s.io/descheduler", reason: "triggered by vms/LowNodeUtilization: " },
+};
+
+let stage: Stage;
+afterEach(() => stage.stop());
+
+async function outcomeOf(pod: Pod): Promise<"evicted" | "background" | "error"> {
+  const { code, message } = await evict(stage.client, pod, SENT);
+  if (code < 300) return "evicted";
+  const asked = pod.metadata.annotations?.[REQUEST_ONLY] !== undefined;
+  return asked && code === 429 && message.includes("Eviction triggered evacuation") ? "background" : "error";
+}
+
+function isInProgress({ metadata }: Pod): boolean {
+  return metadata.annotations?.[REQUEST_ONLY] !== undefined && metadata.annotations[IN_PROGRESS] !== undefined;
+}
+
+test("it recognises the first answer and every later one, and is told when it is over", async () => {
+  stage = await startDeschedulingStage({ migrationSeconds: 1 });
+  await createVms(stage, ["web"]);
+  const source = await launcherOf(stage.client, "web");
+  expect([await outcomeOf(source), await outcomeOf(source)]).toEqual(["background", "background"]);
+  expect(recordOf(await getVmi(stage.client, "web"))).toMatchObject({ cause: "Descheduler" });
+  await waitFor(stage.client, { resource: pods, key: source.metadata, what: "in progress", until: isInProgress });
+  expect(await outcomeOf(source)).toBe("background");
+  const vmi = await untilVmi(stage.client, "web", "settled elsewhere", hasSettledAwayFrom("node01"));
+  expect((await launchersOf(stage.client, vmi)).filter(isInProgress)).toEqual([]);
+});
+
+test("the target of a migration is no second evacuation to it", async () => {
+  stage = await startDeschedulingStage({ migrationSeconds: 5 });
+  await createVms(stage, ["web"]);
+  const source = await launcherOf(stage.client, "web");
+  await outcomeOf(source);
+  const findTarget = async () => {
+    const launchers = await launchersOf(stage.client, await getVmi(stage.client, "web"));
+    return launchers.find(({ metadata }) => metadata.uid !== source.metadata.uid);
+  };
+  await expect.poll(findTarget, { timeout: 10_000 }).toBeDefined();
+  const target = await findTarget();
+  if (target === undefined) throw new Error("the target has gone");
+  expect(await outcomeOf(target)).toBe("error");
+  expect(isInProgress(target)).toBe(false);
+});
+
+test("a VM that cannot move is an error to it: the descheduler goes on to the next pod, and counts nothing", async () => {
+  stage = await startDeschedulingStage();
+  await createVms(stage, ["ledger"], { migratable: false });
+  expect(await outcomeOf(await launcherOf(stage.client, "ledger"))).toBe("error");
+});

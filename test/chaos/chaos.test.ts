@@ -1,0 +1,59 @@
+/**
+ * A few runs, as `npm run chaos` performs them; and that a run notices what it is there to notice.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { type Arena, startArena } from "../../infra/chaos/arena.ts";
+import { performRun } from "../../infra/chaos/perform-run.ts";
+import { drawPlan } from "../../infra/chaos/plan.ts";
+import { isBad, type RunReport } from "../../infra/chaos/report.ts";
+import { pods } from "../../infra/sandbox/actors/resources.ts";
+import { LABEL } from "../../infra/sandbox/kubevirt/resources.ts";
+
+/** Of a run without anything to tell. */
+const SUMMARY_LINES = 7;
+
+const main = fileURLToPath(new URL("../../infra/chaos/main.ts", import.meta.url));
+
+test("a few runs: nothing lost, broken or hung", { timeout: 300_000 }, async () => {
+  const args = [main, "--runs", "3", "--seed", "1"];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
+  const lines = output.trimEnd().split("\n");
+  expect(lines[0]).toBe("seed 1");
+  expect(lines.slice(1).filter((line) => !/^\d+ s: /.test(line))).toHaveLength(SUMMARY_LINES);
+  expect(lines.at(-1)).toBe("VMs lost: 0");
+  expect(child.exitCode).toBe(0);
+});
+
+/** Somebody else does, in the middle of it, what no fault of the table does. */
+async function runWith(disturb: (arena: Arena) => Promise<void>): Promise<RunReport> {
+  const arena = await startArena();
+  try {
+    const plan = { ...drawPlan({ seed: "1", run: 1, vms: 3, only: ["SlowMigrations"] }), migrationMs: 1500 };
+    const member = { place: "Drained", strategy: "LiveMigrate", migratable: true, failures: 0 } as const;
+    const vms = ["vm-01", "vm-02"].map((name) => ({ ...member, name }));
+    const running = performRun(arena, { ...plan, vms });
+    await expect.poll(() => [...arena.observer.migrations.list()].length, { timeout: 120_000 }).toBeGreaterThan(0);
+    await disturb(arena);
+    return await running;
+  } finally {
+    await arena.stop();
+  }
+}
+
+test("a VM whose launcher is killed is lost, and the run is a bad one", { timeout: 300_000 }, async () => {
+  const report = await runWith(async ({ sandbox, observer }) => {
+    const vmi = [...observer.vmis.list()].find(({ metadata }) => metadata.name === "vm-01");
+    const launchers = { labelSelector: `${LABEL.createdBy}=${vmi?.metadata.uid}` };
+    const { items } = await sandbox.client.list(pods, "run-1", launchers);
+    for (const { metadata } of items) await sandbox.client.delete(pods, metadata, { gracePeriodSeconds: 0 });
+  });
+  expect(report.lost).toEqual(["run-1/vm-01"]);
+  expect(report.fates).toEqual({ lost: 1, moved: 1 });
+  expect(report.breaches).toEqual([expect.stringContaining("run-1/vm-01 has ended")]);
+  expect(isBad(report)).toBe(true);
+});

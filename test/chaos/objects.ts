@@ -1,0 +1,80 @@
+/** Objects of a cluster for the tests of chaos runs: minimal ones, plus tweaks. */
+import { viewOfPod, viewOfVmi, type World } from "../../infra/demo/world.ts";
+import type { Pod, PodDisruptionBudget } from "../../infra/sandbox/actors/resources.ts";
+import type {
+  VirtualMachineInstance,
+  VirtualMachineInstanceMigration,
+  VirtualMachineInstanceStatus,
+} from "../../infra/sandbox/kubevirt/resources.ts";
+
+const CREATED = { resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
+const MIGRATABLE = { type: "LiveMigratable", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" };
+
+export interface VmiTweak {
+  readonly name?: string;
+  readonly strategy?: string;
+  readonly pinned?: true;
+  readonly status?: Partial<VirtualMachineInstanceStatus>;
+  readonly record?: object;
+  readonly label?: string;
+  readonly deleting?: true;
+}
+
+export function vmi(tweak: VmiTweak = {}): VirtualMachineInstance {
+  const { name = "web", strategy = "LiveMigrate", pinned, status, record, label, deleting } = tweak;
+  return {
+    metadata: {
+      ...CREATED,
+      namespace: "run-1",
+      name,
+      uid: `uid-${name}`,
+      ...(record !== undefined && { annotations: { "lifeboat.dev/evacuation": JSON.stringify(record) } }),
+      ...(label !== undefined && { labels: { "lifeboat.dev/evacuation": label } }),
+      ...(deleting && { deletionTimestamp: "2026-01-01T00:01:00Z" }),
+    },
+    spec: { domain: {}, evictionStrategy: strategy },
+    status: { phase: "Running", nodeName: "node-1", conditions: pinned ? [] : [MIGRATABLE], ...status },
+  };
+}
+
+export function migration(
+  name: string,
+  phase?: string,
+  { node = "node-1", of = name, uid = name }: { node?: string; of?: string; uid?: string } = {},
+): VirtualMachineInstanceMigration {
+  const annotations = { "kubevirt.io/evacuationMigration": node };
+  return {
+    metadata: { ...CREATED, namespace: "run-1", name, uid, annotations },
+    spec: { vmiName: of },
+    ...(phase !== undefined && { status: { phase } }),
+  };
+}
+
+export function budget(of: VirtualMachineInstance, minAvailable = 1): PodDisruptionBudget {
+  const labels = { "app.kubernetes.io/managed-by": "lifeboat" };
+  const matchLabels = { "kubevirt.io/created-by": of.metadata.uid };
+  return {
+    metadata: { ...CREATED, namespace: "run-1", name: `lifeboat-${of.metadata.name}`, uid: "uid-budget", labels },
+    spec: { minAvailable, selector: { matchLabels } },
+  };
+}
+
+export function launcher(of: VirtualMachineInstance, annotations: Record<string, string> = {}): Pod {
+  const name = `virt-launcher-${of.metadata.name}-abcde`;
+  const labels = { "kubevirt.io/created-by": of.metadata.uid };
+  return {
+    metadata: { ...CREATED, namespace: "run-1", name, uid: `uid-${name}`, labels, annotations },
+    spec: { containers: [], ...(of.status?.nodeName !== undefined && { nodeName: of.status.nodeName }) },
+    status: { phase: "Running" },
+  };
+}
+
+export function world(vmis: readonly VirtualMachineInstance[], pods: readonly Pod[] = []): World {
+  return {
+    vmis: new Map(vmis.map((v) => [v.metadata.uid, viewOfVmi(v)])),
+    pods: new Map(pods.map((pod) => [pod.metadata.uid, viewOfPod(pod)])),
+    migrations: new Map(),
+    nodes: new Map(),
+    events: new Map(),
+  };
+}

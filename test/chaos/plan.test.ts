@@ -1,0 +1,112 @@
+/**
+ * Plans: the same for the same seed and run, wild enough, and never what cannot be told from a defect.
+ */
+import { describe, expect, test } from "vitest";
+import { FAULT_NAMES, type FaultName, rowOf } from "../../infra/chaos/fault-table.ts";
+import { drawPlan, type Plan } from "../../infra/chaos/plan.ts";
+
+const plans: readonly Plan[] = Array.from({ length: 600 }, (_, i) => drawPlan({ seed: "test", run: i + 1 }));
+
+const withFault = (fault: FaultName) => plans.filter(({ faults }) => faults.includes(fault));
+
+test("the same seed and run: the same plan", () => {
+  for (const plan of plans.slice(0, 50)) expect(drawPlan({ seed: "test", run: plan.run })).toEqual(plan);
+  expect(drawPlan({ seed: "other", run: 1 })).not.toEqual(plans[0]);
+});
+
+test("every fault is drawn again and again, and most runs have several", () => {
+  for (const fault of FAULT_NAMES) expect(withFault(fault).length, fault).toBeGreaterThan(10);
+  expect(plans.filter(({ faults }) => faults.length > 2).length).toBeGreaterThan(plans.length / 2);
+});
+
+test("every pair of faults that may be combined is, by and by", () => {
+  const pairs = new Set(plans.flatMap(({ faults }) => faults.flatMap((a) => faults.map((b) => `${a} ${b}`))));
+  const frequent = FAULT_NAMES.filter((name) => rowOf(name).weight >= 4);
+  const missing = frequent.flatMap((a) => frequent.flatMap((b) => (pairs.has(`${a} ${b}`) ? [] : [`${a} ${b}`])));
+  expect(missing).toEqual([]);
+});
+
+test("every twentieth run drains 50 VMs, the others 3 to 15", () => {
+  for (const { run, vms } of plans) {
+    const drained = vms.filter(({ place }) => place === "Drained").length;
+    if (run % 20 === 0) expect(drained).toBe(50);
+    else expect(drained).toBeGreaterThanOrEqual(3);
+    if (run % 20 !== 0) expect(drained).toBeLessThanOrEqual(15);
+  }
+});
+
+test("what silences the guard never meets what needs it", () => {
+  for (const { faults } of plans) {
+    const rows = faults.map((name) => rowOf(name));
+    expect(rows.some((row) => row.silencesGuard) && rows.some((row) => row.needsGuard)).toBe(false);
+  }
+});
+
+describe("the cast", () => {
+  const cast = plans.flatMap(({ vms }) => vms);
+
+  test("every strategy, movable or not, and every way for migrations to end", () => {
+    const kinds = new Set(cast.map(({ strategy, migratable }) => `${strategy} ${migratable ? "movable" : "pinned"}`));
+    expect([...kinds].toSorted()).toEqual([
+      "External movable",
+      "LiveMigrate movable",
+      "LiveMigrateIfPossible movable",
+      "LiveMigrateIfPossible pinned",
+      "None movable",
+      "None pinned",
+    ]);
+    expect(new Set(cast.map(({ failures }) => failures))).toEqual(new Set([0, 1, 3, Infinity]));
+  });
+
+  test("whoever must be gone before a deadline can move", () => {
+    const onTop = cast.filter(({ place }) => place !== "Drained");
+    expect(new Set(onTop.map(({ place }) => place))).toEqual(new Set(["Preempted", "Tainted", "Pressed", "Retired"]));
+    expect(onTop.filter(({ migratable, failures }) => !migratable || failures > 1)).toEqual([]);
+  });
+});
+
+describe("the timeline", () => {
+  test("in order, over when the faults stop, about VMs that there are", () => {
+    for (const { moments, calmAt, vms } of plans) {
+      const times = moments.map(({ at }) => at);
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+      expect(Math.max(0, ...times)).toBeLessThanOrEqual(Math.max(calmAt, 1000));
+      const names = new Set(vms.map(({ name }) => name));
+      for (const moment of moments) if ("vm" in moment) expect(names).toContain(moment.vm);
+    }
+  });
+
+  test("nothing happens but by a fault of the run", () => {
+    for (const { faults, moments } of plans) for (const { fault } of moments) expect(faults).toContain(fault);
+  });
+
+  test("a lost answer is one to a write: what is read twice is read twice", () => {
+    const lost = plans.flatMap(({ moments }) => moments.filter(({ fault }) => fault === "LostAnswers"));
+    expect(new Set(lost.flatMap((m) => (m.does === "inject" ? (m.verbs ?? ["any"]) : [])))).not.toContain("get");
+  });
+});
+
+describe("the Workers", () => {
+  test("one, or several at once", () => {
+    for (const { workers, faults } of plans) expect(workers.length > 1).toBe(faults.includes("SeveralWorkers"));
+  });
+
+  test("with clocks a minute fast and slow, if they are skewed", () => {
+    const skews = withFault("ClockSkew").flatMap(({ workers }) => workers);
+    expect(new Set(skews)).toEqual(new Set([60, -60, 0]));
+    const others = plans.filter(({ faults }) => !faults.includes("ClockSkew"));
+    expect(new Set(others.flatMap(({ workers }) => workers))).toEqual(new Set([0]));
+  });
+
+  test("die after every number of writes from 0 to 12", () => {
+    const kills = new Set(plans.flatMap(({ kills }) => kills));
+    expect([...kills].toSorted((a, b) => a - b)).toEqual(Array.from({ length: 13 }, (_, i) => i));
+    for (const { kills, faults } of plans) expect(kills.length > 0).toBe(faults.includes("WorkerKilled"));
+  });
+});
+
+test("what is asked for is not drawn", () => {
+  const plan = drawPlan({ seed: "test", run: 20, vms: 2, only: ["Outage"] });
+  expect(plan.faults).toEqual(["Outage"]);
+  expect(plan.vms).toHaveLength(2);
+});

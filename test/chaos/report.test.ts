@@ -1,0 +1,70 @@
+/** What is printed, and what makes a run a bad one. */
+import { describe, expect, test } from "vitest";
+import { drawPlan } from "../../infra/chaos/plan.ts";
+import { isBad, type RunReport, totalsOf } from "../../infra/chaos/report.ts";
+import { renderBadRun, renderProgress, renderTotals } from "../../infra/chaos/table.ts";
+
+function report(tweak: Partial<RunReport> = {}): RunReport {
+  const nothing = { lost: [], breaches: [], hung: [], mostUnfinished: 2 };
+  const counts = { fates: { moved: 3 }, endings: { Moved: 3 }, faults: { Error: 4 } };
+  return { run: 1, ms: 2000, vms: 3, ...counts, ...nothing, ...tweak };
+}
+
+// prettier-ignore
+const rows: readonly (readonly [Partial<RunReport>, boolean])[] = [
+  [{},                                  false],
+  [{ lost: ["run-1/web"] },             true],
+  [{ breaches: ["3 of 2"] },            true],
+  [{ hung: ["run-1/web is marked"] },   true],
+];
+test.each(rows)("%j is bad: %s", (tweak, bad) => expect(isBad(report(tweak))).toBe(bad));
+
+describe("the end", () => {
+  const reports = [
+    report(),
+    report({ run: 2, ms: 5000, fates: { moved: 2, lost: 1 }, lost: ["run-2/db"], faults: { Latency: 1, Error: 1 } }),
+    report({ run: 3, ms: 2000, breaches: ["a", "b"], hung: ["c"] }),
+  ];
+  const lines = renderTotals(totalsOf(reports), 9).split("\n");
+
+  test("the last line says how many VMs were lost", () => {
+    expect(lines.at(-1)).toBe("VMs lost: 1");
+    expect(
+      renderTotals(totalsOf([report()]), 2)
+        .split("\n")
+        .at(-1),
+    ).toBe("VMs lost: 0");
+  });
+
+  test("everything is added up", () => {
+    const rows = Object.fromEntries(lines.slice(0, -1).map((line) => line.split(/ {2,}/)));
+    expect(rows).toEqual({
+      runs: "3 in 9 s; 3.0 s on average, the longest 5.0 s (run 2)",
+      VMs: "9: moved 8, lost 1",
+      "evacuations ended": "Moved 9",
+      faults: "Error 9, Latency 1",
+      "runs with a limit broken": "1",
+      "runs with something hung": "1",
+    });
+  });
+
+  test("meanwhile", () => {
+    expect(renderProgress(totalsOf(reports), 20, 9)).toBe(
+      "9 s: 3 of 20 runs, 9 VMs, lost 1, runs broken 1, runs hung 1",
+    );
+  });
+});
+
+test("a bad run says how to have it again, what was wrong, and its plan", () => {
+  const plan = drawPlan({ seed: "s", run: 7, vms: 3, only: ["WorkerKilled"] });
+  const lines = renderBadRun(report({ run: 7, lost: ["run-7/vm-01"], hung: ["run-7/vm-02 is marked"] }), plan).split(
+    "\n",
+  );
+  expect(lines.slice(0, 3)).toEqual([
+    "run 7 failed: npm run chaos -- --seed s --runs 1 --from 7",
+    "  lost: run-7/vm-01",
+    "  hung: run-7/vm-02 is marked",
+  ]);
+  expect(lines[3]).toContain(`"kills":${JSON.stringify(plan.kills)}`);
+  expect(lines[3]).toContain("vm-01 Drained");
+});

@@ -1,0 +1,179 @@
+/**
+ * What every parser keeps to, whatever the text: it has an answer, what is wrong has a field and an expectation, and the
+ * secret that stands there is not repeated.
+ * Owns: that, of CLUSTERS, the registry, LifeboatConfiguration, the descheduler policy, what we keep in annotations and
+ * ConfigMaps, and Standard Webhooks headers. Does not own: what is right (test/config).
+ */
+import * as fc from "fast-check";
+import { dump } from "js-yaml";
+import { timeoutSeconds } from "../../functions/admission-review.ts";
+import { isSigned } from "../../functions/webhook-signature.ts";
+import { quantity } from "../../shared/cluster/quantity.ts";
+import { countersOf, recordOf, slotsOf } from "../../shared/cluster/record-schema.ts";
+import { deschedulingRegisterOf } from "../../shared/cluster/register-schema.ts";
+import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/config/clusters.ts";
+import { parseDeschedulerPolicy } from "../../shared/config/descheduler-policy/descheduler-policy.ts";
+import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
+import type { ConfigProblem, Parsed } from "../../shared/config/problem.ts";
+import { canaryIn, SECRETS } from "./canaries.ts";
+import { DESCHEDULER_POLICY } from "./corpus.ts";
+import { type Json, mutated } from "./json-mutations.ts";
+import { asyncProperty, type Property, property } from "./property.ts";
+import { Random } from "./random.ts";
+import { signatureOf } from "./requests/credentials.ts";
+import { mutatedText } from "./text-mutations.ts";
+
+const { token, webhookToken, operatorToken, relaySecret, oldRelaySecret, header } = SECRETS;
+const ENTRY: Json = {
+  server: "https://api.example.com",
+  token,
+  webhookToken,
+  operatorToken,
+  relaySecret: [relaySecret, oldRelaySecret],
+  headers: { "x-access": header },
+};
+const CONFIGURATION: Json = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "LifeboatConfiguration",
+  featureGates: { DeschedulerSupport: true },
+  marking: "Auto",
+  reconcilers: { evacuation: "Auto", budget: true },
+  evacuation: { maxAttempts: 5, backoffSeconds: 20, maxBackoffSeconds: 320, adoptSeconds: 5 },
+  guard: { mode: "Auto", deadlineSeconds: { Preemption: 120 }, maxHolds: 8, requesters: [token] },
+  descheduling: { intervalSeconds: 0 },
+};
+
+/** Valid, a little changed, in its structure and then in its text. */
+function almost(valid: Json, render: (value: Json) => string): fc.Arbitrary<string> {
+  return fc.record({ seed: fc.nat(), times: fc.constantFrom(0, 1, 1, 2, 8), text: fc.boolean() }).map((how) => {
+    const random = new Random(how.seed);
+    const text = render(mutated(valid, random, how.times));
+    return how.text ? mutatedText(text, random) : text;
+  });
+}
+
+function texts(valid: Json, render: (value: Json) => string): fc.Arbitrary<string> {
+  return fc.oneof({ weight: 6, arbitrary: almost(valid, render) }, fc.json(), fc.string({ unit: "binary" }));
+}
+
+/** As people write it. What YAML has no words for stays JSON, which it also is. */
+function yaml(value: Json): string {
+  try {
+    return dump(value);
+  } catch {
+    return JSON.stringify(value);
+  }
+}
+
+function expect(holds: boolean, what: string): void {
+  if (!holds) throw new Error(what);
+}
+
+function expectProblems(problems: readonly ConfigProblem[], root: string): void {
+  for (const { field, message } of problems) {
+    expect(field.startsWith(root), `a problem with ${field}`);
+    expect(message !== "", "a problem without a word");
+    expect(canaryIn(`${field} ${message}`) === undefined, `a problem that tells a secret: ${field}: ${message}`);
+  }
+}
+
+function expectParsed(parsed: Parsed<unknown>, root: string): void {
+  if (parsed.ok) return;
+  expect(parsed.problems.length > 0, "no, but why?");
+  expectProblems(parsed.problems, root);
+}
+
+const registerText = JSON.stringify({ revision: 1, lastCycle: "2026-11-20T12:00:00Z", reservations: [], counts: [] });
+const kept = fc.oneof(
+  texts(
+    { id: "0000000a", cause: "Preemption", requestedBy: "x", node: "n", since: "2026-11-20T12:00:00Z", attempts: 0 },
+    JSON.stringify,
+  ),
+  texts(
+    [{ namespace: "a", name: "b", vmi: "c", vmiUID: "d", node: "e", id: "f", attempt: 1, cause: "Preemption" }],
+    JSON.stringify,
+  ),
+  texts(
+    { evacuations: [{ cause: "Preemption", outcome: "Moved", count: 1 }], counted: ["uid/0000000a"] },
+    JSON.stringify,
+  ),
+  texts(JSON.parse(registerText), JSON.stringify),
+);
+
+const NOW = new Date("2026-11-20T12:00:00.000Z");
+const SECONDS = String(NOW.getTime() / 1000);
+const delivery = fc.record({
+  payload: fc.string({ unit: "grapheme" }),
+  id: fc.oneof(fc.constant("msg_1"), fc.string()),
+  timestamp: fc.oneof(
+    fc.constant(SECONDS),
+    fc.integer({ min: -301, max: 301 }).map((s) => String(Number(SECONDS) + s)),
+    fc.string(),
+  ),
+  secret: fc.constantFrom(relaySecret, oldRelaySecret, `whsec_${btoa("of nobody")}`),
+  around: fc.tuple(fc.constantFrom("", "v1,AAAA ", "v1a,x ", " "), fc.constantFrom("", " v1,", " v2,AAAA", "x")),
+});
+
+export const CONFIG_PROPERTIES: readonly Property[] = [
+  property("CLUSTERS", texts({ prod: ENTRY, lab: ENTRY }, JSON.stringify), (text) => {
+    const clusters = parseClusters(text);
+    expectProblems(problemsOf(clusters), "CLUSTERS");
+    if (!clusters.ok) return;
+    for (const entry of clusters.value.values()) {
+      if (entry.ok)
+        expect(/^https:|^http:\/\/(localhost|127\.|\[::1\])|^binding:/i.test(entry.value.server), entry.value.server);
+    }
+  }),
+  property("a registry entry", texts(ENTRY, JSON.stringify), (text) => {
+    expectParsed(parseRegistryEntry(text, "kv"), "CLUSTER_REGISTRY.kv");
+  }),
+  asyncProperty("LifeboatConfiguration", texts(CONFIGURATION, yaml), async (text) => {
+    expectParsed(await parseConfiguration(text), "config.yaml");
+  }),
+  asyncProperty("the descheduler policy", texts(DESCHEDULER_POLICY, yaml), async (text) => {
+    expectParsed(await parseDeschedulerPolicy(text), "policy.yaml");
+  }),
+  property("what is kept in the cluster: a record, slots, counters, a register", kept, (text) => {
+    const record = recordOf(text);
+    expect(record === undefined || !Number.isNaN(Date.parse(record.since)), "a record that began at no time");
+    expect(Array.isArray(slotsOf(text)), "no slots");
+    const counts = countersOf(text)?.evacuations ?? [];
+    expect(
+      counts.every(({ count }) => Number.isSafeInteger(count)),
+      "a count that is no number",
+    );
+    const map = { uid: "u", resourceVersion: "1", data: { "register.json": text } };
+    expect(Number.isSafeInteger(deschedulingRegisterOf(map).revision), "no revision");
+  }),
+  property(
+    "a quantity",
+    fc.oneof(fc.string(), fc.stringMatching(/^[+-]?[0-9.]{1,400}([eE][+-]?[0-9]{1,4})?[a-zA-Z]{0,2}$/)),
+    (text) => {
+      expect(Number.isFinite(quantity(text)), `${text} is ${quantity(text)}`);
+    },
+  ),
+  property(
+    "a timeout",
+    fc.oneof(fc.string(), fc.stringMatching(/^([0-9.]{1,400}(ns|us|µs|ms|s|m|h)){1,3}$/)),
+    (text) => {
+      const seconds = timeoutSeconds(text);
+      expect(seconds > 0 && seconds <= 30, `${text} is ${seconds} s`);
+    },
+  ),
+  asyncProperty("Standard Webhooks headers", delivery, async ({ payload, id, timestamp, secret, around }) => {
+    const right = signatureOf(payload, id, timestamp, secret);
+    const signature = around.join(right);
+    const fresh = /^\d{1,12}$/.test(timestamp) && Math.abs(Number(timestamp) - Number(SECONDS)) <= 300;
+    const known = secret === relaySecret || secret === oldRelaySecret;
+    const expected = id !== "" && fresh && known && signature.split(" ").includes(right);
+    const headers = { id, timestamp, signature };
+    expect((await isSigned(payload, headers, [relaySecret, oldRelaySecret], NOW)) === expected, `expected ${expected}`);
+  }),
+  asyncProperty(
+    "any headers at all are no signature",
+    fc.tuple(fc.string(), fc.string(), fc.string()),
+    async ([id, timestamp, signature]) => {
+      expect(!(await isSigned("[]", { id, timestamp, signature }, [relaySecret], NOW)), "signed by chance");
+    },
+  ),
+];

@@ -1,0 +1,145 @@
+/**
+ * What each door may answer, and nothing else.
+ * Owns: the table door → codes and bodies. Does not own: checking it (judge.ts).
+ */
+import * as z from "zod/mini";
+
+const Review = z.strictObject({
+  apiVersion: z.literal("admission.k8s.io/v1"),
+  kind: z.literal("AdmissionReview"),
+  response: z.union([
+    z.strictObject({ uid: z.string(), allowed: z.literal(true), warnings: z.optional(z.array(z.string())) }),
+    z.strictObject({
+      uid: z.string(),
+      allowed: z.literal(false),
+      status: z.strictObject({
+        code: z.literal(429),
+        reason: z.literal("TooManyRequests"),
+        message: z.string().check(z.minLength(1)),
+      }),
+    }),
+  ]),
+});
+
+export const Failure = z.strictObject({
+  error: z.strictObject({
+    reason: z.string().check(z.regex(/^[A-Z][A-Za-z]+$/)),
+    field: z.optional(z.string()),
+    message: z.string().check(z.minLength(1)),
+  }),
+});
+
+const Reconciled = z.strictObject({
+  done: z.record(z.string(), z.int()),
+  failures: z.int(),
+  requeueAfterSeconds: z.optional(z.number()),
+});
+
+const Explained = z.strictObject({
+  pod: z.string(),
+  decision: z.union([
+    z.strictObject({ allowed: z.literal(true), reason: z.string(), warnings: z.array(z.string()) }),
+    z.strictObject({ allowed: z.literal(false), reason: z.string(), code: z.literal(429), message: z.string() }),
+  ]),
+  actions: z.array(z.string()),
+  facts: z.looseObject({ pod: z.looseObject({}), settings: z.looseObject({}) }),
+});
+
+const Evacuations = z.strictObject({
+  evacuations: z.array(
+    z.looseObject({ namespace: z.string(), name: z.string(), marked: z.boolean(), stage: z.string() }),
+  ),
+});
+
+const Cancelled = z.strictObject({
+  cancelled: z.strictObject({ namespace: z.string(), name: z.string() }),
+  deletedMigrations: z.array(z.string()),
+});
+
+const Nominated = z.array(
+  z.looseObject({ pod: z.string(), node: z.string(), profile: z.string(), plugin: z.string() }),
+);
+
+const Descheduled = z.strictObject({
+  dryRun: z.boolean(),
+  ended: z.enum(["Finished", "AnotherCycle", "ClusterUnavailable", "OutOfTime"]),
+  nodes: z.int(),
+  pods: z.int(),
+  evacuationsInProgress: z.int(),
+  nominated: z.int(),
+  results: z.record(z.string(), z.int()),
+  requested: Nominated,
+  skipped: Nominated,
+});
+
+const Readiness = z.strictObject({
+  ready: z.boolean(),
+  checks: z.array(
+    z.strictObject({
+      name: z.string(),
+      ok: z.boolean(),
+      field: z.optional(z.string()),
+      message: z.optional(z.string()),
+    }),
+  ),
+  notes: z.optional(z.array(z.string())),
+});
+
+const OpenMetrics = z.string().check(z.regex(/^# (?:TYPE|HELP|UNIT) .*\n# EOF\n$/s));
+
+const Empty = z.literal("");
+
+/** Body by code; a code that is missing here is outside the contract. */
+type Answers = Readonly<Record<number, z.ZodMiniType>>;
+
+export interface DoorContract {
+  readonly method: string;
+  readonly path: RegExp;
+  /** Whoever asks has to prove who they are. */
+  readonly guarded: boolean;
+  readonly answers: Answers;
+  /** Changes a cluster: never, or unless it is a dry run; Events about a configuration do not count. */
+  readonly writes: "Never" | "UnlessDryRun";
+  /** Bytes. */
+  readonly largest: number;
+}
+
+const KIB = 1024;
+const CALLERS_FAULT = { 400: Failure, 401: Failure, 404: Failure, 413: Failure };
+const NO_CLUSTER = { 401: Failure, 404: Failure, 502: Failure, 503: Failure, 504: Failure };
+const C = "\\/clusters\\/[^/]+";
+
+function door(method: string, path: string, answers: Answers, more: Partial<DoorContract> = {}): DoorContract {
+  const defaults = { guarded: true, writes: "Never", largest: 16 * KIB } as const;
+  return { method, path: new RegExp(`^${path}$`, "s"), answers, ...defaults, ...more };
+}
+
+// prettier-ignore
+export const CONTRACT = {
+  evictions:     door("POST",   `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT },                    { writes: "UnlessDryRun" }),
+  deletions:     door("POST",   `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT, 503: Failure },      { writes: "UnlessDryRun" }),
+  events:        door("POST",   `${C}\\/events`,                 { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },    { writes: "UnlessDryRun" }),
+  reconcile:     door("POST",   `${C}\\/reconcile`,              { 200: Reconciled, ...NO_CLUSTER },                               { writes: "UnlessDryRun" }),
+  deschedule:    door("POST",   `${C}\\/deschedule`,             { 200: Descheduled, 400: Failure, ...NO_CLUSTER },               { writes: "UnlessDryRun", largest: 1024 * KIB }),
+  explain:       door("GET",    `${C}\\/explain\\/pods\\/[^/]+\\/[^/]+`, { 200: Explained, ...NO_CLUSTER },                        { largest: 1024 * KIB }),
+  evacuations:   door("GET",    `${C}\\/evacuations`,            { 200: Evacuations, ...NO_CLUSTER },                              { largest: 1024 * KIB }),
+  cancel:        door("DELETE", `${C}\\/evacuations\\/[^/]+\\/[^/]+`, { 200: Cancelled, 409: Failure, ...NO_CLUSTER },             { writes: "UnlessDryRun" }),
+  clusterReadyz: door("GET",    `${C}\\/readyz`,                 { 200: Readiness, ...NO_CLUSTER, 503: z.union([Readiness, Failure]) }),
+  metrics:       door("GET",    `${C}\\/metrics`,                { 200: OpenMetrics, ...NO_CLUSTER },                             { largest: 1024 * KIB }),
+  healthz:       door("GET",    `\\/healthz`,                    { 200: z.strictObject({ healthy: z.literal(true) }) },            { guarded: false }),
+  readyz:        door("GET",    `\\/readyz`,                     { 200: z.strictObject({ ready: z.literal(true) }), 503: Failure }, { guarded: false }),
+  noRoute:       door("",       ".*",                            { 404: Failure }),
+} as const satisfies Record<string, DoorContract>;
+
+export type DoorName = keyof typeof CONTRACT;
+
+function isDoorName(name: string): name is DoorName {
+  return Object.hasOwn(CONTRACT, name);
+}
+
+/** HEAD is GET without its body. */
+export function doorOf(method: string, path: string): DoorName {
+  const asked = method === "HEAD" ? "GET" : method;
+  const found = Object.entries(CONTRACT).find(([, door]) => door.method === asked && door.path.test(path))?.[0];
+  return found !== undefined && isDoorName(found) ? found : "noRoute";
+}

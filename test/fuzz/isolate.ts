@@ -1,0 +1,101 @@
+/**
+ * The Worker as one isolate of it would be: its doors, on a platform of ours.
+ * Owns: its environment, time, and who asked for what. Does not own: the cluster behind it, what is sent.
+ */
+import { createApp } from "../../functions/app.ts";
+import type { ClusterRegistry, Env } from "../../functions/env.ts";
+import { runTick } from "../../functions/schedule.ts";
+import { newIsolateState } from "../../functions/target.ts";
+import { SECRETS } from "./canaries.ts";
+import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.ts";
+import { mutatedText } from "./text-mutations.ts";
+import { mutated, type Json } from "./json-mutations.ts";
+import type { Answer } from "./judge.ts";
+import type { Random } from "./random.ts";
+import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+const { token, webhookToken, operatorToken, relaySecret, oldRelaySecret, header } = SECRETS;
+const ENTRY = {
+  token,
+  webhookToken,
+  operatorToken,
+  relaySecret: [relaySecret, oldRelaySecret],
+  headers: { "x-access": header },
+};
+const ENTRIES: Json = {
+  prod: { server: SERVER, ...ENTRY },
+  vpc: { server: "binding:PROD_API", ...ENTRY },
+  unbound: { server: "binding:NOTHING", ...ENTRY },
+  bad: { server: "http://example.com", ...ENTRY, more: header },
+};
+const REGISTERED: Readonly<Record<string, string>> = {
+  kv: JSON.stringify({ server: `${SERVER}//`, ...ENTRY }),
+  badkv: `{"server": "${header}"`,
+};
+
+export interface Isolate {
+  readonly orderly: boolean;
+  readonly registryFails: boolean;
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  /** What goes on after answers. */
+  readonly after: readonly Promise<unknown>[];
+  send(request: FuzzedRequest, index: number): Promise<Answer>;
+  tick(): Promise<void>;
+}
+
+function registry(fails: boolean): ClusterRegistry {
+  return {
+    get: async (name) => {
+      if (fails) throw new Error("KV GET failed: 500 Internal Server Error");
+      return Object.hasOwn(REGISTERED, name) ? (REGISTERED[name] ?? null) : null;
+    },
+    list: async () => ({ keys: Object.keys(REGISTERED).map((name) => ({ name })), list_complete: true }),
+  };
+}
+
+/** Mostly what it should be. */
+function clustersText(orderly: boolean, random: Random): string {
+  if (orderly) return JSON.stringify(ENTRIES);
+  return random.chance(0.7)
+    ? JSON.stringify(mutated(ENTRIES, random, random.pick([1, 3])))
+    : mutatedText(JSON.stringify(ENTRIES), random);
+}
+
+export function openIsolate(cluster: HostileCluster, clock: VirtualClock, random: Random): Isolate {
+  const orderly = random.chance(0.95);
+  const registryFails = random.chance(0.02);
+  const log: Readonly<Record<string, unknown>>[] = [];
+  const after: Promise<unknown>[] = [];
+  const platform = {
+    fetch: cluster.fetch,
+    now: () => clock.now(),
+    sleep: (ms: number) => clock.sleep(ms),
+    log: (line: Readonly<Record<string, unknown>>) => void log.push(line),
+  };
+  const env: Env = {
+    CLUSTERS: clustersText(orderly, random),
+    CLUSTER_REGISTRY: registry(registryFails),
+    PROD_API: { fetch: (url: string, init: RequestInit) => cluster.fetch(url, init) },
+  };
+  const state = newIsolateState();
+  const app = createApp(platform, state);
+  const context = {
+    waitUntil: (promise: Promise<unknown>) => void after.push(promise),
+    passThroughOnException: () => undefined,
+    props: {},
+  };
+  return {
+    orderly,
+    registryFails,
+    log,
+    after,
+    send: (request, index) =>
+      origin.run(index, async () => {
+        const response = await app.fetch(platformRequest(request), env, context);
+        const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
+        return { code: response.status, headers, text: await response.text() };
+      }),
+    tick: () => runTick(clock.now().getTime(), { env, platform, state }),
+  };
+}

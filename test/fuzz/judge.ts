@@ -1,0 +1,116 @@
+/**
+ * Whether an answer keeps the contract.
+ * Owns: the checks, and what can be told from a request alone. Does not own: the table (contract.ts).
+ */
+import type * as z from "zod/mini";
+import { authenticationProblems } from "./authentication.ts";
+import { canaryIn, isStackTrace } from "./canaries.ts";
+import type { Asked } from "./cluster/hostile-cluster.ts";
+import { CONTRACT, type DoorName, doorOf, Failure } from "./contract.ts";
+import { at } from "./corpus.ts";
+import { bodyOf, type FuzzedRequest, ORIGIN, parsed } from "./requests/request.ts";
+
+export interface Answer {
+  readonly code: number;
+  readonly headers: string;
+  readonly text: string;
+}
+
+export interface Circumstances {
+  /** `CLUSTERS` is what it should be, so that it is known which tokens are right. */
+  readonly orderly: boolean;
+  /** The platform's own registry has failed: nothing but 500 can be said, except to an API server. */
+  readonly registryFailed: boolean;
+  /** What was asked of the cluster in the course of this request. */
+  readonly asked: readonly Asked[];
+  readonly now: Date;
+}
+
+export interface Judged {
+  readonly door: DoorName;
+  readonly problems: readonly string[];
+}
+
+export function judge(request: FuzzedRequest, answer: Answer, circumstances: Circumstances): Judged {
+  const { pathname } = new URL(`${ORIGIN}${request.path}`);
+  const door = doorOf(request.method, decoded(pathname));
+  const problems = [
+    ...answerProblems(door, request, answer, circumstances),
+    ...secretProblems(answer),
+    ...(circumstances.orderly ? authenticationProblems(door, request, { ...circumstances, code: answer.code }) : []),
+    ...writeProblems(door, request, answer, circumstances),
+  ];
+  return { door, problems };
+}
+
+/** As the router sees it: an encoded slash stays one. */
+function decoded(pathname: string): string {
+  try {
+    return decodeURI(pathname);
+  } catch {
+    return pathname;
+  }
+}
+
+function answerProblems(door: DoorName, request: FuzzedRequest, answer: Answer, c: Circumstances): readonly string[] {
+  const { code, text } = answer;
+  if (c.registryFailed && code === 500 && door !== "evictions") return [];
+  const { largest, answers } = CONTRACT[door];
+  const schema = schemaOf(answers, code);
+  if (schema === undefined) return isStray(request, answer) ? [] : [`${door}: answered ${code}`];
+  const checks = [
+    [text.length > largest, `${door}: an answer of ${text.length} bytes`],
+    [!isDescribed(request, schema, text), `${door}: ${code} with another body`],
+    [code === 200 && ADMISSION.has(door) && !isItsReview(request, text), `${door}: the uid is not the request's`],
+  ] as const;
+  return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
+}
+
+const ADMISSION: ReadonlySet<DoorName> = new Set(["evictions", "deletions"]);
+
+/** A path with escapes in it may lead nowhere, where a reader would see a door. */
+function isStray({ path }: FuzzedRequest, { code, text }: Answer): boolean {
+  return code === 404 && path.includes("%") && Failure.safeParse(parsed(text)).success;
+}
+
+function schemaOf(answers: Readonly<Record<number, z.ZodMiniType>>, code: number): z.ZodMiniType | undefined {
+  return answers[code];
+}
+
+function isDescribed({ method }: FuzzedRequest, schema: z.ZodMiniType, text: string): boolean {
+  return method === "HEAD" ? text === "" : schema.safeParse(parsed(text) ?? text).success;
+}
+
+function isItsReview(request: FuzzedRequest, text: string): boolean {
+  return at(bodyOf(request), "request", "uid") === at(parsed(text), "response", "uid");
+}
+
+function secretProblems({ text, headers }: Answer): readonly string[] {
+  const canary = canaryIn(text) ?? canaryIn(headers);
+  const leaked = canary === undefined ? [] : [`the answer tells a secret: ${canary}`];
+  return isStackTrace(text) ? [...leaked, "the answer has a stack trace"] : leaked;
+}
+
+function writeProblems(
+  door: DoorName,
+  request: FuzzedRequest,
+  { code }: Answer,
+  { asked }: Circumstances,
+): readonly string[] {
+  const writes = asked.filter((one) => one.write && !one.event).map((one) => one.request);
+  const first = writes[0];
+  if (first === undefined) return [];
+  const never = CONTRACT[door].writes === "Never" || isDryRun(request);
+  if (never) return [`${door}: changed the cluster by ${first}`];
+  return code === 400 || code === 401 || code === 413 || code === 415
+    ? [`${door}: answered ${code} after ${first}`]
+    : [];
+}
+
+function isDryRun(request: FuzzedRequest): boolean {
+  // Given twice, the first counts.
+  if (new URL(`${ORIGIN}${request.path}`).searchParams.get("dryRun") === "true") return true;
+  const review = at(bodyOf(request), "request");
+  const lists = [at(review, "object", "deleteOptions", "dryRun"), at(review, "options", "dryRun")];
+  return at(review, "dryRun") === true || lists.some((list) => Array.isArray(list) && list.includes("All"));
+}

@@ -1,0 +1,43 @@
+/**
+ * Deadlines and WebCrypto of the platform, replaced by some that take no time: so the same seed is the same run.
+ * Owns: these globals while a visit lasts. Does not own: the rest of the platform (isolate.ts).
+ */
+import { createHash, createHmac } from "node:crypto";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+export interface InstalledPlatform {
+  /** Digests and signatures that were asked for: what it costs to find out who asks. */
+  digests(): number;
+  uninstall(): void;
+}
+
+function bytesOf(buffer: Buffer): ArrayBuffer {
+  return new Uint8Array(buffer).buffer;
+}
+
+export function installPlatform(clock: VirtualClock): InstalledPlatform {
+  const before = Object.getOwnPropertyDescriptor(AbortSignal, "timeout");
+  let digests = 0;
+  const subtle = {
+    async digest(_: unknown, data: Uint8Array) {
+      digests += 1;
+      return bytesOf(createHash("sha256").update(new Uint8Array(data)).digest());
+    },
+    importKey: async (_: unknown, key: Uint8Array) => key,
+    async sign(_: unknown, key: Uint8Array, data: Uint8Array) {
+      digests += 1;
+      return bytesOf(createHmac("sha256", key).update(data).digest());
+    },
+  };
+  AbortSignal.timeout = (ms) => clock.timeout(ms);
+  for (const [name, value] of Object.entries(subtle)) {
+    Object.defineProperty(crypto.subtle, name, { value, configurable: true });
+  }
+  return {
+    digests: () => digests,
+    uninstall() {
+      if (before !== undefined) Object.defineProperty(AbortSignal, "timeout", before);
+      for (const name of Object.keys(subtle)) Reflect.deleteProperty(crypto.subtle, name);
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * Time that passes only when nothing else is left to do: whatever waits is woken in order, and no wait takes any time.
+ * Owns: sleeping, deadlines, and noticing that somebody waits for what never comes. Does not own: what is waited for.
+ */
+import { setImmediate } from "node:timers/promises";
+
+interface Alarm {
+  readonly at: number;
+  readonly ring: () => void;
+}
+
+/** By the real clock, and only for what never comes: a module that is loaded for the first time takes a while, too. */
+const PATIENCE_MS = 3000;
+
+export class VirtualClock {
+  #now: number;
+  /** Latest first. */
+  readonly #alarms: Alarm[] = [];
+
+  constructor(now: Date) {
+    this.#now = now.getTime();
+  }
+
+  now(): Date {
+    return new Date(this.#now);
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#set(ms, resolve));
+  }
+
+  /** In place of `AbortSignal.timeout`. */
+  timeout(ms: number): AbortSignal {
+    const controller = new AbortController();
+    this.#set(ms, () => controller.abort(new DOMException("the deadline has passed", "TimeoutError")));
+    return controller.signal;
+  }
+
+  pass(seconds: number): void {
+    this.#now += seconds * 1000;
+  }
+
+  /** Lets time pass until all of it is settled; false if something waits for what never comes. */
+  async settle(work: readonly Promise<unknown>[]): Promise<boolean> {
+    let settled = false;
+    void Promise.allSettled(work).then(() => (settled = true));
+    for (let moved = performance.now(); performance.now() - moved < PATIENCE_MS;) {
+      await setImmediate();
+      if (settled) return true;
+      if (this.#ringNext()) moved = performance.now();
+    }
+    return false;
+  }
+
+  #set(ms: number, ring: () => void): void {
+    const at = this.#now + Math.max(0, ms);
+    const index = this.#alarms.findLastIndex((alarm) => alarm.at > at);
+    this.#alarms.splice(index + 1, 0, { at, ring });
+  }
+
+  #ringNext(): boolean {
+    const alarm = this.#alarms.pop();
+    if (alarm === undefined) return false;
+    this.#now = Math.max(this.#now, alarm.at);
+    alarm.ring();
+    return true;
+  }
+}

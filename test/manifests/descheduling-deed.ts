@@ -1,0 +1,71 @@
+/**
+ * A descheduling cycle whose policy depends on everything that one may depend on, and which finds one pod to evict.
+ * Owns: bringing a cluster to where it is due, its policy. Does not own: the pod (deeds.ts), permissions (least-privilege.ts).
+ */
+import { dump } from "js-yaml";
+import * as core from "../../infra/sandbox/actors/resources.ts";
+import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
+import { ask, type Trial } from "./trial.ts";
+
+const NODES = ["node01", "node02"];
+const PRIORITY_CLASS = { name: "important" };
+const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
+const REGISTER = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
+
+/** DefaultEvictor with these arguments, and whoever does not tolerate his node's taints has to go. */
+export function policyText(evictor: Readonly<Record<string, unknown>>): string {
+  return dump({
+    apiVersion: "descheduler/v1alpha2",
+    kind: "DeschedulerPolicy",
+    profiles: [
+      {
+        name: "vms",
+        pluginConfig: [
+          { name: "DefaultEvictor", args: evictor },
+          { name: "RemovePodsViolatingNodeTaints", args: {} },
+        ],
+        plugins: { deschedule: { enabled: ["RemovePodsViolatingNodeTaints"] } },
+      },
+    ],
+  });
+}
+
+/** Namespaces, claims and a priority class have to be read for it. */
+export function demanding(namespace: string) {
+  return {
+    namespaceLabelSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+    priorityThreshold: PRIORITY_CLASS,
+    podProtections: {
+      defaultDisabled: ["PodsWithLocalStorage"],
+      extraEnabled: ["PodsWithPVC"],
+      config: { PodsWithPVC: { protectedStorageClasses: [{ name: "local" }] } },
+    },
+  };
+}
+
+export const deschedule = {
+  configuration: {
+    featureGates: { EvictionsInBackground: true },
+    reconcilers: { evacuation: false, budget: false },
+  },
+  async given({ cluster: { client } }: Trial) {
+    await client.create(core.nodes, { metadata: { name: "node02" }, spec: {} });
+    for (const name of NODES) {
+      const body = { status: { conditions: [{ type: "Ready", status: "True" }] } };
+      await client.patch(core.nodes, { name }, { type: "merge", body }, { subresource: "status" });
+    }
+    const taints = [{ key: "maintenance", effect: "NoSchedule" }];
+    await client.patch(core.nodes, { name: "node01" }, { type: "merge", body: { spec: { taints } } });
+    await client.create(core.priorityClasses, { metadata: PRIORITY_CLASS, value: 1000 });
+    const data = { "policy.yaml": policyText(demanding(NAMESPACE)) };
+    await client.create(core.configMaps, { metadata: POLICY, data });
+  },
+  done: (trial: Trial) => ask(trial, "POST", "/deschedule"),
+};
+
+export async function tidyDescheduling({ client }: TestCluster): Promise<void> {
+  await client.delete(core.nodes, { name: "node02" });
+  await client.delete(core.priorityClasses, PRIORITY_CLASS);
+  await client.delete(core.configMaps, POLICY);
+  await client.delete(core.configMaps, REGISTER);
+}
