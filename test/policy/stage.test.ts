@@ -127,7 +127,7 @@ describe("stage", () => {
     ["the longer of the two", marked({}, { since: time(-1), notBefore: time(2) }), 4],
     ["the longer of the two", marked({}, { since: time(-1), notBefore: time(40) }), 40],
   ])("waits for %s", (_, subject, seconds) => {
-    expect(stage({ vmi: subject, mode: "Auto" })).toEqual({ stage: "Waiting", seconds });
+    expect(stage({ vmi: subject, mode: "Auto" })).toEqual({ stage: "Waiting", seconds, record: subject.record });
   });
 
   test("the KubeVirt CR's strategy counts", () => {
