@@ -91,15 +91,17 @@ export function laterRequestTable(): string {
   return renderTable([head, ...rows]);
 }
 
+function budgetSize(vmi: VmiFacts, migrating: boolean): string {
+  const given = { tainted: new Set<string>(), settings: DEFAULT_SETTINGS };
+  return String(desiredBudget(vmi, migrating, given) ?? "none");
+}
+
 export function budgetTable(): string {
   const rows = CELLS.map(({ strategy, mobility }) => {
     const vmi = sample(strategy, mobility);
     const marked = { ...vmi, ...(vmi.nodeName !== undefined && { evacuationNodeName: vmi.nodeName }) };
-    const size = (of: VmiFacts, migrating: boolean) => {
-      const given = { tainted: new Set<string>(), settings: DEFAULT_SETTINGS };
-      return String(desiredBudget(of, migrating, given) ?? "none");
-    };
-    return [strategy, CAN_MIGRATE[mobility], size(vmi, false), size(marked, false), size(vmi, true)];
+    const sizes = [budgetSize(vmi, false), budgetSize(marked, false), budgetSize(vmi, true)];
+    return [strategy, CAN_MIGRATE[mobility], ...sizes];
   });
   return renderTable([["strategy", "can migrate", "at rest", "is to leave its node", "migrating"], ...rows]);
 }
