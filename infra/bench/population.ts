@@ -158,8 +158,12 @@ export function createPlainPods(client: KubeClient, count: number, vms: number):
   });
 }
 
-/** Lifeboat's budgets, which the disruption controller has not seen yet. */
-export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<readonly core.PodDisruptionBudget[]> {
+/** Lifeboat's budgets, which the disruption controller has not seen yet; with 2, of VMs that are to leave. */
+export function createBudgets(
+  client: KubeClient,
+  vms: readonly Vm[],
+  minAvailable: 1 | 2 = 1,
+): Promise<readonly core.PodDisruptionBudget[]> {
   return inParallel(vms, CONCURRENCY, (vm) =>
     client.create(core.podDisruptionBudgets, {
       metadata: {
@@ -168,24 +172,18 @@ export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<r
         labels: { "app.kubernetes.io/managed-by": "lifeboat" },
         ownerReferences: [ownerOf(vm)],
       },
-      spec: { minAvailable: 1, selector: { matchLabels: { "kubevirt.io/created-by": vm.uid } } },
+      spec: { minAvailable, selector: { matchLabels: { "kubevirt.io/created-by": vm.uid } } },
     }),
   );
 }
 
 /** The disruption controller has seen them: their one pod is healthy, and none may go. */
 export async function observeBudgets(client: KubeClient, budgets: readonly core.PodDisruptionBudget[]): Promise<void> {
-  const status = {
-    observedGeneration: 1,
-    disruptionsAllowed: 0,
-    currentHealthy: 1,
-    desiredHealthy: 1,
-    expectedPods: 1,
-  };
-  const patch = { type: "merge", body: { status } } as const;
-  await inParallel(budgets, CONCURRENCY, ({ metadata }) =>
-    client.patch(core.podDisruptionBudgets, metadata, patch, { subresource: "status" }),
-  );
+  await inParallel(budgets, CONCURRENCY, ({ metadata, spec }) => {
+    const counts = { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: spec?.minAvailable, expectedPods: 1 };
+    const body = { status: { observedGeneration: 1, ...counts } };
+    return client.patch(core.podDisruptionBudgets, metadata, { type: "merge", body }, { subresource: "status" });
+  });
 }
 
 function ownerOf({ name, uid }: Vm, controller?: boolean) {

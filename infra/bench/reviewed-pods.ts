@@ -24,15 +24,16 @@ const CONFIGURATION = "reconcilers: {evacuation: false, budget: false}";
 export async function createReviewedPods(client: KubeClient, count: number): Promise<ReviewedPods> {
   await installLifeboat(client, CONFIGURATION);
   await population.createPlaces(client, 0, population.VMS_PER_NAMESPACE + count);
-  const launchersOf = async (from: number) => {
+  const launchersOf = async (from: number, minAvailable: 1 | 2) => {
     const vms = await population.createVms(client, from, from + count);
-    await population.observeBudgets(client, await population.createBudgets(client, vms));
+    await population.observeBudgets(client, await population.createBudgets(client, vms, minAvailable));
     const created = await population.createLaunchers(client, vms);
     await inParallel(created, 8, (pod) => client.patch(pods, pod.metadata, READY, { subresource: "status" }));
     return vms.map((vm) => ({ namespace: vm.namespace, name: population.launcherName(vm) }));
   };
-  const first = await launchersOf(0);
-  const repeat = await launchersOf(population.VMS_PER_NAMESPACE);
+  const first = await launchersOf(0, 1);
+  // Their budgets have grown with the mark.
+  const repeat = await launchersOf(population.VMS_PER_NAMESPACE, 2);
   const plain = await population.createPlainPods(client, count, 1);
   const ordinary = plain.map(({ metadata: { namespace = "", name } }) => ({ namespace, name }));
   return { ordinary, first, repeat };
