@@ -84,12 +84,31 @@ async function textOf({ body }: Response): Promise<{ readonly text?: string; rea
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
-  for await (const chunk of body ?? []) {
+  for await (const chunk of chunksOf(body)) {
     bytes += chunk.byteLength;
     if (bytes > LARGEST_ANSWER_BYTES) return { bytes };
     text += decoder.decode(chunk, { stream: true });
   }
   return { text: text + decoder.decode(), bytes };
+}
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** Each is to be used before the next: they share their memory. By default workerd hands out 4 KiB at a time, at 5 × the CPU. */
+async function* chunksOf(body: Response["body"]): AsyncGenerator<Uint8Array> {
+  if (body === null) return;
+  const reader = body.getReader({ mode: "byob" });
+  try {
+    let memory = new ArrayBuffer(CHUNK_BYTES);
+    for (;;) {
+      const { done, value } = await reader.read(new Uint8Array(memory));
+      if (done) return;
+      yield value;
+      memory = value.buffer;
+    }
+  } finally {
+    await reader.cancel();
+  }
 }
 
 function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<string, string> {
