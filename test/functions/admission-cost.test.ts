@@ -106,8 +106,8 @@ describe("the settings' cache", () => {
     const gated = await start({ vmi: json(MARKED), configuration: configuration(GATE) });
     const budgets = list({
       metadata: { ...CANNED_VMI.metadata, name: "budget", generation: 1 },
-      spec: { minAvailable: 1, selector: { matchLabels: { "kubevirt.io/created-by": "uid-of-web" } } },
-      status: { observedGeneration: 1, disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
+      spec: { minAvailable: 2, selector: { matchLabels: { "kubevirt.io/created-by": "uid-of-web" } } },
+      status: { observedGeneration: 1, disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 2, expectedPods: 1 },
     });
     const plain = await start({ vmi: json(MARKED), list: budgets });
     const doors = openDoors({ CLUSTERS: { gated: entry(gated.url), plain: entry(plain.url) } });
