@@ -40,7 +40,7 @@ export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
   const scene = await setScene(arena, plan, name);
   const crew = await startCrew({ ...arena, plan });
   const { client, apiServer } = arena.sandbox;
-  await crew.alive[0]?.ask("POST", "/reconcile");
+  await persist(async () => crew.alive[0]?.ask("POST", "/reconcile"));
   const hasAllBudgets = () => budgetsMissing(arena, scene) === 0;
   if (!(await until(hasAllBudgets, BUDGETS_WITHIN_MS))) throw new Error("not every VM has got its budget");
   const before = withoutOthers(await readWorld(client), scene);

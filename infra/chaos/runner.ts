@@ -4,7 +4,7 @@
  */
 import { type Arena, startArena } from "./arena.ts";
 import { performRun } from "./perform-run.ts";
-import { drawPlan, type PlanOptions } from "./plan.ts";
+import { drawPlan, type Plan, type PlanOptions } from "./plan.ts";
 import { isBad, type RunReport } from "./report.ts";
 
 export interface Runner {
@@ -26,18 +26,28 @@ export function createRunner(onLog?: (line: string) => void): Runner {
     await old?.stop();
   };
 
+  const attempt = async (plan: Plan): Promise<RunReport> => {
+    if (runs >= RUNS_PER_ARENA) await renew();
+    arena ??= await startArena(onLog);
+    runs += 1;
+    try {
+      const report = await performRun(arena, plan);
+      if (isBad(report)) await renew();
+      return report;
+    } catch (error) {
+      await renew();
+      throw error;
+    }
+  };
+
   return {
     async perform(options) {
-      if (runs >= RUNS_PER_ARENA) await renew();
-      arena ??= await startArena(onLog);
-      runs += 1;
       const begin = performance.now();
+      const plan = drawPlan(options);
       try {
-        const report = await performRun(arena, drawPlan(options));
-        if (isBad(report)) await renew();
-        return report;
+        // Setting the scene is no part of the run: if a connection breaks there, it is set once more.
+        return await attempt(plan).catch(() => attempt(plan));
       } catch (error) {
-        await renew();
         return notPerformed(options.run, Math.round(performance.now() - begin), error);
       }
     },
