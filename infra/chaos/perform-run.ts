@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { readWorld } from "../demo/watch.ts";
 import type { World } from "../demo/world.ts";
 import type { Arena } from "./arena.ts";
-import { startCrew } from "./crew.ts";
+import { type Crew, startCrew } from "./crew.ts";
 import { EVACUATIONS_PER_NODE } from "./descheduler-policy.ts";
 import { startDrain } from "./drain.ts";
 import { createEndings } from "./endings.ts";
@@ -22,7 +22,7 @@ import type { Counts, RunReport } from "./report.ts";
 import { createRequestCheck } from "./requests.ts";
 import { readCluster } from "./read-cluster.ts";
 import { hasBudget, unrestOf } from "./rest.ts";
-import { clearScene, setScene, type Scene } from "./scene.ts";
+import { setScene, type Scene } from "./scene.ts";
 import type { Stage } from "./stage.ts";
 import { until } from "./until.ts";
 
@@ -34,17 +34,30 @@ const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
 const MINUTE_SECONDS = 60;
 
-export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
+/** A scene that is set: every VM runs and has its budget, and nothing has gone wrong yet. */
+export interface Prepared {
+  readonly scene: Scene;
+  readonly crew: Crew;
+  readonly before: World;
+  readonly ms: number;
+}
+
+/** If this fails, the run has not begun. */
+export async function prepareRun(arena: Arena, plan: Plan): Promise<Prepared> {
   const begin = performance.now();
-  const name = `run-${plan.run}`;
-  const scene = await setScene(arena, plan, name);
+  const { client } = arena.sandbox;
+  const scene = await setScene(arena, plan, `run-${plan.run}`);
   const crew = await startCrew({ ...arena, plan });
-  const { client, apiServer } = arena.sandbox;
   await persist(async () => crew.alive[0]?.ask("POST", "/reconcile"));
   const hasAllBudgets = () => budgetsMissing(arena, scene) === 0;
   if (!(await until(hasAllBudgets, BUDGETS_WITHIN_MS))) throw new Error("not every VM has got its budget");
   const before = withoutOthers(await readWorld(client), scene);
+  return { scene, crew, before, ms: performance.now() - begin };
+}
 
+export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): Promise<RunReport> {
+  const { scene, crew, before } = prepared;
+  const { client, apiServer } = arena.sandbox;
   const start = performance.now();
   const ledger = createLedger(plan.limits, () => performance.now() - start);
   const protection = createProtectionCheck({
@@ -75,10 +88,9 @@ export async function performRun(arena: Arena, plan: Plan): Promise<RunReport> {
   const after = await persist(() => readWorld(client));
   const fates = fatesOf(before, after, stage.deleted);
   await crew.stop();
-  await clearScene(arena, scene);
   return {
     run: plan.run,
-    ms: Math.round(performance.now() - begin),
+    ms: Math.round(prepared.ms + performance.now() - start),
     vms: fates.size,
     fates: count(fates.values()),
     endings: count(endings.all.values()),

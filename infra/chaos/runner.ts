@@ -3,9 +3,10 @@
  * Owns: when the arena is a new one; what becomes of a run that could not be performed. Does not own: the run itself.
  */
 import { type Arena, startArena } from "./arena.ts";
-import { performRun } from "./perform-run.ts";
+import { performRun, prepareRun, type Prepared } from "./perform-run.ts";
 import { drawPlan, type Plan, type PlanOptions } from "./plan.ts";
 import { isBad, type RunReport } from "./report.ts";
+import { clearScene } from "./scene.ts";
 
 export interface Runner {
   perform(options: PlanOptions): Promise<RunReport>;
@@ -15,29 +16,38 @@ export interface Runner {
 /** What a cluster has been through piles up: events, changes to watch. */
 const RUNS_PER_ARENA = 100;
 
+interface Ready {
+  readonly arena: Arena;
+  readonly prepared: Prepared;
+}
+
 export function createRunner(onLog?: (line: string) => void): Runner {
-  let arena: Arena | undefined;
+  let current: Arena | undefined;
   let runs = 0;
 
   const renew = async (): Promise<void> => {
-    const old = arena;
-    arena = undefined;
+    const old = current;
+    current = undefined;
     runs = 0;
     await old?.stop();
   };
 
-  const attempt = async (plan: Plan): Promise<RunReport> => {
+  const prepare = async (plan: Plan): Promise<Ready> => {
     if (runs >= RUNS_PER_ARENA) await renew();
-    arena ??= await startArena(onLog);
+    const arena = (current ??= await startArena(onLog));
     runs += 1;
     try {
-      const report = await performRun(arena, plan);
-      if (isBad(report)) await renew();
-      return report;
+      return { arena, prepared: await prepareRun(arena, plan) };
     } catch (error) {
       await renew();
       throw error;
     }
+  };
+
+  /** What has been judged stays judged: a scene that cannot be cleared away costs the arena. */
+  const clear = async ({ arena, prepared }: Ready, report: RunReport): Promise<void> => {
+    if (isBad(report)) return await renew();
+    await clearScene(arena, prepared.scene).catch(renew);
   };
 
   return {
@@ -46,8 +56,12 @@ export function createRunner(onLog?: (line: string) => void): Runner {
       const plan = drawPlan(options);
       try {
         // Setting the scene is no part of the run: if a connection breaks there, it is set once more.
-        return await attempt(plan).catch(() => attempt(plan));
+        const ready = await prepare(plan).catch(() => prepare(plan));
+        const report = await performRun(ready.arena, plan, ready.prepared);
+        await clear(ready, report);
+        return report;
       } catch (error) {
+        await renew();
         return notPerformed(options.run, Math.round(performance.now() - begin), error);
       }
     },

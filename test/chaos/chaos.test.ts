@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { type Arena, startArena } from "../../infra/chaos/arena.ts";
-import { performRun } from "../../infra/chaos/perform-run.ts";
+import { performRun, prepareRun } from "../../infra/chaos/perform-run.ts";
 import { drawPlan } from "../../infra/chaos/plan.ts";
 import { isBad, type RunReport } from "../../infra/chaos/report.ts";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
@@ -33,10 +33,10 @@ test("a few runs: nothing lost, broken or hung", { timeout: 300_000 }, async () 
 async function runWith(disturb: (arena: Arena) => Promise<void>): Promise<RunReport> {
   const arena = await startArena();
   try {
-    const plan = { ...drawPlan({ seed: "1", run: 1, vms: 3, only: ["SlowMigrations"] }), migrationMs: 1500 };
+    const drawn = drawPlan({ seed: "1", run: 1, vms: 3, only: ["SlowMigrations"] });
     const member = { place: "Drained", strategy: "LiveMigrate", migratable: true, failures: 0 } as const;
-    const vms = ["vm-01", "vm-02"].map((name) => ({ ...member, name }));
-    const running = performRun(arena, { ...plan, vms });
+    const plan = { ...drawn, migrationMs: 1500, vms: ["vm-01", "vm-02"].map((name) => ({ ...member, name })) };
+    const running = performRun(arena, plan, await prepareRun(arena, plan));
     await expect.poll(() => [...arena.observer.migrations.list()].length, { timeout: 120_000 }).toBeGreaterThan(0);
     await disturb(arena);
     return await running;
