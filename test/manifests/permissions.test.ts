@@ -15,7 +15,7 @@ import { permissions, readManifests, shipped } from "./shipped.ts";
 /** Everything Lifeboat does, done once as the shipped account: it needs all that the roles grant, and nothing else. */
 const CONFIGURATION = `apiVersion: lifeboat.dev/v1alpha1
 kind: LifeboatConfiguration
-evacuation: {adoptSeconds: 1, backoffSeconds: 0.2}
+evacuation: {adoptSeconds: 2, backoffSeconds: 0.2}
 `;
 
 /** Denied at once, the taint manager has soon given up, and the deadline passes. */
@@ -79,8 +79,11 @@ const STEPS: readonly (readonly [string, () => Promise<void>])[] = [
     async () => {
       await createVm("adopted", "LiveMigrate");
       sandbox.evacuationController.enabled = true;
+      // Long enough for Lifeboat to meet it while it runs.
+      sandbox.migrations.configure({ seconds: 5 });
       await evict("adopted");
       await until("adopted", "moved", hasLeft);
+      sandbox.migrations.configure({ seconds: 0.1 });
       sandbox.evacuationController.enabled = false;
     },
   ],
