@@ -5,7 +5,8 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isFinal, keyOf, type MigrationFacts, type VmiFacts } from "../../shared/policy/facts.ts";
+import { isCompleted, isFinal, keyOf, type MigrationFacts, type VmiFacts } from "../../shared/policy/facts.ts";
+import { matches } from "../../shared/policy/selector.ts";
 import { isMarked } from "../../shared/policy/stage.ts";
 import { resolveStrategy } from "../../shared/policy/strategy.ts";
 import { IN_PROGRESS } from "./launchers.ts";
@@ -65,6 +66,16 @@ function isAllowedByUs(cluster: SimulatedCluster, vm: VmiFacts): boolean {
   return !mayEnd && rulingOn(cluster, vm).verdict === "Allow";
 }
 
+/** By one budget, now and when a target has become ready: the API server asks it a little later than we did. */
+function isRefused(cluster: SimulatedCluster, vm: VmiFacts): boolean {
+  const pod = launcherOf(cluster, vm);
+  const selecting = [...cluster.budgets.values()].filter(({ selector }) => matches(selector, pod.labels));
+  const present = cluster.pods.of(vm).filter((one) => !one.deleting && !isCompleted(one)).length;
+  const most = Math.max(present, vm.liveMigratable.migratable ? 2 : 1);
+  const isEnough = selecting.every(({ minAvailable }) => Number(minAvailable) >= most);
+  return selecting.length === 1 && isEnough && !isEvictable(cluster, pod);
+}
+
 describe("no VM is ever without both its pod and a migration", () => {
   test("its pod goes only where nothing was promised, or the guest has left it", () => {
     const reasons = new Set<string>();
@@ -93,7 +104,7 @@ describe("no VM is ever without both its pod and a migration", () => {
         for (const vm of cluster.vmis.values())
           if (isAllowedByUs(cluster, vm)) {
             allowed += 1;
-            if (isEvictable(cluster, launcherOf(cluster, vm))) throw new Error(`${vm.name} is evictable`);
+            if (!isRefused(cluster, vm)) throw new Error(`${vm.name} is evictable`);
           }
       });
     });
