@@ -45,7 +45,9 @@ function plan(subject: VmiFacts, tweak: Partial<EvacuationWorld>) {
   );
 }
 
-test.each(rows)("%s: the label %s %s", (_, subject, launchers, label) => {
+const named = rows.map(([what, subject, launchers, label]) => [what, label, { subject, launchers }] as const);
+
+test.each(named)("%s: the label %s", (_, label, { subject, launchers }) => {
   const { chains, requeueAfterSeconds } = plan(subject, { launchers });
   expect(verbs(chains.flat()).filter((verb) => verb !== "Event")).toEqual(label === "goes" ? ["Forget"] : []);
   expect(requeueAfterSeconds).toBeLessThanOrEqual(0.5);
