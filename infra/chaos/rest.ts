@@ -31,14 +31,17 @@ export interface Cluster {
 export function unrestOf(cluster: Cluster): readonly string[] {
   return [
     ...cluster.vmis.filter(isLive).flatMap((vmi) => [...unrestOfVmi(vmi), ...budgetProblems(vmi, cluster)]),
-    ...cluster.pods
-      .filter(({ metadata }) => metadata.annotations?.[EVICTION_IN_PROGRESS_ANNOTATION] !== undefined)
-      .map((pod) => `pod ${keyOf(pod)} says that its eviction is in progress`),
+    ...cluster.pods.filter(isSaidInProgress).map((pod) => `pod ${keyOf(pod)} says that its eviction is in progress`),
     ...cluster.migrations
       .filter(({ status }) => !isFinal(status))
       .map((migration) => `migration ${keyOf(migration)} is ${migration.status?.phase ?? "new"}`),
     ...cluster.slots.map((name) => `migration ${name} is reserved`),
   ];
+}
+
+/** A pod that has ended is not in progress, whatever it carries. */
+function isSaidInProgress({ metadata, status }: Pod): boolean {
+  return metadata.annotations?.[EVICTION_IN_PROGRESS_ANNOTATION] !== undefined && !isFinal(status);
 }
 
 function isLive({ metadata, status }: VirtualMachineInstance): boolean {

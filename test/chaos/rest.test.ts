@@ -23,6 +23,7 @@ const rows: readonly (readonly [string, Cluster, readonly string[]])[] = [
   ["a record of one under way",   clusterOf(vmi({ record })),                                   ["run-1/web has record e1"]],
   ["a record of one that ended",  clusterOf(vmi({ record: { ...record, outcome: "Abandoned" } })), []],
   ["a pod that says so",          clusterOf(web, { pods: [launcher(web, inProgress)] }),        ["pod run-1/virt-launcher-web-abcde says that its eviction is in progress"]],
+  ["a pod that said so and has ended", clusterOf(web, { pods: [{ ...launcher(web, inProgress), status: { phase: "Succeeded" } }] }), []],
   ["an unfinished migration",     clusterOf(web, { migrations: [migration("m", "Running")] }),  ["migration run-1/m is Running"]],
   ["a new migration",             clusterOf(web, { migrations: [migration("m")] }),             ["migration run-1/m is new"]],
   ["finished migrations",         clusterOf(web, { migrations: [migration("m", "Failed")] }),   []],
