@@ -87,6 +87,8 @@ describe("beside KubeVirt's own evacuation controller", () => {
   test("Auto: its migrations are adopted, one for each VM", async () => {
     await start({
       evacuationController: true,
+      // Long enough for Lifeboat to meet them while they run.
+      migrationSeconds: 2,
       configuration: { reconcilers: { evacuation: "Auto" }, evacuation: { ...QUICK_EVACUATION, adoptSeconds: 30 } },
     });
     const names = await createVms(4);
