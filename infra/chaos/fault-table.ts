@@ -7,8 +7,8 @@ export interface FaultRow {
   readonly says: string;
   /** How often it is drawn, compared with the others. */
   readonly weight: number;
-  /** It takes the guard's answer away; without an answer a deletion that does not ask goes through, by design. */
-  readonly silencesGuard?: true;
+  /** It takes Lifeboat's answer away; without one a deletion that does not ask goes through, by design. */
+  readonly silences?: true;
   /** It drives VMs off a node by deletions that the guard has to hold. */
   readonly needsGuard?: true;
 }
@@ -27,8 +27,8 @@ export const FAULTS = {
   Compaction:       { weight: 2, says: "changes of the past are forgotten: 410" },
   Outage:           { weight: 4, says: "the API server is away for a while" },
   // The Workers
-  WorkerKilled:     { weight: 6, says: "a Worker dies between two writes, another one comes at its address", silencesGuard: true },
-  WorkerDown:       { weight: 4, says: "nobody answers at Lifeboat's address for a while", silencesGuard: true },
+  WorkerKilled:     { weight: 6, says: "a Worker dies between two writes, another one comes at its address", silences: true },
+  WorkerDown:       { weight: 4, says: "nobody answers at Lifeboat's address for a while", silences: true },
   SeveralWorkers:   { weight: 6, says: "several Workers at once: evictions, reconciles and cron ticks reach different ones" },
   ClockSkew:        { weight: 5, says: "the Workers' clocks are a minute fast or slow" },
   // KubeVirt
@@ -65,8 +65,16 @@ export function rowOf(name: FaultName): FaultRow {
   return FAULTS[name];
 }
 
-/** Whether both may be part of one run. */
-export function agree(a: FaultName, b: FaultName): boolean {
-  const [first, second] = [rowOf(a), rowOf(b)];
-  return !((first.silencesGuard && second.needsGuard) || (first.needsGuard && second.silencesGuard));
+/** Whether all of them may be part of one run. */
+export function agree(faults: readonly FaultName[]): boolean {
+  const rows = faults.map(rowOf);
+  if (!rows.some(({ silences }) => silences)) return true;
+  // Of a migration that Lifeboat did not begin it has to learn first: until then only KubeVirt's own webhook protects.
+  const isCovered = faults.includes("EvictionWebhook") || !migrateUnasked(faults);
+  return isCovered && !rows.some(({ needsGuard }) => needsGuard);
+}
+
+function migrateUnasked(faults: readonly FaultName[]): boolean {
+  const controlled = faults.includes("EvacuationController") || faults.includes("ControllerToggled");
+  return faults.includes("ForeignMigrations") || (faults.includes("DrainTaint") && controlled);
 }

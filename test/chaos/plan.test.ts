@@ -2,7 +2,7 @@
  * Plans: the same for the same seed and run, wild enough, and never what cannot be told from a defect.
  */
 import { describe, expect, test } from "vitest";
-import { FAULT_NAMES, type FaultName, rowOf } from "../../infra/chaos/fault-table.ts";
+import { agree, FAULT_NAMES, type FaultName, rowOf } from "../../infra/chaos/fault-table.ts";
 import { drawPlan, type Plan } from "../../infra/chaos/plan.ts";
 
 const plans: readonly Plan[] = Array.from({ length: 600 }, (_, i) => drawPlan({ seed: "test", run: i + 1 }));
@@ -35,11 +35,29 @@ test("every twentieth run drains 50 VMs, the others 3 to 15", () => {
   }
 });
 
-test("what silences the guard never meets what needs it", () => {
-  for (const { faults } of plans) {
-    const rows = faults.map((name) => rowOf(name));
-    expect(rows.some((row) => row.silencesGuard) && rows.some((row) => row.needsGuard)).toBe(false);
-  }
+describe("what silences Lifeboat", () => {
+  const silenced = plans.filter(({ faults }) => faults.some((name) => rowOf(name).silences));
+
+  test("never meets what needs its guard", () => {
+    for (const { faults } of silenced) expect(faults.filter((name) => rowOf(name).needsGuard)).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each<[boolean, readonly FaultName[]]>([
+    [true,  ["WorkerDown", "MemoryPressure"]],
+    [false, ["WorkerDown", "Preemption"]],
+    [false, ["NoExecuteTaint", "Latency", "WorkerKilled"]],
+    [true,  ["Preemption", "ForeignMigrations"]],
+    [false, ["WorkerDown", "ForeignMigrations"]],
+    [true,  ["WorkerDown", "ForeignMigrations", "EvictionWebhook"]],
+    [true,  ["WorkerDown", "DrainTaint"]],
+    [true,  ["DrainTaint", "EvacuationController"]],
+    [true,  ["WorkerKilled", "EvacuationController"]],
+    [false, ["WorkerKilled", "DrainTaint", "EvacuationController"]],
+    [false, ["WorkerKilled", "DrainTaint", "ControllerToggled"]],
+    [true,  ["WorkerKilled", "DrainTaint", "ControllerToggled", "EvictionWebhook"]],
+    [false, ["WorkerKilled", "DrainTaint", "EvictionWebhook", "Preemption"]],
+  ])("%s: %j", (agrees, faults) => expect(agree(faults)).toBe(agrees));
 });
 
 describe("the cast", () => {
