@@ -53,9 +53,9 @@ async function ofFloor(kind: Kind, body: string): Promise<readonly string[]> {
 test.each<[Kind, number]>([
   // its pod
   ["ordinary", 1],
-  // pod, VMI, mark; then the Event, and a pass: two registers, marked VMIs, this VMI, migrations, and the budgets of
+  // pod, VMI, budget, mark; then the Event, and a pass: two registers, marked VMIs, this VMI, migrations, and the budgets of
   // two namespaces, because another VMI is marked in another one
-  ["first",    3 + 1 + 7],
+  ["first",    4 + 1 + 7],
   // pod, VMI, budgets; then a pass, in which nothing is marked elsewhere
   ["repeat",   3 + 6],
 ])("a review of kind %s: the same %d requests in the same order", async (kind, count) => {

@@ -4,6 +4,9 @@
  * point: no authentication, no checks of what arrives, no log.
  */
 
+import { hash8 } from "../../../shared/policy/hash.ts";
+import { derivedName } from "../../../shared/policy/slots.ts";
+
 interface Env {
   readonly CLUSTERS: string;
 }
@@ -39,13 +42,14 @@ export default {
 
 function apiOf({ server, token }: { readonly server: string; readonly token: string }): Api {
   return async (method, path, body) => {
-    const marks = method === "PATCH";
+    const patches = method === "PATCH";
     const headers = {
       accept: "application/json",
       authorization: `Bearer ${token}`,
       "user-agent": "floor",
-      ...(body !== undefined && { "content-type": marks ? "application/json-patch+json" : "application/json" }),
-      ...(marks && { "impersonate-user": "system:serviceaccount:kubevirt:kubevirt-apiserver" }),
+      ...(body !== undefined && { "content-type": patches ? "application/json-patch+json" : "application/json" }),
+      ...(patches &&
+        path.includes(VMIS) && { "impersonate-user": "system:serviceaccount:kubevirt:kubevirt-apiserver" }),
     };
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
     return await (await fetch(`${server}${path}`, init)).json();
@@ -67,6 +71,7 @@ async function review(calls: string | null, pod: Omit<Subject, "uid">, deps: Dep
   const path = vmiPath({ namespace, name: vmiName });
   const [vmi] = await Promise.all([api("GET", path) as Promise<Vmi>, readPod]);
   if (calls === "first") {
+    await api("PATCH", budgetPath(vmi), GROW);
     await api("PATCH", path, markOf(vmi));
     platform.waitUntil(api("POST", `/api/v1/namespaces/${namespace}/events`, eventOf(vmi)));
   } else await listBudgets(api, namespace);
@@ -81,6 +86,16 @@ function vmiPath({ namespace, name }: { readonly namespace: string; readonly nam
 function listBudgets(api: Api, namespace: string): Promise<unknown> {
   return api("GET", `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets?limit=250`);
 }
+
+function budgetPath({ metadata: { namespace, name, uid } }: Vmi): string {
+  const budget = derivedName(name, hash8(uid));
+  return `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/${budget}`;
+}
+
+const GROW = [
+  { op: "test", path: "/metadata/labels/app.kubernetes.io~1managed-by", value: "lifeboat" },
+  { op: "add", path: "/spec/minAvailable", value: 2 },
+];
 
 const KEY = "lifeboat.dev~1evacuation";
 
