@@ -29,6 +29,7 @@ export interface ActContext extends MarkingContext {
 const IN_FLIGHT = "in-flight migration detected";
 /** 404 the object is gone, 409 stale or taken, 422 a test failed. */
 const LOOK_AGAIN = [404, 409, 422];
+const CONTENDED = 409;
 
 export async function act(action: Action, context: ActContext): Promise<ActResult> {
   switch (action.verb) {
@@ -55,6 +56,12 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     case "CreateBudget": {
       const body = manifests.budget(action.vmi, action.name, action.minAvailable);
       return await create("poddisruptionbudgets", action.vmi.namespace, body, context);
+    }
+    case "GrowBudget": {
+      const key = { namespace: action.vmi.namespace, name: action.name };
+      const { code } = await patch("poddisruptionbudgets", key, patches.GROW, context);
+      // There is none, or it is not ours: nothing that could be grown. Only what is contended is not done.
+      return code === CONTENDED ? "Conflict" : "Done";
     }
     case "ResizeBudget": {
       const { budget, minAvailable } = action;

@@ -139,6 +139,12 @@ export function annotatePatch(
   ];
 }
 
+/** Of ours, whatever its size is: growing one that is grown changes nothing. */
+export const GROW: readonly Operation[] = [
+  test(pointer("metadata", "labels", names.MANAGED_BY_LABEL), names.MANAGED_BY),
+  { op: "add", path: "/spec/minAvailable", value: 2 },
+];
+
 export function resizePatch(
   uid: string,
   observed: number | string | undefined,

@@ -30,6 +30,8 @@ export type Action =
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
+  /** Make ours for the VMI 2, whatever it was; done, if there is none. */
+  | { readonly verb: "GrowBudget"; readonly vmi: VmiFacts; readonly name: string }
   | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */

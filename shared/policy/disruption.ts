@@ -3,10 +3,10 @@
  * Owns: marking what the guard did not see, and finishing what the taint manager gave up on. Does not own: the guard.
  */
 import { type Action, tell } from "./action.ts";
-import { URGENCY } from "./cause.ts";
 import { disruptionOf, GATE_OF_CAUSE } from "./disruption-cause.ts";
 import { isFinal, keyOf, type NodeFacts, type PodFacts, type Taint, type Toleration, type VmiFacts } from "./facts.ts";
 import { GUARD } from "./deletion-table.ts";
+import { markActions } from "./mark.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { isAlive } from "./node-alive.ts";
 import type { Plan } from "./plan.ts";
@@ -64,7 +64,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, { settings, nodes, now }: Disruption
   const begin = { cause, requestedBy: pod.disruptionTarget?.reason ?? cause, node: vmi.nodeName, podUID: pod.uid };
   const record = disruptionRecord(vmi, begin, { since, now });
   const told = `pod ${pod.name} is terminating (cause ${cause}): moving the VM off node ${vmi.nodeName}, if there is time`;
-  return [{ verb: "Mark", vmi, record, urgency: URGENCY[cause] }, tell(vmi, "DisruptionSeen", told, record.id)];
+  return [...markActions(vmi, record, settings), tell(vmi, "DisruptionSeen", told, record.id)];
 }
 
 function taintRecord(vmi: VmiFacts, settings: Settings): EvacuationRecord | undefined {

@@ -6,10 +6,10 @@ import type { Action } from "./action.ts";
 import { tell } from "./action.ts";
 import { protects } from "./budget-protection.ts";
 import type { Cause } from "./cause.ts";
-import { URGENCY } from "./cause.ts";
 import { type FirstAnswer, FIRST_REQUEST, IN_PROGRESS, LATER_REQUEST } from "./eviction-table.ts";
 import type { BudgetFacts, MigrationFacts, PodFacts, VmiFacts } from "./facts.ts";
 import { isFinal } from "./facts.ts";
+import { markActions } from "./mark.ts";
 import { MESSAGE } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { unprotectedReason } from "./pod-kind.ts";
@@ -170,7 +170,7 @@ function evacuate({ pod, vmi, strategy, request, settings, now }: LiveEviction):
     verdict: "Deny",
     reason: "EvacuationTriggered",
     message: MESSAGE.EvacuationTriggered(vmi),
-    actions: [{ verb: "Mark", vmi, record, urgency: URGENCY[record.cause] }],
+    actions: markActions(vmi, record, settings),
     story: [tell(vmi, "EvacuationTriggered", told, record.id)],
   };
 }

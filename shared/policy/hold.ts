@@ -6,9 +6,11 @@ import { type Action, tell } from "./action.ts";
 import { URGENCY } from "./cause.ts";
 import { type GuardCause, guardRecord, isGuardCause, restingGuardRecord } from "./disruption-cause.ts";
 import { keyOf, type NamespacedName, type PodFacts, type VmiFacts } from "./facts.ts";
+import { markActions } from "./mark.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { beganAt, disruptionRecord, type EvacuationRecord, isActive } from "./record.ts";
 import type { GuardMode, Settings } from "./settings.ts";
+import { isMarked } from "./stage.ts";
 import { victimsAround } from "./victims.ts";
 
 export interface Hold {
@@ -70,10 +72,10 @@ export function hold(f: HoldFacts, vmi: VmiFacts, { cause, since, leftSeconds }:
   const told =
     `${f.requester} deletes pod ${pod.name} (cause ${cause}): held until the VM has left node ${record.node}, ` +
     `until ${deadline} at the longest`;
-  const marked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
+  const recorded: Action = { verb: "Record", vmi, record, urgency: URGENCY[cause] };
   return {
     ...held,
-    actions: [{ verb: marked ? "Record" : "Mark", vmi, record, urgency: URGENCY[cause] }],
+    actions: isMarked(vmi) ? [recorded] : markActions(vmi, record, settings),
     story: [tell(vmi, "DisruptionHeld", told, `${record.id}${record.since}`)],
   };
 }

@@ -6,9 +6,9 @@
  * is signalled while a guest is being shut down is acted upon too, but that is a race.
  */
 import { type Action, tell } from "./action.ts";
-import { URGENCY } from "./cause.ts";
 import { beginRecord, isActive, restingRecord } from "./record.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
+import { markActions } from "./mark.ts";
 import type { Plan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
 import { isToMigrate, strategyOf } from "./stage.ts";
@@ -163,12 +163,12 @@ export function isTaker(node: NodeFacts): boolean {
   return node.ready && !node.unschedulable && node.pressures.length === 0 && !repels;
 }
 
-function markFor(vmi: VmiFacts, by: string, { now }: PressureWorld, podUID?: string): readonly Action[] {
+function markFor(vmi: VmiFacts, by: string, { settings, now }: PressureWorld, podUID?: string): readonly Action[] {
   const node = vmi.nodeName ?? "";
   const begin = { cause: "NodePressure", requestedBy: by, node, ...(podUID === undefined ? {} : { podUID }) } as const;
   const record = beginRecord(vmi, begin, now);
   return [
-    { verb: "Mark", vmi, record, urgency: URGENCY.NodePressure },
+    ...markActions(vmi, record, settings),
     tell(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${node}`, record.id),
   ];
 }

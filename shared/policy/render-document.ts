@@ -50,9 +50,9 @@ disruption, and it will not allow one when another pod of its own becomes ready.
 
 ${tables.budgetTable()}
 
-A VM that is being deleted or final has none; one with a strategy that nobody knows has one. It grows before a migration is
-created, because with 1 a ready target makes the source evictable, and shrinks when one ready pod is left. Lifeboat's
-yields to KubeVirt's own (1.5 and older); anybody else's is not touched.
+A VM that is being deleted or final has none; one with a strategy that nobody knows has one. With 1 a ready target makes the
+source evictable. So it grows before the VM is marked, because whoever sees the mark may migrate it, and has been seen to have
+grown before a migration is created; it shrinks when one ready pod is left. Lifeboat's yields to KubeVirt's own (1.5 and older); anybody else's is not touched.
 
 ## Evacuations
 

@@ -1,6 +1,6 @@
 /**
  * Reviewing an eviction: observe, decide, and mark before the answer.
- * Owns: which facts are read when, in two round trips. Does not own: the decision (shared/policy/eviction.ts), HTTP.
+ * Owns: which facts are read when, mostly in one round trip. Does not own: the decision (shared/policy/eviction.ts), HTTP.
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import type { NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";

@@ -3,7 +3,7 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { drainNode } from "../../infra/demo/drain-client.ts";
-import { nodes } from "../../infra/sandbox/actors/resources.ts";
+import { nodes, podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { getVmi, hasSettledAwayFrom, NAMESPACE, type Stage, type StageOptions, startStage, untilVmi } from "./stage.ts";
 
@@ -123,6 +123,26 @@ describe("beside KubeVirt's own evacuation controller", () => {
     expect(await drain(300).done).toBe(true);
     await expectNoneLost(names);
   });
+});
+
+test("whoever sees the mark finds a budget that outlives a migration", async () => {
+  await start({ evacuationController: true });
+  const names = await createVms(3);
+  const sizes = new Map<string, number | string | undefined>();
+  const enough = new AbortController();
+  const watching = (async () => {
+    for await (const { object } of stage.client.watch(kubevirt.virtualMachineInstances, {}, enough.signal)) {
+      const { metadata, status } = object;
+      if (status?.evacuationNodeName === undefined || sizes.has(metadata.name)) continue;
+      const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
+      const own = items.find((budget) => budget.metadata.ownerReferences?.[0]?.uid === metadata.uid);
+      sizes.set(metadata.name, own?.spec?.minAvailable);
+    }
+  })();
+  watching.catch(() => undefined);
+  expect(await drain(200).done).toBe(true);
+  enough.abort();
+  expect(Object.fromEntries(sizes)).toEqual(Object.fromEntries(names.map((name) => [name, 2])));
 });
 
 test("Lifeboat down: the budgets stop the drain and no VM is lost; back again, it carries on by itself", async () => {

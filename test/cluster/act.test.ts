@@ -165,6 +165,19 @@ describe("on budgets", () => {
     expect(found?.metadata.ownerReferences).toEqual([owner]);
   });
 
+  test("Grow: whatever its size, and again; of ours only", async () => {
+    const vmi = await observed("grown");
+    const grow = (name: string): Action => ({ verb: "GrowBudget", vmi, name });
+    await act({ verb: "CreateBudget", vmi, name: "budget-4", minAvailable: 1 });
+    expect([await act(grow("budget-4")), await act(grow("budget-4"))]).toEqual(["Done", "Done"]);
+    expect(await budgetCalled("budget-4")).toMatchObject({ minAvailable: 2, generation: 2 });
+    const metadata = { namespace: NAMESPACE, name: "theirs" };
+    const selector = { matchLabels: { app: "theirs" } };
+    await world.client.create(core.podDisruptionBudgets, { metadata, spec: { minAvailable: 1, selector } });
+    expect([await act(grow("theirs")), await act(grow("nobodys"))]).toEqual(["Done", "Done"]);
+    expect((await budgetCalled("theirs")).minAvailable).toBe(1);
+  });
+
   test("Resize: once, from what was observed", async () => {
     await act({ verb: "CreateBudget", vmi: await observed("resized"), name: "budget-2", minAvailable: 1 });
     const budget = await budgetCalled("budget-2");

@@ -137,7 +137,7 @@ describe("the pod that a migration goes to", () => {
 
   test("once the VM is there it is like any other", () => {
     const moved = vmi({ ...migrating, nodeName: "node02" });
-    expect(verbs(held({ ...given, vmi: moved }).actions)).toEqual(["Mark"]);
+    expect(verbs(held({ ...given, vmi: moved }).actions)).toEqual(["GrowBudget", "Mark"]);
   });
 });
 

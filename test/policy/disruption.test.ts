@@ -37,6 +37,7 @@ describe("the watch", () => {
       const begun = { cause, requestedBy: REASON[cause], node: NODE, podUID: POD_UID, since: time(-3), attempts: 0 };
       expect(plan.chains).toMatchObject([
         [
+          { verb: "GrowBudget", vmi: vmi() },
           { verb: "Mark", vmi: vmi(), urgency, record: begun },
           { verb: "Event", type: "Warning", reason: "DisruptionSeen" },
         ],
@@ -93,7 +94,7 @@ describe("the watch", () => {
 
   test("works with the guard switched off, and on a node that nobody has looked at", () => {
     const given = { pods: [terminating], settings: guarded({ mode: "Off" }), nodes: [] };
-    expect(verbs(plannedDisruptions(given))).toEqual(["Mark", "Event"]);
+    expect(verbs(plannedDisruptions(given))).toEqual(["GrowBudget", "Mark", "Event"]);
   });
 });
 

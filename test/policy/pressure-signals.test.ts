@@ -72,6 +72,7 @@ describe("while a guest is being ended", () => {
   test("once, however many say so, and counts among those who leave", () => {
     const twice = [signal, { ...without(signal, "podUID"), by: "domain shutdown" }];
     expect(verbs(planPressure(pressureWorld([], { ...none, signals: twice })).chains.flat())).toEqual([
+      "GrowBudget",
       "Mark",
       "Event",
     ]);

@@ -26,6 +26,7 @@ function namespaceOf(action: Action): string {
     case "Unmark":
     case "Forget":
     case "CreateBudget":
+    case "GrowBudget":
       return action.vmi.namespace;
     case "CreateMigration":
       return action.slot.namespace;

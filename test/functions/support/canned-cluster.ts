@@ -8,7 +8,7 @@ import { type Behaviour, json, type StubRequest, type StubServer, startStubServe
 export const POD = { namespace: "apps", name: "virt-launcher-web-abcde" };
 
 /** What is asked: one name for each kind of request. */
-export type Question = "pod" | "vmi" | "kubevirt" | "configuration" | "mark" | "list" | "event" | "other";
+export type Question = "pod" | "vmi" | "kubevirt" | "configuration" | "grow" | "mark" | "list" | "event" | "other";
 
 export type CannedAnswers = Partial<Record<Question, Behaviour>>;
 
@@ -47,6 +47,7 @@ const GOOD: Record<Question, Behaviour> = {
   vmi: json(CANNED_VMI),
   kubevirt: list({ metadata: { ...metadata("kubevirt"), namespace: "kubevirt" }, spec: { configuration: {} } }),
   configuration: notFound,
+  grow: notFound,
   mark: json({ ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } }),
   list: list(),
   event: json({}, 201),
@@ -67,6 +68,7 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^GET .*\/virtualmachineinstances\/[^/]+$/, "vmi"],
   [/^GET .*\/kubevirts$/, "kubevirt"],
   [/^GET .*\/configmaps\/lifeboat$/, "configuration"],
+  [/^PATCH .*\/poddisruptionbudgets\/[^/]+$/, "grow"],
   [/^PATCH .*\/virtualmachineinstances\/[^/]+$/, "mark"],
   [/^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|poddisruptionbudgets)$/, "list"],
   [/^POST .*\/events$/, "event"],

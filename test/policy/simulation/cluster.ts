@@ -17,7 +17,7 @@ import type { CountersRegister } from "../../../shared/policy/counters.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import type { SlotsRegister } from "../../../shared/policy/slots.ts";
 import { without } from "../fixtures.ts";
-import { unseenBudget } from "./control-plane.ts";
+import { createBudget, growBudget, resizeBudget } from "./budgets.ts";
 import { Ledger } from "./ledger.ts";
 import { launcherOn, Pods } from "./pods.ts";
 
@@ -34,7 +34,7 @@ export interface Loss {
 
 type Removable = "evacuationNodeName" | "evacuationLabel" | "record" | "recordText";
 
-type Write<V extends Action["verb"]> = Extract<Action, { verb: V }>;
+export type Write<V extends Action["verb"]> = Extract<Action, { verb: V }>;
 
 function tested(vmi: VmiFacts | undefined): readonly unknown[] {
   return [vmi?.uid, vmi?.nodeName, vmi?.evacuationNodeName, vmi?.recordText];
@@ -122,8 +122,9 @@ export class SimulatedCluster {
   }
 
   #onBudget(action: Action): ActResult | undefined {
-    if (action.verb === "CreateBudget") return this.#createBudget(action);
-    if (action.verb === "ResizeBudget") return this.#resize(action);
+    if (action.verb === "CreateBudget") return createBudget(this, action);
+    if (action.verb === "GrowBudget") return growBudget(this, action);
+    if (action.verb === "ResizeBudget") return resizeBudget(this, action);
     return action.verb === "DeleteBudget" ? this.#delete(this.budgets, action.budget) : undefined;
   }
 
@@ -213,22 +214,6 @@ export class SimulatedCluster {
     const found = from.get(keyOf(observed));
     if (found !== undefined && found.uid !== observed.uid) return "Conflict";
     from.delete(keyOf(observed));
-    return "Done";
-  }
-
-  #createBudget({ vmi, name, minAvailable }: Write<"CreateBudget">): ActResult {
-    const key = { namespace: vmi.namespace, name };
-    if (this.budgets.has(keyOf(key))) return "Done";
-    const version = this.version();
-    const uids = { uid: `b${version}`, resourceVersion: version };
-    this.budgets.set(keyOf(key), { ...unseenBudget(vmi, minAvailable), ...key, ...uids });
-    return "Done";
-  }
-
-  #resize({ budget, minAvailable }: Write<"ResizeBudget">): ActResult {
-    const found = this.budgets.get(keyOf(budget));
-    if (found?.uid !== budget.uid || found.minAvailable !== budget.minAvailable) return "Conflict";
-    this.budgets.set(keyOf(found), { ...found, minAvailable, generation: found.generation + 1 });
     return "Done";
   }
 

@@ -3,17 +3,9 @@
  * Owns: the arithmetic of budgets. Does not own: admission (doors.ts), KubeVirt (kubevirt.ts).
  * Upstream: pkg/registry/core/pod/storage/eviction.go, pkg/controller/disruption.
  */
-import {
-  type BudgetFacts,
-  isCompleted,
-  keyOf,
-  type NodeFacts,
-  type PodFacts,
-  type VmiFacts,
-} from "../../../shared/policy/facts.ts";
+import { isCompleted, keyOf, type NodeFacts, type PodFacts } from "../../../shared/policy/facts.ts";
 import { matches } from "../../../shared/policy/selector.ts";
 import { node } from "../disruptions.ts";
-import { budget, owner } from "../fixtures.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 
 /** The disruption controller: every status is what it has to be. */
@@ -45,14 +37,6 @@ export function isEvictable(cluster: SimulatedCluster, pod: PodFacts): boolean {
 /** Pods that are terminating, or have ended, go. */
 export function sweep(cluster: SimulatedCluster): void {
   for (const pod of cluster.pods.all()) if (pod.deleting || isCompleted(pod)) cluster.endPod(pod.uid, "Swept");
-}
-
-/** One of ours that the disruption controller has not seen yet. */
-export function unseenBudget({ name, uid }: VmiFacts, minAvailable: 1 | 2): BudgetFacts {
-  const owners = [owner({ name, uid, controller: false })];
-  const selector = { matchLabels: { "kubevirt.io/created-by": uid }, matchExpressions: [] };
-  const status = { observedGeneration: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
-  return budget({ owners, selector, minAvailable, status });
 }
 
 /** Those that VMs are on. */

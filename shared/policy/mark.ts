@@ -1,0 +1,20 @@
+/**
+ * Marking a VMI for evacuation, whatever the reason.
+ * Owns: what is done, and in which order. Does not own: whether to mark, the record.
+ */
+import type { Action } from "./action.ts";
+import { budgetName } from "./budget.ts";
+import { URGENCY } from "./cause.ts";
+import type { VmiFacts } from "./facts.ts";
+import type { EvacuationRecord } from "./record.ts";
+import type { Settings } from "./settings.ts";
+
+/**
+ * The budget first: KubeVirt, or the VMI's owner, may migrate it as soon as it is marked, and with a budget of 1 a ready
+ * target makes the source evictable, should nobody answer for us just then.
+ */
+export function markActions(vmi: VmiFacts, record: EvacuationRecord, { reconcilers }: Settings): readonly Action[] {
+  const mark: Action = { verb: "Mark", vmi, record, urgency: URGENCY[record.cause] };
+  if (!reconcilers.budget || !vmi.liveMigratable.migratable) return [mark];
+  return [{ verb: "GrowBudget", vmi, name: budgetName(vmi) }, mark];
+}

@@ -1,0 +1,33 @@
+/** Marking: the budget before the mark, wherever somebody may migrate the VM once it is marked. */
+import { describe, expect, test } from "vitest";
+import { budgetName } from "../../shared/policy/budget.ts";
+import { markActions } from "../../shared/policy/mark.ts";
+import { MOBILITY, record, settings, vmi } from "./fixtures.ts";
+
+const WITHOUT_BUDGETS = settings({ reconcilers: { budget: false } });
+
+describe("what marking does", () => {
+  test.each([
+    ["migratable", settings(), ["GrowBudget", "Mark"]],
+    ["migratable", WITHOUT_BUDGETS, ["Mark"]],
+    ["pinned", settings(), ["Mark"]],
+    ["pinned", WITHOUT_BUDGETS, ["Mark"]],
+  ] as const)("%s: in this order", (mobility, given, expected) => {
+    const actions = markActions(vmi({ liveMigratable: MOBILITY[mobility] }), record(), given);
+    expect(actions.map(({ verb }) => verb)).toEqual(expected);
+  });
+
+  test("the budget is the VMI's own", () => {
+    const subject = vmi();
+    const [grow] = markActions(subject, record(), settings());
+    expect(grow).toEqual({ verb: "GrowBudget", vmi: subject, name: budgetName(subject) });
+  });
+
+  test("as urgent as its cause", () => {
+    expect(markActions(vmi(), record({ cause: "NodePressure" }), settings())).toMatchObject([
+      {},
+      { urgency: "urgent" },
+    ]);
+    expect(markActions(vmi(), record({ cause: "ApiEviction" }), settings())).toMatchObject([{}, { urgency: "normal" }]);
+  });
+});
