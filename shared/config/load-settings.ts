@@ -3,8 +3,9 @@
  * Owns: what stays in force while something cannot be read or is wrong. Does not own: the merge (settings.ts).
  *
  * Invalid configuration never stops Lifeboat: the last valid one, else the defaults, stay in force, and the problem is
- * reported. Without the KubeVirt CR nothing is known about strategies: the last one seen counts, and if there is none,
- * the failure is the caller's.
+ * reported. What cannot be read is not known to be invalid: without the KubeVirt CR nothing is known about strategies, without
+ * the configuration nothing about feature gates, and to go on as if they were off would let go of what a guard is to hold. The
+ * last ones seen count, and if there are none, the failure is the caller's.
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
@@ -47,7 +48,7 @@ export class SettingsCache {
     if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;
     const [kubevirt, own] = await Promise.all([
       readKubeVirt(cluster, cached),
-      readConfiguration(cluster, cached?.lastValid ?? defaultConfiguration()),
+      readConfiguration(cluster, cached?.lastValid),
     ]);
     const settings = mergeSettings(kubevirt.facts, own.configuration);
     const entry: Cached = {
@@ -79,7 +80,8 @@ interface OwnConfiguration {
   readonly configMap?: ConfigMapFacts;
 }
 
-async function readConfiguration(cluster: Cluster, lastValid: LifeboatConfiguration): Promise<OwnConfiguration> {
+async function readConfiguration(cluster: Cluster, seen: LifeboatConfiguration | undefined): Promise<OwnConfiguration> {
+  const lastValid = seen ?? defaultConfiguration();
   try {
     const configMap = await cluster.getConfigMap(CONFIG_MAP);
     if (configMap === undefined) return { configuration: defaultConfiguration(), problems: [] };
@@ -92,7 +94,7 @@ async function readConfiguration(cluster: Cluster, lastValid: LifeboatConfigurat
     if (parsed.ok) return { configuration: parsed.value, problems: [] };
     return { configuration: lastValid, problems: parsed.problems, configMap };
   } catch (error) {
-    if (!(error instanceof ClusterError)) throw error;
+    if (seen === undefined || !(error instanceof ClusterError)) throw error;
     return { configuration: lastValid, problems: [{ field: `ConfigMap ${CONFIG_MAP}`, message: error.message }] };
   }
 }

@@ -94,9 +94,6 @@ describe("the ConfigMap is wrong", () => {
     ["no YAML",                configMap({ "config.yaml": "a: [" }),               "config.yaml",          "found an error in line 1"],
     ["another key",            configMap({ "config.yml": "" }),                    "config.yaml",          "expected this key in ConfigMap lifeboat"],
     ["no data",                configMap(null),                                    "config.yaml",          "expected this key in ConfigMap lifeboat"],
-    ["may not be read",        status(403, "Forbidden"),                           "ConfigMap lifeboat",   "403 Forbidden"],
-    ["a page of a proxy",      html(404),                                          "ConfigMap lifeboat",   "not JSON"],
-    ["something else",         json({ kind: "Pod" }),                              "ConfigMap lifeboat",   "metadata"],
   ];
 
   test.each(WRONG)("%s, from the beginning: the defaults are in force", async (_, behaviour, field, message) => {
@@ -139,6 +136,32 @@ describe("the ConfigMap is wrong", () => {
     await cache.load("prod", cluster, at(0));
     says.configuration = notFound;
     expect((await cache.load("prod", cluster, at(30))).settings).toMatchObject(DEFAULT_SETTINGS);
+  });
+});
+
+describe("the ConfigMap cannot be read", () => {
+  // prettier-ignore
+  const UNREADABLE: readonly (readonly [string, Behaviour, string])[] = [
+    ["403",               status(403, "Forbidden"),     "403 Forbidden"],
+    ["500",               status(500, "InternalError"), "with 500"],
+    ["a page of a proxy", html(404),                    "not JSON"],
+    ["something else",    json({ kind: "Pod" }),        "metadata"],
+  ];
+
+  test.each(UNREADABLE)("%s, from the beginning: nothing is known about gates", async (_, behaviour, message) => {
+    says.configuration = behaviour;
+    await expect(cache.load("prod", cluster, at(0))).rejects.toThrow(message);
+    says.configuration = configured(GATES);
+    expect((await cache.load("prod", cluster, at(0))).settings.featureGates).toEqual(["DeschedulerSupport"]);
+  });
+
+  test.each(UNREADABLE)("%s, later on: the last one seen counts", async (_, behaviour, message) => {
+    says.configuration = configured(GATES);
+    await cache.load("prod", cluster, at(0));
+    says.configuration = behaviour;
+    const loaded = await cache.load("prod", cluster, at(30));
+    expect(loaded.settings.featureGates).toEqual(["DeschedulerSupport"]);
+    expect(loaded.problems).toEqual([{ field: "ConfigMap lifeboat", message: expect.stringContaining(message) }]);
   });
 });
 

@@ -71,15 +71,18 @@ describe("the API server does so whatever it is asked", () => {
 });
 
 /** A 404 says what is so, and what a budget has become is not read. */
-const MEANT = { pod: /404/, vmi: /404/, kubevirt: /^$/, grow: /404|^JSON/ } as const;
+const MEANT = { pod: /404/, vmi: /404/, kubevirt: /^$/, configuration: /^$/, grow: /404|^JSON/ } as const;
 
-describe.each(["pod", "vmi", "kubevirt", "grow"] as const)("only when asked for the %s", (question) => {
-  const seen = MISBEHAVIOURS.filter(([name]) => !MEANT[question].test(name));
-  test.each(seen)("%s", async (_, behaviour, why) => {
-    expect(await ask({ [question]: behaviour })).toMatchObject(blindly(why));
-    expect(asked()).not.toContain("mark");
-  });
-});
+describe.each(["pod", "vmi", "kubevirt", "configuration", "grow"] as const)(
+  "only when asked for the %s",
+  (question) => {
+    const seen = MISBEHAVIOURS.filter(([name]) => !MEANT[question].test(name));
+    test.each(seen)("%s", async (_, behaviour, why) => {
+      expect(await ask({ [question]: behaviour })).toMatchObject(blindly(why));
+      expect(asked()).not.toContain("mark");
+    });
+  },
+);
 
 describe("a page of a proxy does not look like a pod or a VMI that is gone", () => {
   test.each([
@@ -149,10 +152,6 @@ describe("the marking", () => {
 });
 
 describe("what is not needed for the decision does not disturb it", () => {
-  test.each(MISBEHAVIOURS)("the configuration: %s", async (_, behaviour) => {
-    expect(await ask({ configuration: behaviour }, "1s")).toMatchObject({ body: refusal(TRIGGERED) });
-  });
-
   test.each(MISBEHAVIOURS.slice(2))("the Event and the evacuation that follow: %s", async (_, behaviour) => {
     const answer = await ask({ event: behaviour, list: behaviour, other: behaviour });
     expect(answer).toMatchObject({ body: refusal(TRIGGERED) });

@@ -72,7 +72,7 @@ export const NEEDS: readonly Need[] = [
     ["create policy/poddisruptionbudgets",                 "VMs have no budget: with Lifeboat down a drain stops them",  "create a budget",             `POST ${BUDGETS}`],
     ["patch policy/poddisruptionbudgets",                  "no budget grows: no migration is created",                   "grow a budget",               `PATCH ${BUDGETS}/BUDGET`],
     ["delete policy/poddisruptionbudgets",                 "a VM that may be shut down keeps its budget",                "delete a budget",             `DELETE ${BUDGETS}/BUDGET`],
-    ["get configmaps/lifeboat",                            "the configuration has no effect",                            "readyz",                      `GET ${OWN}/lifeboat`],
+    ["get configmaps/lifeboat",                            "nobody knows what is switched on: nothing is decided",       "readyz",                      `GET ${OWN}/lifeboat`],
     ["get configmaps/lifeboat-slots",                      "no limit can be kept: no migration is created",              "readyz",                      `GET ${OWN}/lifeboat-slots`],
     ["patch configmaps/lifeboat-slots",                    "no migration is created but the first",                      "reserve another migration",   `PATCH ${OWN}/lifeboat-slots`],
     ["get configmaps/lifeboat-counters",                   "evacuations are not counted",                                "readyz",                      `GET ${OWN}/lifeboat-counters`],
