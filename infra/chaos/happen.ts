@@ -4,9 +4,10 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Effect } from "../sandbox/apiserver/faults.ts";
+import { findCondition } from "../sandbox/actors/conditions.ts";
 import { nodes, pods } from "../sandbox/actors/resources.ts";
 import { USERS } from "../sandbox/identities.ts";
-import { migrations, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
+import { isFinal, migrations, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
 import { createPod } from "../sandbox/workloads.ts";
 import type { Happening, Whom } from "./moment.ts";
 import { RETIRED_TAINT } from "./descheduler-policy.ts";
@@ -131,12 +132,24 @@ async function unmark({ arena }: Stage, key: { namespace: string; name: string }
 
 /** Everything is as it was, except for what has become of the VMs. */
 export async function calmDown(stage: Stage): Promise<void> {
-  const { arena, crew, plan } = stage;
+  const { arena, crew, plan, scene } = stage;
   const { sandbox } = arena;
   sandbox.apiServer.faults.clear();
   crew.spare();
   sandbox.evacuationController.enabled = plan.faults.includes("EvacuationController");
   sandbox.budgetDeletion.enabled = true;
+  if (plan.faults.includes("NoExecuteTaint") && isForgotten(stage)) {
+    await setTaints(stage, scene.nodeOf.Tainted, []);
+    await setTaints(stage, scene.nodeOf.Tainted, [MAINTENANCE]);
+  }
+}
+
+/** The taint manager tries five times within a moment: in an outage nobody hears of it, and it does not come back. */
+function isForgotten({ arena, scene }: Stage): boolean {
+  return [...arena.observer.pods.list()].some(({ metadata, spec, status }) => {
+    const isThere = spec?.nodeName === scene.nodeOf.Tainted && metadata.deletionTimestamp === undefined;
+    return isThere && !isFinal(status) && findCondition(status?.conditions, "DisruptionTarget") === undefined;
+  });
 }
 
 /** Nobody wants a VM to go any more. */
