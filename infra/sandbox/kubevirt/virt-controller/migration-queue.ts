@@ -71,7 +71,9 @@ function isWithinLimits(migration: Migration, vmi: Vmi, queue: Queue): boolean {
   const running = unfinished.filter((other) => isStarted(other, queue));
   const fromHere = running.filter((other) => nodeOf(other, world) === vmi.status?.nodeName);
   const waiting = unfinished.filter((other) => !running.includes(other) && backoffOf(other, queue) <= now.getTime());
-  const ahead = waiting.filter((other) => priorityOf(other).rank > priorityOf(migration).rank);
+  // The others of this VMI wait for this one, whatever their priority.
+  const elsewhere = waiting.filter(({ spec, metadata }) => `${metadata.namespace}/${spec.vmiName}` !== keyOf(vmi));
+  const ahead = elsewhere.filter((other) => priorityOf(other).rank > priorityOf(migration).rank);
   const aheadHere = ahead.filter((other) => nodeOf(other, world) === vmi.status?.nodeName);
   return (
     running.length + ahead.length < parallelMigrationsPerCluster &&
