@@ -90,15 +90,9 @@ function drawFaults(random: Random): readonly FaultName[] {
   const wanted = random.int(2, 7);
   for (let tries = 0; drawn.length < wanted && tries < 50; tries++) {
     const name = drawFault(random);
-    if (!drawn.includes(name)) drawn.push(...joining(drawn, name));
+    if (!drawn.includes(name) && agree([...drawn, name])) drawn.push(name);
   }
   return drawn.toSorted();
-}
-
-/** What is drawn, alone or with what makes it agree; nothing, if it does not agree at all. */
-function joining(drawn: readonly FaultName[], name: FaultName): readonly FaultName[] {
-  const ways = [[name], [name, "EvictionWebhook"]] as const;
-  return ways.find((way) => agree([...drawn, ...way])) ?? [];
 }
 
 const TOTAL_WEIGHT = FAULT_NAMES.reduce((sum, name) => sum + rowOf(name).weight, 0);
@@ -126,7 +120,7 @@ function configurationOf(random: Random, faults: readonly FaultName[]): Plan["co
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: random.pick([2, 3, 5]),
-      backoffSeconds: 0.2,
+      backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
       adoptSeconds: random.pick([0.2, 0.5]),
     },
