@@ -11,6 +11,7 @@ import { hash8 } from "./hash.ts";
 import type { Settings } from "./settings.ts";
 import { derivedName } from "./slots.ts";
 import type { Plan } from "./plan.ts";
+import { restingRecord } from "./record.ts";
 import { isToLeave } from "./stage.ts";
 import { type EvictionStrategy, resolveStrategy } from "./strategy.ts";
 
@@ -30,6 +31,7 @@ export interface BudgetWorld {
   readonly budgets: readonly BudgetFacts[];
   readonly tainted: ReadonlySet<string>;
   readonly settings: Settings;
+  readonly now: Date;
   /** Whether `vmis` are all there are: only then is a budget without its VMI seen to be surplus. */
   readonly complete: boolean;
 }
@@ -43,21 +45,33 @@ function subjectKey(namespace: string, uid: string | undefined): string {
 }
 
 /**
- * `minAvailable` of the VMI's budget: 1; 2 from before a migration starts, ours or its owner's, until it has ended;
- * undefined for none.
+ * `minAvailable` of the VMI's budget: 1; 2 from before a migration starts, ours or its owner's, until it has ended, and
+ * through the back-off of an evacuation that ended without a move; undefined for none.
  * A strategy that nobody knows is protected: somebody meant something by it.
  */
 export function desiredBudget(
   vmi: VmiFacts,
   migrating: boolean,
-  { tainted, settings }: Pick<BudgetWorld, "tainted" | "settings">,
+  { tainted, settings, now }: Pick<BudgetWorld, "tainted" | "settings" | "now">,
 ): 1 | 2 | undefined {
-  if (vmi.deleting || isFinal(vmi)) return undefined;
+  if (!needsBudget(vmi, migrating, settings)) return undefined;
+  return migrating || isToLeave(vmi, tainted, settings) || isHeldBack(vmi, settings, now) ? 2 : 1;
+}
+
+function needsBudget(vmi: VmiFacts, migrating: boolean, settings: Settings): boolean {
+  if (vmi.deleting || isFinal(vmi)) return false;
   const resolved = resolveStrategy(vmi.evictionStrategy, settings.clusterStrategy);
   const needs = resolved.known ? BUDGET[resolved.strategy] : "always";
   const movable = vmi.liveMigratable.migratable || migrating;
-  if (needs === "never" || (needs === "whileMigratable" && !movable)) return undefined;
-  return migrating || isToLeave(vmi, tainted, settings) ? 2 : 1;
+  return needs === "always" || (needs === "whileMigratable" && movable);
+}
+
+/**
+ * A migration that was decided on before an evacuation was cancelled may still be created, by a function that stalls or by
+ * KubeVirt's controller, which learns of it later. By default a pass takes 5 s at most (a full scan more), a back-off 20 s at least.
+ */
+export function isHeldBack(vmi: VmiFacts, settings: Settings, now: Date): boolean {
+  return vmi.liveMigratable.migratable && restingRecord(vmi, settings, now) !== undefined;
 }
 
 /** Whether a migration may be created: the VMI's budget is 2, and the disruption controller has seen it. */

@@ -3,17 +3,24 @@
  * Owns: the actions for each stage, limits through the slots register, giving up. Does not own: recognising stages
  * (stage.ts), budgets (budget.ts), counting (counters.ts), requests.
  */
-import type { Action } from "./action.ts";
-import { tell } from "./action.ts";
+import { type Action, tell } from "./action.ts";
 import { adopt, takeOver } from "./adoption.ts";
 import { URGENCY } from "./cause.ts";
-import { type BudgetFacts, keyOf, type LauncherFacts, type MigrationFacts, type VmiFacts } from "./facts.ts";
-import { isGrown, isReadyForMigration } from "./budget.ts";
+import { type BudgetFacts, isFinal, keyOf, type LauncherFacts, type MigrationFacts, type VmiFacts } from "./facts.ts";
+import { isGrown, isHeldBack, isReadyForMigration } from "./budget.ts";
 import { isSaidInProgress } from "./descheduler-annotations.ts";
 import { deletions, failedAttempt } from "./giving-up.ts";
 import { countEndings, type Counters, uncountedOf } from "./counters.ts";
 import type { Plan } from "./plan.ts";
-import { beginRecord, closeRecord, countedRecord, endRecord, type EvacuationRecord, restingRecord } from "./record.ts";
+import {
+  beginRecord,
+  closeRecord,
+  countedRecord,
+  endRecord,
+  type EvacuationRecord,
+  restingRecord,
+  restSeconds,
+} from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { type Candidate, grantedSlots, keptSlots, type Slot, slotFor, type SlotsRegister } from "./slots.ts";
 import { isToMigrate, type Stage, stageOf } from "./stage.ts";
@@ -86,10 +93,17 @@ export function planEvacuations(w: EvacuationWorld): Plan {
     rewrite(w.register, kept, granted),
     ...creations(w, ready),
   ].filter((chain) => chain.length > 0);
-  const waits = staged.map(({ stage }) => (stage.stage === "Waiting" ? stage.seconds : POLL_SECONDS[stage.stage]));
+  const waits = staged.map((s) => secondsToLook(s, w));
   // What is reserved now is created, and what is counted now tidied up, by whoever looks next, which may as well be us.
   const soonest = waits.reduce((a, b) => Math.min(a, b), granted.length + counting.length > 0 ? 0 : Infinity);
   return { chains, ...(soonest === Infinity ? {} : { requeueAfterSeconds: soonest }) };
+}
+
+function secondsToLook({ vmi, stage, migrations }: Staged, w: EvacuationWorld): number {
+  if (stage.stage === "Waiting") return stage.seconds;
+  const isOver = stage.stage === "Leftover" && !isToBeSettled(vmi, w) && migrations.every(isFinal);
+  const waitsForBudget = isOver && isGrown(vmi, w.budgets, w.settings) && isHeldBack(vmi, w.settings, w.now);
+  return waitsForBudget ? restSeconds(vmi.record, w.settings, w.now) : POLL_SECONDS[stage.stage];
 }
 
 function rewrite(register: SlotsRegister, kept: readonly Slot[], granted: readonly Slot[]): readonly Action[] {
@@ -210,14 +224,15 @@ function leftover(vmi: VmiFacts, migrations: readonly MigrationFacts[], w: Evacu
   return [{ verb: "Forget", vmi }, ...story];
 }
 
-/**
- * Whether its end is still to be counted, its budget not back at its size, or its pod still says that it is on its way. The
- * budget does not go back if the VMI has come to another node that it is to leave.
- */
+/** Whether its end is still to be counted, or its pod still says that it is on its way. */
+function isToBeSettled(vmi: VmiFacts, w: EvacuationWorld): boolean {
+  return uncountedOf(vmi, w.counters).length > 0 || isSaidInProgress(vmi, w);
+}
+
+/** Or its budget is not back at its size. That does not go back if the VMI has come to another node that it is to leave. */
 function isUntidy(vmi: VmiFacts, w: EvacuationWorld): boolean {
-  if (uncountedOf(vmi, w.counters).length > 0) return true;
   const grown = isGrown(vmi, w.budgets, w.settings) && !isToMigrate(vmi, w.tainted, w.settings);
-  return grown || isSaidInProgress(vmi, w);
+  return grown || isToBeSettled(vmi, w);
 }
 
 /**

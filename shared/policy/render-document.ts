@@ -52,7 +52,8 @@ ${tables.budgetTable()}
 
 A VM that is being deleted or final has none; one with a strategy that nobody knows has one. With 1 a ready target makes the
 source evictable. So it grows before the VM is marked, because whoever sees the mark may migrate it, and has been seen to have
-grown before a migration is created; it shrinks when one ready pod is left. Lifeboat's yields to KubeVirt's own (1.5 and older); anybody else's is not touched.
+grown before a migration is created; it shrinks when one ready pod is left and, after an evacuation that ended without a move,
+its back-off has passed. Lifeboat's yields to KubeVirt's own (1.5 and older); anybody else's is not touched.
 
 ## Evacuations
 

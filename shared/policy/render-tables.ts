@@ -92,7 +92,7 @@ export function laterRequestTable(): string {
 }
 
 function budgetSize(vmi: VmiFacts, migrating: boolean): string {
-  const given = { tainted: new Set<string>(), settings: DEFAULT_SETTINGS };
+  const given = { tainted: new Set<string>(), settings: DEFAULT_SETTINGS, now: new Date(0) };
   return String(desiredBudget(vmi, migrating, given) ?? "none");
 }
 

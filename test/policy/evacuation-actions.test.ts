@@ -94,6 +94,11 @@ describe("leftover", () => {
     expect(planned(subject, given)).toEqual({ actions: [], again: 0.5 });
   });
 
+  test("given up, and only its budget is not back: looked at when its back-off has passed", () => {
+    const subject = vmi({ record: record({ outcome: "Abandoned", notBefore: time(50) }), evacuationLabel: "normal" });
+    expect(planned(subject, { budgets: [grownBudget()] })).toEqual({ actions: [], again: 50 });
+  });
+
   test("given up and rested: all is cleared", () => {
     const subject = vmi({ record: record({ outcome: "Cancelled", notBefore: time(-1) }), evacuationLabel: "normal" });
     expect(planned(subject).actions).toEqual([{ verb: "Forget", vmi: subject }]);

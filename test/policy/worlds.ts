@@ -29,7 +29,8 @@ export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
 }
 
 export function budgetWorld(tweak: Partial<BudgetWorld> = {}): BudgetWorld {
-  return { vmis: [], migrations: [], budgets: [], tainted: new Set(), settings: settings(), complete: true, ...tweak };
+  const plain = { tainted: new Set<string>(), settings: settings(), now: NOW, complete: true };
+  return { vmis: [], migrations: [], budgets: [], ...plain, ...tweak };
 }
 
 /** A marked VM called so, on the node, whose budget is grown. */

@@ -102,7 +102,7 @@ describe.each(VICTIM_STATES)("a VM that is %s", (_, victim) => {
     ["an orphan of ours", budget({ uid: "orphan", owners: [owner({ uid: "gone" })] })],
   ])("keeps its budgets as if the forgery were not there: %s", (__, its) => {
     const plan = ({ vmis = [], budgets = [], migrations = [] }: Partial<Forgery>) => {
-      const given = { vmis: [victim, ...vmis], budgets: [its, ...budgets], migrations };
+      const given = { vmis: [victim, ...vmis], budgets: [its, ...budgets], migrations, now: NOW };
       return about(VICTIMS, planBudgets({ ...given, tainted: new Set(), settings: settings(), complete: true }).chains);
     };
     const expected = plan({});
