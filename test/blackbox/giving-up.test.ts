@@ -2,7 +2,7 @@
  * Evacuations that do not succeed: back-off, giving up, cancelling; and the clock as the only driver.
  */
 import { afterEach, expect, test } from "vitest";
-import { nodes } from "../../infra/sandbox/actors/resources.ts";
+import { nodes, podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { createFastClock } from "./fast-clock.ts";
 import {
@@ -36,8 +36,8 @@ test("a migration that always fails: backed off, abandoned after maxAttempts, sa
   await stage.createVm({ name: "stuck", evictionStrategy: "LiveMigrate" });
   await stage.reconcile();
   await evictVm("stuck");
-  const abandoned = await untilVmi(stage.client, "stuck", "abandoned and tidied up", (vmi) => {
-    return recordOf(vmi)["outcome"] === "Abandoned" && vmi.metadata.labels?.["lifeboat.dev/evacuation"] === undefined;
+  const abandoned = await untilVmi(stage.client, "stuck", "abandoned", (vmi) => {
+    return recordOf(vmi)["outcome"] === "Abandoned";
   });
   expect(abandoned.status?.evacuationNodeName).toBeUndefined();
   expect(abandoned.status?.phase).toBe("Running");
@@ -49,6 +49,7 @@ test("a migration that always fails: backed off, abandoned after maxAttempts, sa
   const story = await storyOf(stage.client, "stuck");
   expect(story.filter((s) => s === "Warning MigrationFailed")).toHaveLength(3);
   expect(story.filter((s) => s === "Warning EvacuationAbandoned")).toHaveLength(1);
+  await untilVmi(stage.client, "stuck", "tidied up", isTidy);
 });
 
 test("an eviction during the back-off of an abandoned evacuation is refused in words, and starts nothing", async () => {
@@ -81,8 +82,18 @@ test("a migration that fails once is tried again, and the VM moves", async () =>
   expect(new Set(phases)).toEqual(new Set(["Failed", "Succeeded"]));
 });
 
+function isTidy({ metadata }: kubevirt.VirtualMachineInstance): boolean {
+  return metadata.labels?.["lifeboat.dev/evacuation"] === undefined;
+}
+
+async function budgetSizes() {
+  const { items } = await stage.client.list(podDisruptionBudgets, "vms");
+  return items.map(({ spec }) => spec?.minAvailable);
+}
+
 test("cancel: the mark goes, the pending migration is deleted, no Warning, and the back-off begins", async () => {
-  stage = await startStage({ nodes: ["node01"], configuration: { reconcilers: { evacuation: true } } });
+  const configuration = { reconcilers: { evacuation: true }, evacuation: { backoffSeconds: 2 } };
+  stage = await startStage({ nodes: ["node01"], configuration });
   await stage.createVm({ name: "kept", evictionStrategy: "LiveMigrate" });
   await stage.reconcile();
   await evictVm("kept");
@@ -98,11 +109,13 @@ test("cancel: the mark goes, the pending migration is deleted, no Warning, and t
       deletedMigrations: [expect.stringMatching(/^lifeboat-kept-/)],
     },
   });
-  const kept = await untilVmi(stage.client, "kept", "tidied up", (vmi) => {
-    return vmi.metadata.labels?.["lifeboat.dev/evacuation"] === undefined;
-  });
+  const kept = await getVmi(stage.client, "kept");
   expect(kept.status?.evacuationNodeName).toBeUndefined();
   expect(recordOf(kept)).toMatchObject({ outcome: "Cancelled" });
+  // Until the back-off has passed: what was decided on before may still come.
+  expect(await budgetSizes()).toEqual([2]);
+  await untilVmi(stage.client, "kept", "tidied up", isTidy);
+  expect(await budgetSizes()).toEqual([1]);
   const unfinished = (await migrationsOf(stage.client, "kept")).filter((m) => m.status?.phase !== "Failed");
   expect(unfinished).toEqual([]);
   const story = await storyOf(stage.client, "kept");

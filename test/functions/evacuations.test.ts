@@ -178,8 +178,8 @@ describe("a cancel", () => {
   });
 });
 
-test("afterwards, the next pass takes the label away", async () => {
-  await cluster.configure({ reconcilers: { evacuation: true } });
+test("afterwards, the label goes with the back-off", async () => {
+  await cluster.configure({ reconcilers: { evacuation: true }, evacuation: { backoffSeconds: 1 } });
   await cluster.createVm({ name: "tidy", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } });
   await cluster.patchVmi("tidy", { metadata: { labels: { "lifeboat.dev/evacuation": "normal" } } });
   await cancel("tidy");
