@@ -11,7 +11,7 @@ import { hash8 } from "./hash.ts";
 import type { Settings } from "./settings.ts";
 import { derivedName } from "./slots.ts";
 import type { Plan } from "./plan.ts";
-import { restingRecord } from "./record.ts";
+import { isActive, restingRecord } from "./record.ts";
 import { isToLeave } from "./stage.ts";
 import { type EvictionStrategy, resolveStrategy } from "./strategy.ts";
 
@@ -71,7 +71,8 @@ function needsBudget(vmi: VmiFacts, migrating: boolean, settings: Settings): boo
  * KubeVirt's controller, which learns of it later. By default a pass takes 5 s at most (a full scan more), a back-off 20 s at least.
  */
 export function isHeldBack(vmi: VmiFacts, settings: Settings, now: Date): boolean {
-  return vmi.liveMigratable.migratable && restingRecord(vmi, settings, now) !== undefined;
+  const isOver = restingRecord(vmi, settings, now) === undefined && !isActive(vmi.record, vmi.nodeName);
+  return vmi.liveMigratable.migratable && !isOver;
 }
 
 /** Whether a migration may be created: the VMI's budget is 2, and the disruption controller has seen it. */

@@ -5,6 +5,7 @@
  */
 import { type Action, tell } from "./action.ts";
 import { adopt, takeOver } from "./adoption.ts";
+import { endedOf, readyOf, waitingOf } from "./candidates.ts";
 import { URGENCY } from "./cause.ts";
 import { type BudgetFacts, isFinal, keyOf, type LauncherFacts, type MigrationFacts, type VmiFacts } from "./facts.ts";
 import { isGrown, isHeldBack, isReadyForMigration } from "./budget.ts";
@@ -84,7 +85,11 @@ export function planEvacuations(w: EvacuationWorld): Plan {
   if (w.settings.reconcilers.evacuation === false) return { chains: [] };
   const staged = stagesOf(w);
   const ready = readyOf(staged);
-  const kept = keptSlots(w.register.slots, w.migrations, [...ready, ...waitingOf(staged)]);
+  const kept = keptSlots(w.register.slots, w.migrations, [
+    ...ready,
+    ...waitingOf(staged),
+    ...endedOf(staged, w.settings, w.now),
+  ]);
   const granted = grantedSlots(kept, w.migrations, ready, w.settings.limits);
   const counting = countEndings(w.vmis, w.counters);
   const chains = [
@@ -117,27 +122,6 @@ function rewrite(register: SlotsRegister, kept: readonly Slot[], granted: readon
 function uncreated({ register, migrations }: Pick<EvacuationWorld, "register" | "migrations">): readonly Slot[] {
   const existing = new Set(migrations.map(keyOf));
   return register.slots.filter((slot) => !existing.has(keyOf(slot)));
-}
-
-/** Sorts urgent ones first, then whoever has waited longest. */
-function rank({ record, vmi }: Candidate): string {
-  return `${URGENCY[record.cause] === "urgent" ? 0 : 1} ${record.since} ${keyOf(vmi)}`;
-}
-
-function readyOf(staged: readonly Staged[]): readonly Candidate[] {
-  return staged
-    .flatMap(({ vmi, stage }) => (stage.stage === "Ready" ? [{ vmi, record: stage.record }] : []))
-    .toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
-}
-
-/**
- * For whoever began to look a little earlier, or whose clock is slow, it is still to wait: that takes nobody's slot away, for
- * its migration may be on its way.
- */
-function waitingOf(staged: readonly Staged[]): readonly Candidate[] {
-  return staged.flatMap(({ vmi, stage }) => {
-    return stage.stage === "Waiting" && stage.record !== undefined ? [{ vmi, record: stage.record }] : [];
-  });
 }
 
 /**

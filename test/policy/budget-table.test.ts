@@ -59,7 +59,7 @@ describe("size of the budget", () => {
 
   test("a strategy that nobody knows protects: somebody meant something by it", () => {
     expect(desiredBudget(vmi({ evictionStrategy: "Odd" }), false, plain)).toBe(1);
-    expect(desiredBudget(marked({ evictionStrategy: "Odd" }), false, plain)).toBe(1);
+    expect(desiredBudget(vmi({ evictionStrategy: "Odd", evacuationNodeName: NODE }), false, plain)).toBe(1);
   });
 
   test.each([{ deleting: true }, { phase: "Succeeded" }, { phase: "Failed" }])(
@@ -69,6 +69,11 @@ describe("size of the budget", () => {
       expect(desiredBudget(marked(tweak), true, plain)).toBeUndefined();
     },
   );
+
+  test("it does not go back before it is written down that the mark was taken back", () => {
+    expect(desiredBudget(vmi({ record: record() }), false, plain)).toBe(2);
+    expect(desiredBudget(vmi({ record: record({ outcome: "Withdrawn" }) }), false, plain)).toBe(1);
+  });
 
   test("it goes back when the back-off has passed, or the VM has left the node", () => {
     expect(desiredBudget(vmi({ record: cancelled }), false, { ...plain, now: at(19) })).toBe(2);

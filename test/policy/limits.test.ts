@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { candidatesOf, type EvacuationWorld } from "../../shared/policy/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import { grantedSlots, keptSlots, type Slot } from "../../shared/policy/slots.ts";
-import { marked, migration, only, record, settings, time } from "./fixtures.ts";
+import { grantedSlots, keptSlots, type Slot, slotFor } from "../../shared/policy/slots.ts";
+import { marked, migration, only, record, settings, time, vmi } from "./fixtures.ts";
 import { grownFor, markedCalled, plannedEvacuations, slotOf, world } from "./worlds.ts";
 
 const LIMITS = { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 };
@@ -148,6 +148,19 @@ describe("in a plan", () => {
     const register = { resourceVersion: "1", slots: [slotOf(slow)] };
     const auto = settings({ limits, reconcilers: { evacuation: "Auto" } });
     expect(plannedEvacuations({ vmis: [slow, next], register, settings: auto })).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["its mark was taken back",          vmi({ name: "back", uid: "back", record: record() })],
+    ["it was cancelled just now",        vmi({ name: "back", uid: "back", record: record({ outcome: "Cancelled", notBefore: time(20) }) })],
+  ])("%s: its slot is nobody else's yet, for its migration may be on its way", (_, back) => {
+    const register = { resourceVersion: "1", slots: [slotFor({ vmi: back, record: record() })] };
+    const limits = { parallelMigrationsPerCluster: 1 };
+    const given = { register, settings: settings({ limits, reconcilers: { evacuation: true } }) };
+    expect(plan([back, markedCalled("next")], given)).toEqual([]);
+    const rested = { ...back, record: record({ outcome: "Cancelled", notBefore: time(-1) }) };
+    expect(plan([rested, markedCalled("next")], given)).toEqual([["next"]]);
   });
 
   test("urgent ones first, then whoever has waited longest, then by name", () => {

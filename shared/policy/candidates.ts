@@ -1,0 +1,44 @@
+/**
+ * VMIs with a migration to reserve, and those whose reserved one is not given to anybody else.
+ * Owns: who they are, their order. Does not own: slots (slots.ts), stages (stage.ts).
+ */
+import { URGENCY } from "./cause.ts";
+import { keyOf, type VmiFacts } from "./facts.ts";
+import { restingRecord } from "./record.ts";
+import type { Settings } from "./settings.ts";
+import type { Candidate } from "./slots.ts";
+import type { Stage } from "./stage.ts";
+
+interface Staged {
+  readonly vmi: VmiFacts;
+  readonly stage: Stage;
+}
+
+/** Sorts urgent ones first, then whoever has waited longest. */
+function rank({ record, vmi }: Candidate): string {
+  return `${URGENCY[record.cause] === "urgent" ? 0 : 1} ${record.since} ${keyOf(vmi)}`;
+}
+
+export function readyOf(staged: readonly Staged[]): readonly Candidate[] {
+  return staged
+    .flatMap(({ vmi, stage }) => (stage.stage === "Ready" ? [{ vmi, record: stage.record }] : []))
+    .toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+}
+
+/**
+ * For whoever began to look a little earlier, or whose clock is slow, it is still to wait: that takes nobody's slot away, for
+ * its migration may be on its way.
+ */
+export function waitingOf(staged: readonly Staged[]): readonly Candidate[] {
+  return staged.flatMap(({ vmi, stage }) => {
+    return stage.stage === "Waiting" && stage.record !== undefined ? [{ vmi, record: stage.record }] : [];
+  });
+}
+
+/** Taken back, or ended without a move just now: whoever decided on the migration before that may create it still. */
+export function endedOf(staged: readonly Staged[], settings: Settings, now: Date): readonly Candidate[] {
+  return staged.flatMap(({ vmi, stage }) => {
+    const record = stage.stage === "Withdrawn" ? stage.record : restingRecord(vmi, settings, now);
+    return record === undefined ? [] : [{ vmi, record }];
+  });
+}
