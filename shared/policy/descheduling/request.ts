@@ -90,7 +90,9 @@ function* evacuate(nominated: Nominated, at: Date, r: Requesting): Steps<Request
   if (changed !== "Done") return "PodChanged";
   const latest = at.getTime() + r.policy.requestTtlSeconds * ASKING_SHARE * 1000;
   const outcome = r.now.getTime() > latest ? "OutOfTime" : yield* ask(nominated, true, r);
-  if (outcome === "Refused" || outcome === "OutOfTime") yield* act(takeBack(pod, add), r);
+  if (outcome !== "Refused" && outcome !== "OutOfTime") return outcome;
+  // A time that is left on the pod makes everybody count it until it expires: so do we.
+  if ((yield* act(takeBack(pod, add), r)) !== "Done") r.counters.requested(pod);
   return outcome;
 }
 

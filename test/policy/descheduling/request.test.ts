@@ -2,7 +2,8 @@
  * The protocol of a request: what is written before it is made, what stays, what is taken back, what is told.
  */
 import { describe, expect, test } from "vitest";
-import { time } from "../fixtures.ts";
+import type { Step, StepResult } from "../../../shared/policy/descheduling/step.ts";
+import { NOW, time } from "../fixtures.ts";
 import { annotationsOf, answering, clusterOf, cycle, type Done, ending, results } from "./cycles.ts";
 import { IN_PROGRESS, plainPod, REQUESTED, vmPod } from "./worlds.ts";
 
@@ -56,6 +57,21 @@ describe("the protocol of a request", () => {
     expect(cluster.register.counts).toEqual([{ profile: "vms", plugin: "Scripted", result: outcome, count: 1 }]);
     expect(cluster.register.reservations).toEqual([]);
   });
+
+  test.each(["Conflict", "Failed"] as const)(
+    "refused, and its time cannot be taken back (%s): it counts",
+    (outcome) => {
+      const cluster = clusterOf(vmPod("vm"));
+      const refused = answering("Refused");
+      const perform = (step: Step): StepResult | undefined => {
+        const takesBack = step.step === "Act" && step.action.verb === "AnnotatePod" && step.action.remove.length > 0;
+        return takesBack ? { step: "Act", outcome, now: NOW } : refused(step);
+      };
+      const done = cycle(cluster, { order: ["vm"], perform });
+      expect([results(done), done.inProgress]).toEqual([["Refused"], 1]);
+      expect(annotationsOf(cluster, "pod-vm")).toHaveProperty([REQUESTED]);
+    },
+  );
 
   test("a confirmed request needs its time no more", () => {
     const cluster = clusterOf(vmPod("vm", { annotations: { [REQUESTED]: time(-30), [IN_PROGRESS]: "true" } }));
