@@ -13,7 +13,7 @@ import type { Plan } from "./plan.ts";
 import { isLauncher, unprotectedReason, vmiNameOf } from "./pod-kind.ts";
 import { beganAt, disruptionRecord, type EvacuationRecord, isActive } from "./record.ts";
 import type { Settings } from "./settings.ts";
-import { strategyOf } from "./stage.ts";
+import { isMarked, strategyOf } from "./stage.ts";
 import { mobilityOf } from "./strategy.ts";
 import { tolerates } from "./tolerations.ts";
 
@@ -56,8 +56,7 @@ function wasChosen({ disruptionTarget }: PodFacts): boolean {
 /** A pod that is terminating by a disruption whose VMI nobody has marked: best effort, SIGTERM is on its way. */
 function seen(pod: PodFacts, vmi: VmiFacts, { settings, nodes, now }: DisruptionWorld): readonly Action[] {
   const disruption = disruptionOf(pod, { vmi, launcherUID: pod.uid }, settings, now);
-  const marked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
-  if (disruption === undefined || marked || vmi.nodeName === undefined || isMigrationTarget(pod, vmi)) return [];
+  if (disruption === undefined || isMarked(vmi) || vmi.nodeName === undefined || isMigrationTarget(pod, vmi)) return [];
   if (GUARD[strategyOf(vmi, settings)][mobilityOf(vmi)] === "release") return [];
   if (nodes.some((node) => node.name === pod.nodeName && !isAlive(node))) return [];
   const { cause, since } = disruption;

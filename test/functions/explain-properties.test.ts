@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { CANNED_POD, CANNED_VMI, list, notFound, POD, type Question, questionOf } from "./support/canned-cluster.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
+import { Explained } from "./support/explained.ts";
 import { allowance, evictionOf, refusal, review } from "./support/reviews.ts";
 import { type Behaviour, json, startStubServer, type StubRequest, type StubServer } from "./support/stub-server.ts";
 
@@ -161,16 +162,6 @@ beforeAll(async () => {
   server = await startStubServer((request) => answerFor(facts, request));
 });
 afterAll(() => server.stop());
-
-const Explained = z.object({
-  decision: z.object({
-    allowed: z.boolean(),
-    reason: z.string(),
-    message: z.optional(z.string()),
-    warnings: z._default(z.array(z.string()), []),
-  }),
-  actions: z.array(z.string()),
-});
 
 async function explained(doors: Doors) {
   const path = `/clusters/prod/explain/pods/${POD.namespace}/${POD.name}`;

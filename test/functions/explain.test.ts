@@ -1,10 +1,10 @@
 /** explain: what an eviction of this pod would get, without doing it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as z from "zod/mini";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { startCannedCluster } from "./support/canned-cluster.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
+import { Explained } from "./support/explained.ts";
 import { allowance, evictionOf, refusal, review } from "./support/reviews.ts";
 import * as stub from "./support/stub-server.ts";
 import { NAMESPACE, QUIET, startTestCluster, type TestCluster, type TestVm } from "./support/test-cluster.ts";
@@ -17,17 +17,6 @@ beforeAll(async () => {
   doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
 });
 afterAll(() => cluster.stop());
-
-const Explained = z.object({
-  decision: z.object({
-    allowed: z.boolean(),
-    reason: z.string(),
-    message: z.optional(z.string()),
-    warnings: z._default(z.array(z.string()), []),
-  }),
-  actions: z.array(z.string()),
-  facts: z.object({ vmi: z.optional(z.looseObject({})) }),
-});
 
 async function explain({ namespace, name }: { namespace: string; name: string }) {
   const path = `/clusters/prod/explain/pods/${namespace}/${name}`;
