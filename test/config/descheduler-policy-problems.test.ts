@@ -152,11 +152,14 @@ describe("whatever the text, there is an answer, in words of ours", () => {
   }
 
   test("any text", async () => {
-    await fc.assert(fc.asyncProperty(fc.string({ unit: "grapheme" }), judge));
+    await fc.assert(fc.asyncProperty(fc.string({ unit: "grapheme" }), judge), { seed: 20_260_301 });
   });
 
   test("any mapping", async () => {
-    await fc.assert(fc.asyncProperty(fc.object(), (tweak) => judge(JSON.stringify({ ...HEAD, ...tweak }))));
+    await fc.assert(
+      fc.asyncProperty(fc.object(), (tweak) => judge(JSON.stringify({ ...HEAD, ...tweak }))),
+      { seed: 20_260_301 },
+    );
   });
 
   /** Anything in place of any value of a good policy. */
@@ -166,12 +169,16 @@ describe("whatever the text, there is an answer, in words of ours", () => {
     maxNoOfPodsToEvictTotal: 5,
     ...withPlugins({ balance: { enabled: ["LowNodeUtilization"] } }),
   };
+  const text = JSON.stringify(good);
 
   test("a good one with a value replaced", async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...KEYS, ...Object.keys(good)), fc.jsonValue(), async (key, value) => {
-        await judge(JSON.stringify(good, (name, old: unknown) => (name === key ? value : old)));
+        // Replaced from the inside out: what takes a value's place may have the same key again.
+        const tweaked: unknown = JSON.parse(text, (name, old: unknown) => (name === key ? value : old));
+        await judge(JSON.stringify(tweaked));
       }),
+      { seed: 20_260_301 },
     );
   });
 });
