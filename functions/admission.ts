@@ -11,8 +11,7 @@ import { type Review, reviewEviction, ruleOnEviction } from "../shared/reconcile
 import { vmiPointer } from "../shared/reconcilers/pointer.ts";
 import * as review from "./admission-review.ts";
 import { driveOn, tell } from "./drive-on.ts";
-import type { Env, Platform } from "./env.ts";
-import { RejectionError } from "./rejection.ts";
+import type { Env } from "./env.ts";
 import type { Target } from "./target.ts";
 
 /** Of the API server's patience: for reading, and for everything; the rest is for the way back. */
@@ -54,18 +53,6 @@ function whyBlind(target: Target, error: unknown): string {
   return error instanceof ClusterError ? error.message : "an unexpected error";
 }
 
-/** The same where there is no cluster to ask, because of its configuration or of a defect: no 5xx either. */
-export async function refuseUnreviewed(c: Context, platform: Platform, error: unknown): Promise<Response> {
-  const { uid } = await review.envelopeOf(c);
-  if (error instanceof RejectionError && error.rejection.reason === "InvalidConfiguration") {
-    const { field, message } = error.rejection;
-    return c.json(review.refusal(uid, blindMessage("eviction", "this pod", `${field}: ${message}`)));
-  }
-  const stack = error instanceof Error ? error.stack : undefined;
-  platform.log({ level: "error", message: "unexpected error", error: stack });
-  return c.json(review.refusal(uid, blindMessage("eviction", "this pod", "an unexpected error")));
-}
-
 function refuseBlindly(uid: string, { namespace, name }: review.ParsedEviction, why: string): review.AdmissionReview {
   switch (WHEN_BLIND.eviction) {
     case "deny":
@@ -73,12 +60,16 @@ function refuseBlindly(uid: string, { namespace, name }: review.ParsedEviction, 
   }
 }
 
-/** Tells the story and drives the evacuation on, after the answer: a drain drives itself. */
+/**
+ * Tells the story and drives the evacuation on, after the answer: a drain drives itself. Also of a VM that may go, whose
+ * budget, of a time when it could still move, would refuse what we allow.
+ */
 function followUp(c: Context, target: Target, { decision, facts }: Review): void {
   const { vmi } = facts;
-  const marked = vmi !== undefined && (vmi.evacuationNodeName !== undefined || decision.actions.length > 0);
+  const concerned =
+    vmi?.evacuationNodeName !== undefined || decision.actions.length > 0 || decision.verdict === "Allow";
   if (decision.story.length > 0) c.executionCtx.waitUntil(tell(target, decision.story));
-  if (marked) c.executionCtx.waitUntil(driveOn(target, [vmiPointer(vmi)]));
+  if (vmi !== undefined && concerned) c.executionCtx.waitUntil(driveOn(target, [vmiPointer(vmi)]));
 }
 
 function logRuling(

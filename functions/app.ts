@@ -9,7 +9,7 @@ import { TrieRouter } from "hono/router/trie-router";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
 import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
-import { refuseUnreviewed, reviewEvictionRequest } from "./admission.ts";
+import { reviewEvictionRequest } from "./admission.ts";
 import { reviewDeletionRequest } from "./deletions.ts";
 import { descheduleNow } from "./descheduling.ts";
 import type { Env, Platform } from "./env.ts";
@@ -20,6 +20,7 @@ import { clusterReadyz } from "./readyz.ts";
 import { isCallersFault, type Rejection, RejectionError, renderRejection } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
 import * as targets from "./target.ts";
+import { holdDeletion, refuseEviction } from "./unreviewed.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
@@ -60,17 +61,22 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
     const entry = await targets.findEntry(name, c.env);
     return await receiveEvents(c, targets.targetOf(name, entry, { env: c.env, platform, state }));
   };
-  const guardedReview = guarded("webhook", (c, target) =>
-    limited(c, limitReview, () => reviewEvictionRequest(c, target)),
-  );
-  const review = (c: AppContext) =>
-    guardedReview(c).catch((error: unknown) => {
-      if (isCallersFault(error)) throw error;
-      return limited(c, limitReview, () => refuseUnreviewed(c, platform, error));
-    });
-  app.post("/clusters/:cluster/admission/evictions", review);
-  app.post("/clusters/:cluster/admission/evictions/:webhookToken", review);
-  const deletion = guarded("webhook", (c, target) => limited(c, limitReview, () => reviewDeletionRequest(c, target)));
+  /** A review, and what is answered where it cannot be begun. */
+  const reviewed = (
+    door: Door,
+    otherwise: (c: AppContext, platform: Platform, error: unknown) => Promise<Response>,
+  ) => {
+    const begun = guarded("webhook", (c, target) => limited(c, limitReview, () => door(c, target)));
+    return (c: AppContext) =>
+      begun(c).catch((error: unknown) => {
+        if (isCallersFault(error)) throw error;
+        return limited(c, limitReview, () => otherwise(c, platform, error));
+      });
+  };
+  const eviction = reviewed(reviewEvictionRequest, refuseEviction);
+  app.post("/clusters/:cluster/admission/evictions", eviction);
+  app.post("/clusters/:cluster/admission/evictions/:webhookToken", eviction);
+  const deletion = reviewed(reviewDeletionRequest, holdDeletion);
   app.post("/clusters/:cluster/admission/deletions", deletion);
   app.post("/clusters/:cluster/admission/deletions/:webhookToken", deletion);
   app.post("/clusters/:cluster/events", (c) => limited(c, limitEvents, () => events(c)));

@@ -34,6 +34,7 @@ export interface Doors {
   tick(at: Date): Promise<void>;
   /** Waits for what goes on after the answers. */
   settle(): Promise<void>;
+  now(): Date;
   /** Moves the clock. */
   pass(seconds: number): void;
   readonly log: readonly Readonly<Record<string, unknown>>[];
@@ -43,8 +44,8 @@ export interface Doors {
 
 export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
 
-/** What happens in the world before a request of ours goes out. */
-export type Before = (request: string) => Promise<void> | void;
+/** What happens in the world before a request of ours goes out; throws if it never gets there. */
+export type Before = (request: string, signal: AbortSignal | null | undefined) => Promise<void> | void;
 
 /** `CLUSTERS` may be given as an object. */
 export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () => undefined): Doors {
@@ -55,7 +56,7 @@ export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () 
   const platform = {
     fetch: async (url: string, init: RequestInit) => {
       const request = `${init.method} ${new URL(url).pathname}`;
-      await before(request);
+      await before(request, init.signal);
       const answer = await fetch(url, init);
       if (answer.status === 403) forbidden.push(request);
       return answer;
@@ -90,6 +91,7 @@ export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () 
     async settle() {
       while (after.length > 0) await after.shift();
     },
+    now: () => new Date(now),
     pass: (seconds) => void (now += seconds * 1000),
   };
 }

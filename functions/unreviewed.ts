@@ -1,0 +1,39 @@
+/**
+ * Reviews that could not be begun: no cluster can be asked, because of its configuration or of a defect of ours.
+ * Owns: answering them like all that cannot be seen. Does not own: what is done then (shared/policy/blind.ts).
+ *
+ * Any 5xx would let the pod go: the API server takes it for a webhook that fails.
+ */
+import type { Context } from "hono";
+import { blindMessage } from "../shared/policy/blind.ts";
+import * as review from "./admission-review.ts";
+import { answerDeletion } from "./deletions.ts";
+import type { Platform } from "./env.ts";
+import { blindDecision, patienceOf } from "./hold-deletion.ts";
+import { RejectionError } from "./rejection.ts";
+
+export async function refuseEviction(c: Context, platform: Platform, error: unknown): Promise<Response> {
+  const { uid } = await review.envelopeOf(c);
+  return c.json(review.refusal(uid, blindMessage("eviction", "this pod", whyOf(error, platform))));
+}
+
+/** Held until the deadline that the request itself shows, without a look. */
+export async function holdDeletion(c: Context, platform: Platform, error: unknown): Promise<Response> {
+  const patience = patienceOf(review.timeoutSeconds(c.req.query("timeout")), platform.now());
+  return await answerDeletion(c, async (request, dryRun) => {
+    const asked = { ...request, ...patience };
+    const decision = blindDecision(asked, whyOf(error, platform), undefined, platform.now());
+    if (decision.verdict === "Hold" && !dryRun) await platform.sleep(decision.holdSeconds * 1000);
+    return decision;
+  });
+}
+
+function whyOf(error: unknown, platform: Platform): string {
+  if (error instanceof RejectionError && error.rejection.reason === "InvalidConfiguration") {
+    const { field, message } = error.rejection;
+    return `${field}: ${message}`;
+  }
+  const stack = error instanceof Error ? error.stack : undefined;
+  platform.log({ level: "error", message: "unexpected error", error: stack });
+  return "an unexpected error";
+}
