@@ -55,7 +55,7 @@ export async function passOver(target: Target, scope: Scope, seconds: number): P
   return await reconcile(scope, {
     cluster,
     settings,
-    now: target.platform.now(),
+    clock: target.platform.now,
     onFailure: (reconciler, error) => target.logFailure(`reconciling: ${reconciler}`, error),
   });
 }

@@ -29,7 +29,7 @@ export interface ActContext extends MarkingContext {
 const IN_FLIGHT = "in-flight migration detected";
 /** 404 the object is gone, 409 stale or taken, 422 a test failed. */
 const LOOK_AGAIN = [404, 409, 422];
-const CONTENDED = 409;
+const TEST_FAILED = 422;
 
 export async function act(action: Action, context: ActContext): Promise<ActResult> {
   switch (action.verb) {
@@ -41,10 +41,8 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     }
     case "Unmark":
       return await clear(action.vmi, { record: recordText(action.record), label: true }, context);
-    case "Forget": {
-      const record = action.record === undefined ? undefined : recordText(action.record);
-      return await clear(action.vmi, { record, label: false }, context);
-    }
+    case "Forget":
+      return await clear(action.vmi, { record: undefined, label: false }, context);
     case "CreateMigration":
       return await createMigration(action, context);
     case "AdoptMigration": {
@@ -60,8 +58,8 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     case "GrowBudget": {
       const key = { namespace: action.vmi.namespace, name: action.name };
       const { code } = await patch("poddisruptionbudgets", key, patches.GROW, context);
-      // There is none, or it is not ours: nothing that could be grown. Only what is contended is not done.
-      return code === CONTENDED ? "Conflict" : "Done";
+      // One that is not ours is not ours to grow.
+      return code < 300 || code === TEST_FAILED ? "Done" : "Conflict";
     }
     case "ResizeBudget": {
       const { budget, minAvailable } = action;

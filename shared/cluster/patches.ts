@@ -92,7 +92,7 @@ export function clearPatch(
   const annotations = { map: "annotations", exists: vmi.hasAnnotations, resourceVersion } as const;
   return [
     ...unmoved(vmi),
-    ...(recordText === undefined ? [] : [test(annotation, recordText)]),
+    ...(vmi.hasAnnotations ? [test(annotation, recordText)] : []),
     ...(recordText !== undefined && record === undefined ? [remove(annotation)] : []),
     ...(record === undefined ? [] : addTo(annotations, { [names.RECORD_ANNOTATION]: record })),
     ...(label ? keepLabel(vmi) : removeLabel(vmi)),

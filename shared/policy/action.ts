@@ -17,8 +17,8 @@ export type Action =
   | { readonly verb: "Record"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
   /** Clear the mark and write how it ended. The label is there until nothing is left to be tidied up: see Forget. */
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts; readonly record: EvacuationRecord }
-  /** Clear label, mark and record; a record given stays, for its back-off. */
-  | { readonly verb: "Forget"; readonly vmi: VmiFacts; readonly record?: EvacuationRecord }
+  /** Clear label, mark and record. */
+  | { readonly verb: "Forget"; readonly vmi: VmiFacts }
   | { readonly verb: "CreateMigration"; readonly slot: Slot }
   /** Annotate somebody else's migration as serving an evacuation of ours. */
   | {
@@ -30,8 +30,8 @@ export type Action =
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
-  /** Make ours for the VMI 2, whatever it was; done, if there is none. */
-  | { readonly verb: "GrowBudget"; readonly vmi: VmiFacts; readonly name: string }
+  /** Make ours for the VMI 2, whatever it was; a conflict if there is none. Not `required`: what follows goes on without it. */
+  | { readonly verb: "GrowBudget"; readonly vmi: VmiFacts; readonly name: string; readonly required: boolean }
   | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
@@ -55,6 +55,11 @@ export type Action =
       readonly counted: readonly string[];
     }
   | ({ readonly verb: "Event" } & Story);
+
+/** Whether what follows is to be done though this could not be: a story untold must not look as if there had been nothing. */
+export function isOptional(action: Action): boolean {
+  return action.verb === "Event" || (action.verb === "GrowBudget" && !action.required);
+}
 
 export const STORY_REASONS = [
   "EvacuationTriggered",

@@ -11,7 +11,7 @@ import { hash8 } from "./hash.ts";
 import type { Settings } from "./settings.ts";
 import { derivedName } from "./slots.ts";
 import type { Plan } from "./plan.ts";
-import { isActive, restingRecord } from "./record.ts";
+import { isActive, justEndedRecord } from "./record.ts";
 import { isToLeave } from "./stage.ts";
 import { type EvictionStrategy, resolveStrategy } from "./strategy.ts";
 
@@ -55,7 +55,7 @@ export function desiredBudget(
   { tainted, settings, now }: Pick<BudgetWorld, "tainted" | "settings" | "now">,
 ): 1 | 2 | undefined {
   if (!needsBudget(vmi, migrating, settings)) return undefined;
-  return migrating || isToLeave(vmi, tainted, settings) || isHeldBack(vmi, settings, now) ? 2 : 1;
+  return migrating || isToLeave(vmi, tainted, settings) || mayStillMigrate(vmi, settings, now) ? 2 : 1;
 }
 
 function needsBudget(vmi: VmiFacts, migrating: boolean, settings: Settings): boolean {
@@ -67,12 +67,13 @@ function needsBudget(vmi: VmiFacts, migrating: boolean, settings: Settings): boo
 }
 
 /**
- * A migration that was decided on before an evacuation was cancelled may still be created, by a function that stalls or by
- * KubeVirt's controller, which learns of it later. By default a pass takes 5 s at most (a full scan more), a back-off 20 s at least.
+ * A migration that was decided on before an evacuation ended without a move, or before its mark was removed, may still be
+ * created: by a function that stalls (see FRESH_SECONDS) or by KubeVirt's controller, which learns of it later. A back-off
+ * takes 20 s at least, by default.
  */
-export function isHeldBack(vmi: VmiFacts, settings: Settings, now: Date): boolean {
-  const isOver = restingRecord(vmi, settings, now) === undefined && !isActive(vmi.record, vmi.nodeName);
-  return vmi.liveMigratable.migratable && !isOver;
+export function mayStillMigrate(vmi: VmiFacts, settings: Settings, now: Date): boolean {
+  const unmarked = isActive(vmi.record, vmi.nodeName) && vmi.evacuationNodeName === undefined;
+  return vmi.liveMigratable.migratable && (unmarked || justEndedRecord(vmi, settings, now) !== undefined);
 }
 
 /** Whether a migration may be created: the VMI's budget is 2, and the disruption controller has seen it. */
@@ -112,6 +113,12 @@ export function planBudgets(w: BudgetWorld): Plan {
 
 function deletionsOf(budgets: readonly BudgetFacts[]) {
   return budgets.map((budget) => ({ verb: "DeleteBudget", budget }) as const);
+}
+
+/** For a VMI that is about to be marked, and whose budget is not there to be grown. */
+export function grownBudget(vmi: VmiFacts, budgets: readonly BudgetFacts[]): readonly Action[] {
+  const found = budgets.filter((b) => !b.deleting && (b.name === budgetName(vmi) || ownedBy(vmi, b)));
+  return budgetActions(vmi, 2, found);
 }
 
 /** `found`: the VMI's budgets, and whatever stands under the name of the one it is to have. */

@@ -4,7 +4,7 @@
  */
 import { URGENCY } from "./cause.ts";
 import { keyOf, type VmiFacts } from "./facts.ts";
-import { restingRecord } from "./record.ts";
+import { justEndedRecord } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import type { Candidate } from "./slots.ts";
 import type { Stage } from "./stage.ts";
@@ -38,7 +38,7 @@ export function waitingOf(staged: readonly Staged[]): readonly Candidate[] {
 /** Taken back, or ended without a move just now: whoever decided on the migration before that may create it still. */
 export function endedOf(staged: readonly Staged[], settings: Settings, now: Date): readonly Candidate[] {
   return staged.flatMap(({ vmi, stage }) => {
-    const record = stage.stage === "Withdrawn" ? stage.record : restingRecord(vmi, settings, now);
+    const record = stage.stage === "Withdrawn" ? stage.record : justEndedRecord(vmi, settings, now);
     return record === undefined ? [] : [{ vmi, record }];
   });
 }

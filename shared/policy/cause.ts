@@ -29,6 +29,17 @@ export const URGENCY = {
   Operator: "normal",
 } as const satisfies Record<Cause, Urgency>;
 
+/** Whether whoever wants the pod gone asks for its eviction, which a budget can refuse; the others delete or kill. */
+export const ASKS_TO_EVICT = {
+  ApiEviction: true,
+  Descheduler: true,
+  Preemption: false,
+  NoExecuteTaint: false,
+  NodePressure: false,
+  DrainTaint: true,
+  Operator: true,
+} as const satisfies Record<Cause, boolean>;
+
 /** The cause of an eviction request, by the annotations of the Eviction object. */
 export function causeOfEviction(annotations: Readonly<Record<string, string>>): "ApiEviction" | "Descheduler" {
   return annotations[REQUESTED_BY_ANNOTATION] === DESCHEDULER ? "Descheduler" : "ApiEviction";

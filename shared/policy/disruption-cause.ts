@@ -82,11 +82,10 @@ export function disruptionOf(
   settings: Settings,
   now: Date,
 ): Disruption | undefined {
-  const record = guardRecord(vmi, launcherUID, now);
+  const kept = guardRecord(vmi, launcherUID, now) ?? restingGuardRecord(vmi, launcherUID, { settings, now });
   const condition = conditionOf(pod);
-  const cause = causeOfReason(condition?.reason) ?? record?.cause;
+  const cause = causeOfReason(condition?.reason) ?? kept?.cause;
   if (cause === undefined || !settings.featureGates.includes(GATE_OF_CAUSE[cause])) return undefined;
-  const kept = record ?? restingGuardRecord(vmi, launcherUID, { settings, now });
   return { cause, since: earliest([kept?.since, condition?.since], now) };
 }
 

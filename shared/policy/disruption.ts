@@ -8,7 +8,7 @@ import { isFinal, keyOf, type NodeFacts, type PodFacts, type Taint, type Tolerat
 import { GUARD } from "./deletion-table.ts";
 import { markActions } from "./mark.ts";
 import { isMigrationTarget } from "./migration-target.ts";
-import { isAlive } from "./node-alive.ts";
+import { DEAD_NODE_TAINTS, isAlive } from "./node-alive.ts";
 import type { Plan } from "./plan.ts";
 import { isLauncher, unprotectedReason, vmiNameOf } from "./pod-kind.ts";
 import { beganAt, disruptionRecord, type EvacuationRecord, isActive } from "./record.ts";
@@ -96,11 +96,16 @@ function overdue(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
   const record = taintRecord(vmi, w.settings);
   const node = w.nodes.find((n) => n.name === pod.nodeName);
   if (record === undefined || node === undefined || record.podUID !== pod.uid || leftSeconds(record, w) > 0) return [];
-  const taint = node.taints.find((t) => t.effect === "NoExecute" && !isTolerated(t, pod.tolerations ?? []));
+  const taint = node.taints.find((t) => isDrivenBy(t, pod));
   if (taint === undefined) return [];
   const seconds = w.settings.guard.deadlineSeconds.NoExecuteTaint;
   const told = `it has not left node ${node.name} within ${seconds} s of taint ${taint.key}: deleting pod ${pod.name}`;
   return [{ verb: "DeletePod", pod }, tell(vmi, "DeadlineKept", told, record.id)];
+}
+
+/** Not by one of a node that is down: those the guard holds nobody for, and what they tolerate has just begun to run. */
+function isDrivenBy(taint: Taint, { tolerations = [] }: PodFacts): boolean {
+  return taint.effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(taint.key) && !isTolerated(taint, tolerations);
 }
 
 /** Tolerated for good. A toleration for some seconds has run out, else nobody had deleted the pod. */

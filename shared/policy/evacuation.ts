@@ -8,23 +8,15 @@ import { adopt, takeOver } from "./adoption.ts";
 import { endedOf, readyOf, waitingOf } from "./candidates.ts";
 import { URGENCY } from "./cause.ts";
 import { type BudgetFacts, isFinal, keyOf, type LauncherFacts, type MigrationFacts, type VmiFacts } from "./facts.ts";
-import { isGrown, isHeldBack, isReadyForMigration } from "./budget.ts";
+import { isGrown, isReadyForMigration } from "./budget.ts";
 import { isSaidInProgress } from "./descheduler-annotations.ts";
-import { deletions, failedAttempt } from "./giving-up.ts";
+import { deletions, type FailedAttempt, failedAttempt } from "./giving-up.ts";
 import { countEndings, type Counters, uncountedOf } from "./counters.ts";
 import type { Plan } from "./plan.ts";
-import {
-  beginRecord,
-  closeRecord,
-  countedRecord,
-  endRecord,
-  type EvacuationRecord,
-  restingRecord,
-  restSeconds,
-} from "./record.ts";
+import { beginRecord, endRecord, type EvacuationRecord, justEndedRecord, restSeconds } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { type Candidate, grantedSlots, keptSlots, type Slot, slotFor, type SlotsRegister } from "./slots.ts";
-import { isToMigrate, type Stage, stageOf } from "./stage.ts";
+import { isToMigrate, readySeconds, type Stage, stageOf } from "./stage.ts";
 
 export interface EvacuationWorld {
   /** The VMIs to look at: at least all that carry a record or a mark. */
@@ -107,8 +99,8 @@ export function planEvacuations(w: EvacuationWorld): Plan {
 function secondsToLook({ vmi, stage, migrations }: Staged, w: EvacuationWorld): number {
   if (stage.stage === "Waiting") return stage.seconds;
   const isOver = stage.stage === "Leftover" && !isToBeSettled(vmi, w) && migrations.every(isFinal);
-  const waitsForBudget = isOver && isGrown(vmi, w.budgets, w.settings) && isHeldBack(vmi, w.settings, w.now);
-  return waitsForBudget ? restSeconds(vmi.record, w.settings, w.now) : POLL_SECONDS[stage.stage];
+  const rests = isOver && justEndedRecord(vmi, w.settings, w.now) !== undefined;
+  return rests ? restSeconds(vmi.record, w.settings, w.now) : POLL_SECONDS[stage.stage];
 }
 
 function rewrite(register: SlotsRegister, kept: readonly Slot[], granted: readonly Slot[]): readonly Action[] {
@@ -125,27 +117,50 @@ function uncreated({ register, migrations }: Pick<EvacuationWorld, "register" | 
 }
 
 /**
- * A reserved migration is created once its budget stands at 2 (with 1, a ready target makes the source evictable), and
- * its VMI has one active pod only: a second is the tail of an earlier migration, or the head of one not seen yet.
+ * Seconds that a VMI with a slot may be kept from migrating until that is a failed attempt: others wait for the slot. Far more
+ * than budgets and pods take, and than clocks are apart.
  */
+const BLOCKED_SECONDS = 180;
+
+/** Reserved migrations are created as soon as nothing is in their way. */
 function creations(w: EvacuationWorld, ready: readonly Candidate[]): readonly (readonly Action[])[] {
-  const wanted = new Map(ready.map((c) => [keyOf(slotFor(c)), c.vmi]));
+  const wanted = new Map(ready.map((c) => [keyOf(slotFor(c)), c]));
   return uncreated(w).map((slot) => {
-    const vmi = wanted.get(keyOf(slot));
-    if (vmi === undefined || w.activePods.get(vmi.uid) !== 1) return [];
-    if (!isReadyForMigration(vmi, w.budgets, w.settings)) return [];
+    const candidate = wanted.get(keyOf(slot));
+    if (candidate === undefined || !w.activePods.has(candidate.vmi.uid)) return [];
+    const { vmi, record } = candidate;
+    const obstacle = obstacleTo(vmi, w);
+    if (obstacle !== undefined) {
+      const isLong = readySeconds(record, w.settings, w.now) >= BLOCKED_SECONDS;
+      return isLong ? failedSlot(slot, { why: obstacle, reason: "MigrationFailed" }, w) : [];
+    }
     const { maxAttempts } = w.settings.evacuation;
     const told = `migration ${slot.name} moves the VM off node ${slot.node} (attempt ${slot.attempt} of ${maxAttempts})`;
     return [{ verb: "CreateMigration", slot }, tell(vmi, "MigrationCreated", told, slot.name)];
   });
 }
 
-/** KubeVirt's admission refuses the migration for good: that is a failed attempt, and will not be tried forever. */
+/**
+ * What keeps a VMI from migrating: a second active pod is the tail of an earlier migration, or the head of one not seen yet;
+ * with a budget of 1 a ready target makes the source evictable.
+ */
+function obstacleTo(vmi: VmiFacts, w: EvacuationWorld): string | undefined {
+  const pods = w.activePods.get(vmi.uid);
+  if (pods !== 1) return pods === 0 ? "its pod has ended" : "it has another pod, which does not end";
+  return isReadyForMigration(vmi, w.budgets, w.settings)
+    ? undefined
+    : "its disruption budget does not come to stand at 2";
+}
+
+/** The migration is refused for good, by KubeVirt's admission or another: that will not be tried forever. */
 export function refusedMigration(slot: Slot, w: EvacuationWorld): readonly Action[] {
+  return failedSlot(slot, { why: "the migration is refused", reason: "MigrationRefused" }, w);
+}
+
+function failedSlot(slot: Slot, how: Pick<FailedAttempt, "why" | "reason">, w: EvacuationWorld): readonly Action[] {
   const staged = stagesOf(w).find((s) => s.vmi.uid === slot.vmiUID);
   if (staged?.stage.stage !== "Ready") return [];
-  const refused = { why: "KubeVirt refuses the migration", reason: "MigrationRefused" } as const;
-  return failedAttempt({ ...staged, ...refused, record: staged.stage.record }, w);
+  return failedAttempt({ ...staged, ...how, record: staged.stage.record }, w);
 }
 
 /** The counters cannot be written, now or later: what waits for that comes to its end uncounted. */
@@ -170,7 +185,7 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
     case "Withdrawn": {
       // Written down before it is counted: if the taint comes back now, that is a new evacuation.
       if (stage.record.cause === "DrainTaint") {
-        return [{ verb: "Unmark", vmi, record: closeRecord(stage.record, "Withdrawn") }];
+        return [{ verb: "Unmark", vmi, record: endRecord(stage.record, "Withdrawn", w.settings, w.now) }];
       }
       const told = `the mark for evacuation from node ${stage.record.node} was removed`;
       const record = endRecord(stage.record, "Cancelled", w.settings, w.now);
@@ -195,13 +210,11 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
  * stalled function have created it.
  */
 function leftover(vmi: VmiFacts, migrations: readonly MigrationFacts[], w: EvacuationWorld): readonly Action[] {
-  const { settings, now } = w;
   const { record } = vmi;
   const pending = record?.outcome === undefined ? [] : deletions({ record, migrations });
   if (pending.length > 0) return pending;
   if (isUntidy(vmi, w)) return [];
   if (record === undefined) return [{ verb: "Forget", vmi }];
-  if (restingRecord(vmi, settings, now) !== undefined) return [{ verb: "Forget", vmi, record: countedRecord(record) }];
   const moved = record.node !== vmi.nodeName;
   const told = `moved from node ${record.node} to node ${vmi.nodeName} (cause ${record.cause})`;
   const story = moved && record.outcome === undefined ? [tell(vmi, "Evacuated", told, record.id)] : [];
@@ -213,10 +226,13 @@ function isToBeSettled(vmi: VmiFacts, w: EvacuationWorld): boolean {
   return uncountedOf(vmi, w.counters).length > 0 || isSaidInProgress(vmi, w);
 }
 
-/** Or its budget is not back at its size. That does not go back if the VMI has come to another node that it is to leave. */
+/**
+ * Or it has ended just now, and may migrate still: who does not see the label keeps no slot for it. Or its budget is not back
+ * at its size; that does not go back if the VMI has come to another node that it is to leave.
+ */
 function isUntidy(vmi: VmiFacts, w: EvacuationWorld): boolean {
   const grown = isGrown(vmi, w.budgets, w.settings) && !isToMigrate(vmi, w.tainted, w.settings);
-  return grown || isToBeSettled(vmi, w);
+  return grown || justEndedRecord(vmi, w.settings, w.now) !== undefined || isToBeSettled(vmi, w);
 }
 
 /**

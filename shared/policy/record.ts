@@ -146,15 +146,23 @@ export function restSeconds(record: EvacuationRecord | undefined, settings: Sett
   return secondsUntil(Date.parse(record.notBefore), settings.evacuation.maxBackoffSeconds, now);
 }
 
-/** The record of an evacuation from this node that ended without a move, and now keeps a new one waiting. */
-export function restingRecord(
+type EndedRecord = EvacuationRecord & { readonly outcome: Outcome };
+
+/** The record of an evacuation from this node that ended without a move a moment ago: what it set going may still happen. */
+export function justEndedRecord(
   vmi: { readonly nodeName?: string; readonly record?: EvacuationRecord },
   settings: Settings,
   now: Date,
-): (EvacuationRecord & { readonly outcome: Outcome }) | undefined {
+): EndedRecord | undefined {
   const { record, nodeName } = vmi;
   if (record?.outcome === undefined || record.node !== nodeName) return undefined;
   return restSeconds(record, settings, now) > 0 ? { ...record, outcome: record.outcome } : undefined;
+}
+
+/** The same, if it keeps a new one waiting: a drain taint that comes back is not made to wait. */
+export function restingRecord(...of: Parameters<typeof justEndedRecord>): EndedRecord | undefined {
+  const record = justEndedRecord(...of);
+  return record?.outcome === "Withdrawn" ? undefined : record;
 }
 
 /** The record of an evacuation that ended without a move, kept on the VMI for its back-off. */
@@ -166,12 +174,6 @@ export function endRecord(record: EvacuationRecord, outcome: Outcome, settings: 
 export function closeRecord(record: EvacuationRecord, outcome: Outcome): EvacuationRecord {
   const { notBefore: _, ...rest } = record;
   return { ...rest, outcome };
-}
-
-/** The record once all that it tells of is counted. */
-export function countedRecord(record: EvacuationRecord): EvacuationRecord {
-  const { uncounted: _, ...rest } = record;
-  return rest;
 }
 
 /** The record after one more failed migration. */

@@ -3,9 +3,10 @@
  * Owns: who keeps, loses and gets a slot. Does not own: the compare-and-set that makes it true (shared/cluster), nor why
  * a VMI wants to migrate (stage.ts).
  *
- * No clock and no expiry: an entry stays until its migration is final or its VMI no longer wants it, and whoever finds
- * one without its migration creates that. A stalled holder can only repeat what somebody else has done meanwhile, or create
- * what was given up meanwhile, which is deleted again while it is pending (evacuation.ts).
+ * No expiry: an entry stays until its migration is final or its VMI no longer wants it, which for an evacuation that has ended
+ * is when that has rested; whoever finds one without its migration creates that. A stalled holder can only repeat what
+ * somebody else has done meanwhile, or create what was given up a moment ago, which is deleted again while it is pending
+ * (evacuation.ts).
  */
 import type { Cause } from "./cause.ts";
 import type { MigrationFacts, NamespacedName, VmiFacts } from "./facts.ts";

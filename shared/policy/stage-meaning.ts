@@ -25,13 +25,14 @@ export const STAGE_MEANING = {
     actions: ["Record"],
   },
   Waiting: {
-    means: "is in back-off, or KubeVirt's evacuation controller has time left to act",
+    means:
+      "is in back-off, or KubeVirt has time left: for the mark, where its webhook sets it, or for a migration of its own",
     done: "nothing until then",
     actions: [],
   },
   Ready: {
     means: "waits for a migration",
-    done: "reserves a slot within the limits; then, with its budget seen at 2 and one pod active, creates the migration",
+    done: "reserves a slot within the limits; then, with its budget seen at 2 and one pod active, creates the migration; kept from that for three minutes, it counts a failed attempt, as others wait for the slot",
     actions: ["WriteSlots", "CreateMigration"],
   },
   Migrating: {
@@ -61,12 +62,12 @@ export const STAGE_MEANING = {
   },
   Withdrawn: {
     means: "lost its mark by somebody else's hand, or its node the drain taint",
-    done: "ends the evacuation: as cancelled, with its back-off; without the taint as withdrawn, with none",
+    done: "ends the evacuation: as cancelled, with its back-off; without the taint as withdrawn, which keeps no new one waiting",
     actions: ["Unmark"],
   },
   Leftover: {
     means: "has moved, or its evacuation is over",
-    done: "counts it; deletes what is pending of one given up; counted, and with the budget back at 1, clears mark, label and spent record",
+    done: "counts it; deletes what is pending of one given up; counted, its back-off over and the budget back at 1, clears mark, label and record",
     actions: ["WriteCounters", "DeleteMigration", "Forget"],
   },
 } as const satisfies Record<Stage["stage"], StageMeaning>;

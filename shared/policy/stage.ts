@@ -5,7 +5,7 @@
  */
 import type { MigrationFacts, VmiFacts } from "./facts.ts";
 import { isFinal } from "./facts.ts";
-import { type EvacuationRecord, isActive, restSeconds, secondsUntil } from "./record.ts";
+import { type EvacuationRecord, isActive, restingRecord, restSeconds, secondsUntil } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { MIGRATES, type EvictionStrategy, resolveStrategy } from "./strategy.ts";
 
@@ -79,19 +79,29 @@ export function stageOf(vmi: VmiFacts, facts: StageFacts): Stage {
   if (!isLive(vmi)) return { stage: "Idle" };
   if (hasLeft(vmi)) return { stage: "Leftover" };
   const record = isActive(vmi.record, vmi.nodeName) ? vmi.record : undefined;
-  if (!isMarked(vmi) && !isToMigrate(vmi, facts.tainted, facts.settings)) return unwanted(vmi, record);
+  if (!isMarked(vmi) && !isToMigrate(vmi, facts.tainted, facts.settings)) return unwanted(vmi, record, facts);
   if (strategyOf(vmi, facts.settings) === "None") return { stage: "Idle" };
   return record === undefined ? unrecorded(vmi, facts) : underWay(vmi, record, facts);
 }
 
-function unwanted(vmi: VmiFacts, record: EvacuationRecord | undefined): Stage {
-  if (record !== undefined) return { stage: "Withdrawn", record };
-  return { stage: vmi.evacuationLabel === undefined ? "Idle" : "Leftover" };
+function unwanted(vmi: VmiFacts, record: EvacuationRecord | undefined, { settings, now }: StageFacts): Stage {
+  if (record === undefined) return { stage: vmi.evacuationLabel === undefined ? "Idle" : "Leftover" };
+  const seconds = markingSeconds(record, settings, now);
+  return seconds > 0 ? { stage: "Waiting", seconds, record } : { stage: "Withdrawn", record };
+}
+
+/** As long as KubeVirt's webhook is waited for, and an answer may take. */
+const MARKING_SECONDS = 5;
+
+/** Time left for the mark to follow its record: where KubeVirt sets it, both come one after the other. */
+function markingSeconds({ cause, since }: EvacuationRecord, { marking }: Settings, now: Date): number {
+  if (marking === "Impersonate" || cause === "DrainTaint") return 0;
+  return secondsUntil(Date.parse(since) + MARKING_SECONDS * 1000, MARKING_SECONDS, now);
 }
 
 /** A mark is taken over at once, so that it is seen; for the taint alone, the back-off of an ended evacuation holds. */
 function unrecorded(vmi: VmiFacts, { settings, now }: StageFacts): Stage {
-  const seconds = isMarked(vmi) ? 0 : restSeconds(vmi.record, settings, now);
+  const seconds = isMarked(vmi) ? 0 : restSeconds(restingRecord(vmi, settings, now), settings, now);
   return seconds > 0 ? { stage: "Waiting", seconds } : { stage: "Unrecorded" };
 }
 
@@ -107,6 +117,13 @@ function underWay(vmi: VmiFacts, record: EvacuationRecord, { migrations, setting
   if (!vmi.liveMigratable.migratable) return { stage: "Pinned", record };
   const seconds = Math.max(restSeconds(record, settings, now), adoptionSeconds(record, settings, now));
   return seconds > 0 ? { stage: "Waiting", seconds, record } : { stage: "Ready", record };
+}
+
+/** For how long nothing but limits, budget and pods has kept a VMI waiting. */
+export function readySeconds(record: EvacuationRecord, { reconcilers, evacuation }: Settings, now: Date): number {
+  const adopted = reconcilers.evacuation === "Auto" && record.attempts === 0 ? evacuation.adoptSeconds * 1000 : 0;
+  const from = Math.max(Date.parse(record.since) + adopted, Date.parse(record.notBefore ?? record.since));
+  return (now.getTime() - from) / 1000;
 }
 
 /** Time left for KubeVirt's evacuation controller to act on the mark. */

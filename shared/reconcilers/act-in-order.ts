@@ -4,18 +4,38 @@
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
-import type { Action } from "../policy/action.ts";
+import { type Action, isOptional } from "../policy/action.ts";
+import { grownBudget } from "../policy/budget.ts";
+import type { VmiFacts } from "../policy/facts.ts";
 import type { Settings } from "../policy/settings.ts";
 
 /** Whether everything was done; ends at the first conflict. */
 export async function actInOrder(actions: readonly Action[], cluster: Cluster, settings: Settings): Promise<boolean> {
   for (const action of actions) {
-    try {
-      if ((await cluster.act(action, settings)) !== "Done") return false;
-    } catch (error) {
-      // A story untold does not undo what was done, and must not look as if there had been nothing.
-      if (action.verb !== "Event" || !(error instanceof ClusterError)) throw error;
-    }
+    if (!(await isDone(action, cluster, settings)) && !isOptional(action)) return false;
   }
   return true;
+}
+
+async function isDone(action: Action, cluster: Cluster, settings: Settings): Promise<boolean> {
+  try {
+    if ((await cluster.act(action, settings)) === "Done") return true;
+    return action.verb === "GrowBudget" && action.required && (await makeGrown(action.vmi, cluster, settings));
+  } catch (error) {
+    if (!isOptional(action) || !(error instanceof ClusterError)) throw error;
+    return false;
+  }
+}
+
+/**
+ * Nobody has looked at the VM before: it gets its budget now. Where it cannot have one, which whoever looks next will say, it
+ * is marked all the same.
+ */
+async function makeGrown(vmi: VmiFacts, cluster: Cluster, settings: Settings): Promise<boolean> {
+  try {
+    return await actInOrder(grownBudget(vmi, await cluster.listBudgets(vmi.namespace)), cluster, settings);
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    return true;
+  }
 }

@@ -15,6 +15,9 @@ export const evacuation: Reconciler = {
     return action.verb === "CreateMigration" ? refusedMigration(action.slot, world) : [];
   },
   failed(action: Action, world: World, failure: Failure): readonly Action[] {
-    return action.verb === "WriteCounters" && isLasting(failure) ? uncountable(world) : [];
+    if (!isLasting(failure)) return [];
+    // By whatever stands in front of KubeVirt: a quota, a policy, a permission that is missing.
+    if (action.verb === "CreateMigration") return refusedMigration(action.slot, world);
+    return action.verb === "WriteCounters" ? uncountable(world) : [];
   },
 };

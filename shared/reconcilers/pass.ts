@@ -6,7 +6,7 @@
 import type { ActResult } from "../cluster/act.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
-import type { Action } from "../policy/action.ts";
+import { type Action, isOptional } from "../policy/action.ts";
 import type { Settings } from "../policy/settings.ts";
 import { budget } from "./budget.ts";
 import { deschedulerAnnotations } from "./descheduler-annotations.ts";
@@ -25,7 +25,7 @@ const RECONCILERS: readonly Reconciler[] = [disruption, pressure, budget, desche
 export interface Deps {
   readonly cluster: Cluster;
   readonly settings: Settings;
-  readonly now: Date;
+  readonly clock: () => Date;
   /** Told of a chain that could not be finished; the others are not affected. */
   readonly onFailure: (reconciler: string, failure: ClusterError) => void;
 }
@@ -45,7 +45,7 @@ type ChainEnd = "Done" | "Conflict" | "Failed";
 
 /** One pass over the scope. Safe to run many times at once and to be killed anywhere: the next one looks again. */
 export async function reconcile(scope: Scope, deps: Deps): Promise<Result> {
-  const world = await observe(scope, deps);
+  const world = await observe(scope, { ...deps, now: deps.clock() });
   const done: Record<string, number> = {};
   const waits: number[] = [];
   let failures = 0;
@@ -78,7 +78,7 @@ interface Performance {
 
 async function perform(chain: readonly Action[], p: Performance): Promise<ChainEnd> {
   for (const action of chain) {
-    const end = await performOne(action, p);
+    const end = isTooLate(action, p) ? "Conflict" : await performOne(action, p);
     if (end !== "Done") return end;
   }
   return "Done";
@@ -90,7 +90,7 @@ async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
     const result: ActResult = await deps.cluster.act(action, deps.settings);
     if (result === "Refused") return await perform(reconciler.refused?.(action, world) ?? [], p);
     if (result === "Done") done[action.verb] = (done[action.verb] ?? 0) + 1;
-    return result;
+    return isOptional(action) ? "Done" : result;
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     deps.onFailure(reconciler.name, error);
@@ -98,9 +98,18 @@ async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
   }
 }
 
+/**
+ * An evacuation that has been given up since must not start: all that is done conditionally fails then, but nothing says so to
+ * a migration. Its slot and its budget are kept for longer than this (mayStillMigrate in shared/policy/budget.ts).
+ */
+const FRESH_SECONDS = 10;
+
+function isTooLate({ verb }: Action, { world, deps }: Performance): boolean {
+  return verb === "CreateMigration" && (deps.clock().getTime() - world.now.getTime()) / 1000 >= FRESH_SECONDS;
+}
+
 async function afterFailure(action: Action, { failure }: ClusterError, p: Performance): Promise<ChainEnd> {
-  // A story untold changes nothing; what follows it must not wait for it.
-  if (action.verb === "Event") return "Done";
+  if (isOptional(action)) return "Done";
   await perform(p.reconciler.failed?.(action, p.world, failure) ?? [], p);
   return "Failed";
 }

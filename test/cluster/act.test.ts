@@ -76,6 +76,12 @@ describe("on VMIs", () => {
     expect(await look("unmarked")).not.toHaveProperty("evacuationNodeName");
   });
 
+  test("Unmark: a record written since is not overwritten", async () => {
+    const vmi = await observed("adopted", { metadata: { annotations: { note: "x" } } });
+    await act({ verb: "Record", vmi, record: RECORD, urgency: "normal" });
+    expect(await act({ verb: "Unmark", vmi, record: record({ outcome: "Cancelled" }) })).toBe("Conflict");
+  });
+
   test("Forget: as if nothing had been; and again", async () => {
     const before = await observed("forgotten");
     await act(mark(before));
@@ -97,10 +103,8 @@ describe("on VMIs", () => {
 describe("on migrations", () => {
   test("Create, and again: one", async () => {
     const slot = slotFor({ vmi: await observed("created"), record: RECORD });
-    expect([await act({ verb: "CreateMigration", slot }), await act({ verb: "CreateMigration", slot })]).toEqual([
-      "Done",
-      "Done",
-    ]);
+    const create: Action = { verb: "CreateMigration", slot };
+    expect([await act(create), await act(create)]).toEqual(["Done", "Done"]);
     expect(await findMigration(slot.name)).toMatchObject({
       metadata: {
         labels: { "app.kubernetes.io/managed-by": "lifeboat" },
@@ -167,14 +171,14 @@ describe("on budgets", () => {
 
   test("Grow: whatever its size, and again; of ours only", async () => {
     const vmi = await observed("grown");
-    const grow = (name: string): Action => ({ verb: "GrowBudget", vmi, name });
+    const grow = (name: string): Action => ({ verb: "GrowBudget", vmi, name, required: true });
     await act({ verb: "CreateBudget", vmi, name: "budget-4", minAvailable: 1 });
     expect([await act(grow("budget-4")), await act(grow("budget-4"))]).toEqual(["Done", "Done"]);
     expect(await budgetCalled("budget-4")).toMatchObject({ minAvailable: 2, generation: 2 });
     const metadata = { namespace: NAMESPACE, name: "theirs" };
     const selector = { matchLabels: { app: "theirs" } };
     await world.client.create(core.podDisruptionBudgets, { metadata, spec: { minAvailable: 1, selector } });
-    expect([await act(grow("theirs")), await act(grow("nobodys"))]).toEqual(["Done", "Done"]);
+    expect([await act(grow("theirs")), await act(grow("nobodys"))]).toEqual(["Done", "Conflict"]);
     expect((await budgetCalled("theirs")).minAvailable).toBe(1);
   });
 

@@ -130,6 +130,11 @@ test("seen again, the VM is marked and driven on, and the story told, while the 
   ]);
 });
 
+test("whoever deletes asks no budget: the mark does not wait for one that cannot be grown", async () => {
+  await ask(() => undefined, undefined, undefined, { grow: stub.status(500, "InternalError") });
+  expect(server?.requests.map(questionOf)).toContain("mark");
+});
+
 test("a VMI that keeps changing: held and looked at again, not denied at once", async () => {
   const answer = await ask(() => undefined, undefined, undefined, { mark: stub.status(422, "Invalid") });
   expect(answer).toMatchObject(refused("its VMI keeps changing"));

@@ -33,7 +33,7 @@ const rows: readonly (readonly [string, VmiFacts, readonly LauncherFacts[], "sta
   ["moved, and somebody else's pod says so",                  moved,                   [{ ...source, vmiUID: "another" }],                     "goes"],
   ["cancelled, in its back-off",                              cancelled(time(20)),     [source],                                              "stays"],
   ["cancelled, and the back-off is over",                     cancelled(time(-1)),     [source],                                              "goes"],
-  ["cancelled, and only the target says so",                  cancelled(time(20)),     [target(inProgress)],                                   "goes"],
+  ["cancelled, and only the target says so",                  cancelled(time(-1)),     [target(inProgress)],                                   "goes"],
   ["abandoned, in its back-off",                              leftover({ record: record({ outcome: "Abandoned", notBefore: time(20) }) }), [source], "stays"],
   ["its record has been removed",                             without(leftover({}), "recordText"), [source],                                   "goes"],
   ["the drain taint is gone",                                 leftover({ record: record({ cause: "DrainTaint", outcome: "Withdrawn" }) }), [source], "goes"],

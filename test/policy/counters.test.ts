@@ -1,6 +1,6 @@
 /** Counting evacuations: which have ended how, what is written, and what waits for that. */
 import { describe, expect, test } from "vitest";
-import { type Counters, type CountersRegister, countEndings, uncountedOf } from "../../shared/policy/counters.ts";
+import { type Counters, type CountersRegister, countEndings } from "../../shared/policy/counters.ts";
 import { type EvacuationWorld, planEvacuations, uncountable } from "../../shared/policy/evacuation.ts";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
 import { decideCancel } from "../../shared/policy/giving-up.ts";
@@ -28,6 +28,7 @@ function planned(subject: VmiFacts, counters: Counters, tweak: Partial<Evacuatio
 const moved = { nodeName: "node02" };
 const earlier = { id: "0000000e", cause: "Operator", outcome: "Abandoned" } as const;
 const abandoned = { outcome: "Abandoned", notBefore: time(50) } as const;
+const rested = { outcome: "Abandoned", notBefore: time(-1) } as const;
 
 describe("has ended, still to be counted", () => {
   // prettier-ignore
@@ -157,7 +158,7 @@ describe("what waits for it", () => {
   // prettier-ignore
   test.each<[string, VmiFacts, readonly string[]]>([
     ["moved",      marked(moved),                                             ["Forget", "Event"]],
-    ["abandoned",  ended(abandoned),                                          ["Forget"]],
+    ["abandoned",  ended(rested),                                             ["Forget"]],
     ["cancelled",  ended({ outcome: "Cancelled" }),                           ["Forget"]],
     ["withdrawn",  ended({ cause: "DrainTaint", outcome: "Withdrawn" }),      ["Forget"]],
   ])("%s: the label goes when it is seen to be counted", (_, subject, forget) => {
@@ -205,26 +206,15 @@ describe("what waits for it", () => {
     expect(begun?.record.uncounted).toEqual([{ id: ID, cause: "ApiEviction", outcome: "Moved" }]);
   });
 
-  test("what stays for its back-off tells of nothing any more", () => {
-    const subject = ended({ ...abandoned, uncounted: [earlier] });
-    const all = { ...NONE, counted: [...counted.counted, `${subject.uid}/${earlier.id}`] };
-    const [forget] = only(
-      "Forget",
-      planEvacuations(world({ vmis: [subject], budgets: [], counters: all })).chains.flat(),
-    );
-    expect(forget?.record).toEqual(record(abandoned));
-    expect(uncountedOf(subject, counted)).toEqual([earlier]);
-  });
-
   test("counters that cannot be written: what only waits for them is tidied up, and nothing else is done", () => {
-    const resting = ended(abandoned, { name: "resting", uid: "resting" });
+    const over = ended(rested, { name: "over", uid: "over" });
     const grown = marked({ ...moved, name: "grown", uid: "grown" });
-    const vmis = [marked(moved), resting, grown, marked({ name: "going", uid: "going" })];
+    const vmis = [marked(moved), over, grown, marked({ name: "going", uid: "going" })];
     const w = world({ vmis, counters: NONE, budgets: [grownFor(grown)] });
     expect(uncountable(w).map((a) => ("vmi" in a ? `${a.verb} ${a.vmi.uid}` : a.verb))).toEqual([
       `Forget ${vmi().uid}`,
       "Event",
-      "Forget resting",
+      "Forget over",
     ]);
   });
 });

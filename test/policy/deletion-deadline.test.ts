@@ -97,6 +97,13 @@ describe("the deadline", () => {
     expect(markedBy({ ...given, now: at(31) })).toMatchObject({ since: time(0), attempts: 0 });
   });
 
+  test("… nor does it end it early, when the condition is reset meanwhile", () => {
+    const ended = { outcome: "Abandoned", notBefore: time(30) } as const;
+    const given = { vmi: vmi({ record: preempted(-60, ended).record ?? record() }), pod: RESET };
+    expect(left("Preemption", given)).toBe(60);
+    expect(answerTo({ ...given, now: at(31) })).toBe("NotADisruption");
+  });
+
   test("long after, the same pod may be preempted again", () => {
     const ended = { outcome: "Abandoned", notBefore: time(-1) } as const;
     expect(left("Preemption", { vmi: vmi({ record: preempted(-9999, ended).record ?? record() }) })).toBe(120);

@@ -143,6 +143,7 @@ describe("the deadline keeper", () => {
   // prettier-ignore
   test.each([
     ["the taint is gone",            { nodes: [node()] }],
+    ["a node that has just gone down", { nodes: [node({ taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoExecute" }] })] }],
     ["it does not drive away",       { nodes: [node({ taints: [{ ...TAINT, effect: "NoSchedule" }] })] }],
     ["the node is gone",             { nodes: [] }],
     ["nobody ever chose the pod",    { pods: [pod()] }],

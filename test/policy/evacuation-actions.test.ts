@@ -74,10 +74,12 @@ describe("leftover", () => {
     expect(planned(subject).actions).toEqual([{ verb: "Forget", vmi: subject }]);
   });
 
-  test("given up: the record stays for its back-off, the label goes", () => {
-    const kept = record({ outcome: "Abandoned", notBefore: time(50) });
-    const subject = vmi({ record: kept, evacuationLabel: "normal" });
-    expect(planned(subject).actions).toEqual([{ verb: "Forget", vmi: subject, record: kept }]);
+  test.each(["migratable", "pinned"] as const)("given up, %s: record and label stay for the back-off", (mobility) => {
+    const given = { evacuationLabel: "normal", liveMigratable: MOBILITY[mobility] };
+    const resting = vmi({ ...given, record: record({ outcome: "Abandoned", notBefore: time(50) }) });
+    expect(planned(resting)).toEqual({ actions: [], again: 50 });
+    const rested = vmi({ ...given, record: record({ outcome: "Abandoned", notBefore: time(-1) }) });
+    expect(planned(rested).actions).toEqual([{ verb: "Forget", vmi: rested }]);
   });
 
   test("given up, but something is still pending, as if whoever did it died halfway: deleted first", () => {
@@ -138,25 +140,6 @@ describe("unrecorded", () => {
     const [taken] = only("Record", planned(subject).actions);
     expect(taken?.record).toMatchObject({ node: NODE });
     expect(taken?.record).not.toHaveProperty("notBefore");
-  });
-});
-
-describe("withdrawn", () => {
-  test("somebody removed the mark: that is a cancel, with its back-off", () => {
-    const subject = vmi({ record: record(), evacuationLabel: "normal" });
-    const { actions, again } = planned(subject);
-    const ended = record({ outcome: "Cancelled", notBefore: time(20) });
-    expect(actions[0]).toEqual({ verb: "Unmark", vmi: subject, record: ended });
-    expect(told(subject)).toEqual(["EvacuationCancelled: the mark for evacuation from node node01 was removed"]);
-    expect(again).toBe(0);
-  });
-
-  test("the drain taint is gone: written down without a word, with no back-off, not even one that was under way", () => {
-    const found = record({ cause: "DrainTaint", attempts: 2 });
-    const subject = vmi({ record: { ...found, notBefore: time(40) }, evacuationLabel: "normal" });
-    const { actions, again } = planned(subject);
-    expect(actions).toEqual([{ verb: "Unmark", vmi: subject, record: { ...found, outcome: "Withdrawn" } }]);
-    expect(again).toBe(0);
   });
 });
 

@@ -108,14 +108,14 @@ describe("the last attempt fails", () => {
   });
 });
 
-describe("KubeVirt refuses a migration", () => {
+describe("a migration is refused", () => {
   test("for good: that is a failed attempt", () => {
     const subject = marked();
     const actions = refusedMigration(slotOf(subject), world({ vmis: [subject] }));
     expect(actions[0]).toMatchObject({ verb: "Record", record: { attempts: 1 } });
     const [event] = only("Event", actions);
     expect(event).toMatchObject({ type: "Warning", reason: "MigrationRefused" });
-    expect(event?.message).toMatch(/failed: KubeVirt refuses the migration; the next one in 20 s$/);
+    expect(event?.message).toMatch(/failed: the migration is refused; the next one in 20 s$/);
   });
 
   test("for the last time: the story says refused, then abandoned", () => {

@@ -1,6 +1,7 @@
 /** Marking: the budget before the mark, wherever somebody may migrate the VM once it is marked. */
 import { describe, expect, test } from "vitest";
 import { budgetName } from "../../shared/policy/budget.ts";
+import type { Cause } from "../../shared/policy/cause.ts";
 import { markActions } from "../../shared/policy/mark.ts";
 import { MOBILITY, record, settings, vmi } from "./fixtures.ts";
 
@@ -17,10 +18,19 @@ describe("what marking does", () => {
     expect(actions.map(({ verb }) => verb)).toEqual(expected);
   });
 
-  test("the budget is the VMI's own", () => {
+  // prettier-ignore
+  test.each<[Cause, boolean]>([
+    ["ApiEviction",     true],
+    ["Descheduler",     true],
+    ["DrainTaint",      true],
+    ["Operator",        true],
+    ["Preemption",      false],
+    ["NoExecuteTaint",  false],
+    ["NodePressure",    false],
+  ])("%s: the VMI's own budget, and the mark waits for it: %j", (cause, required) => {
     const subject = vmi();
-    const [grow] = markActions(subject, record(), settings());
-    expect(grow).toEqual({ verb: "GrowBudget", vmi: subject, name: budgetName(subject) });
+    const [grow] = markActions(subject, record({ cause }), settings());
+    expect(grow).toEqual({ verb: "GrowBudget", vmi: subject, name: budgetName(subject), required });
   });
 
   test("as urgent as its cause", () => {

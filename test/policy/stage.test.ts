@@ -2,22 +2,25 @@
 import { describe, expect, test } from "vitest";
 import type { MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import type { EvacuationRecord } from "../../shared/policy/record.ts";
-import type { ReconcilerMode } from "../../shared/policy/settings.ts";
+import type { ReconcilerMode, Settings } from "../../shared/policy/settings.ts";
 import { isToMigrate, type Stage, type StageFacts, stageOf } from "../../shared/policy/stage.ts";
 import { attempt, marked, migration, MOBILITY, NODE, NOW, record, settings, time, vmi, without } from "./fixtures.ts";
+
+const JUST_BEGUN = { since: time(-4) } as const;
 
 interface Situation {
   readonly vmi: VmiFacts;
   readonly migrations?: readonly MigrationFacts[];
   readonly tainted?: boolean;
   readonly mode?: ReconcilerMode;
+  readonly marking?: Settings["marking"];
 }
 
-function stage({ vmi: subject, migrations = [], tainted = false, mode = true }: Situation): Stage {
+function stage({ vmi: subject, migrations = [], tainted = false, mode = true, marking = "Auto" }: Situation): Stage {
   const facts: StageFacts = {
     migrations,
     tainted: new Set(tainted ? [NODE] : []),
-    settings: settings({ reconcilers: { evacuation: mode } }),
+    settings: settings({ reconcilers: { evacuation: mode }, marking }),
     now: NOW,
   };
   return stageOf(subject, facts);
@@ -71,6 +74,10 @@ const rows: readonly (readonly [what: string, Situation, Stage["stage"]])[] = [
   ["tainted node, the last one has rested",     { vmi: unmarked({ ...byTaint, outcome: "Abandoned", notBefore: time(-1) }), tainted: true }, "Unrecorded"],
   ["mark removed by somebody",                  { vmi: unmarked({}) },                                                 "Withdrawn"],
   ["… while a migration runs",                  { vmi: unmarked({}), migrations: [attempt()] },                        "Withdrawn"],
+  ["… or KubeVirt's webhook is still to set it", { vmi: unmarked(JUST_BEGUN) },                                        "Waiting"],
+  ["… as it always does",                       { vmi: unmarked(JUST_BEGUN), marking: "Evict" },                       "Waiting"],
+  ["… or never does",                           { vmi: unmarked(JUST_BEGUN), marking: "Impersonate" },                 "Withdrawn"],
+  ["for a taint that was there just now",       { vmi: unmarked({ ...byTaint, ...JUST_BEGUN }) },                      "Withdrawn"],
   ["… on a tainted node: still to go",          { vmi: unmarked({}), tainted: true },                                  "Ready"],
   ["External",                                  { vmi: marked({ evictionStrategy: "External" }) },                     "External"],
   ["External, somebody migrates it",            { vmi: marked({ evictionStrategy: "External" }), migrations: [migration()] }, "Migrating"],

@@ -47,7 +47,7 @@ const GOOD: Record<Question, Behaviour> = {
   vmi: json(CANNED_VMI),
   kubevirt: list({ metadata: { ...metadata("kubevirt"), namespace: "kubevirt" }, spec: { configuration: {} } }),
   configuration: notFound,
-  grow: notFound,
+  grow: json({}),
   mark: json({ ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } }),
   list: list(),
   event: json({}, 201),

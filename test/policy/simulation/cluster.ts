@@ -102,7 +102,7 @@ export class SimulatedCluster {
   #onVmi(action: Action): ActResult | undefined {
     if (action.verb === "Mark" || action.verb === "Record") return this.#record(action);
     if (action.verb === "Unmark") return this.#clear(action.vmi, action.record, { evacuationLabel: "normal" });
-    return action.verb === "Forget" ? this.#clear(action.vmi, action.record) : undefined;
+    return action.verb === "Forget" ? this.#clear(action.vmi, undefined) : undefined;
   }
 
   #onMigration(action: Action): ActResult | undefined {

@@ -1,0 +1,64 @@
+/** Budgets at the eviction door: of a VM that nobody has looked at before, and of one that may go. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import * as core from "../../infra/sandbox/actors/resources.ts";
+import { type Before, openDoors } from "./support/doors.ts";
+import { allowance, evictionOf, refusal, review } from "./support/reviews.ts";
+import { NAMESPACE, startTestCluster, type TestCluster } from "./support/test-cluster.ts";
+
+let cluster: TestCluster;
+beforeEach(async () => {
+  cluster = await startTestCluster();
+});
+afterEach(() => cluster.stop());
+
+const open = (before?: Before) => openDoors({ CLUSTERS: { prod: cluster.entry } }, before);
+
+async function budgets(): Promise<readonly unknown[]> {
+  const { items } = await cluster.client.list(core.podDisruptionBudgets);
+  return items.map(({ spec }) => spec?.minAvailable);
+}
+
+const markOf = async (name: string) => (await cluster.getVmi(name))?.status?.evacuationNodeName;
+
+test("it has its budget before it is marked, though whoever answers dies right after", async () => {
+  const pod = await cluster.createVm({ name: "web", strategy: "LiveMigrate" });
+  const beforeMark: unknown[] = [];
+  const doors = open(async (request) => {
+    if (request.startsWith("PATCH") && request.endsWith("/virtualmachineinstances/web"))
+      beforeMark.push(await budgets());
+    if (beforeMark.length > 0 && request.startsWith("GET")) throw new Error("dead");
+  });
+  const answer = await review(doors, evictionOf(pod));
+  expect(answer.body).toEqual(refusal(`Eviction triggered evacuation of VMI "${NAMESPACE}/web"`));
+  await doors.settle();
+  expect(beforeMark).toEqual([[2]]);
+  expect(await markOf("web")).toBe("node01");
+});
+
+test("a budget that cannot be made is no reason not to move it", async () => {
+  const pod = await cluster.createVm({ name: "web", strategy: "LiveMigrate" });
+  const doors = open(async (request) => {
+    if (request.startsWith("POST") && request.endsWith("/poddisruptionbudgets")) throw new Error("a quota");
+  });
+  expect((await review(doors, evictionOf(pod))).body).toEqual(
+    refusal(`Eviction triggered evacuation of VMI "${NAMESPACE}/web"`),
+  );
+  await doors.settle();
+  expect(await budgets()).toEqual([]);
+  expect(await markOf("web")).toBe("node01");
+});
+
+test("one that may go loses the budget of a time when it could move: it would refuse what is allowed", async () => {
+  const pod = await cluster.createVm({ name: "web", strategy: "LiveMigrateIfPossible" });
+  const doors = open();
+  await doors.request("/clusters/prod/reconcile", {
+    method: "POST",
+    headers: { authorization: `Bearer ${cluster.entry.webhookToken}` },
+  });
+  expect(await budgets()).toEqual([1]);
+  const conditions = [{ type: "LiveMigratable", status: "False", reason: "DisksNotLiveMigratable" }];
+  await cluster.patchVmi("web", { status: { conditions } });
+  expect((await review(doors, evictionOf(pod))).body).toMatchObject(allowance());
+  await doors.settle();
+  expect(await budgets()).toEqual([]);
+});
