@@ -15,7 +15,9 @@ let server: StubServer;
 let doors: Doors;
 beforeAll(async () => {
   server = await startCannedCluster();
-  doors = openDoors({ CLUSTERS: { prod: entry(server.url, { relaySecret: [SECRET, SECRET] }) } });
+  const relaySecret = [SECRET, SECRET];
+  const unbound = entry("binding:OF_NOTHING", { relaySecret });
+  doors = openDoors({ CLUSTERS: { prod: entry(server.url, { relaySecret }), unbound } });
 });
 afterAll(() => server.stop());
 afterEach(() => vi.restoreAllMocks());
@@ -23,8 +25,8 @@ afterEach(() => vi.restoreAllMocks());
 const platform = { fetch, now: () => NOW, sleep: () => Promise.resolve(), log: () => undefined };
 const ROUTES = createApp(platform, newIsolateState()).routes.map(({ method, path }) => [method, path] as const);
 
-function filledIn(path: string): string {
-  return path.replace(":cluster", "prod").replaceAll(/:\w+/g, "x");
+function filledIn(path: string, cluster = "prod"): string {
+  return path.replace(":cluster", cluster).replaceAll(/:\w+/g, "x");
 }
 
 describe("a stranger, at every route there is", () => {
@@ -35,6 +37,12 @@ describe("a stranger, at every route there is", () => {
     await doors.settle();
     expect(answer.code).toBe(OPEN.has(path) ? 200 : 401);
     expect(server.requests).toHaveLength(before);
+  });
+
+  test.each(ROUTES)("%s %s: is not told that its API server cannot be found", async (method, path) => {
+    const { code, text } = await doors.request(filledIn(path, "unbound"), { method });
+    expect(code).toBe(OPEN.has(path) ? 200 : 401);
+    expect(text).not.toContain("OF_NOTHING");
   });
 
   test("has a signature of each secret computed, however many are claimed", async () => {
