@@ -44,7 +44,7 @@ export interface Doors {
 export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
 
 /** What happens in the world before a request of ours goes out. */
-export type Before = (request: string) => Promise<void> | void;
+export type Before = (request: string, body: string) => Promise<void> | void;
 
 /** `CLUSTERS` may be given as an object. */
 export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () => undefined): Doors {
@@ -55,7 +55,7 @@ export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () 
   const platform = {
     fetch: async (url: string, init: RequestInit) => {
       const request = `${init.method} ${new URL(url).pathname}`;
-      await before(request);
+      await before(request, typeof init.body === "string" ? init.body : "");
       const answer = await fetch(url, init);
       if (answer.status === 403) forbidden.push(request);
       return answer;
