@@ -13,7 +13,7 @@ import { reviewEvictionRequest } from "./admission.ts";
 import { reviewDeletionRequest } from "./deletions.ts";
 import { descheduleNow } from "./descheduling.ts";
 import type { Env, Platform } from "./env.ts";
-import { receiveEvents } from "./events.ts";
+import { receiveEvents, signedPayload } from "./events.ts";
 import { clusterMetrics } from "./metrics.ts";
 import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
 import { clusterReadyz } from "./readyz.ts";
@@ -55,11 +55,12 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
     const rejected = await limit(c, async () => void answers.push(await open()));
     return rejected ?? answers[0] ?? reject(c, { reason: "InternalError" });
   };
-  /** Deliveries are authenticated by their signature, inside. */
+  /** Deliveries are authenticated by their signature; as above, what is wrong with an entry is no stranger's business. */
   const events = async (c: AppContext) => {
     const name = c.req.param("cluster") ?? "";
     const entry = await targets.findEntry(name, c.env);
-    return await receiveEvents(c, targets.targetOf(name, entry, { env: c.env, platform, state }));
+    const payload = await signedPayload(c, entry, platform.now());
+    return await receiveEvents(c, targets.targetOf(name, entry, { env: c.env, platform, state }), payload);
   };
   /** A review, and what is answered where it cannot be begun. */
   const reviewed = (

@@ -4,6 +4,7 @@
  */
 import type { Context } from "hono";
 import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";
+import type { ClusterEntry } from "../shared/config/clusters.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import type { Pointer } from "../shared/reconcilers/pointer.ts";
 import { driveOn, passOver } from "./drive-on.ts";
@@ -15,19 +16,22 @@ import { isSigned } from "./webhook-signature.ts";
 /** A delivery is answered when its events have been acted on; the relay waits this long and more. */
 const PASS_SECONDS = 20;
 
-/** 204: everything that was told has been looked at. 503: send all again. Duplicates and stale events are harmless. */
-export async function receiveEvents(c: Context<{ Bindings: Env }>, target: Target): Promise<Response> {
+/** What has been delivered, if the relay of this cluster has signed it. */
+export async function signedPayload(c: Context<{ Bindings: Env }>, entry: ClusterEntry, now: Date): Promise<string> {
   const payload = await c.req.text();
-  const { relaySecret } = target.entry;
+  const { relaySecret } = entry;
   const secrets = relaySecret === undefined ? [] : [relaySecret].flat();
   const headers = {
     id: c.req.header("webhook-id") ?? "",
     timestamp: c.req.header("webhook-timestamp") ?? "",
     signature: c.req.header("webhook-signature") ?? "",
   };
-  if (!(await isSigned(payload, headers, secrets, target.platform.now()))) {
-    throw new RejectionError({ reason: "BadSignature" });
-  }
+  if (!(await isSigned(payload, headers, secrets, now))) throw new RejectionError({ reason: "BadSignature" });
+  return payload;
+}
+
+/** 204: everything that was told has been looked at. 503: send all again. Duplicates and stale events are harmless. */
+export async function receiveEvents(c: Context<{ Bindings: Env }>, target: Target, payload: string): Promise<Response> {
   const pointers = parseBatch(c.req.header("content-type"), payload).map(pointerOf);
   if (pointers.length === 0) return c.body(null, 204);
   const { failures, requeueAfterSeconds } = await passOver(target, pointers, PASS_SECONDS);

@@ -96,7 +96,7 @@ function badNetwork({ seconds, until = Infinity }: { readonly seconds: number; r
     ends.set(signal, elapsed() + ms / 1000);
     return signal;
   });
-  return async (_, signal) => {
+  return async (_, { signal }) => {
     const end = Math.min(elapsed() + seconds, ends.get(signal) ?? Infinity);
     // Those that go out at the same time fail at the same time.
     await setImmediate();

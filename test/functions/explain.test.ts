@@ -4,26 +4,23 @@ import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { startCannedCluster } from "./support/canned-cluster.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
-import { Explained } from "./support/explained.ts";
+import { explain as explainAt } from "./support/explained.ts";
 import { allowance, evictionOf, refusal, review } from "./support/reviews.ts";
 import * as stub from "./support/stub-server.ts";
-import { NAMESPACE, QUIET, startTestCluster, type TestCluster, type TestVm } from "./support/test-cluster.ts";
+import { NAMESPACE, startTestCluster, type TestCluster, type TestVm } from "./support/test-cluster.ts";
+import { startWriting } from "./support/written.ts";
 
 let cluster: TestCluster;
 let doors: Doors;
+const written = startWriting();
 beforeAll(async () => {
   cluster = await startTestCluster();
-  await cluster.configure(QUIET);
-  doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
+  await cluster.configure({ reconcilers: { evacuation: false } });
+  doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, written.before);
 });
 afterAll(() => cluster.stop());
 
-async function explain({ namespace, name }: { namespace: string; name: string }) {
-  const path = `/clusters/prod/explain/pods/${namespace}/${name}`;
-  const answer = await doors.request(path, { headers: asOperator });
-  expect(answer.code).toBe(200);
-  return Explained.parse(answer.body);
-}
+const explain = (pod: { readonly namespace: string; readonly name: string }) => explainAt(doors, pod);
 
 async function revisions(): Promise<readonly string[]> {
   const kinds = [kubevirt.virtualMachineInstances, core.pods, core.events, core.podDisruptionBudgets, core.configMaps];
@@ -38,12 +35,13 @@ describe("equals what an eviction then gets, and changes nothing", () => {
   test.each<[TestVm, string, readonly string[]]>([
     [{ name: "unset" },                                                                  "StrategyNone",         []],
     [{ name: "none", strategy: "None" },                                                 "StrategyNone",         []],
-    [{ name: "migrates", strategy: "LiveMigrate" },                                      "EvacuationTriggered",  ["Mark"]],
+    [{ name: "migrates", strategy: "LiveMigrate" },                                      "EvacuationTriggered",  ["GrowBudget", "Mark"]],
     [{ name: "pinned", strategy: "LiveMigrate", migratable: false },                     "NotMigratable",        []],
-    [{ name: "if-possible", strategy: "LiveMigrateIfPossible" },                         "EvacuationTriggered",  ["Mark"]],
+    [{ name: "if-possible", strategy: "LiveMigrateIfPossible" },                         "EvacuationTriggered",  ["GrowBudget", "Mark"]],
     [{ name: "shut-down", strategy: "LiveMigrateIfPossible", migratable: false },        "ShutdownByStrategy",   []],
     [{ name: "unmarked", strategy: "LiveMigrateIfPossible", migratable: false, status: marked }, "ShutdownByStrategy", ["Forget"]],
-    [{ name: "external", strategy: "External" },                                         "EvacuationTriggered",  ["Mark"]],
+    [{ name: "external", strategy: "External" },                                         "EvacuationTriggered",  ["GrowBudget", "Mark"]],
+    [{ name: "external-pinned", strategy: "External", migratable: false },               "EvacuationTriggered",  ["Mark"]],
     [{ name: "odd", strategy: "Sometimes" },                                             "UnknownStrategy",      []],
     [{ name: "in-progress", strategy: "LiveMigrate", status: marked },                   "EvacuationInProgress", []],
     [{ name: "elsewhere", strategy: "LiveMigrate", status: { nodeName: "node02" } },     "MigrationTarget",      []],
@@ -58,7 +56,9 @@ describe("equals what an eviction then gets, and changes nothing", () => {
     expect(explained).toMatchObject({ decision: { reason }, actions });
     const { allowed, message, warnings } = explained.decision;
     const expected = allowed ? allowance(warnings.length > 0 ? { warnings } : {}) : refusal(message);
+    written.take();
     expect((await review(doors, evictionOf(pod))).body).toEqual(expected);
+    expect(written.take()).toEqual(actions);
     await doors.settle();
   });
 });

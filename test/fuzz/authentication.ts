@@ -1,64 +1,107 @@
 /**
  * Whether whoever asks may: by the specification, worked out anew from the request alone.
- * Owns: that, and what must not happen for a stranger. Does not own: the rest of the contract (judge.ts).
+ * Owns: what each door is opened by (README.md, Routes), and what then must happen and what not. Does not own: the rest of
+ * the contract (judge.ts).
  */
-import { SECRETS } from "./canaries.ts";
 import type { Asked } from "./cluster/hostile-cluster.ts";
-import { CONTRACT, type DoorName } from "./contract.ts";
+import { CONTRACT, type DoorName, type Key } from "./contract.ts";
 import { signatureOf } from "./requests/credentials.ts";
-import { type FuzzedRequest, headersOf, textOf } from "./requests/request.ts";
+import { type FuzzedRequest, headersOf, pathOf, textOf } from "./requests/request.ts";
 
 const TOLERANCE_SECONDS = 300;
 /** Ours: the specification has no limit. */
 const MOST_SIGNATURES = 8;
 
+/** What opens the doors of one cluster. */
+export interface Keys {
+  readonly webhookToken: string;
+  /** Default: the webhook's. */
+  readonly operatorToken?: string;
+  readonly relaySecret: readonly string[];
+}
+
+/** By name of the cluster; of no other one is anybody asked for anything. */
+export type KeysByCluster = ReadonlyMap<string, Keys>;
+
 export interface Asking {
   readonly code: number;
   readonly asked: readonly Asked[];
   readonly now: Date;
+  readonly keys: KeysByCluster;
 }
 
-/** Who presents no secret of ours gets no further than the door. */
+/** Whoever presents what opens the door is let in, and nobody else gets further than the door. */
 export function authenticationProblems(door: DoorName, request: FuzzedRequest, asking: Asking): readonly string[] {
-  const checks = door === "events" ? deliveryChecks(request, asking) : strangerChecks(door, request, asking);
-  return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
+  const { code, asked, now } = asking;
+  const { key } = CONTRACT[door];
+  if (key === "None") return asked.length > 0 ? [`${door}: something was read where there is nothing to be had`] : [];
+  const keys = asking.keys.get(clusterOf(request));
+  if (keys !== undefined && presents(key, request, { keys, now })) {
+    return code === 401 ? [`${door}: refused, with what opens it`] : [];
+  }
+  const read = asked.length > 0 ? [`${door}: something was read for a stranger`] : [];
+  const refused = keys === undefined ? isUnanswered(door, code) : isRefused(key, code);
+  return refused ? read : [...read, `${door}: a stranger got ${code}`];
 }
 
-type Checks = readonly (readonly [isWrong: boolean, problem: string])[];
-
-function deliveryChecks(request: FuzzedRequest, { code, asked, now }: Asking): Checks {
-  const signed = isSigned(request, now);
-  return [
-    [!signed && asked.length > 0, "something was read for a delivery that nobody has signed"],
-    [!signed && code === 204, "a delivery was taken that nobody has signed"],
-    [signed && code === 401, "a signed delivery was refused"],
-  ];
+/** A delivery's length is looked at before its signature. */
+function isRefused(key: Key, code: number): boolean {
+  return code === 401 || (key === "Signature" && code === 413);
 }
 
-function strangerChecks(door: DoorName, request: FuzzedRequest, { code, asked }: Asking): Checks {
-  if (!CONTRACT[door].guarded || presentsSecret(request)) return [];
-  // A review for a cluster whose entry is broken is denied before anybody could be asked for a token.
-  const answered = code === 200 && door !== "evictions";
-  return [
-    [asked.length > 0, "something was read for a stranger"],
-    [answered, "a stranger got an answer"],
-  ];
+/** A review for a cluster whose entry is broken is denied before anybody could be asked for a token. */
+function isUnanswered(door: DoorName, code: number): boolean {
+  return code >= 400 || (door === "evictions" && code === 200);
 }
 
-function presentsSecret(request: FuzzedRequest): boolean {
-  const said = `${request.path} ${[...headersOf(request).values()].join(" ")}`;
-  return said.includes(SECRETS.webhookToken) || said.includes(SECRETS.operatorToken);
+function clusterOf(request: FuzzedRequest): string {
+  return decoded(pathOf(request).split("/")[2] ?? "");
 }
 
-function isSigned(request: FuzzedRequest, now: Date): boolean {
+/** A segment that nobody can decode stays as it is. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function presents(
+  key: Exclude<Key, "None">,
+  request: FuzzedRequest,
+  { keys, now }: { readonly keys: Keys; readonly now: Date },
+): boolean {
+  switch (key) {
+    case "Signature":
+      return isSigned(request, keys.relaySecret, now);
+    case "Operator":
+      return bearerOf(request) === (keys.operatorToken ?? keys.webhookToken);
+    case "Webhook":
+      return bearerOf(request) === keys.webhookToken;
+    case "WebhookOrPath":
+      return (bearerOf(request) ?? inPath(request)) === keys.webhookToken;
+  }
+}
+
+/** One word after the scheme: of two headers, which arrive as one, neither is a bearer. */
+function bearerOf(request: FuzzedRequest): string | undefined {
+  return /^bearer +(?<token>\S+)$/i.exec(headersOf(request).get("authorization") ?? "")?.groups?.["token"];
+}
+
+/** `/clusters/{cluster}/admission/{review}/{webhookToken}`. */
+function inPath(request: FuzzedRequest): string | undefined {
+  const token = pathOf(request).split("/")[5];
+  return token === undefined ? undefined : decoded(token);
+}
+
+function isSigned(request: FuzzedRequest, secrets: readonly string[], now: Date): boolean {
   const headers = headersOf(request);
   const said = (name: string) => headers.get(`webhook-${name}`) ?? "";
   const [id, timestamp] = [said("id"), said("timestamp")];
   const isFresh = Math.abs(now.getTime() / 1000 - Number(timestamp)) <= TOLERANCE_SECONDS;
   if (id === "" || !/^\d{1,12}$/.test(timestamp) || !isFresh) return false;
-  const right = [SECRETS.relaySecret, SECRETS.oldRelaySecret].map((secret) => {
-    return signatureOf(textOf(request), id, timestamp, secret);
-  });
+  const right = secrets.map((secret) => signatureOf(textOf(request), id, timestamp, secret));
   return said("signature")
     .split(" ", MOST_SIGNATURES)
     .some((given) => right.includes(given));

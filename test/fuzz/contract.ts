@@ -92,11 +92,13 @@ const Empty = z.literal("");
 /** Body by code; a code that is missing here is outside the contract. */
 type Answers = Readonly<Record<number, z.ZodMiniType>>;
 
+export type Key = "WebhookOrPath" | "Webhook" | "Signature" | "Operator" | "None";
+
 export interface DoorContract {
   readonly method: string;
   readonly path: RegExp;
-  /** Whoever asks has to prove who they are. */
-  readonly guarded: boolean;
+  /** What opens it: a token as a bearer, the webhook's at some doors in the path as well; nothing at those that lead nowhere. */
+  readonly key: Key;
   readonly answers: Answers;
   /** Changes a cluster: never, or unless it is a dry run; Events about a configuration do not count. */
   readonly writes: "Never" | "UnlessDryRun";
@@ -110,24 +112,24 @@ const NO_CLUSTER = { 401: Failure, 404: Failure, 502: Failure, 503: Failure, 504
 const C = "\\/clusters\\/[^/]+";
 
 function door(method: string, path: string, answers: Answers, more: Partial<DoorContract> = {}): DoorContract {
-  const defaults = { guarded: true, writes: "Never", largest: 16 * KIB } as const;
+  const defaults = { key: "None", writes: "Never", largest: 16 * KIB } as const;
   return { method, path: new RegExp(`^${path}$`, "s"), answers, ...defaults, ...more };
 }
 
 // prettier-ignore
 export const CONTRACT = {
-  evictions:     door("POST",   `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT },                    { writes: "UnlessDryRun" }),
-  deletions:     door("POST",   `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT, 503: Failure },      { writes: "UnlessDryRun" }),
-  events:        door("POST",   `${C}\\/events`,                 { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },    { writes: "UnlessDryRun" }),
-  reconcile:     door("POST",   `${C}\\/reconcile`,              { 200: Reconciled, ...NO_CLUSTER },                               { writes: "UnlessDryRun" }),
-  deschedule:    door("POST",   `${C}\\/deschedule`,             { 200: Descheduled, 400: Failure, ...NO_CLUSTER },               { writes: "UnlessDryRun", largest: 1024 * KIB }),
-  explain:       door("GET",    `${C}\\/explain\\/pods\\/[^/]+\\/[^/]+`, { 200: Explained, ...NO_CLUSTER },                        { largest: 1024 * KIB }),
-  evacuations:   door("GET",    `${C}\\/evacuations`,            { 200: Evacuations, ...NO_CLUSTER },                              { largest: 1024 * KIB }),
-  cancel:        door("DELETE", `${C}\\/evacuations\\/[^/]+\\/[^/]+`, { 200: Cancelled, 409: Failure, ...NO_CLUSTER },             { writes: "UnlessDryRun" }),
-  clusterReadyz: door("GET",    `${C}\\/readyz`,                 { 200: Readiness, ...NO_CLUSTER, 503: z.union([Readiness, Failure]) }),
-  metrics:       door("GET",    `${C}\\/metrics`,                { 200: OpenMetrics, ...NO_CLUSTER },                             { largest: 1024 * KIB }),
-  healthz:       door("GET",    `\\/healthz`,                    { 200: z.strictObject({ healthy: z.literal(true) }) },            { guarded: false }),
-  readyz:        door("GET",    `\\/readyz`,                     { 200: z.strictObject({ ready: z.literal(true) }), 503: Failure }, { guarded: false }),
+  evictions:     door("POST",   `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT },                    { key: "WebhookOrPath", writes: "UnlessDryRun" }),
+  deletions:     door("POST",   `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT, 503: Failure },      { key: "WebhookOrPath", writes: "UnlessDryRun" }),
+  events:        door("POST",   `${C}\\/events`,                 { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },    { key: "Signature", writes: "UnlessDryRun" }),
+  reconcile:     door("POST",   `${C}\\/reconcile`,              { 200: Reconciled, ...NO_CLUSTER },                               { key: "Webhook", writes: "UnlessDryRun" }),
+  deschedule:    door("POST",   `${C}\\/deschedule`,             { 200: Descheduled, 400: Failure, ...NO_CLUSTER },               { key: "Webhook", writes: "UnlessDryRun", largest: 1024 * KIB }),
+  explain:       door("GET",    `${C}\\/explain\\/pods\\/[^/]+\\/[^/]+`, { 200: Explained, ...NO_CLUSTER },                        { key: "Operator", largest: 1024 * KIB }),
+  evacuations:   door("GET",    `${C}\\/evacuations`,            { 200: Evacuations, ...NO_CLUSTER },                              { key: "Operator", largest: 1024 * KIB }),
+  cancel:        door("DELETE", `${C}\\/evacuations\\/[^/]+\\/[^/]+`, { 200: Cancelled, 409: Failure, ...NO_CLUSTER },             { key: "Operator", writes: "UnlessDryRun" }),
+  clusterReadyz: door("GET",    `${C}\\/readyz`,                 { 200: Readiness, ...NO_CLUSTER, 503: z.union([Readiness, Failure]) }, { key: "Operator" }),
+  metrics:       door("GET",    `${C}\\/metrics`,                { 200: OpenMetrics, ...NO_CLUSTER },                             { key: "Operator", largest: 1024 * KIB }),
+  healthz:       door("GET",    `\\/healthz`,                    { 200: z.strictObject({ healthy: z.literal(true) }) }),
+  readyz:        door("GET",    `\\/readyz`,                     { 200: z.strictObject({ ready: z.literal(true) }), 503: Failure }),
   noRoute:       door("",       ".*",                            { 404: Failure }),
 } as const satisfies Record<string, DoorContract>;
 

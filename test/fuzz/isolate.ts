@@ -6,6 +6,7 @@ import { createApp } from "../../functions/app.ts";
 import type { ClusterRegistry, Env } from "../../functions/env.ts";
 import { runTick } from "../../functions/schedule.ts";
 import { newIsolateState } from "../../functions/target.ts";
+import type { Keys, KeysByCluster } from "./authentication.ts";
 import { SECRETS } from "./canaries.ts";
 import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.ts";
 import { mutatedText } from "./text-mutations.ts";
@@ -16,7 +17,7 @@ import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const { token, webhookToken, operatorToken, relaySecret, oldRelaySecret, header } = SECRETS;
-const ENTRY = {
+export const ENTRY = {
   token,
   webhookToken,
   operatorToken,
@@ -29,13 +30,16 @@ const ENTRIES: Json = {
   unbound: { server: "binding:NOTHING", ...ENTRY },
   bad: { server: "http://example.com", ...ENTRY, more: header },
 };
+/** People have no token of their own there. */
+const { operatorToken: _, ...ENTRY_OF_KV } = ENTRY;
 const REGISTERED: Readonly<Record<string, string>> = {
-  kv: JSON.stringify({ server: `${SERVER}//`, ...ENTRY }),
+  kv: JSON.stringify({ server: `${SERVER}//`, ...ENTRY_OF_KV }),
   badkv: `{"server": "${header}"`,
 };
 
 export interface Isolate {
-  readonly orderly: boolean;
+  /** What opens its doors; absent where `CLUSTERS` is not what it should be. */
+  readonly keys: KeysByCluster | undefined;
   readonly registryFails: boolean;
   readonly log: readonly Readonly<Record<string, unknown>>[];
   /** What goes on after answers. */
@@ -52,6 +56,11 @@ function registry(fails: boolean): ClusterRegistry {
     },
     list: async () => ({ keys: Object.keys(REGISTERED).map((name) => ({ name })), list_complete: true }),
   };
+}
+
+function keysOf(registryFails: boolean): KeysByCluster {
+  const inSecret = ["prod", "vpc", "unbound"].map((name) => [name, ENTRY] as const);
+  return new Map<string, Keys>([...inSecret, ...(registryFails ? [] : [["kv", ENTRY_OF_KV] as const])]);
 }
 
 /** Mostly what it should be. */
@@ -86,7 +95,7 @@ export function openIsolate(cluster: HostileCluster, clock: VirtualClock, random
     props: {},
   };
   return {
-    orderly,
+    keys: orderly ? keysOf(registryFails) : undefined,
     registryFails,
     log,
     after,

@@ -3,12 +3,12 @@
  * Owns: the checks, and what can be told from a request alone. Does not own: the table (contract.ts).
  */
 import type * as z from "zod/mini";
-import { authenticationProblems } from "./authentication.ts";
+import { authenticationProblems, type KeysByCluster } from "./authentication.ts";
 import { canaryIn, isStackTrace } from "./canaries.ts";
 import type { Asked } from "./cluster/hostile-cluster.ts";
 import { CONTRACT, type DoorName, doorOf, Failure } from "./contract.ts";
 import { at } from "./corpus.ts";
-import { bodyOf, type FuzzedRequest, ORIGIN, parsed } from "./requests/request.ts";
+import { bodyOf, type FuzzedRequest, ORIGIN, parsed, pathOf } from "./requests/request.ts";
 
 export interface Answer {
   readonly code: number;
@@ -17,8 +17,8 @@ export interface Answer {
 }
 
 export interface Circumstances {
-  /** `CLUSTERS` is what it should be, so that it is known which tokens are right. */
-  readonly orderly: boolean;
+  /** Which tokens are right; absent where `CLUSTERS` is not what it should be. */
+  readonly keys: KeysByCluster | undefined;
   /** The platform's own registry has failed: nothing but 500 can be said, except to an API server. */
   readonly registryFailed: boolean;
   /** What was asked of the cluster in the course of this request. */
@@ -32,12 +32,12 @@ export interface Judged {
 }
 
 export function judge(request: FuzzedRequest, answer: Answer, circumstances: Circumstances): Judged {
-  const { pathname } = new URL(`${ORIGIN}${request.path}`);
-  const door = doorOf(request.method, decoded(pathname));
+  const { keys } = circumstances;
+  const door = doorOf(request.method, decoded(pathOf(request)));
   const problems = [
     ...answerProblems(door, request, answer, circumstances),
     ...secretProblems(answer),
-    ...(circumstances.orderly ? authenticationProblems(door, request, { ...circumstances, code: answer.code }) : []),
+    ...(keys === undefined ? [] : authenticationProblems(door, request, { ...circumstances, keys, code: answer.code })),
     ...writeProblems(door, request, answer, circumstances),
   ];
   return { door, problems };

@@ -74,7 +74,7 @@ async function run(course: Course): Promise<Visit> {
     if ("problem" in one) findings.push(one);
     else sent.push(one);
     const digests = platform.digests() - before;
-    if (isolate.orderly && digests > MOST_DIGESTS) findings.push(costly(one, index, digests));
+    if (isolate.keys !== undefined && digests > MOST_DIGESTS) findings.push(costly(one, index, digests));
     if (random.chance(0.2)) clock.pass(random.pick([1, 31, 600]));
   }
   const ticks = random.chance(0.1) ? [await tick(isolate, clock)] : [];
@@ -86,7 +86,7 @@ async function run(course: Course): Promise<Visit> {
   const problems = [
     ...ticks.flatMap(({ problem }) => problem ?? []),
     ...(ended ? [] : ["a promise is left pending"]),
-    ...(isolate.orderly ? cluster.problems : []),
+    ...(isolate.keys === undefined ? [] : cluster.problems),
     ...(await afterProblems(isolate, ended)),
   ].map((problem) => ({ request: first, problem, asked }));
   return {
@@ -114,8 +114,8 @@ function costly(one: Sent | Finding, request: number, digests: number): Finding 
 
 function judgeOne({ index, request, now, answer }: Sent, isolate: Isolate, cluster: HostileCluster) {
   const asked = cluster.asked.filter((one) => one.origin === index);
-  const { orderly, registryFails: registryFailed } = isolate;
-  const { door, problems } = judge(request, answer, { orderly, registryFailed, asked, now });
+  const { keys, registryFails: registryFailed } = isolate;
+  const { door, problems } = judge(request, answer, { keys, registryFailed, asked, now });
   const shown = `${asCurl(request)}\n→ ${answer.code} ${answer.text.slice(0, 2000)}`;
   const findings = problems.map((problem) => ({ request: index, problem, asked: shown }));
   return { answer: { door, code: answer.code }, findings };

@@ -5,8 +5,9 @@
  */
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
 import { type RunningWorker, startWorker } from "../../infra/sandbox/worker.ts";
-import { canaryIn, SECRETS } from "./canaries.ts";
+import { canaryIn } from "./canaries.ts";
 import { startHostileServer } from "./cluster/hostile-server.ts";
+import { ENTRY } from "./isolate.ts";
 import { judge } from "./judge.ts";
 import { randomOf } from "./random.ts";
 import { asCurl, type FuzzedRequest, hasBody, headersOf } from "./requests/request.ts";
@@ -19,24 +20,21 @@ interface WorkerRun {
   readonly tally: Tally;
 }
 
+/** Of those clusters whose entry is a valid one: what it is bound to is looked for later. */
+const KEYS = new Map([
+  ["prod", ENTRY],
+  ["vpc", ENTRY],
+]);
 /** Sent at the same time, to one cluster. */
 const AT_A_TIME = 8;
 const HEADERS_TOO_LARGE = 431;
 
 export async function visitWorker({ requests, seed, tally }: WorkerRun): Promise<void> {
   const server = await startHostileServer(randomOf(seed, 0));
-  const { token, webhookToken, operatorToken, relaySecret, oldRelaySecret, header } = SECRETS;
-  const tokens = {
-    token,
-    webhookToken,
-    operatorToken,
-    relaySecret: [relaySecret, oldRelaySecret],
-    headers: { "x-access": header },
-  };
   const clusters = {
-    prod: { server: server.url, ...tokens },
-    vpc: { server: "binding:NOTHING", ...tokens },
-    bad: { server: "http://example.com", ...tokens },
+    prod: { server: server.url, ...ENTRY },
+    vpc: { server: "binding:NOTHING", ...ENTRY },
+    bad: { server: "http://example.com", ...ENTRY },
   };
   const onLog = (line: string) => tally.reportAll(logProblems(line), `the log: ${line.slice(0, 1500)}`);
   const worker = await startWorker({ authority: await createAuthority("fuzzing"), clusters, onLog });
@@ -79,7 +77,7 @@ async function sendOne(worker: RunningWorker, request: FuzzedRequest, tally: Tal
   if (response.status === HEADERS_TOO_LARGE) return void (await response.text());
   const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
   const answer = { code: response.status, headers, text: await response.text() };
-  const circumstances = { orderly: true, registryFailed: false, asked: [], now };
+  const circumstances = { keys: KEYS, registryFailed: false, asked: [], now };
   const { door, problems } = judge(request, answer, circumstances);
   tally.add({ requests: 1, answers: [{ door, code: answer.code }], findings: [] });
   tally.reportAll(problems, `${asCurl(request)}\n→ ${answer.code} ${answer.text.slice(0, 2000)}`);

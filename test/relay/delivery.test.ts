@@ -5,6 +5,7 @@ import { createOutbox, type Outbox } from "../../infra/relay/outbox.ts";
 import { createSend, type Result, resultOf } from "../../infra/relay/send.ts";
 import { createSigner } from "../../infra/relay/sign.ts";
 import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actors/clock.ts";
+import { json, startStubServer } from "../functions/support/stub-server.ts";
 import { type Answer, type FakeWorker, SECRET, startFakeWorker, vmiEvent } from "./fake-worker.ts";
 
 interface Line {
@@ -116,6 +117,21 @@ describe("an answer", () => {
     expect(takenIds().toSorted()).toEqual(["vm-0.1", "vm-1.1", "vm-2.1"]);
     expect(lines.at(-1)?.message).toBe("Lifeboat takes deliveries again");
   });
+
+  test.each([301, 302, 303, 307, 308])(
+    "that leads elsewhere (%i) is not followed: nothing arrives there",
+    async (code) => {
+      const elsewhere = await startStubServer(() => json({}, 204));
+      worker.answer(() => ({ code, headers: { location: `${elsewhere.url}/clusters/prod/events` } }));
+      const pass = waitPasser();
+      putMany(1);
+      await pass({ code: 204 });
+      await settled();
+      expect(lines[0]).toMatchObject({ level: "error" });
+      expect(elsewhere.requests).toEqual([]);
+      await elsewhere.stop();
+    },
+  );
 
   test("that shows a wrong configuration is an error in the log, in the Worker's words", async () => {
     const body = JSON.stringify({ error: { reason: "Unauthorized", message: "expected a signature" } });

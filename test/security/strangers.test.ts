@@ -1,11 +1,10 @@
 /** What a request costs that nobody has authenticated, and what one with a token can be multiplied to. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { createApp } from "../../functions/app.ts";
-import { newIsolateState } from "../../functions/target.ts";
 import { type Question, questionOf, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { type Doors, entry, NOW, openDoors } from "../functions/support/doors.ts";
 import { evictionReview, review } from "../functions/support/reviews.ts";
 import type { StubServer } from "../functions/support/stub-server.ts";
+import { filledIn, ROUTES } from "./routes.ts";
 
 const SECRET = "whsec_dGhpcnR5LXR3byBieXRlcyBvZiBhIHNlY3JldC4uLi4=";
 /** What anybody may know. */
@@ -15,26 +14,27 @@ let server: StubServer;
 let doors: Doors;
 beforeAll(async () => {
   server = await startCannedCluster();
-  doors = openDoors({ CLUSTERS: { prod: entry(server.url, { relaySecret: [SECRET, SECRET] }) } });
+  const relaySecret = [SECRET, SECRET];
+  const unbound = entry("binding:OF_NOTHING", { relaySecret });
+  doors = openDoors({ CLUSTERS: { prod: entry(server.url, { relaySecret }), unbound } });
 });
 afterAll(() => server.stop());
 afterEach(() => vi.restoreAllMocks());
-
-const platform = { fetch, now: () => NOW, sleep: () => Promise.resolve(), log: () => undefined };
-const ROUTES = createApp(platform, newIsolateState()).routes.map(({ method, path }) => [method, path] as const);
-
-function filledIn(path: string): string {
-  return path.replace(":cluster", "prod").replaceAll(/:\w+/g, "x");
-}
 
 describe("a stranger, at every route there is", () => {
   test.each(ROUTES)("%s %s", async (method, path) => {
     const before = server.requests.length;
     const body = method === "POST" ? { body: JSON.stringify(evictionReview()) } : {};
-    const answer = await doors.request(filledIn(path), { method, ...body });
+    const answer = await doors.request(filledIn(path, { cluster: "prod" }), { method, ...body });
     await doors.settle();
     expect(answer.code).toBe(OPEN.has(path) ? 200 : 401);
     expect(server.requests).toHaveLength(before);
+  });
+
+  test.each(ROUTES)("%s %s: is not told that its API server cannot be found", async (method, path) => {
+    const { code, text } = await doors.request(filledIn(path, { cluster: "unbound" }), { method });
+    expect(code).toBe(OPEN.has(path) ? 200 : 401);
+    expect(text).not.toContain("OF_NOTHING");
   });
 
   test("has a signature of each secret computed, however many are claimed", async () => {

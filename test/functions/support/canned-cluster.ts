@@ -8,7 +8,8 @@ import { type Behaviour, json, type StubRequest, type StubServer, startStubServe
 export const POD = { namespace: "apps", name: "virt-launcher-web-abcde" };
 
 /** What is asked: one name for each kind of request. */
-export type Question = "pod" | "vmi" | "kubevirt" | "configuration" | "grow" | "mark" | "list" | "event" | "other";
+export type Question =
+  "pod" | "vmi" | "kubevirt" | "configuration" | "grow" | "create" | "mark" | "list" | "event" | "other";
 
 export type CannedAnswers = Partial<Record<Question, Behaviour>>;
 
@@ -48,6 +49,7 @@ const GOOD: Record<Question, Behaviour> = {
   kubevirt: list({ metadata: { ...metadata("kubevirt"), namespace: "kubevirt" }, spec: { configuration: {} } }),
   configuration: notFound,
   grow: json({}),
+  create: json({}, 201),
   mark: json({ ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } }),
   list: list(),
   event: json({}, 201),
@@ -69,6 +71,7 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^GET .*\/kubevirts$/, "kubevirt"],
   [/^GET .*\/configmaps\/lifeboat$/, "configuration"],
   [/^PATCH .*\/poddisruptionbudgets\/[^/]+$/, "grow"],
+  [/^POST .*\/poddisruptionbudgets$/, "create"],
   [/^PATCH .*\/virtualmachineinstances\/[^/]+$/, "mark"],
   [/^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|poddisruptionbudgets)$/, "list"],
   [/^POST .*\/events$/, "event"],

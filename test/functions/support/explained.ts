@@ -1,7 +1,9 @@
-/** What explain answers, as far as tests look at it. */
+/** Asking explain, and what it answers, as far as tests look at it. */
+import { expect } from "vitest";
 import * as z from "zod/mini";
+import { asOperator, type Doors } from "./doors.ts";
 
-export const Explained = z.object({
+const Explained = z.object({
   decision: z.object({
     allowed: z.boolean(),
     reason: z.string(),
@@ -11,3 +13,12 @@ export const Explained = z.object({
   actions: z.array(z.string()),
   facts: z.object({ vmi: z.optional(z.looseObject({})) }),
 });
+
+export async function explain(
+  doors: Doors,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<z.output<typeof Explained>> {
+  const answer = await doors.request(`/clusters/prod/explain/pods/${namespace}/${name}`, { headers: asOperator });
+  expect(answer.code).toBe(200);
+  return Explained.parse(answer.body);
+}

@@ -86,6 +86,9 @@ const PATH_MUTATIONS: readonly PathMutation[] = [
   (path) => `${path}?a[__proto__]=b&&=&timeout`,
   (path) => `${path}/${SECRETS.webhookToken}`,
   (path) => `${path}/${SECRETS.operatorToken}`,
+  (path) => path.replace(/\/[^/]+$/, `/${SECRETS.webhookToken}`),
+  (path) => path.replace(/\/[^/]+$/, `/${SECRETS.operatorToken}`),
+  (path, random) => `${path}?token=${random.pick([SECRETS.webhookToken, SECRETS.operatorToken])}`,
   (path, random) => `${path}/${"x".repeat(random.pick([300, 8000, 60_000]))}`,
   (path, random) => path.replace(/\/[^/]+$/, `/${encodeURIComponent(oddString(random).toWellFormed())}`),
 ];

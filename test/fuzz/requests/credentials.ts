@@ -11,6 +11,12 @@ export type Header = readonly [name: string, value: string];
 
 export type Caller = "webhook" | "operator";
 
+const { webhookToken, operatorToken } = SECRETS;
+const TOKENS = {
+  webhook: [webhookToken, operatorToken],
+  operator: [operatorToken, webhookToken],
+} as const satisfies Record<Caller, readonly [own: string, other: string]>;
+
 function one(value: string): readonly Header[] {
   return [["authorization", value]];
 }
@@ -30,7 +36,7 @@ function oddAuthorization(token: string, random: Random): readonly Header[] {
     case 5:
       return one(`Bearer ${token.slice(0, -1)}`);
     case 6:
-      return one(`Basic ${btoa(`lifeboat:${token}`)}`);
+      return one(`Basic ${random.pick([btoa(`lifeboat:${token}`), token])}`);
     case 7:
       return [...one(`Bearer ${token}`), ...one("Bearer other")];
     case 8:
@@ -45,7 +51,9 @@ function oddAuthorization(token: string, random: Random): readonly Header[] {
 }
 
 export function authorization(caller: Caller, random: Random): readonly Header[] {
-  const token = caller === "webhook" ? SECRETS.webhookToken : SECRETS.operatorToken;
+  // Where people have none of their own, the webhook's is theirs.
+  const [own, other] = TOKENS[caller];
+  const token = random.mostly(own, [other]);
   return random.chance(0.85) ? [["authorization", `Bearer ${token}`]] : oddAuthorization(token, random);
 }
 

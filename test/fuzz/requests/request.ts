@@ -34,6 +34,11 @@ export function headersOf({ headers }: FuzzedRequest): Headers {
   return sent;
 }
 
+/** As a URL has it: dots are resolved, escapes are not. */
+export function pathOf({ path }: FuzzedRequest): string {
+  return new URL(`${ORIGIN}${path}`).pathname;
+}
+
 export function platformRequest(request: FuzzedRequest): Request {
   const { method, path, body } = request;
   const sent = hasBody(request) && body !== undefined ? { body } : {};

@@ -1,0 +1,223 @@
+/**
+ * Clusters in which one pod is evicted: any pod, of any VM, in any state that matters to that.
+ * Owns: drawing them, and answering for one as its API server does. Does not own: other answers (canned-cluster.ts).
+ */
+import * as fc from "fast-check";
+import { applyJsonPatch, readJsonPatch } from "../../../infra/sandbox/apiserver/patch/json.ts";
+import { CANNED_POD, CANNED_VMI, list, notFound, POD, type Question, questionOf } from "./canned-cluster.ts";
+import { type Behaviour, json, status, type StubRequest } from "./stub-server.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const HOTPLUG = { namespace: POD.namespace, name: "hp-volume-abcde" };
+const EVACUATION = "lifeboat.dev/evacuation";
+
+const node = fc.constantFrom("node01", "node01", "node01", "node02");
+
+const anyRecord = fc.record({
+  id: fc.constant("0000000a"),
+  cause: fc.constantFrom("ApiEviction", "DrainTaint", "Preemption"),
+  requestedBy: fc.constant("admin"),
+  node,
+  since: fc.constant("2026-11-20T11:59:00.000Z"),
+  attempts: fc.nat(4),
+  notBefore: fc.constantFrom(undefined, "2026-11-20T12:01:00.000Z", "2026-11-20T11:00:00.000Z"),
+  outcome: fc.constantFrom(undefined, undefined, "Abandoned", "Cancelled"),
+});
+
+const STRATEGIES = [
+  "LiveMigrate",
+  "LiveMigrate",
+  "LiveMigrateIfPossible",
+  "LiveMigrateIfPossible",
+  "External",
+  "None",
+  "Odd",
+  undefined,
+];
+const common = {
+  record: fc.option(anyRecord, { nil: undefined, freq: 2 }),
+  labelled: fc.boolean(),
+};
+
+const anyVmi = fc.record({
+  strategy: fc.constantFrom(...STRATEGIES),
+  migratable: fc.constantFrom("True", "True", "False"),
+  phase: fc.constantFrom(...Array<string>(7).fill("Running"), "Succeeded"),
+  nodeName: fc.constantFrom(...Array<string>(7).fill("node01"), "node02", undefined),
+  mark: fc.option(node, { nil: undefined, freq: 2 }),
+  deleting: fc.constantFrom(...Array<boolean>(7).fill(false), true),
+  isThere: fc.constantFrom(...Array<boolean>(7).fill(true), false),
+  ...common,
+});
+
+/** Marked, and cannot move any more: by chance this comes together too seldom. */
+const stuckVmi = fc.record({
+  strategy: fc.constant("LiveMigrateIfPossible"),
+  migratable: fc.constant("False"),
+  phase: fc.constant("Running"),
+  nodeName: fc.constant("node01"),
+  mark: fc.constant("node01"),
+  deleting: fc.constant(false),
+  isThere: fc.constant(true),
+  ...common,
+});
+
+const anyPod = fc.record({
+  is: fc.constantFrom(...Array<"launcher">(15).fill("launcher"), "hotplug", "hotplug", "foreign", "nameless"),
+  phase: fc.constantFrom(...Array<string>(7).fill("Running"), "Pending", "Failed"),
+  ready: fc.constantFrom("True", "True", "False"),
+  createdBy: fc.constantFrom(...Array<string>(7).fill("uid-of-web"), "uid-of-another"),
+});
+
+const anyBudget = fc.record({
+  minAvailable: fc.constantFrom(1, 2),
+  selects: fc.constantFrom("uid-of-web", "uid-of-web", "uid-of-another"),
+  allowed: fc.constantFrom(0, 0, 1),
+  observedGeneration: fc.constantFrom(1, 1, 0),
+});
+
+/** Each as often as it is given here: the rare ones are not the more telling ones. */
+export const anyCluster = fc.noBias(
+  fc.record({
+    vmi: fc.oneof({ arbitrary: anyVmi, weight: 4 }, { arbitrary: stuckVmi, weight: 1 }),
+    pod: anyPod,
+    budgets: fc.array(anyBudget, { maxLength: 2 }),
+    migrating: fc.constantFrom(false, false, true),
+    gates: fc.subarray(["DeschedulerSupport"]),
+    clusterStrategy: fc.constantFrom(undefined, "LiveMigrate", "External"),
+    /** The reconciler, and whether it has made one for this VMI. */
+    budget: fc.constantFrom("made", "missing", "off"),
+  }),
+);
+
+export type Facts = typeof anyCluster extends fc.Arbitrary<infer T> ? T : never;
+
+function vmiOf({ vmi: v }: Facts): Json {
+  const deleting = v.deleting ? { deletionTimestamp: "2026-11-20T11:59:59Z" } : {};
+  const record = v.record && { [EVACUATION]: JSON.stringify(v.record) };
+  const label = v.labelled ? { [EVACUATION]: "normal" } : {};
+  const { metadata } = CANNED_VMI;
+  return {
+    ...CANNED_VMI,
+    metadata: {
+      ...metadata,
+      ...deleting,
+      labels: { ...metadata.labels, ...label },
+      annotations: { note: "x", ...record },
+    },
+    spec: v.strategy === undefined ? {} : { evictionStrategy: v.strategy },
+    status: {
+      ...CANNED_VMI.status,
+      phase: v.phase,
+      nodeName: v.nodeName,
+      evacuationNodeName: v.mark,
+      conditions: [{ type: "LiveMigratable", status: v.migratable, reason: "BecauseOfThis" }],
+    },
+  };
+}
+
+function launcherOf({ pod: p }: Facts): Json {
+  const labels = {
+    "kubevirt.io/created-by": p.createdBy,
+    ...(p.is !== "foreign" && { "kubevirt.io": "virt-launcher" }),
+  };
+  const annotations = p.is === "nameless" ? {} : CANNED_POD.metadata.annotations;
+  // Of a hotplug pod it is the other one that is evicted.
+  const phase = p.is === "hotplug" ? "Running" : p.phase;
+  return {
+    ...CANNED_POD,
+    metadata: { ...CANNED_POD.metadata, labels, annotations },
+    status: { phase, conditions: [{ type: "Ready", status: p.ready }] },
+  };
+}
+
+function hotplugOf({ pod: p }: Facts): Json {
+  const { name, uid } = CANNED_POD.metadata;
+  return {
+    ...CANNED_POD,
+    metadata: {
+      ...HOTPLUG,
+      uid: "uid-of-hp",
+      resourceVersion: "7",
+      labels: { "kubevirt.io": "hotplug-disk" },
+      ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }],
+    },
+    status: { phase: p.phase },
+  };
+}
+
+function budgetsOf({ budgets }: Facts): readonly Json[] {
+  return budgets.map(({ minAvailable, selects, allowed, observedGeneration }, i) => ({
+    metadata: { namespace: "apps", name: `b${i}`, uid: `b${i}`, resourceVersion: "7", generation: 1 },
+    spec: { minAvailable, selector: { matchLabels: { "kubevirt.io/created-by": selects } } },
+    status: {
+      observedGeneration,
+      disruptionsAllowed: allowed,
+      currentHealthy: 1,
+      desiredHealthy: minAvailable,
+      expectedPods: 1,
+    },
+  }));
+}
+
+function kubevirtOf({ gates, clusterStrategy }: Facts): Json {
+  const configuration = { developerConfiguration: { featureGates: gates }, evictionStrategy: clusterStrategy };
+  return {
+    metadata: { namespace: "kubevirt", name: "kubevirt", uid: "k", resourceVersion: "7" },
+    spec: { configuration },
+  };
+}
+
+const MIGRATION = {
+  metadata: { namespace: "apps", name: "by-hand", uid: "m", resourceVersion: "7" },
+  spec: { vmiName: "web" },
+  status: { phase: "Running" },
+};
+
+function configurationOf({ budget }: Facts): Json {
+  return {
+    metadata: { namespace: "lifeboat-system", name: "lifeboat", uid: "c", resourceVersion: "7" },
+    data: {
+      "config.yaml": `apiVersion: lifeboat.dev/v1alpha1
+kind: LifeboatConfiguration
+reconcilers: {evacuation: false, budget: ${budget !== "off"}, annotations: false, disruption: false, pressure: false}
+`,
+    },
+  };
+}
+
+/** The pod that is evicted. */
+export function evictedOf({ pod }: Facts): { readonly namespace: string; readonly name: string } {
+  return pod.is === "hotplug" ? HOTPLUG : POD;
+}
+
+/** An API server for these facts, on which a patch of the VMI is kept. */
+export function answering(facts: Facts): (request: StubRequest) => Behaviour {
+  // As JSON has it: what is undefined is not there.
+  let vmi: object = JSON.parse(JSON.stringify(vmiOf(facts)));
+  const patched = ({ body }: StubRequest): Behaviour => {
+    try {
+      vmi = applyJsonPatch(vmi, readJsonPatch(body));
+    } catch {
+      return status(422, "Invalid");
+    }
+    return json(vmi);
+  };
+  const listed = (path: string): Behaviour => {
+    if (path.endsWith("/poddisruptionbudgets")) return list(...budgetsOf(facts));
+    return path.endsWith("migrations") && facts.migrating ? list(MIGRATION) : list();
+  };
+  const answers: Partial<Record<Question, (request: StubRequest) => Behaviour>> = {
+    pod: ({ path }) => json(path.endsWith(HOTPLUG.name) ? hotplugOf(facts) : launcherOf(facts)),
+    vmi: () => (facts.vmi.isThere ? json(vmi) : notFound),
+    configuration: () => json(configurationOf(facts)),
+    kubevirt: () => list(kubevirtOf(facts)),
+    grow: () => (facts.budget === "made" ? json({}) : notFound),
+    create: () => json({}, 201),
+    mark: patched,
+    event: () => json({}, 201),
+    list: ({ path }) => listed(path),
+  };
+  return (request) => answers[questionOf(request)]?.(request) ?? notFound;
+}
