@@ -20,6 +20,13 @@ describe.each(documents)("%s", (document) => {
   test("every link to a file leads to one", () => {
     expect(links.filter((link) => !existsSync(join(root, dirname(document), link)))).toEqual([]);
   });
+
+  const commands = [...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([block]) => block.split("\n"));
+  test("every file that a command names is there, seen from the root", () => {
+    const path = /(?<=\s)(?:(?:[\w.-]+\/)*[\w-]+\.(?:yaml|ts)\b|infra\/[\w./-]+)/g;
+    const named = commands.flatMap((line) => (line.startsWith("#") ? [] : (line.match(path) ?? [])));
+    expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
 });
 
 test("every route is in the README", () => {

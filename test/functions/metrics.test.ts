@@ -99,6 +99,17 @@ describe("one scrape", () => {
     return server;
   }
 
+  // prettier-ignore
+  test.each<[number, string, readonly string[]]>([
+    [4, "off", []],
+    [5, "on",  ["EvictionsInBackground"]],
+  ])("is %i requests where the settings are read first, the gate for descheduling being %s", async (requests, _, featureGates) => {
+    const configuration = { developerConfiguration: { featureGates } };
+    const server = await start({ kubevirt: list({ metadata: CANNED_VMI.metadata, spec: { configuration } }) });
+    await scrape(openDoors({ CLUSTERS: { prod: entry(server.url) } }));
+    expect(server.requests).toHaveLength(requests);
+  });
+
   test("is two requests, once the settings are known", async () => {
     const server = await start();
     const doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });

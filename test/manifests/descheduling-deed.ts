@@ -1,6 +1,6 @@
 /**
  * A descheduling cycle whose policy depends on everything that one may depend on, and which finds one pod to evict.
- * Owns: bringing a cluster to where it is due, its policy. Does not own: the pod (deeds.ts), permissions (least-privilege.ts).
+ * Owns: bringing a cluster to where it is due, its policy. Does not own: the pod (situations.ts), permissions (least-privilege.ts).
  */
 import { dump } from "js-yaml";
 import * as core from "../../infra/sandbox/actors/resources.ts";

@@ -1,6 +1,7 @@
 /**
- * Least privilege, shown: each single permission taken away, and the one thing that then fails. That nothing more is needed
- * shows in permissions.test.ts, that the relay's are in test/relay/permissions.test.ts.
+ * Least privilege, shown: each single permission taken away, the one request that is then refused, and what no longer works;
+ * with all of them it does. That nothing more is needed shows in permissions.test.ts, the relay's permissions in
+ * test/relay/permissions.test.ts.
  */
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,9 +9,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { openDoors } from "../functions/support/doors.ts";
 import { configure, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
-import { DEEDS, tidy } from "./deeds.ts";
-import { type Need, NEEDS } from "./least-privilege.ts";
+import type { After } from "./consequences.ts";
+import { type Deed, DEEDS } from "./deeds.ts";
+import { NEEDS, RELAYS_NEEDS } from "./least-privilege.ts";
 import { type Manifest, permissions, readManifests } from "./shipped.ts";
+import { tidy } from "./situations.ts";
+import type { Trial } from "./trial.ts";
 import { without } from "./without.ts";
 
 const infra = fileURLToPath(new URL("../../infra/", import.meta.url));
@@ -21,13 +25,15 @@ const FILES = globSync("{kubernetes,relay/kubernetes}/**/*.yaml", { cwd: infra }
   .filter((file) => rolesOf(file).length > 0)
   .toSorted();
 
+const ALL = [...NEEDS, ...RELAYS_NEEDS];
+
 test("every file that grants something is in the table", () => {
-  expect([...new Set(NEEDS.map(({ file }) => file))].toSorted()).toEqual(FILES);
+  expect([...new Set(ALL.map(({ file }) => file))].toSorted()).toEqual(FILES);
 });
 
 test.each(FILES)("%s: every permission has its row in the table, and every row its permission", (file) => {
-  const rows = NEEDS.filter((need) => need.file === file).map(({ permission }) => permission);
-  expect(rows.toSorted()).toEqual(rolesOf(file).flatMap(permissions).toSorted());
+  const rows = new Set(ALL.filter((need) => need.file === file).map(({ permission }) => permission));
+  expect([...rows].toSorted()).toEqual(rolesOf(file).flatMap(permissions).toSorted());
 });
 
 describe("without", () => {
@@ -52,36 +58,42 @@ describe("without", () => {
    * Does the deed with all permissions up to when it is due, from then on without the one, if there is one. What is optional
    * is granted only meanwhile: two files may grant the same.
    */
-  async function attempt({ file, deed }: Need, permission?: string): Promise<readonly string[]> {
-    if (deed === "watch") throw new Error("see test/relay/permissions.test.ts");
-    const { configuration = {}, given, done } = DEEDS[deed];
+  async function attempt(file: string, deed: Deed, permission?: string): Promise<After> {
+    const { configuration = {}, takes, given, done, meanwhile } = DEEDS[deed];
+    const files = [...new Set([file, takes ?? file])];
     await configure(cluster.client, configuration);
-    await install(file);
-    const open = () => openDoors({ CLUSTERS: { prod: cluster.entry } });
-    await given?.({ cluster, doors: open() });
+    for (const each of files) await install(each);
+    const open = (): Trial => {
+      const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request) => {
+        return meanwhile?.({ cluster, doors }, request);
+      });
+      return { cluster, doors };
+    };
+    await given?.(open());
     const less = rolesOf(file).map((role) => (permission === undefined ? role : without(role, permission)));
     await apply(less);
-    const doors = open();
-    await done({ cluster, doors });
-    await (file.includes("/optional/") ? grantNothing(file) : install(file));
-    return doors.forbidden;
+    const trial = open();
+    const answer = await done(trial);
+    for (const each of files) await (each.includes("/optional/") ? grantNothing(each) : install(each));
+    return { ...trial, answer };
   }
 
-  test.each(NEEDS.filter((need) => !isRelays(need)))("$file: $permission: $without", async (need) => {
-    const refused = [...new Set(await attempt(need, need.permission))];
+  test.each(NEEDS)("$file: $permission: $without", async (need) => {
+    const after = await attempt(need.file, need.deed, need.permission);
+    const refused = [...new Set(after.doors.forbidden)];
     expect(refused).toEqual([need.refused.replace("BUDGET", refused[0]?.split("/").at(-1) ?? "")]);
+    expect(await need.shown(after)).toBe(true);
   });
 
-  const firsts = new Map(NEEDS.filter((need) => !isRelays(need)).map((need) => [need.deed, need]));
-  test.each([...firsts.values()])("any: $deed is refused nothing", async (need) => {
-    expect(await attempt(need)).toEqual([]);
+  const tried = new Map(NEEDS.map((need) => [`${need.file}: ${need.deed}`, need]));
+  test.each([...tried])("with all of %s", async (_, { file, deed }) => {
+    const after = await attempt(file, deed);
+    expect(after.doors.forbidden).toEqual([]);
+    const needs = NEEDS.filter((need) => need.file === file && need.deed === deed);
+    for (const { shown, without: said } of needs) expect(await shown(after), said).toBe(false);
   });
 
   test("every deed is one that some permission is for", () => {
-    expect([...firsts.keys()].toSorted()).toEqual(Object.keys(DEEDS).toSorted());
+    expect(new Set(NEEDS.map(({ deed }) => deed))).toEqual(new Set(Object.keys(DEEDS)));
   });
 });
-
-function isRelays({ file }: Need): boolean {
-  return file.startsWith("relay/");
-}

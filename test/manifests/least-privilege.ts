@@ -1,120 +1,131 @@
 /**
- * What each single permission is for: what no longer works without it, and the request that is then refused.
- * Owns: that table, one row for every permission of every role that is shipped. Does not own: showing that each row is true
+ * What each single permission is for: what no longer works without it, how that shows, and the request that is then refused.
+ * Owns: that table, at least one row for every permission of every role that is shipped. Does not own: trying each row
  * (least-privilege.test.ts, test/relay/permissions.test.ts), nor the document that prints it (SECURITY.md).
  */
+import * as shown from "./consequences.ts";
+import type { Deed } from "./deeds.ts";
 
-/** Something that Lifeboat does, as the account that is shipped; each is tried with one permission less. */
-export type Deed =
-  | "readyz"
-  | "explain"
-  | "list evacuations"
-  | "cancel"
-  | "cancel a pending migration"
-  | "evict"
-  | "take over a mark"
-  | "create a budget"
-  | "grow a budget"
-  | "delete a budget"
-  | "reserve the first migration"
-  | "reserve another migration"
-  | "create a migration"
-  | "adopt a migration"
-  | "finish a deletion"
-  | "mark by eviction"
-  | "count another evacuation"
-  | "annotate a pod"
-  | "deschedule"
-  | "watch";
-
-export interface Need {
+interface Permitted {
   /** Below `infra/`. */
   readonly file: string;
   /** `verb group/resource[/name]`, as `permissions` says it. */
   readonly permission: string;
   /** What does not work without it. */
   readonly without: string;
+}
+
+export interface Need extends Permitted {
+  /** What Lifeboat then tries in vain. Never what only asks whether it may (readyz): that needs a right for nothing else. */
   readonly deed: Deed;
-  /** The request that the API server then refuses; of a watch, the watches that do not come about. */
+  /** Whether what `without` says has come about. */
+  readonly shown: shown.Consequence;
+  /** The one request that the API server refuses. */
   readonly refused: string;
 }
 
-type Row = readonly [permission: string, without: string, deed: Deed, refused: string];
+export interface RelaysNeed extends Permitted {
+  /** The watch that does not come about. */
+  readonly refused: string;
+}
+
+type Row = readonly [permission: string, without: string, shown: shown.Consequence, deed: Deed, refused: string];
 
 function of(file: string, rows: readonly Row[]): readonly Need[] {
-  return rows.map(([permission, without, deed, refused]) => ({ file, permission, without, deed, refused }));
+  return rows.map(([permission, without, consequence, deed, refused]) => {
+    return { file, permission, without, shown: consequence, deed, refused };
+  });
 }
 
 const VMIS = "/apis/kubevirt.io/v1/virtualmachineinstances";
 const VMI = "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web";
+const ALL_MIGRATIONS = "/apis/kubevirt.io/v1/virtualmachineinstancemigrations";
 const MIGRATIONS = "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations";
+const ALL_BUDGETS = "/apis/policy/v1/poddisruptionbudgets";
 const BUDGETS = "/apis/policy/v1/namespaces/apps/poddisruptionbudgets";
 const OWN = "/api/v1/namespaces/lifeboat-system/configmaps";
-const POD = "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde";
+const PODS = "/api/v1/namespaces/apps/pods";
+const POD = `${PODS}/virt-launcher-web-abcde`;
+const NODE = "/api/v1/nodes/node01";
 
 // prettier-ignore
 export const NEEDS: readonly Need[] = [
   ...of("kubernetes/rbac.yaml", [
-    ["get pods",                                           "no eviction can be decided on: every one gets 429",          "explain",                     `GET ${POD}`],
-    ["list pods",                                          "pods of a VM are not counted: no migration is created",      "readyz",                      "GET /api/v1/pods"],
-    ["get nodes",                                          "no cancel, no deadline, no drain taint that goes",           "cancel",                      "GET /api/v1/nodes/node01"],
-    ["list nodes",                                         "no full scan: drain taint and pressure are not seen",        "readyz",                      "GET /api/v1/nodes"],
-    ["create events",                                      "evacuations are not told",                                   "evict",                       "POST /api/v1/namespaces/apps/events"],
-    ["get kubevirt.io/virtualmachineinstances",            "no eviction can be decided on: every one gets 429",          "explain",                     `GET ${VMI}`],
-    ["list kubevirt.io/virtualmachineinstances",           "nothing under evacuation is found again",                    "list evacuations",            `GET ${VMIS}`],
-    ["patch kubevirt.io/virtualmachineinstances",          "no record: no cause, no back-off, no end",                   "take over a mark",            `PATCH ${VMI}`],
-    ["list kubevirt.io/virtualmachineinstancemigrations",  "no limit can be kept: no migration is created",              "readyz",                      "GET /apis/kubevirt.io/v1/virtualmachineinstancemigrations"],
-    ["create kubevirt.io/virtualmachineinstancemigrations", "VMs move only where KubeVirt itself migrates marked ones",  "create a migration",          `POST ${MIGRATIONS}`],
-    ["patch kubevirt.io/virtualmachineinstancemigrations", "KubeVirt's own migrations do not say for whom they are",     "adopt a migration",           `PATCH ${MIGRATIONS}/pending`],
-    ["delete kubevirt.io/virtualmachineinstancemigrations", "a cancel leaves the pending migration",                     "cancel a pending migration",  `DELETE ${MIGRATIONS}/pending`],
-    ["list kubevirt.io/kubevirts",                         "the cluster's strategy is unknown: every eviction gets 429", "readyz",                      "GET /apis/kubevirt.io/v1/kubevirts"],
-    ["list policy/poddisruptionbudgets",                   "nobody knows which VM has a budget",                         "readyz",                      "GET /apis/policy/v1/poddisruptionbudgets"],
-    ["create policy/poddisruptionbudgets",                 "VMs have no budget: with Lifeboat down a drain stops them",  "create a budget",             `POST ${BUDGETS}`],
-    ["patch policy/poddisruptionbudgets",                  "no budget grows: no migration is created",                   "grow a budget",               `PATCH ${BUDGETS}/BUDGET`],
-    ["delete policy/poddisruptionbudgets",                 "a VM that may be shut down keeps its budget",                "delete a budget",             `DELETE ${BUDGETS}/BUDGET`],
-    ["get configmaps/lifeboat",                            "nobody knows what is switched on: nothing is decided",       "readyz",                      `GET ${OWN}/lifeboat`],
-    ["get configmaps/lifeboat-slots",                      "no limit can be kept: no migration is created",              "readyz",                      `GET ${OWN}/lifeboat-slots`],
-    ["patch configmaps/lifeboat-slots",                    "no migration is created but the first",                      "reserve another migration",   `PATCH ${OWN}/lifeboat-slots`],
-    ["get configmaps/lifeboat-counters",                   "evacuations are not counted",                                "readyz",                      `GET ${OWN}/lifeboat-counters`],
-    ["patch configmaps/lifeboat-counters",                 "evacuations are not counted but the first",                  "count another evacuation",    `PATCH ${OWN}/lifeboat-counters`],
-    ["create configmaps",                                  "no migration is created",                                    "reserve the first migration", `POST ${OWN}`],
+    ["get pods",                                            "no eviction can be decided on: every one gets 429",                shown.undecided,          "evict",                        `GET ${POD}`],
+    ["list pods",                                           "pods of a VM are not counted: no migration is created",            shown.markedOnly,         "evict",                        `GET ${PODS}`],
+    ["get nodes",                                           "no evacuation can be cancelled",                                   shown.stillMarked,        "cancel",                       `GET ${NODE}`],
+    ["get nodes",                                           "an evacuation goes on though the drain taint has gone",            shown.notWithdrawn,       "notice that a taint has gone", `GET ${NODE}`],
+    ["get nodes",                                           "what the taint manager gave up on stays past its deadline",        shown.podStays,           "finish a deletion",            `GET ${NODE}`],
+    ["list nodes",                                          "no full scan: a drain taint is not seen",                          shown.noRecord,           "empty a tainted node",         "GET /api/v1/nodes"],
+    ["list nodes",                                          "no full scan: node pressure is not seen",                          shown.notMarked,          "relieve a node",               "GET /api/v1/nodes"],
+    ["create events",                                       "evacuations are not told",                                         shown.untold,             "evict",                        "POST /api/v1/namespaces/apps/events"],
+    ["get kubevirt.io/virtualmachineinstances",             "no eviction can be decided on: every one gets 429",                shown.undecided,          "evict",                        `GET ${VMI}`],
+    ["list kubevirt.io/virtualmachineinstances",            "nothing under evacuation is found again: no migration is created", shown.markedOnly,         "evict",                        `GET ${VMIS}`],
+    ["patch kubevirt.io/virtualmachineinstances",           "no record of what KubeVirt marked: no cause, no back-off",         shown.noRecord,           "take over a mark",             `PATCH ${VMI}`],
+    ["patch kubevirt.io/virtualmachineinstances",           "no evacuation comes to its end",                                   shown.stillLabelled,      "count an evacuation",          `PATCH ${VMI}`],
+    ["list kubevirt.io/virtualmachineinstancemigrations",   "no limit can be kept: no migration is created",                    shown.markedOnly,         "evict",                        `GET ${ALL_MIGRATIONS}`],
+    ["create kubevirt.io/virtualmachineinstancemigrations", "VMs move only where KubeVirt itself migrates marked ones",         shown.markedOnly,         "evict",                        `POST ${MIGRATIONS}`],
+    ["patch kubevirt.io/virtualmachineinstancemigrations",  "KubeVirt's own migrations do not say for whom they are",           shown.anonymous,          "adopt a migration",            `PATCH ${MIGRATIONS}/pending`],
+    ["delete kubevirt.io/virtualmachineinstancemigrations", "a cancel leaves the pending migration",                            shown.stillPending,       "cancel a pending migration",   `DELETE ${MIGRATIONS}/pending`],
+    ["list kubevirt.io/kubevirts",                          "the cluster's strategy is unknown: every eviction gets 429",       shown.undecided,          "evict",                        "GET /apis/kubevirt.io/v1/kubevirts"],
+    ["list policy/poddisruptionbudgets",                    "nobody knows which VM has a budget: none gets one",                shown.noBudget,           "create a budget",              `GET ${ALL_BUDGETS}`],
+    ["create policy/poddisruptionbudgets",                  "VMs have no budget: with Lifeboat down a drain stops them",        shown.drainStopsIt,       "create a budget",              `POST ${BUDGETS}`],
+    ["patch policy/poddisruptionbudgets",                   "no budget grows, so no VM is marked: none moves",                   shown.notGrown,           "grow a budget",                `PATCH ${BUDGETS}/BUDGET`],
+    ["delete policy/poddisruptionbudgets",                  "a VM that may be shut down keeps its budget",                      shown.stillBudget,        "delete a budget",              `DELETE ${BUDGETS}/BUDGET`],
+    ["get configmaps/lifeboat",                             "nobody knows what is switched on: nothing is decided",             shown.undecided,          "evict",                        `GET ${OWN}/lifeboat`],
+    ["get configmaps/lifeboat-slots",                       "no limit can be kept: no migration is created",                    shown.markedOnly,         "evict",                        `GET ${OWN}/lifeboat-slots`],
+    ["patch configmaps/lifeboat-slots",                     "no migration is created but the first",                            shown.onlyFirstMigration, "evict two",                    `PATCH ${OWN}/lifeboat-slots`],
+    ["get configmaps/lifeboat-counters",                    "evacuations are not counted",                                      shown.notCounted,         "count an evacuation",          `GET ${OWN}/lifeboat-counters`],
+    ["patch configmaps/lifeboat-counters",                  "evacuations are not counted but the first",                        shown.onlyFirstCounted,   "count two evacuations",        `PATCH ${OWN}/lifeboat-counters`],
+    ["create configmaps",                                   "no migration is created",                                          shown.markedOnly,         "evict",                        `POST ${OWN}`],
+    ["create configmaps",                                   "evacuations are not counted",                                      shown.notCounted,         "count an evacuation",          `POST ${OWN}`],
   ]),
   ...of("kubernetes/impersonation.yaml", [
-    ["impersonate serviceaccounts/kubevirt-apiserver",     "KubeVirt puts every mark back: nothing is evacuated",        "readyz",                      `PATCH ${VMI}`],
+    ["impersonate serviceaccounts/kubevirt-apiserver", "no VM is marked, unless by KubeVirt's own webhook", shown.notMarked, "evict", `PATCH ${VMI}`],
   ]),
   ...of("kubernetes/optional/constrained-impersonation.yaml", [
-    ["impersonate:serviceaccount authentication.k8s.io/serviceaccounts/kubevirt-apiserver", "the same",                  "readyz",                      `PATCH ${VMI}`],
-    ["impersonate-on:serviceaccount:patch kubevirt.io/virtualmachineinstances",             "the same",                  "readyz",                      `PATCH ${VMI}`],
+    ["impersonate:serviceaccount authentication.k8s.io/serviceaccounts/kubevirt-apiserver", "the same", shown.notMarked, "evict", `PATCH ${VMI}`],
+    ["impersonate-on:serviceaccount:patch kubevirt.io/virtualmachineinstances",             "the same", shown.notMarked, "evict", `PATCH ${VMI}`],
   ]),
   ...of("kubernetes/optional/descheduler-support.yaml", [
-    ["patch pods",                                         "pods do not say that they are only to be asked",             "annotate a pod",              `PATCH ${POD}`],
+    ["patch pods", "pods do not say that they are only to be asked", shown.notAnnotated, "annotate a pod", `PATCH ${POD}`],
   ]),
   ...of("kubernetes/optional/descheduling.yaml", [
-    ["create pods/eviction",                               "nothing is descheduled: every eviction is refused",          "deschedule",                  `POST ${POD}/eviction`],
-    ["patch pods",                                         "no evacuation is asked for: nobody would know of it later",  "deschedule",                  `PATCH ${POD}`],
-    ["list namespaces",                                    "no cycle whose policy selects namespaces by label",          "deschedule",                  "GET /api/v1/namespaces"],
-    ["list persistentvolumeclaims",                        "no cycle whose policy protects storage classes",             "deschedule",                  "GET /api/v1/persistentvolumeclaims"],
-    ["get scheduling.k8s.io/priorityclasses",              "no cycle whose policy names a PriorityClass",                "deschedule",                  "GET /apis/scheduling.k8s.io/v1/priorityclasses/important"],
-    ["get configmaps/lifeboat-descheduler",                "there is no policy: no cycle",                               "deschedule",                  `GET ${OWN}/lifeboat-descheduler`],
-    ["get configmaps/lifeboat-descheduling",               "nobody knows what has been asked for: no cycle",             "deschedule",                  `GET ${OWN}/lifeboat-descheduling`],
-    ["patch configmaps/lifeboat-descheduling",             "nothing is descheduled but the first pod",                   "deschedule",                  `PATCH ${OWN}/lifeboat-descheduling`],
+    ["create pods/eviction",                   "nothing is descheduled: every eviction is refused",         shown.podStays,         "deschedule",     `POST ${POD}/eviction`],
+    ["patch pods",                             "no evacuation is asked for: nobody would know of it later", shown.podStays,         "deschedule",     `PATCH ${POD}`],
+    ["list namespaces",                        "no cycle whose policy selects namespaces by label",         shown.noCycle,          "deschedule",     "GET /api/v1/namespaces"],
+    ["list persistentvolumeclaims",            "no cycle whose policy protects storage classes",            shown.noCycle,          "deschedule",     "GET /api/v1/persistentvolumeclaims"],
+    ["get scheduling.k8s.io/priorityclasses",  "no cycle whose policy names a PriorityClass",               shown.noCycle,          "deschedule",     "GET /apis/scheduling.k8s.io/v1/priorityclasses/important"],
+    ["get configmaps/lifeboat-descheduler",    "there is no policy: no cycle",                              shown.noCycle,          "deschedule",     `GET ${OWN}/lifeboat-descheduler`],
+    ["get configmaps/lifeboat-descheduling",   "nobody knows what has been asked for: no cycle",            shown.noCycle,          "deschedule",     `GET ${OWN}/lifeboat-descheduling`],
+    ["patch configmaps/lifeboat-descheduling", "nothing is descheduled but the first pod",                  shown.onlyFirstPodGone, "deschedule two", `PATCH ${OWN}/lifeboat-descheduling`],
   ]),
   ...of("kubernetes/optional/guard.yaml", [
-    ["delete pods",                                        "what the taint manager gave up on stays past its deadline",  "finish a deletion",           `DELETE ${POD}`],
+    ["delete pods", "what the taint manager gave up on stays past its deadline", shown.podStays, "finish a deletion", `DELETE ${POD}`],
   ]),
   ...of("kubernetes/optional/marking-by-eviction.yaml", [
-    ["create pods/eviction",                               "with `marking: Evict`, only evictions are marked",           "mark by eviction",            `POST ${POD}/eviction`],
-  ]),
-  ...of("relay/kubernetes/rbac.yaml", [
-    ["list pods",                                          "disruptions of pods are not told",                           "watch",                       "pods"],
-    ["watch pods",                                         "disruptions of pods are told late",                          "watch",                       "pods"],
-    ["list nodes",                                         "taints and pressure are not told",                           "watch",                       "nodes"],
-    ["watch nodes",                                        "taints and pressure are told late",                          "watch",                       "nodes"],
-    ["list events",                                        "what a kubelet ends is not told",                            "watch",                       "events-evicted"],
-    ["watch events",                                       "what a kubelet ends is told late",                           "watch",                       "events-evicted"],
-    ["list kubevirt.io/virtualmachineinstances",           "new VMs wait for the next full scan",                        "watch",                       "virtualmachineinstances"],
-    ["watch kubevirt.io/virtualmachineinstances",          "new VMs are told late",                                      "watch",                       "virtualmachineinstances"],
-    ["list kubevirt.io/virtualmachineinstancemigrations",  "the end of a migration is not told",                         "watch",                       "virtualmachineinstancemigrations"],
-    ["watch kubevirt.io/virtualmachineinstancemigrations", "the end of a migration is told late",                        "watch",                       "virtualmachineinstancemigrations"],
+    ["create pods/eviction", "with `marking: Evict`, only evictions are marked", shown.notMarked, "mark by eviction", `POST ${POD}/eviction`],
   ]),
 ];
+
+type RelaysRow = readonly [permission: string, without: string, refused: string];
+
+function ofRelay(rows: readonly RelaysRow[]): readonly RelaysNeed[] {
+  return rows.map(([permission, without, refused]) => {
+    return { file: "relay/kubernetes/rbac.yaml", permission, without, refused };
+  });
+}
+
+// prettier-ignore
+export const RELAYS_NEEDS: readonly RelaysNeed[] = ofRelay([
+  ["list pods",                                            "disruptions of pods are not told",            "pods"],
+  ["watch pods",                                           "disruptions of pods are told late",           "pods"],
+  ["list nodes",                                           "taints and pressure are not told",            "nodes"],
+  ["watch nodes",                                          "taints and pressure are told late",           "nodes"],
+  ["list events",                                          "what a kubelet ends is not told",             "events-evicted"],
+  ["watch events",                                         "what a kubelet ends is told late",            "events-evicted"],
+  ["list kubevirt.io/virtualmachineinstances",             "new VMs wait for the next full scan",         "virtualmachineinstances"],
+  ["watch kubevirt.io/virtualmachineinstances",            "new VMs are told late",                       "virtualmachineinstances"],
+  ["list kubevirt.io/virtualmachineinstancemigrations",    "the end of a migration is not told",          "virtualmachineinstancemigrations"],
+  ["watch kubevirt.io/virtualmachineinstancemigrations",   "the end of a migration is told late",         "virtualmachineinstancemigrations"],
+]);

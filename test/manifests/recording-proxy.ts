@@ -14,6 +14,8 @@ export interface RecordingProxy {
   readonly used: ReadonlySet<string>;
   /** The same for requests that were answered 403. */
   readonly forbidden: ReadonlySet<string>;
+  /** What is used meanwhile does not count. */
+  uncounted(work: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -27,10 +29,11 @@ export interface RecordingProxyOptions {
 export async function startRecordingProxy(options: RecordingProxyOptions): Promise<RecordingProxy> {
   const used = new Set<string>();
   const forbidden = new Set<string>();
+  let counts = true;
   const { certPem, keyPem } = await options.authority.issue(["127.0.0.1", "localhost"]);
   const server = createServer({ cert: certPem, key: keyPem }, (incoming, outgoing) => {
     const permissions = permissionsOf(incoming, options.named);
-    for (const permission of permissions) used.add(permission);
+    if (counts) for (const permission of permissions) used.add(permission);
     relay(incoming, outgoing, options).on("response", ({ statusCode }) => {
       if (statusCode === 403) for (const permission of permissions) forbidden.add(permission);
     });
@@ -43,6 +46,11 @@ export async function startRecordingProxy(options: RecordingProxyOptions): Promi
     url: `https://127.0.0.1:${address.port}`,
     used,
     forbidden,
+    async uncounted(work) {
+      counts = false;
+      await work();
+      counts = true;
+    },
     async stop() {
       server.close();
       server.closeAllConnections();

@@ -10,9 +10,10 @@ import { createAuthority } from "../../infra/sandbox/certificates.ts";
 import * as names from "../../shared/policy/names.ts";
 import { openDoors } from "../functions/support/doors.ts";
 import { configure, NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
-import { DEEDS, tidy } from "./deeds.ts";
+import { DEEDS } from "./deeds.ts";
 import { type ReviewRecorder, startReviewRecorder, type ReviewRequest } from "./review-recorder.ts";
 import { readManifests } from "./shipped.ts";
+import { tidy } from "./situations.ts";
 
 const FILES = ["descheduler-support", "descheduling", "guard", "marking-by-eviction"].map(
   (name) => `optional/${name}.yaml`,
@@ -185,8 +186,10 @@ describe("with the account's token, somebody wants to", () => {
       ...(method === "PATCH" ? { contentType: "application/strategic-merge-patch+json" } : {}),
     });
     expect(code).toBeLessThan(300);
-    const [request, ...more] = recorder.asked;
-    if (request === undefined || more.length > 0) throw new Error(`${recorder.asked.length} reviews`);
+    // The garbage collector has its own way with a pod whose owner is nobody.
+    const own = recorder.asked.filter((review) => JSON.stringify(review["userInfo"]).includes(`"${user}"`));
+    const [request, ...more] = own;
+    if (request === undefined || more.length > 0) throw new Error(`${own.length} reviews`);
     return request;
   }
 

@@ -1,9 +1,21 @@
 /**
  * Something that Lifeboat does, to be tried with one permission less.
- * Owns: its shape, asking a door. Does not own: the deeds (deeds.ts, descheduling-deed.ts), permissions (least-privilege.ts).
+ * Owns: its shape, the VMs it is about, asking a door. Does not own: the deeds (deeds.ts, descheduling-deed.ts), what they
+ * come to (consequences.ts), permissions (least-privilege.ts).
  */
-import { asOperator, asWebhook, type Doors } from "../functions/support/doors.ts";
-import type { TestCluster } from "../functions/support/test-cluster.ts";
+import { type Answer, asOperator, asWebhook, type Doors } from "../functions/support/doors.ts";
+import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
+
+export const VMI = { namespace: NAMESPACE, name: "web" };
+export const POD = { namespace: NAMESPACE, name: "virt-launcher-web-abcde" };
+/** For what fails only the second time. */
+export const SECOND = { namespace: NAMESPACE, name: "db" };
+export const SECOND_POD = { namespace: NAMESPACE, name: "virt-launcher-db-abcde" };
+/** A migration that is none of Lifeboat's. */
+export const PENDING = { namespace: NAMESPACE, name: "pending" };
+export const NODE = { name: "node01" };
+export const SLOTS = { namespace: "lifeboat-system", name: "lifeboat-slots" };
+export const COUNTERS = { namespace: "lifeboat-system", name: "lifeboat-counters" };
 
 export interface Trial {
   readonly cluster: TestCluster;
@@ -12,15 +24,19 @@ export interface Trial {
 
 export interface Steps {
   readonly configuration?: Readonly<Record<string, unknown>>;
+  /** An optional file, below `infra/`, that the deed takes besides. */
+  readonly takes?: string;
   /** With every permission. */
   readonly given?: (trial: Trial) => Promise<unknown>;
-  /** With one less. Resolves to what was answered. */
-  readonly done: (trial: Trial) => Promise<string>;
+  /** With one less. Resolves to what was answered, if anybody asked. */
+  readonly done: (trial: Trial) => Promise<Answer | undefined>;
+  /** What others do in the cluster before a request of Lifeboat's goes out. */
+  readonly meanwhile?: (trial: Trial, request: string) => Promise<void>;
 }
 
-export async function ask({ doors }: Trial, method: string, path: string): Promise<string> {
+export async function ask({ doors }: Trial, method: string, path: string): Promise<Answer> {
   const headers = method === "POST" ? asWebhook : asOperator;
-  const { text } = await doors.request(`/clusters/prod${path}`, { method, headers });
+  const answer = await doors.request(`/clusters/prod${path}`, { method, headers });
   await doors.settle();
-  return text;
+  return answer;
 }

@@ -7,7 +7,7 @@ import { type Relay, startRelay } from "../../infra/relay/relay.ts";
 import { serviceAccounts } from "../../infra/sandbox/actors/resources.ts";
 import { kubeconfigText } from "../../infra/sandbox/kubeconfig.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
-import { NEEDS } from "../manifests/least-privilege.ts";
+import { RELAYS_NEEDS } from "../manifests/least-privilege.ts";
 import { readManifests } from "../manifests/shipped.ts";
 import { without } from "../manifests/without.ts";
 import { SECRET } from "./fake-worker.ts";
@@ -52,7 +52,7 @@ function refused(log: readonly string[]): readonly string[] {
   );
 }
 
-test.each(NEEDS.filter(({ deed }) => deed === "watch"))("without $permission: $without", async (need) => {
+test.each(RELAYS_NEEDS)("without $permission: $without", async (need) => {
   const log: string[] = [];
   await applyManifests(
     stage.client,

@@ -1,0 +1,120 @@
+/**
+ * How it shows that a permission is missing: in the state of the cluster, or in what was answered.
+ * Owns: one function for each consequence. True without the permission, false with it. Does not own: which permission it is
+ * (least-privilege.ts), the deed (deeds.ts).
+ */
+import * as core from "../../infra/sandbox/actors/resources.ts";
+import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { countersOf } from "../../shared/cluster/record-schema.ts";
+import * as names from "../../shared/policy/names.ts";
+import type { Answer } from "../functions/support/doors.ts";
+import { NAMESPACE, type Vmi } from "../functions/support/test-cluster.ts";
+import { COUNTERS, PENDING, POD, SECOND_POD, type Trial, VMI } from "./trial.ts";
+
+export interface After extends Trial {
+  readonly answer: Answer | undefined;
+}
+
+export type Consequence = (after: After) => Promise<boolean>;
+
+async function vmiOf({ cluster }: Trial): Promise<Vmi> {
+  const vmi = await cluster.getVmi(VMI.name);
+  if (vmi === undefined) throw new Error("the VMI is gone");
+  return vmi;
+}
+
+const isMarked = ({ status }: Vmi) => status?.evacuationNodeName === "node01";
+const recordOf = ({ metadata }: Vmi) => metadata.annotations?.[names.RECORD_ANNOTATION];
+
+async function migrating({ cluster }: Trial): Promise<readonly string[]> {
+  return (await cluster.client.list(kubevirt.migrations, NAMESPACE)).items.map(({ spec }) => spec.vmiName).toSorted();
+}
+
+async function budgetSizes({ cluster }: Trial): Promise<readonly unknown[]> {
+  return (await cluster.client.list(core.podDisruptionBudgets, NAMESPACE)).items.map(({ spec }) => spec?.minAvailable);
+}
+
+async function counted({ cluster }: Trial): Promise<number> {
+  const found = await cluster.client.get(core.configMaps, COUNTERS);
+  return countersOf(found?.data?.[names.COUNTERS_KEY])?.counted.length ?? 0;
+}
+
+async function isThere({ cluster }: Trial, pod: core.Key): Promise<boolean> {
+  const found = await cluster.client.get(core.pods, pod);
+  return found !== undefined && found.metadata.deletionTimestamp === undefined;
+}
+
+/** Refused with a 429, for nobody knows whether it may be allowed. */
+export const undecided: Consequence = async ({ answer }) =>
+  answer?.text.includes(`"code":429`) === true && answer.text.includes("cannot decide on the eviction");
+
+export const notMarked: Consequence = async (after) => !isMarked(await vmiOf(after));
+
+export const stillMarked: Consequence = async (after) => isMarked(await vmiOf(after));
+
+export const markedOnly: Consequence = async (after) =>
+  isMarked(await vmiOf(after)) && (await migrating(after)).length === 0;
+
+export const onlyFirstMigration: Consequence = async (after) =>
+  JSON.stringify(await migrating(after)) === JSON.stringify([VMI.name]);
+
+export const noRecord: Consequence = async (after) => recordOf(await vmiOf(after)) === undefined;
+
+export const notWithdrawn: Consequence = async (after) => {
+  const record = recordOf(await vmiOf(after));
+  return record?.includes("DrainTaint") === true && !record.includes("Withdrawn");
+};
+
+export const stillLabelled: Consequence = async (after) =>
+  (await vmiOf(after)).metadata.labels?.[names.EVACUATION_LABEL] !== undefined;
+
+export const untold: Consequence = async (after) => {
+  const { uid } = (await vmiOf(after)).metadata;
+  const { items } = await after.cluster.client.list(core.events);
+  return items.every(({ involvedObject }) => involvedObject.uid !== uid);
+};
+
+export const stillPending: Consequence = async ({ cluster }) =>
+  (await cluster.client.get(kubevirt.migrations, PENDING)) !== undefined;
+
+/** It says nothing of the evacuation that it is for. */
+export const anonymous: Consequence = async ({ cluster }) => {
+  const { metadata } = (await cluster.client.get(kubevirt.migrations, PENDING)) ?? {};
+  return metadata !== undefined && metadata.annotations?.[names.CAUSE_ANNOTATION] === undefined;
+};
+
+export const noBudget: Consequence = async (after) => (await budgetSizes(after)).length === 0;
+
+export const stillBudget: Consequence = async (after) => (await budgetSizes(after)).length > 0;
+
+export const notGrown: Consequence = async (after) =>
+  JSON.stringify(await budgetSizes(after)) === "[1]" &&
+  !isMarked(await vmiOf(after)) &&
+  (await migrating(after)).length === 0;
+
+/** In this cluster nobody answers for the webhook, so an eviction is decided on by the budgets alone. */
+export const drainStopsIt: Consequence = async (after) => {
+  const path = `/api/v1/namespaces/${POD.namespace}/pods/${POD.name}/eviction`;
+  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: POD };
+  const { code } = await after.cluster.client.raw({ method: "POST", path, body });
+  return code === 201 && !(await isThere(after, POD));
+};
+
+export const notCounted: Consequence = async (after) => (await counted(after)) === 0;
+
+export const onlyFirstCounted: Consequence = async (after) => (await counted(after)) === 1;
+
+export const podStays: Consequence = async (after) => await isThere(after, POD);
+
+export const notAnnotated: Consequence = async ({ cluster }) => {
+  const { metadata } = (await cluster.client.get(core.pods, POD)) ?? {};
+  return metadata !== undefined && metadata.annotations?.[names.REQUEST_EVICT_ONLY_ANNOTATION] === undefined;
+};
+
+/** Not one that did nothing: none began. */
+export const noCycle: Consequence = async (after) => after.answer?.code !== 200 && (await podStays(after));
+
+export const onlyFirstPodGone: Consequence = async (after) => {
+  const left = await Promise.all([POD, SECOND_POD].map((pod) => isThere(after, pod)));
+  return left.filter((isLeft) => isLeft).length === 1;
+};
