@@ -20,7 +20,7 @@ export const FAULTS = {
   // The API server, to Lifeboat and virt-api or to everybody
   ServerErrors:     { weight: 5, says: "answers 500 and 503", breaksOff: true },
   Throttling:       { weight: 4, says: "answers 429", breaksOff: true },
-  ConflictStorm:    { weight: 4, says: "answers 409 to writes" },
+  ConflictStorm:    { weight: 4, says: "answers 409 to writes", breaksOff: true },
   Latency:          { weight: 5, says: "answers late" },
   BrokenConnections: { weight: 4, says: "connections break before anything is done", breaksOff: true },
   LostAnswers:      { weight: 5, says: "what was asked for is done, and the answer is lost", breaksOff: true },
