@@ -10,6 +10,8 @@ export interface Crew {
   readonly alive: readonly Instance[];
   /** Workers that died in the middle of their work. */
   readonly deaths: number;
+  /** What descheduling cycles were answered. */
+  readonly cycles: readonly string[];
   /** Nobody answers at the address for so long. */
   silence(ms: number): void;
   /** Somebody asks the next one to look at everything, or its cron trigger fires. */
@@ -40,6 +42,7 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
   let kills: number[] = [];
   const alive: (Instance | undefined)[] = [];
   const pending = new Set<Promise<unknown>>();
+  const cycles: string[] = [];
   let [deaths, turns, reviews] = [0, 0, 0];
   let silentUntil = 0;
   let stopped = false;
@@ -75,6 +78,11 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
     return here[plan.spread ? reviews % here.length : 0];
   };
 
+  const cycle = async (instance: Instance): Promise<void> => {
+    const status = await instance.ask("POST", "/deschedule").catch(() => undefined);
+    if (!stopped) cycles.push(String(status ?? "no answer"));
+  };
+
   return {
     get alive() {
       return present();
@@ -82,10 +90,10 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
     get deaths() {
       return deaths;
     },
+    cycles,
     deschedule() {
       const here = present();
-      for (const instance of [here.at(0), here.at(-1)])
-        if (instance !== undefined) track(instance.ask("POST", "/deschedule"));
+      for (const instance of [here.at(0), here.at(-1)]) if (instance !== undefined) track(cycle(instance));
     },
     arm() {
       kills = [...plan.kills];

@@ -9,7 +9,8 @@ import type { KubeClient } from "../sandbox/actors/client.ts";
 export interface Drain {
   /** Whether it has come to its end. */
   readonly isDone: boolean;
-  breakOff(ms: number): void;
+  /** Begun again after so long; false: there was none to break off. */
+  breakOff(ms: number): boolean;
   stop(): Promise<void>;
 }
 
@@ -56,8 +57,10 @@ export function startDrain({ client, node, retryMs }: DrainOptions): Drain {
       return done;
     },
     breakOff(ms) {
+      if (attempt.signal.aborted) return false;
       pauseMs = ms;
       attempt.abort();
+      return true;
     },
     async stop() {
       stopped.abort();

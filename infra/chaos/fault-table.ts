@@ -9,6 +9,8 @@ export interface FaultRow {
   readonly weight: number;
   /** It takes Lifeboat's answer away; without one a deletion that does not ask goes through, by design. */
   readonly silences?: true;
+  /** What Lifeboat has begun may end in the middle, without it or without its knowing. */
+  readonly breaksOff?: true;
   /** It drives VMs off a node by deletions that the guard has to hold. */
   readonly needsGuard?: true;
 }
@@ -16,18 +18,18 @@ export interface FaultRow {
 // prettier-ignore
 export const FAULTS = {
   // The API server, to Lifeboat and virt-api or to everybody
-  ServerErrors:     { weight: 5, says: "answers 500 and 503" },
-  Throttling:       { weight: 4, says: "answers 429" },
-  ConflictStorm:    { weight: 4, says: "answers 409 to writes" },
+  ServerErrors:     { weight: 5, says: "answers 500 and 503", breaksOff: true },
+  Throttling:       { weight: 4, says: "answers 429", breaksOff: true },
+  ConflictStorm:    { weight: 4, says: "answers 409 to writes", breaksOff: true },
   Latency:          { weight: 5, says: "answers late" },
-  BrokenConnections: { weight: 4, says: "connections break before anything is done" },
-  LostAnswers:      { weight: 5, says: "what was asked for is done, and the answer is lost" },
-  TruncatedAnswers: { weight: 3, says: "answers break off in the middle" },
+  BrokenConnections: { weight: 4, says: "connections break before anything is done", breaksOff: true },
+  LostAnswers:      { weight: 5, says: "what was asked for is done, and the answer is lost", breaksOff: true },
+  TruncatedAnswers: { weight: 3, says: "answers break off in the middle", breaksOff: true },
   WatchCuts:        { weight: 3, says: "watches of the control plane and KubeVirt break" },
   Compaction:       { weight: 2, says: "changes of the past are forgotten: 410" },
-  Outage:           { weight: 4, says: "the API server is away for a while" },
+  Outage:           { weight: 4, says: "the API server is away for a while", breaksOff: true },
   // The Workers
-  WorkerKilled:     { weight: 6, says: "a Worker dies between two writes, another one comes at its address", silences: true },
+  WorkerKilled:     { weight: 6, says: "a Worker dies between two writes, another one comes at its address", silences: true, breaksOff: true },
   WorkerDown:       { weight: 4, says: "nobody answers at Lifeboat's address for a while", silences: true },
   SeveralWorkers:   { weight: 6, says: "several Workers at once: evictions, reconciles and cron ticks reach different ones" },
   ClockSkew:        { weight: 5, says: "the Workers' clocks are a minute fast or slow" },

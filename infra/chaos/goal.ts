@@ -2,20 +2,35 @@
  * What has to happen in a run, for each place a VM can begin at.
  * Owns: telling, in words, what has not yet. Does not own: what is left to tidy up after it (rest.ts).
  */
-import { isFinal } from "../sandbox/kubevirt/resources.ts";
-import { ALWAYS, type CastMember } from "./cast.ts";
+import { deschedulingRegisterOf } from "../../shared/cluster/register-schema.ts";
+import { isFinal, LABEL, type VirtualMachineInstance } from "../sandbox/kubevirt/resources.ts";
+import { ALWAYS, type CastMember, type Place } from "./cast.ts";
 import type { Endings } from "./endings.ts";
-import { PREEMPTOR } from "./scene.ts";
+import { rowOf } from "./fault-table.ts";
+import type { Observer } from "./observer.ts";
+import type { RequestCheck } from "./requests.ts";
+import { PREEMPTOR, type Scene } from "./scene.ts";
 import type { Stage } from "./stage.ts";
 
+/** As much of a stage as is looked at. */
+export interface View {
+  readonly arena: { readonly observer: Pick<Observer, "vmis" | "pods" | "registers"> };
+  readonly plan: Pick<Stage["plan"], "faults" | "vms">;
+  readonly scene: Pick<Scene, "namespace" | "nodeOf">;
+  readonly drain: Pick<Stage["drain"], "isDone">;
+}
+
+export type SeenSoFar = Pick<Endings, "abandoned"> & Pick<RequestCheck, "asked">;
+
 /** Empty: everything that the run is about has happened. */
-export function missingIn(stage: Stage, endings: Pick<Endings, "abandoned">): readonly string[] {
-  const { plan, drain } = stage;
-  const staying = plan.vms.filter((member) => !isThrough(member, stage, endings));
+export function missingIn(view: View, seen: SeenSoFar): readonly string[] {
+  const { plan, drain } = view;
+  const staying = plan.vms.filter((member) => !isThrough(member, view, seen));
   return [
     ...staying.map(({ name, place }) => `${name} has not left the node (${place})`),
     ...(drain.isDone || plan.vms.some(isStuck) ? [] : ["the drain has not come to its end"]),
-    ...(hasPreempted(stage) ? [] : ["the preemptor does not run"]),
+    ...(hasPreempted(view) ? [] : ["the preemptor does not run"]),
+    ...(hasAsked(view, seen) ? [] : ["descheduling has asked for no VM"]),
   ];
 }
 
@@ -23,23 +38,60 @@ function isStuck({ failures }: CastMember): boolean {
   return failures === ALWAYS;
 }
 
-function isThrough(member: CastMember, stage: Stage, { abandoned }: Pick<Endings, "abandoned">): boolean {
-  const { arena, scene } = stage;
-  const vmi = arena.observer.vmis.get(`${scene.namespace}/${member.name}`);
-  if (vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined) return true;
-  if (!mustLeave(member) || vmi.status?.nodeName !== scene.nodeOf[member.place]) return true;
+function isThrough(member: CastMember, view: View, { abandoned }: Pick<Endings, "abandoned">): boolean {
+  const vmi = vmiWhereItBegan(member, view);
+  if (vmi === undefined || !MUST_LEAVE[member.place]) return true;
   return isStuck(member) && abandoned.has(vmi.metadata.uid);
+}
+
+function vmiWhereItBegan({ name, place }: CastMember, { arena, scene }: View): VirtualMachineInstance | undefined {
+  const vmi = arena.observer.vmis.get(`${scene.namespace}/${name}`);
+  if (vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined) return undefined;
+  return vmi.status?.nodeName === scene.nodeOf[place] ? vmi : undefined;
 }
 
 /**
  * A preemptor needs some of the room, not all of it; a descheduling request that came to nothing rests for minutes, so
- * that whether a VM is asked again is not up to Lifeboat alone.
+ * that whether a VM is asked again is not up to Lifeboat alone: it has to ask at all.
  */
-function mustLeave({ place }: CastMember): boolean {
-  return place !== "Preempted" && place !== "Retired";
-}
+const MUST_LEAVE = {
+  Drained: true,
+  Preempted: false,
+  Tainted: true,
+  Pressed: true,
+  Retired: false,
+} as const satisfies Record<Place, boolean>;
 
-function hasPreempted({ arena, plan, scene }: Stage): boolean {
+function hasPreempted({ arena, plan, scene }: View): boolean {
   if (!plan.faults.includes("Preemption")) return true;
   return arena.observer.pods.get(`${scene.namespace}/${PREEMPTOR.name}`)?.status?.phase === "Running";
+}
+
+/** Of somebody, if there is still somebody to ask for. */
+function hasAsked(view: View, { asked }: SeenSoFar): boolean {
+  if (!view.plan.faults.includes("Descheduling") || asked.size > 0) return true;
+  const reserved = reservedIn(view);
+  const launchers = [...view.arena.observer.pods.list()];
+  return !view.plan.vms.some((member) => {
+    if (member.place !== "Retired" || !member.migratable) return false;
+    const uid = vmiWhereItBegan(member, view)?.metadata.uid;
+    return launchers.some(({ metadata, spec }) => {
+      const isItsOwn = uid !== undefined && metadata.labels?.[LABEL.createdBy] === uid;
+      return isItsOwn && spec?.nodeName === view.scene.nodeOf.Retired && !reserved.has(metadata.uid);
+    });
+  });
+}
+
+/**
+ * UIDs of pods of which a request was broken off before anything of it was seen on the pod: it keeps everybody from asking
+ * for longer than a run. Where nothing breaks off, there is no such thing.
+ */
+function reservedIn({ arena, plan }: View): ReadonlySet<string> {
+  if (!plan.faults.some((fault) => rowOf(fault).breaksOff)) return new Set();
+  const registers = [...arena.observer.registers.list()];
+  return new Set(registers.flatMap(({ metadata, data = {} }) => reservationsOf({ ...metadata, data })));
+}
+
+function reservationsOf(register: Parameters<typeof deschedulingRegisterOf>[0]): readonly string[] {
+  return deschedulingRegisterOf(register).reservations.map(({ uid }) => uid);
 }

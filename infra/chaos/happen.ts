@@ -1,5 +1,5 @@
 /**
- * Making happen what the plan says.
+ * Making happen what the plan says, and whether it has: what somebody does in vain has disturbed nobody.
  * Owns: one function for each happening, and taking back what outlasts its moment. Does not own: when (perform-run.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -28,28 +28,32 @@ const EVERYBODY = [
 const DRAIN_TAINT = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
 const MAINTENANCE = { key: "maintenance", value: "now", effect: "NoExecute" };
 const LITTLE_MEMORY = "1Gi";
+/** What the door answers if there was an evacuation to cancel. */
+const CANCELLED = 200;
 
-export async function happen(happening: Happening, stage: Stage): Promise<void> {
+/** Resolves to whether anything is another than before; what is refused may also throw. */
+export async function happen(happening: Happening, stage: Stage): Promise<boolean> {
   const { arena, scene, crew, drain } = stage;
   const { sandbox } = arena;
   switch (happening.does) {
     case "inject":
-      return inject(happening, stage);
+      inject(happening, stage);
+      return true;
     case "suspend API server":
-      return await suspend(happening.ms, stage);
+      await suspend(happening.ms, stage);
+      return true;
     case "compact":
-      return sandbox.apiServer.compact();
+      sandbox.apiServer.compact();
+      return true;
     case "silence Lifeboat":
-      return crew.silence(happening.ms);
+      crew.silence(happening.ms);
+      return true;
     case "switch evacuation controller":
-      sandbox.evacuationController.enabled = happening.on;
-      return;
+      return turn(sandbox.evacuationController, happening.on);
     case "switch budget deletion":
-      sandbox.budgetDeletion.enabled = happening.on;
-      return;
+      return turn(sandbox.budgetDeletion, happening.on);
     case "switch annotations":
-      sandbox.deschedulerAnnotations.enabled = happening.on;
-      return;
+      return turn(sandbox.deschedulerAnnotations, happening.on);
     case "migrate":
     case "delete":
     case "cancel":
@@ -65,10 +69,17 @@ export async function happen(happening: Happening, stage: Stage): Promise<void> 
       return await setTaints(stage, scene.nodeOf.Tainted, [MAINTENANCE]);
     case "preempt":
       await persist(() => createPod(sandbox.client, { ...PREEMPTOR, ...preemptorsPlace(stage) }));
-      return;
+      return true;
     case "press":
-      return sandbox.stats.setAvailable(scene.nodeOf.Pressed, "memory.available", LITTLE_MEMORY);
+      sandbox.stats.setAvailable(scene.nodeOf.Pressed, "memory.available", LITTLE_MEMORY);
+      return true;
   }
+}
+
+function turn(position: { enabled: boolean }, on: boolean): boolean {
+  const before = position.enabled;
+  position.enabled = on;
+  return before !== on;
 }
 
 function preemptorsPlace({ scene }: Stage) {
@@ -94,14 +105,15 @@ async function suspend(ms: number, { arena }: Stage): Promise<void> {
 }
 
 /** As often as the strategic merge of taints needs: the key decides. */
-async function setTaints({ arena }: Stage, node: string, taints: readonly object[]): Promise<void> {
+async function setTaints({ arena }: Stage, node: string, taints: readonly object[]): Promise<true> {
   await persist(() => arena.sandbox.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints } } }));
+  return true;
 }
 
 type VmHappening = Extract<Happening, { readonly vm: string }>;
 
 /** What cannot be done any more is not done: the VM may be gone, or be migrating already. */
-async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<void> {
+async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<boolean> {
   const { arena, scene, crew, deleted } = stage;
   const { client } = arena.sandbox;
   const key = { namespace: scene.namespace, name: vm };
@@ -109,25 +121,25 @@ async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<void
     case "migrate": {
       const metadata = { generateName: "kubevirt-migrate-vm-", namespace: key.namespace };
       await client.create(migrations, { metadata, spec: { vmiName: vm } });
-      return;
+      return true;
     }
     case "delete":
       deleted.add(`${key.namespace}/${vm}`);
       await persist(() => client.delete(virtualMachineInstances, key));
-      return;
+      return true;
     case "cancel":
-      await crew.alive[0]?.ask("DELETE", `/evacuations/${key.namespace}/${vm}`);
-      return;
+      return (await crew.alive[0]?.ask("DELETE", `/evacuations/${key.namespace}/${vm}`)) === CANCELLED;
     case "unmark":
       await unmark(stage, key);
+      return true;
   }
 }
 
-/** As virt-api: it undoes what anybody else writes into the status. */
+/** As virt-api: it undoes what anybody else writes into the status. Throws if there is no mark. */
 async function unmark({ arena }: Stage, key: { namespace: string; name: string }): Promise<void> {
   const virtApi = arena.sandbox.client.as(USERS.virtApi.user, USERS.virtApi.groups);
-  const body = { status: { evacuationNodeName: null } };
-  await virtApi.patch(virtualMachineInstances, key, { type: "merge", body });
+  const body = [{ op: "remove", path: "/status/evacuationNodeName" }];
+  await virtApi.patch(virtualMachineInstances, key, { type: "json", body });
 }
 
 /** Everything is as it was, except for what has become of the VMs. */

@@ -19,6 +19,8 @@ export interface Ledger extends Pick<Listener, "vmiChanged" | "migrationChanged"
   readonly breaches: readonly string[];
   /** The most migrations by Lifeboat that were unfinished at once. */
   readonly mostUnfinished: number;
+  /** Limits that would have let no further one begin. */
+  readonly reached: ReadonlySet<keyof Limits>;
   readonly report: (what: string) => void;
 }
 
@@ -38,6 +40,7 @@ interface Unfinished {
 export function createLedger(limits: Limits, elapsed: () => number): Ledger {
   const breaches: string[] = [];
   const unfinished = new Map<string, Unfinished>();
+  const reached = new Set<keyof Limits>();
   let mostUnfinished = 0;
   const report = (what: string) => void breaches.push(`${Math.round(elapsed())} ms: ${what}`);
 
@@ -47,11 +50,16 @@ export function createLedger(limits: Limits, elapsed: () => number): Ledger {
     report(`${found.length} unfinished migrations ${where}, ${allowed} allowed: ${names}`);
   };
 
+  const checkLimit = (limit: keyof Limits, where: string, found: readonly Unfinished[]): void => {
+    if (found.length >= limits[limit]) reached.add(limit);
+    check(where, found, limits[limit]);
+  };
+
   const checkLimits = (): void => {
     const all = [...unfinished.values()];
     mostUnfinished = Math.max(mostUnfinished, all.length);
-    check("in the cluster", all, limits.cluster);
-    for (const [node, from] of Map.groupBy(all, (m) => m.node)) check(`from ${node}`, from, limits.node);
+    checkLimit("cluster", "in the cluster", all);
+    for (const [node, from] of Map.groupBy(all, (m) => m.node)) checkLimit("node", `from ${node}`, from);
     for (const [vmi, of] of Map.groupBy(all, (m) => m.vmi)) check(`of ${vmi}`, of, 1);
   };
 
@@ -62,6 +70,7 @@ export function createLedger(limits: Limits, elapsed: () => number): Ledger {
     get mostUnfinished() {
       return mostUnfinished;
     },
+    reached,
     report,
     vmiChanged(now, before) {
       if (now === undefined || !hasEnded(now) || (before !== undefined && hasEnded(before))) return;

@@ -2,10 +2,18 @@
  * The cluster, watched by somebody who is not Lifeboat.
  * Owns: the caches, telling whoever listens of every change. Does not own: what must be true (ledger.ts, rest.ts).
  */
+import { DESCHEDULING_CONFIG_MAP } from "../../shared/policy/names.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { type Informer, startInformer } from "../sandbox/actors/informer.ts";
-import { podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget } from "../sandbox/actors/resources.ts";
+import {
+  configMaps,
+  podDisruptionBudgets,
+  pods,
+  type ConfigMap,
+  type Pod,
+  type PodDisruptionBudget,
+} from "../sandbox/actors/resources.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
@@ -24,6 +32,8 @@ export interface Observer {
   readonly pods: Pick<Informer<Pod>, "get" | "list">;
   readonly migrations: Pick<Informer<Migration>, "get" | "list">;
   readonly budgets: Pick<Informer<PodDisruptionBudget>, "get" | "list">;
+  /** The descheduling register, wherever there is one. */
+  readonly registers: Pick<Informer<ConfigMap>, "list">;
   /** Instead of those who listened before. */
   listen(...listeners: readonly Partial<Listener>[]): void;
   stop(): Promise<void>;
@@ -35,12 +45,9 @@ export async function startObserver(client: KubeClient): Promise<Observer> {
   const migrations = startInformer({ ...options, resource: kubevirt.migrations });
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const known = startInformer({ ...options, resource: pods });
-  const seen = {
-    vmis,
-    migrations,
-    budgets,
-    pods: known,
-  };
+  const selectors = { fieldSelector: `metadata.name=${DESCHEDULING_CONFIG_MAP}` };
+  const registers = startInformer({ ...options, resource: configMaps, selectors });
+  const seen = { vmis, migrations, budgets, registers, pods: known };
   let current: readonly Partial<Listener>[] = [];
   vmis.onChange((now, before) => current.forEach((listener) => listener.vmiChanged?.(now, before)));
   migrations.onChange((now, before) => current.forEach((listener) => listener.migrationChanged?.(now, before)));

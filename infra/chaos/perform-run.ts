@@ -11,7 +11,7 @@ import { EVACUATIONS_PER_NODE } from "./descheduler-policy.ts";
 import { startDrain } from "./drain.ts";
 import { createEndings } from "./endings.ts";
 import { missingIn } from "./goal.ts";
-import { calmDown, endDisruptions, happen } from "./happen.ts";
+import { calmDown, endDisruptions } from "./happen.ts";
 import { type Fate, fatesOf } from "./judgement.ts";
 import { createLedger } from "./ledger.ts";
 import { askedThrough, createProtectionCheck } from "./protection.ts";
@@ -24,6 +24,7 @@ import { readCluster } from "./read-cluster.ts";
 import { hasBudget, unrestOf } from "./rest.ts";
 import { setScene, type Scene } from "./scene.ts";
 import type { Stage } from "./stage.ts";
+import { tellTimeline } from "./timeline.ts";
 import { until } from "./until.ts";
 
 /** From the end of the faults to the end of what the drain is for. */
@@ -74,11 +75,12 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   crew.arm();
   const ticking = startTicking(stage);
 
-  await tell(stage, start);
-  await until(() => missingIn(stage, endings).length === 0, Math.max(0, start + plan.calmAt - performance.now()));
+  const told = await tellTimeline(stage, start);
+  const missingNow = () => missingIn(stage, { abandoned: endings.abandoned, asked: requests.asked });
+  await until(() => missingNow().length === 0, Math.max(0, start + plan.calmAt - performance.now()));
   await calmDown(stage);
-  await until(() => missingIn(stage, endings).length === 0, GOAL_WITHIN_MS);
-  const missing = missingIn(stage, endings);
+  await until(() => missingNow().length === 0, GOAL_WITHIN_MS);
+  const missing = missingNow();
   await endDisruptions(stage);
   const unrest = await settle(stage);
   await ticking.stop();
@@ -96,13 +98,17 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
     endings: count(endings.all.values()),
     faults: count([
       ...apiServer.faults.injected.slice(injectedBefore).map(({ effect }) => effect.type),
-      ...plan.moments.flatMap(({ does }) => (does === "inject" ? [] : [does])),
+      ...told.done.filter((does) => does !== "inject"),
       ...Array.from({ length: crew.deaths }, () => "Worker killed"),
     ]),
+    inVain: count(told.inVain),
+    asked: requests.asked.size,
+    cycles: count(crew.cycles),
     lost: keysOf(fates, "lost"),
     breaches: ledger.breaches,
     hung: [...missing, ...unrest],
     mostUnfinished: ledger.mostUnfinished,
+    reached: [...ledger.reached],
   };
 }
 
@@ -118,17 +124,6 @@ function requestCheckOf({ workers }: Plan, { nodeOf }: Scene, report: (what: str
   const apartSeconds = Math.max(...workers) - Math.min(...workers);
   const allowed = apartSeconds > MINUTE_SECONDS ? Infinity : EVACUATIONS_PER_NODE;
   return createRequestCheck({ node: nodeOf.Retired, allowed, report });
-}
-
-/** The timeline, moment by moment; what takes time does so beside the others. */
-async function tell(stage: Stage, start: number): Promise<void> {
-  const under: Promise<void>[] = [];
-  for (const moment of stage.plan.moments) {
-    await delay(Math.max(0, start + moment.at - performance.now()));
-    // What somebody tries in vain is part of the story.
-    under.push(happen(moment, stage).catch(() => undefined));
-  }
-  await Promise.all(under);
 }
 
 interface Ticking {

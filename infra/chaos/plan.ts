@@ -41,14 +41,15 @@ export interface PlanOptions {
   readonly only?: readonly FaultName[];
 }
 
-/** Every so often a whole rack is drained. */
-const LARGE_EVERY = 20;
+/** Every so often a whole rack is drained, under one fault after another, whatever else is drawn. */
+export const LARGE_EVERY = 20;
 const LARGE = 50;
 
 export function drawPlan({ seed, run, vms, only }: PlanOptions): Plan {
   const random = randomOf(`${seed}/${run}`);
-  const size = vms ?? (run % LARGE_EVERY === 0 ? LARGE : random.int(3, random.chance(0.15) ? 15 : 6));
-  const faults = only ?? drawFaults(random);
+  const turn = run % LARGE_EVERY === 0 ? run / LARGE_EVERY : undefined;
+  const size = vms ?? (turn === undefined ? random.int(3, random.chance(0.15) ? 15 : 6) : LARGE);
+  const faults = only ?? drawFaults(random, turn);
   const calmAt = random.int(500, 2500) + size * 40;
   const cast = drawCast(random, size, faults);
   const large = size > 15;
@@ -84,9 +85,9 @@ const LARGE_LIMITS: readonly Plan["limits"][] = [
   { cluster: 15, node: 15 },
 ];
 
-/** By weight, several at once; what does not agree with one drawn before is left out. */
-function drawFaults(random: Random): readonly FaultName[] {
-  const drawn: FaultName[] = [];
+/** By weight, several at once; what does not agree with one drawn before, or with the one whose turn it is, is left out. */
+function drawFaults(random: Random, turn: number | undefined): readonly FaultName[] {
+  const drawn = FAULT_NAMES.filter((_, i) => turn !== undefined && i === turn % FAULT_NAMES.length);
   const wanted = random.int(2, 7);
   for (let tries = 0; drawn.length < wanted && tries < 50; tries++) {
     const name = drawFault(random);

@@ -15,7 +15,14 @@ export const RunReportSchema = z.object({
   fates: Counts,
   /** Of the evacuations. */
   endings: Counts,
+  /** What went wrong, and what of the timeline came to something. */
   faults: Counts,
+  /** Of the timeline, the rest. */
+  inVain: Counts,
+  /** Pods that descheduling asked for. */
+  asked: z.number(),
+  /** Descheduling cycles, by their answer. */
+  cycles: Counts,
   /** Keys of VMs. */
   lost: z.readonly(z.array(z.string())),
   /** What was not true that must always be. */
@@ -23,6 +30,8 @@ export const RunReportSchema = z.object({
   /** What was still under way when the time was over. */
   hung: z.readonly(z.array(z.string())),
   mostUnfinished: z.number(),
+  /** Limits of migrations that were reached. */
+  reached: z.readonly(z.array(z.string())),
 });
 
 export type RunReport = z.output<typeof RunReportSchema>;
@@ -38,6 +47,12 @@ export interface Totals {
   readonly fates: Counts;
   readonly endings: Counts;
   readonly faults: Counts;
+  readonly inVain: Counts;
+  readonly asked: number;
+  readonly cycles: Counts;
+  readonly mostUnfinished: number;
+  /** Runs, by the limit that was reached. */
+  readonly reached: Counts;
   readonly longest: { readonly run: number; readonly ms: number };
   readonly meanMs: number;
 }
@@ -58,6 +73,11 @@ export function totalsOf(reports: readonly RunReport[]): Totals {
     fates: added(reports.map(({ fates }) => fates)),
     endings: added(reports.map(({ endings }) => endings)),
     faults: added(reports.map(({ faults }) => faults)),
+    inVain: added(reports.map(({ inVain }) => inVain)),
+    asked: sum(({ asked }) => asked),
+    cycles: added(reports.map(({ cycles }) => cycles)),
+    mostUnfinished: Math.max(0, ...reports.map(({ mostUnfinished }) => mostUnfinished)),
+    reached: added(reports.flatMap(({ reached }) => reached.map((limit) => ({ [limit]: 1 })))),
     longest: { run: longest.run, ms: longest.ms },
     meanMs: reports.length === 0 ? 0 : sum(({ ms }) => ms) / reports.length,
   };

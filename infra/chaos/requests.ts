@@ -1,6 +1,7 @@
 /**
- * How many VMs of a node descheduling moves at a time, told by the annotations on their pods.
- * Owns: counting them with every change. Does not own: watching (observer.ts), the policy (descheduler-policy.ts).
+ * How many VMs of a node descheduling moves at a time, and which ever, told by the annotations on their pods.
+ * Owns: counting them with every change. Does not own: watching (observer.ts), the policy (descheduler-policy.ts), whether
+ * there were any to move (goal.ts).
  */
 import { EVACUATION_REQUESTED_ANNOTATION, EVICTION_IN_PROGRESS_ANNOTATION } from "../../shared/policy/names.ts";
 import { keyOf, type Pod } from "../sandbox/actors/resources.ts";
@@ -14,25 +15,41 @@ export interface RequestCheckOptions {
   readonly report: (what: string) => void;
 }
 
-export function createRequestCheck({ node, allowed, report }: RequestCheckOptions): Pick<Listener, "podChanged"> {
+export interface RequestCheck extends Pick<Listener, "podChanged"> {
+  /** UIDs of pods that descheduling has asked for, whatever became of that. */
+  readonly asked: ReadonlySet<string>;
+}
+
+export function createRequestCheck({ node, allowed, report }: RequestCheckOptions): RequestCheck {
+  const asked = new Set<string>();
   const leaving = new Map<string, string>();
+  const look = (pod: Pod): void => {
+    const { uid } = pod.metadata;
+    if (isAskedFor(pod)) asked.add(uid);
+    if (!isLeaving(pod)) return void leaving.delete(uid);
+    const known = leaving.size;
+    leaving.set(uid, keyOf(pod));
+    if (leaving.size <= allowed || leaving.size === known) return;
+    report(
+      `${leaving.size} pods of ${node} are being descheduled, ${allowed} allowed: ${[...leaving.values()].join(", ")}`,
+    );
+  };
+
   return {
+    asked,
     podChanged(now, before) {
       if (before !== undefined && before.metadata.uid !== now?.metadata.uid) leaving.delete(before.metadata.uid);
-      if (now === undefined) return;
-      if (!isLeaving(now, node)) return void leaving.delete(now.metadata.uid);
-      const known = leaving.size;
-      leaving.set(now.metadata.uid, keyOf(now));
-      if (leaving.size <= allowed || leaving.size === known) return;
-      report(
-        `${leaving.size} pods of ${node} are being descheduled, ${allowed} allowed: ${[...leaving.values()].join(", ")}`,
-      );
+      if (now?.spec?.nodeName === node) look(now);
     },
   };
 }
 
-function isLeaving({ metadata, spec, status }: Pod, node: string): boolean {
-  const { annotations = {}, deletionTimestamp } = metadata;
-  const asked = EVACUATION_REQUESTED_ANNOTATION in annotations || EVICTION_IN_PROGRESS_ANNOTATION in annotations;
-  return asked && spec?.nodeName === node && !isFinal(status) && deletionTimestamp === undefined;
+function isAskedFor({ metadata }: Pod): boolean {
+  return metadata.annotations?.[EVACUATION_REQUESTED_ANNOTATION] !== undefined;
+}
+
+function isLeaving(pod: Pod): boolean {
+  const { annotations = {}, deletionTimestamp } = pod.metadata;
+  const underWay = isAskedFor(pod) || EVICTION_IN_PROGRESS_ANNOTATION in annotations;
+  return underWay && !isFinal(pod.status) && deletionTimestamp === undefined;
 }

@@ -72,6 +72,7 @@ export function createRunner(onLog?: (line: string) => void): Runner {
 /** A run that does not get to its judgement proves nothing: it counts as hung. */
 function notPerformed(run: number, ms: number, error: unknown): RunReport {
   const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const nothing = { fates: {}, endings: {}, faults: {}, lost: [], breaches: [], mostUnfinished: 0, vms: 0 };
+  const counts = { vms: 0, fates: {}, endings: {}, faults: {}, inVain: {}, asked: 0, cycles: {} };
+  const nothing = { ...counts, lost: [], breaches: [], mostUnfinished: 0, reached: [] };
   return { run, ms, ...nothing, hung: [`not performed: ${why}`] };
 }

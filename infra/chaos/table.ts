@@ -35,7 +35,7 @@ function failures(count: number): string {
 }
 
 export function renderTotals(totals: Totals, seconds: number): string {
-  const { runs, vms, fates, endings, faults, longest, meanMs, lost, broken, hung } = totals;
+  const { runs, vms, fates, endings, faults, inVain, longest, meanMs, lost, broken, hung } = totals;
   const rows: readonly (readonly [string, string])[] = [
     [
       "runs",
@@ -44,11 +44,19 @@ export function renderTotals(totals: Totals, seconds: number): string {
     ["VMs", `${vms}: ${renderCounts(fates)}`],
     ["evacuations ended", renderCounts(endings)],
     ["faults", renderCounts(faults)],
+    ["tried in vain", renderCounts(inVain)],
+    ["descheduling", renderDescheduling(totals)],
+    ["migrations at once", `${totals.mostUnfinished} at most; runs at a limit: ${renderCounts(totals.reached)}`],
     ["runs with a limit broken", String(broken)],
     ["runs with something hung", String(hung)],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return [...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`), `VMs lost: ${lost}`].join("\n");
+}
+
+function renderDescheduling({ asked, cycles }: Totals): string {
+  const answers = Object.entries(cycles).map(([answer, times]) => `${answer} × ${times}`);
+  return `${asked} pods asked for; cycles: ${answers.join(", ") || "none"}`;
 }
 
 function secondsOf(ms: number): string {
@@ -57,5 +65,5 @@ function secondsOf(ms: number): string {
 
 function renderCounts(counts: Counts): string {
   const sorted = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
-  return sorted.map(([name, count]) => `${name} ${count}`).join(", ");
+  return sorted.map(([name, count]) => `${name} ${count}`).join(", ") || "none";
 }

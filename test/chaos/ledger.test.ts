@@ -14,6 +14,15 @@ describe("limits", () => {
     kept.migrationChanged(migration("lifeboat-c", "Running", { node: "node-2" }), undefined);
     expect(kept.breaches).toEqual([]);
     expect(kept.mostUnfinished).toBe(3);
+    expect([...kept.reached]).toEqual(["node", "cluster"]);
+  });
+
+  test("one fewer than allowed reaches no limit", () => {
+    const kept = ledger();
+    kept.migrationChanged(migration("lifeboat-a"), undefined);
+    kept.migrationChanged(migration("lifeboat-b", "Running", { node: "node-2" }), undefined);
+    expect(kept.mostUnfinished).toBe(2);
+    expect([...kept.reached]).toEqual([]);
   });
 
   test("one too many from a node", () => {

@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { agree, FAULT_NAMES, type FaultName, rowOf } from "../../infra/chaos/fault-table.ts";
-import { drawPlan, type Plan } from "../../infra/chaos/plan.ts";
+import { drawPlan, LARGE_EVERY, type Plan } from "../../infra/chaos/plan.ts";
 
 const plans: readonly Plan[] = Array.from({ length: 600 }, (_, i) => drawPlan({ seed: "test", run: i + 1 }));
 
@@ -33,6 +33,15 @@ test("every twentieth run drains 50 VMs, the others 3 to 15", () => {
     if (run % 20 === 0) expect(drained).toBe(50);
     else expect(drained).toBeGreaterThanOrEqual(3);
     if (run % 20 !== 0) expect(drained).toBeLessThanOrEqual(15);
+  }
+});
+
+test.each(["test", "1", "7"])("50 VMs are drained under every fault, seed %s", (seed) => {
+  const large = FAULT_NAMES.map((_, i) => drawPlan({ seed, run: (i + 1) * LARGE_EVERY }));
+  expect(new Set(large.flatMap(({ faults }) => faults))).toEqual(new Set(FAULT_NAMES));
+  for (const { faults, vms } of large) {
+    expect(agree(faults), faults.join()).toBe(true);
+    expect(vms.filter(({ place }) => place === "Drained")).toHaveLength(50);
   }
 });
 

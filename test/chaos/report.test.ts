@@ -5,7 +5,16 @@ import { isBad, type RunReport, totalsOf } from "../../infra/chaos/report.ts";
 import { renderBadRun, renderProgress, renderTotals } from "../../infra/chaos/table.ts";
 
 function report(tweak: Partial<RunReport> = {}): RunReport {
-  const nothing = { lost: [], breaches: [], hung: [], mostUnfinished: 2 };
+  const nothing = {
+    lost: [],
+    breaches: [],
+    hung: [],
+    inVain: {},
+    asked: 0,
+    cycles: {},
+    mostUnfinished: 2,
+    reached: [],
+  };
   const counts = { fates: { moved: 3 }, endings: { Moved: 3 }, faults: { Error: 4 } };
   return { run: 1, ms: 2000, vms: 3, ...counts, ...nothing, ...tweak };
 }
@@ -24,6 +33,14 @@ describe("the end", () => {
     report(),
     report({ run: 2, ms: 5000, fates: { moved: 2, lost: 1 }, lost: ["run-2/db"], faults: { Latency: 1, Error: 1 } }),
     report({ run: 3, ms: 2000, breaches: ["a", "b"], hung: ["c"] }),
+    report({ run: 4, inVain: { cancel: 2 }, asked: 2, cycles: { "200": 5 }, mostUnfinished: 4, reached: ["node"] }),
+    report({
+      run: 5,
+      inVain: { cancel: 1, unmark: 1 },
+      asked: 1,
+      cycles: { "200": 1, "503": 2 },
+      reached: ["cluster", "node"],
+    }),
   ];
   const lines = renderTotals(totalsOf(reports), 9).split("\n");
 
@@ -39,10 +56,13 @@ describe("the end", () => {
   test("everything is added up", () => {
     const rows = Object.fromEntries(lines.slice(0, -1).map((line) => line.split(/ {2,}/)));
     expect(rows).toEqual({
-      runs: "3 in 9 s; 3.0 s on average, the longest 5.0 s (run 2)",
-      VMs: "9: moved 8, lost 1",
-      "evacuations ended": "Moved 9",
-      faults: "Error 9, Latency 1",
+      runs: "5 in 9 s; 2.6 s on average, the longest 5.0 s (run 2)",
+      VMs: "15: moved 14, lost 1",
+      "evacuations ended": "Moved 15",
+      faults: "Error 17, Latency 1",
+      "tried in vain": "cancel 3, unmark 1",
+      descheduling: "3 pods asked for; cycles: 200 × 6, 503 × 2",
+      "migrations at once": "4 at most; runs at a limit: node 2, cluster 1",
       "runs with a limit broken": "1",
       "runs with something hung": "1",
     });
@@ -50,8 +70,14 @@ describe("the end", () => {
 
   test("meanwhile", () => {
     expect(renderProgress(totalsOf(reports), 20, 9)).toBe(
-      "9 s: 3 of 20 runs, 9 VMs, lost 1, runs broken 1, runs hung 1",
+      "9 s: 5 of 20 runs, 15 VMs, lost 1, runs broken 1, runs hung 1",
     );
+  });
+
+  test("what there was none of", () => {
+    const text = renderTotals(totalsOf([report({ faults: {} })]), 2);
+    expect(text).toContain("\nfaults                    none\n");
+    expect(text).toContain("\ndescheduling              0 pods asked for; cycles: none\n");
   });
 });
 

@@ -10,13 +10,17 @@ const IN_PROGRESS = { "descheduler.alpha.kubernetes.io/eviction-in-progress": "t
 const podOf = (name: string, annotations = {}, status = {}): Pod =>
   launcher(vmi({ name, status: { nodeName: "node-1", ...status } }), annotations);
 
-function breachesOf(...changes: readonly (readonly [Pod | undefined, Pod | undefined])[]): readonly string[] {
+type Changes = readonly (readonly [Pod | undefined, Pod | undefined])[];
+
+function seen(...changes: Changes): { readonly breaches: readonly string[]; readonly asked: readonly string[] } {
   const breaches: string[] = [];
   const report = (what: string) => void breaches.push(what);
   const check = createRequestCheck({ node: "node-1", allowed: 1, report });
   for (const [now, before] of changes) check.podChanged(now, before);
-  return breaches;
+  return { breaches, asked: [...check.asked] };
 }
+
+const breachesOf = (...changes: Changes) => seen(...changes).breaches;
 
 const first = podOf("a", REQUESTED);
 
@@ -39,4 +43,16 @@ const rows: readonly (readonly [string, Pod | undefined, Pod])[] = [
 ];
 test.each(rows)("%s: within the limit", (_, now, second) => {
   expect(breachesOf([first, undefined], [now, first], [second, undefined])).toEqual([]);
+});
+
+// prettier-ignore
+const askedFor: readonly (readonly [string, Changes, readonly string[]])[] = [
+  ["one that is asked for",                 [[first, undefined]],                                             ["uid-virt-launcher-a-abcde"]],
+  ["one whose request was refused",         [[first, undefined], [refused, first]],                           ["uid-virt-launcher-a-abcde"]],
+  ["one that is gone",                      [[first, undefined], [undefined, first]],                         ["uid-virt-launcher-a-abcde"]],
+  ["one that leaves for another reason",    [[podOf("a", IN_PROGRESS), undefined]],                           []],
+  ["one of another node",                   [[podOf("a", REQUESTED, { nodeName: "node-2" }), undefined]],     []],
+];
+test.each(askedFor)("who was ever asked for: %s", (_, changes, uids) => {
+  expect(seen(...changes).asked).toEqual(uids);
 });

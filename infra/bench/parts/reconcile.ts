@@ -2,6 +2,7 @@
  * What looking at everything costs, and looking when there is nothing to do: by the number of VMs.
  * Owns: these measurements. Does not own: the pass in a process of its own (pass.ts).
  */
+import { EVACUATION_LABEL } from "../../../shared/policy/names.ts";
 import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
 import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
 import { type Sized, withGrowth } from "../growth.ts";
@@ -57,12 +58,19 @@ const LISTS: readonly List[] = [
   { path: "/apis/kubevirt.io/v1/virtualmachineinstancemigrations", query: PAGED },
 ];
 
+/** What an idle tick cannot do without: is anybody marked? */
+const MARKED: List = {
+  path: "/apis/kubevirt.io/v1/virtualmachineinstances",
+  query: { ...PAGED, labelSelector: EVACUATION_LABEL },
+};
+
 const FULL = `${DOOR}/reconcile`;
 
 const WORK = {
   full: { work: "reconcile" },
   idle: { work: "tick" },
   floor: { work: "read", lists: [...LISTS] },
+  idleFloor: { work: "read", lists: [MARKED] },
 } as const satisfies Record<string, Work>;
 
 type Passes = Readonly<Record<keyof typeof WORK, readonly Pass[]>>;
@@ -70,9 +78,10 @@ type Passes = Readonly<Record<keyof typeof WORK, readonly Pass[]>>;
 /** In turns, each in a fresh process: as a cron trigger finds its isolate. */
 async function measureSize(server: MeasuredApiServer, size: number, { note }: PartOptions) {
   note(`reconciling ${size} VMs`);
-  const passes: Record<keyof typeof WORK, Pass[]> = { full: [], idle: [], floor: [] };
+  const passes: Record<keyof typeof WORK, Pass[]> = { full: [], floor: [], idle: [], idleFloor: [] };
   for (const _ of numbered(3)) {
-    for (const which of ["full", "idle", "floor"] as const) passes[which].push(await runPass(server, WORK[which]));
+    for (const which of ["full", "floor", "idle", "idleFloor"] as const)
+      passes[which].push(await runPass(server, WORK[which]));
   }
   expectIdle(passes);
   const full = await runInWorkerd(server, [FULL], { heap: true });
@@ -106,12 +115,18 @@ function rowsOfFull(size: number, { full, floor }: Passes, heap: number): readon
   ];
 }
 
-function rowsOfIdle(size: number, { idle }: Passes, heap: number): readonly Measurement[] {
+const bare = (samples: readonly number[]) => ({ what: "listing who is marked", samples });
+
+function rowsOfIdle(size: number, { idle, idleFloor }: Passes, heap: number): readonly Measurement[] {
   const what = `idle tick beside ${size} VMs`;
   return [
-    measured({ part, what: `${what}: requests`, unit: "requests" }, requestsOf(idle)),
+    measuredAgainst(
+      { part, what: `${what}: requests`, unit: "requests" },
+      requestsOf(idle),
+      bare(requestsOf(idleFloor)),
+    ),
     measured({ part, what: `${what}: answers of the API server`, unit: "KiB" }, bytesOf(idle, 1024)),
-    measured({ part, what: `${what}: CPU`, unit: "ms" }, cpuOf(idle)),
+    measuredAgainst({ part, what: `${what}: CPU`, unit: "ms" }, cpuOf(idle), bare(cpuOf(idleFloor))),
     measured({ part, what: `${what}: peak of the live heap in workerd`, unit: "MiB", target: ISOLATE_MIB }, [heap]),
   ];
 }

@@ -29,6 +29,7 @@ export const runStartup: RunPart = async ({ quick, note }) => {
   const ownOf = (name: Started) => cpu[name].map((ms, round) => ms - (cpu.empty[round] ?? 0));
   const hono = { what: "bare Hono", samples: cpu.hono };
   const ownHono = { what: "bare Hono", samples: ownOf("hono") };
+  const [kib, honoKib] = [await gzipKiB(paths.lifeboat), await gzipKiB(paths.hono)];
   return [
     measuredAgainst({ part, what: "CPU of workerd until the first answer", unit: "ms" }, cpu.lifeboat, hono),
     measuredAgainst(
@@ -36,8 +37,9 @@ export const runStartup: RunPart = async ({ quick, note }) => {
       ownOf("lifeboat"),
       ownHono,
     ),
-    measured({ part, what: "bundle, gzip", unit: "KiB", target: LARGEST_KIB }, [await gzipKiB(paths.lifeboat)]),
-    measured({ part, what: "bundle of bare Hono, gzip", unit: "KiB" }, [await gzipKiB(paths.hono)]),
+    // A target is one of the ratio where there is one: this one is of the size.
+    measured({ part, what: "bundle, gzip", unit: "KiB", target: LARGEST_KIB }, [kib]),
+    measuredAgainst({ part, what: "the same, beside bare Hono", unit: "KiB" }, [kib], { ...hono, samples: [honoKib] }),
   ];
 };
 

@@ -1,7 +1,8 @@
 /**
  * Lifeboat, collecting its garbage whenever an answer has been parsed, which is when there is most of it alive: its text
  * and its objects, and all that was kept of the answers before. And a door to the scheduled handler, which workerd has none to.
- * Owns: that. Does not own: reading what V8 says of each collection (live-heap.ts), anything that Lifeboat does.
+ * Owns: that; what a tick that has failed is answered, for it never throws. Does not own: reading what V8 says of each
+ * collection (live-heap.ts), anything that Lifeboat does.
  */
 import lifeboat from "../../../functions/index.ts";
 
@@ -17,11 +18,19 @@ JSON.parse = (...args) => {
   return value;
 };
 
+/** Lines of the log, the only place where a tick tells of them. */
+let failures = 0;
+const log = console.log;
+console.log = (...args: readonly unknown[]) => {
+  if (args.some((line) => typeof line === "string" && line.includes('"level":"error"'))) failures += 1;
+  log(...args);
+};
+
 export default {
   async fetch(...[request, env, context]: Parameters<Fetch>): Promise<Response> {
     if (new URL(request.url).pathname !== "/tick") return await lifeboat.fetch(request, env, context);
     // The first minute of an hour is one for a full scan.
     await lifeboat.scheduled({ scheduledTime: 60_000 }, env ?? {});
-    return Response.json({});
+    return Response.json({ failures }, { status: failures > 0 ? 500 : 200 });
   },
 };

@@ -69,6 +69,7 @@ export type Secret = Model<V1Secret>;
 export type ServiceAccount = Model<V1ServiceAccount>;
 export type Lease = Model<V1Lease>;
 export type PodDisruptionBudget = Model<V1PodDisruptionBudget>;
+export type ConfigMap = Model<V1ConfigMap>;
 export type PriorityClass = Model<V1PriorityClass>;
 export type Event = Model<CoreV1Event>;
 
@@ -76,7 +77,7 @@ export const pods: Resource<Pod> = { apiVersion: "v1", kind: "Pod", plural: "pod
 export const nodes: Resource<Node> = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false };
 export const events: Resource<Event> = { apiVersion: "v1", kind: "Event", plural: "events", namespaced: true };
 export const secrets: Resource<Secret> = { apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true };
-export const configMaps: Resource<Model<V1ConfigMap>> = {
+export const configMaps: Resource<ConfigMap> = {
   apiVersion: "v1",
   kind: "ConfigMap",
   plural: "configmaps",

@@ -1,0 +1,91 @@
+/** What a run has to come to before it is judged, and that descheduling is not let off. */
+import { expect, test } from "vitest";
+import { ALWAYS, type CastMember } from "../../infra/chaos/cast.ts";
+import type { FaultName } from "../../infra/chaos/fault-table.ts";
+import { missingIn, type View } from "../../infra/chaos/goal.ts";
+import { EMPTY_REGISTER, registerText } from "../../shared/policy/descheduling/register.ts";
+import { keyOf, type KubeObject } from "../../infra/sandbox/actors/resources.ts";
+import type { VirtualMachineInstance } from "../../infra/sandbox/kubevirt/resources.ts";
+import { launcher, vmi } from "./objects.ts";
+
+const NODES = {
+  Drained: "drained",
+  Preempted: "preempted",
+  Tainted: "tainted",
+  Pressed: "pressed",
+  Retired: "retired",
+};
+
+function cached<T extends KubeObject>(objects: readonly T[]) {
+  return { list: () => objects, get: (key: string) => objects.find((object) => keyOf(object) === key) };
+}
+
+interface Tweak {
+  readonly member?: Partial<CastMember>;
+  readonly now?: VirtualMachineInstance;
+  readonly faults?: readonly FaultName[];
+  readonly reserved?: boolean;
+  readonly asked?: boolean;
+  readonly abandoned?: boolean;
+  readonly drained?: boolean;
+}
+
+/** One VM, `web`, and its launcher. */
+function missing({ member, now, faults = [], reserved, asked, abandoned, drained = true }: Tweak): readonly string[] {
+  const vms = [
+    { name: "web", place: "Drained", strategy: "LiveMigrate", migratable: true, failures: 0, ...member } as const,
+  ];
+  const pods = now === undefined ? [] : [launcher(now)];
+  const at = "2026-01-01T00:00:00Z";
+  const reservations = pods.map(({ metadata: { name, uid } }) => ({
+    namespace: "run-1",
+    name,
+    uid,
+    node: "retired",
+    at,
+  }));
+  const text = registerText({
+    ...EMPTY_REGISTER,
+    found: { found: "Nothing" },
+    reservations: reserved ? reservations : [],
+  });
+  const metadata = { ...launcher(vmi()).metadata, namespace: "lifeboat-system", name: "lifeboat-descheduling" };
+  const registers = cached([{ metadata, data: { "register.json": text } }]);
+  const view: View = {
+    arena: { observer: { vmis: cached(now === undefined ? [] : [now]), pods: cached(pods), registers } },
+    plan: { faults, vms },
+    scene: { namespace: "run-1", nodeOf: NODES },
+    drain: { isDone: drained },
+  };
+  return missingIn(view, {
+    abandoned: new Set(abandoned ? ["uid-web"] : []),
+    asked: new Set(asked ? ["uid-of-some-pod"] : []),
+  });
+}
+
+const on = (nodeName: string) => vmi({ status: { nodeName } });
+const retired = { place: "Retired" } as const;
+const faults = ["Descheduling"] as const;
+const UNASKED = ["descheduling has asked for no VM"];
+
+// prettier-ignore
+const rows: readonly (readonly [string, Tweak, readonly string[]])[] = [
+  ["it has left",                                { now: on("elsewhere") },                                        []],
+  ["it is where it was",                         { now: on("drained") },                                          ["web has not left the node (Drained)"]],
+  ["it is gone",                                 {},                                                              []],
+  ["it is on its way out",                       { now: vmi({ status: { nodeName: "drained" }, deleting: true }) }, []],
+  ["it never can, and was tried",                { now: on("drained"), member: { failures: ALWAYS }, abandoned: true }, []],
+  ["it never can, and is still tried",           { now: on("drained"), member: { failures: ALWAYS } },            ["web has not left the node (Drained)"]],
+  ["the drain goes on",                          { now: on("elsewhere"), drained: false },                        ["the drain has not come to its end"]],
+  ["the preemptor waits",                        { now: on("elsewhere"), faults: ["Preemption"] },                ["the preemptor does not run"]],
+  ["a preemptor may leave it",                   { now: on("preempted"), member: { place: "Preempted" } },        []],
+  ["descheduling has asked for nobody",          { now: on("retired"), member: retired, faults },                 UNASKED],
+  ["descheduling has asked, in vain or not",     { now: on("retired"), member: retired, faults, asked: true },    []],
+  ["somebody else was faster",                   { now: on("elsewhere"), member: retired, faults },               []],
+  ["its owner has deleted it",                   { member: retired, faults },                                     []],
+  ["it cannot move",                             { now: on("retired"), member: { ...retired, migratable: false }, faults }, []],
+  ["its request was broken off",                 { now: on("retired"), member: retired, faults: [...faults, "WorkerKilled"], reserved: true }, []],
+  ["its request was not, though it might be",    { now: on("retired"), member: retired, faults: [...faults, "WorkerKilled"] }, UNASKED],
+  ["its request stopped where nothing breaks",   { now: on("retired"), member: retired, faults: [...faults, "Latency"], reserved: true }, UNASKED],
+];
+test.each(rows)("%s", (_, tweak, expected) => expect(missing(tweak)).toEqual(expected));
