@@ -4,6 +4,7 @@
  */
 import * as z from "zod/mini";
 import { type ConfigProblem, type Parsed, parseConfig } from "./problem.ts";
+import { RelaySecret } from "./relay-secret.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -37,17 +38,6 @@ const HeaderName = z.lazy(() =>
 );
 const HeaderValue = z.lazy(() =>
   z.string("expected a text").check(z.regex(/^[\x20-\x7e]*$/, "expected a text without line breaks")),
-);
-
-const RelaySecret = z.lazy(() =>
-  z
-    .string("expected whsec_ and base64")
-    .check(
-      z.regex(
-        /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$/,
-        "expected whsec_ and base64",
-      ),
-    ),
 );
 
 const Entry = z.lazy(() =>
