@@ -9,20 +9,20 @@ const MOST_ODDITIES = 2;
 
 /** Two of three fit, but for a field or two; the others are any. */
 export function mostly<T extends object>(fitting: fc.Arbitrary<T>, any: fc.Arbitrary<T>): fc.Arbitrary<T> {
-  const which = fc.array(fc.nat(), { maxLength: MOST_ODDITIES });
-  const almost = fc.tuple(fitting, any, which).map(([fits, odd, fields]) => mixed(fits, odd, fields));
-  return fc.oneof({ weight: 2, arbitrary: almost }, { weight: 1, arbitrary: any });
+  return fc.oneof({ weight: 2, arbitrary: almost(fitting, any) }, { weight: 1, arbitrary: any });
 }
 
-/** Some fields are as in the other one: they may be absent there. */
-function mixed<T extends object>(fits: T, odd: T, fields: readonly number[]): T {
-  const keys = Object.keys({ ...fits, ...odd });
-  const result = { ...fits };
-  for (const field of fields) {
-    const key = keys[field % keys.length];
-    if (key === undefined) continue;
-    Reflect.deleteProperty(result, key);
-    if (Object.hasOwn(odd, key)) Reflect.set(result, key, Reflect.get(odd, key));
-  }
-  return result;
+/** What fits, but for a field or two: they are as in the other one, and may be absent there. */
+export function almost<T extends object>(fitting: fc.Arbitrary<T>, any: fc.Arbitrary<T>): fc.Arbitrary<T> {
+  return fc.tuple(fitting, any, fc.array(fc.nat(), { maxLength: MOST_ODDITIES })).map(([fits, odd, fields]) => {
+    const keys = Object.keys({ ...fits, ...odd });
+    const result = { ...fits };
+    for (const field of fields) put(result, odd, keys[field % keys.length] ?? "");
+    return result;
+  });
+}
+
+function put(into: object, from: object, key: string): void {
+  Reflect.deleteProperty(into, key);
+  if (Object.hasOwn(from, key)) Reflect.set(into, key, Reflect.get(from, key));
 }
