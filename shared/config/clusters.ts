@@ -10,9 +10,10 @@ const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 function isServer(text: string): boolean {
   if (/^binding:[A-Za-z_][A-Za-z0-9_]*$/.test(text)) return true;
-  if (/\s/.test(text) || !URL.canParse(text)) return false;
-  const { protocol, hostname, search, hash, username, password } = new URL(text);
-  if (search !== "" || hash !== "" || username !== "" || password !== "") return false;
+  // A path is put after it. To `URL` a question mark at the end is no query, and yet that path would be one.
+  if (/[\s?#]/.test(text) || !URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username !== "" || password !== "") return false;
   return protocol === "https:" || (protocol === "http:" && LOOPBACK.has(hostname));
 }
 

@@ -63,6 +63,8 @@ describe("server", () => {
     "https://user:secret-5@api.example.com",
     "https://api.example.com/?secret-5",
     "https://api.example.com/#x",
+    "https://api.example.com?",
+    "https://api.example.com/#",
     " https://api.example.com",
     "https://api.example.com\n",
     "binding:",
