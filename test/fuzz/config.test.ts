@@ -4,7 +4,7 @@ import { CONFIG_PROPERTIES } from "./config-properties.ts";
 
 describe("whatever the text", () => {
   test.each(CONFIG_PROPERTIES)("$name", async ({ check, reaches }) => {
-    const reached = await check({ seed: 20_261_120, numRuns: 300 });
+    const reached = await check({ seed: 20_261_120, numRuns: 1000 });
     expect(reaches.filter((outcome) => !reached.has(outcome))).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { REQUEST_PROPERTIES } from "./request-properties.ts";
 /** There are many answers to one request, a world has many VMs. */
 const ALL = [
   ...REQUEST_PROPERTIES.map((property) => ({ ...property, numRuns: 1000 })),
-  ...[...POLICY_PROPERTIES, ...DESCHEDULING_PROPERTIES].map((property) => ({ ...property, numRuns: 300 })),
+  ...[...POLICY_PROPERTIES, ...DESCHEDULING_PROPERTIES].map((property) => ({ ...property, numRuns: 400 })),
 ];
 
 describe("whatever the facts", () => {
