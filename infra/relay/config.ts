@@ -4,23 +4,16 @@
  */
 import * as z from "zod/mini";
 import { type Parsed, parseConfig } from "../../shared/config/problem.ts";
+import { RelaySecret } from "../../shared/config/relay-secret.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 function isBaseUrl(text: string): boolean {
-  if (/\s/.test(text) || !URL.canParse(text)) return false;
-  const { protocol, hostname, search, hash, username, password } = new URL(text);
-  if (search !== "" || hash !== "" || username !== "" || password !== "") return false;
+  // A path is put after it. To `URL` a question mark at the end is no query, and yet that path would be one.
+  if (/[\s?#]/.test(text) || !URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username !== "" || password !== "") return false;
   return protocol === "https:" || (protocol === "http:" && LOOPBACK.has(hostname));
-}
-
-const SECRET = "expected whsec_ and the base64 of 24 to 64 bytes";
-
-function isSecret(text: string): boolean {
-  const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
-  if (base64 === undefined || base64.length % 4 !== 0) return false;
-  const bytes = Buffer.from(base64, "base64").length;
-  return bytes >= 24 && bytes <= 64;
 }
 
 const Port = z.pipe(
@@ -38,7 +31,7 @@ const Environment = z.object({
     .string("expected this cluster's name in the Worker's CLUSTERS")
     .check(z.minLength(1, "expected this cluster's name in the Worker's CLUSTERS")),
   /** This cluster's `relaySecret` there. */
-  LIFEBOAT_RELAY_SECRET: z.string(SECRET).check(z.refine(isSecret, SECRET)),
+  LIFEBOAT_RELAY_SECRET: RelaySecret,
   /** Absent: the service account of the pod. */
   KUBECONFIG: z.exactOptional(z.string().check(z.minLength(1, "expected the path of one kubeconfig"))),
   /** Of /healthz, /readyz and /metrics. */

@@ -15,8 +15,8 @@ import {
   untilVmi,
 } from "./stage.ts";
 
-const OLD_SECRET = "whsec_b2xkIHNlY3JldCBvZiB0aGUgcmVsYXk=";
-const NEW_SECRET = "whsec_bmV3IHNlY3JldCBvZiB0aGUgcmVsYXk=";
+const OLD_SECRET = "whsec_dGhlIG9sZCBzZWNyZXQgb2YgdGhlIHJlbGF5";
+const NEW_SECRET = "whsec_dGhlIG5ldyBzZWNyZXQgb2YgdGhlIHJlbGF5";
 const CONTENT_TYPE = "application/cloudevents-batch+json";
 
 let stage: Stage;

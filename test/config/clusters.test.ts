@@ -5,7 +5,13 @@ import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/conf
 const VALID = { server: "https://api.example.com:6443", token: "secret-1", webhookToken: "secret-2-of-16-c" };
 const NON_TOKEN = "expected a token, without spaces or line breaks";
 const NON_DOOR_TOKEN = "expected a token of at least 16 characters, without spaces or line breaks";
+const NO_SECRET = "expected whsec_ and the base64 of 24 to 64 bytes";
 const NO_SERVER = "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service";
+
+/** Of so many bytes, with a slash among its digits. */
+function secretOf(bytes: number): string {
+  return `whsec_${Buffer.alloc(bytes, 0xff).toString("base64")}`;
+}
 
 function problems(clusters: unknown) {
   return problemsOf(parseClusters(JSON.stringify(clusters)));
@@ -21,7 +27,7 @@ describe("the minimal entry", () => {
     const full = {
       ...VALID,
       operatorToken: "secret-3-of-16-c",
-      relaySecret: ["whsec_c2VjcmV0", "whsec_b2xkZXI="],
+      relaySecret: [secretOf(24), secretOf(64)],
       headers: { "CF-Access-Client-Id": "id", "CF-Access-Client-Secret": "secret-4" },
     };
     const parsed = parseClusters(JSON.stringify({ prod: full }));
@@ -57,6 +63,8 @@ describe("server", () => {
     "https://user:secret-5@api.example.com",
     "https://api.example.com/?secret-5",
     "https://api.example.com/#x",
+    "https://api.example.com?",
+    "https://api.example.com/#",
     " https://api.example.com",
     "https://api.example.com\n",
     "binding:",
@@ -86,10 +94,14 @@ describe("a malformed entry", () => {
     ["an operatorToken of 15",        { ...VALID, operatorToken: "secret-5-secret" }, ".operatorToken",  NON_DOOR_TOKEN],
     ["an empty operatorToken",        { ...VALID, operatorToken: "" },             ".operatorToken",     NON_DOOR_TOKEN],
     ["a null operatorToken",          { ...VALID, operatorToken: null },           ".operatorToken",     "expected a token"],
-    ["a relay secret of another form", { ...VALID, relaySecret: "secret-5" },      ".relaySecret",       "expected whsec_ and base64"],
-    ["one of several",                { ...VALID, relaySecret: ["whsec_YQ==", "secret-5"] }, ".relaySecret.1", "expected whsec_ and base64"],
-    ["base64 cut off",                { ...VALID, relaySecret: "whsec_c2VjcmV0LTU" },  ".relaySecret",     "expected whsec_ and base64"],
-    ["base64 of another alphabet",    { ...VALID, relaySecret: "whsec_c2VjcmV0_-==" }, ".relaySecret",     "expected whsec_ and base64"],
+    ["a relay secret of another form", { ...VALID, relaySecret: "secret-5" },      ".relaySecret",       NO_SECRET],
+    ["one of several",                { ...VALID, relaySecret: [secretOf(32), "secret-5"] }, ".relaySecret.1", NO_SECRET],
+    ["a relay secret of one byte",    { ...VALID, relaySecret: "whsec_YQ==" },     ".relaySecret",       NO_SECRET],
+    ["a relay secret of 23 bytes",    { ...VALID, relaySecret: secretOf(23) },     ".relaySecret",       NO_SECRET],
+    ["a relay secret of 65 bytes",    { ...VALID, relaySecret: secretOf(65) },     ".relaySecret",       NO_SECRET],
+    ["a relay secret of two lines",   { ...VALID, relaySecret: `${secretOf(32)}\n` }, ".relaySecret",     NO_SECRET],
+    ["base64 cut off",                { ...VALID, relaySecret: secretOf(32).slice(0, -1) },    ".relaySecret", NO_SECRET],
+    ["base64 of another alphabet",    { ...VALID, relaySecret: secretOf(32).replace("/", "_") }, ".relaySecret", NO_SECRET],
     ["no relay secrets",              { ...VALID, relaySecret: [] },               ".relaySecret",       "expected at least one"],
     ["headers that are a list",       { ...VALID, headers: ["secret-5"] },         ".headers",           "expected record"],
     ["a header that is no text",      { ...VALID, headers: { "x-a": 5 } },         ".headers.x-a",       "expected a text"],

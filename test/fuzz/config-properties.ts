@@ -1,6 +1,6 @@
 /**
- * What every parser keeps to, whatever the text: it has an answer, what is wrong has a field and an expectation, and the
- * secret that stands there is not repeated.
+ * What every parser keeps to, whatever the text: it has an answer, what is wrong has a field and an expectation, the
+ * secret that stands there is not repeated, and what is accepted can be used.
  * Owns: that, of CLUSTERS, the registry, LifeboatConfiguration, the descheduler policy, what we keep in annotations and
  * ConfigMaps, and Standard Webhooks headers. Does not own: what is right (test/config).
  */
@@ -15,9 +15,13 @@ import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/conf
 import { parseDeschedulerPolicy } from "../../shared/config/descheduler-policy/descheduler-policy.ts";
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import type { ConfigProblem, Parsed } from "../../shared/config/problem.ts";
+import { expectForeseen, expectUsable } from "./accepted.ts";
 import { canaryIn, SECRETS } from "./canaries.ts";
 import { DESCHEDULER_POLICY } from "./corpus.ts";
 import { type Json, mutated } from "./json-mutations.ts";
+import { edgeConfiguration, edgeEntry } from "./edge-configurations.ts";
+import { expect } from "./expectations.ts";
+import { settings, unforeseen } from "./policy-settings.ts";
 import { asyncProperty, type Property, property } from "./property.ts";
 import { Random } from "./random.ts";
 import { signatureOf } from "./requests/credentials.ts";
@@ -57,16 +61,12 @@ function texts(valid: Json, render: (value: Json) => string): fc.Arbitrary<strin
 }
 
 /** As people write it. What YAML has no words for stays JSON, which it also is. */
-function yaml(value: Json): string {
+function yaml(value: unknown): string {
   try {
     return dump(value);
   } catch {
     return JSON.stringify(value);
   }
-}
-
-function expect(holds: boolean, what: string): void {
-  if (!holds) throw new Error(what);
 }
 
 function expectProblems(problems: readonly ConfigProblem[], root: string): void {
@@ -114,21 +114,53 @@ const delivery = fc.record({
   around: fc.tuple(fc.constantFrom("", "v1,AAAA ", "v1a,x ", " "), fc.constantFrom("", " v1,", " v2,AAAA", "x")),
 });
 
+const BOTH = ["accepted", "refused"];
+
+function outcomeOf({ ok }: { readonly ok: boolean }): string {
+  return ok ? "accepted" : "refused";
+}
+
 export const CONFIG_PROPERTIES: readonly Property[] = [
-  property("CLUSTERS", texts({ prod: ENTRY, lab: ENTRY }, JSON.stringify), (text) => {
-    const clusters = parseClusters(text);
-    expectProblems(problemsOf(clusters), "CLUSTERS");
-    if (!clusters.ok) return;
-    for (const entry of clusters.value.values()) {
-      if (entry.ok)
-        expect(/^https:|^http:\/\/(localhost|127\.|\[::1\])|^binding:/i.test(entry.value.server), entry.value.server);
-    }
-  }),
-  property("a registry entry", texts(ENTRY, JSON.stringify), (text) => {
-    expectParsed(parseRegistryEntry(text, "kv"), "CLUSTER_REGISTRY.kv");
-  }),
-  asyncProperty("LifeboatConfiguration", texts(CONFIGURATION, yaml), async (text) => {
-    expectParsed(await parseConfiguration(text), "config.yaml");
+  asyncProperty(
+    "CLUSTERS",
+    texts({ prod: ENTRY, lab: ENTRY }, JSON.stringify),
+    async (text) => {
+      const clusters = parseClusters(text);
+      expectProblems(problemsOf(clusters), "CLUSTERS");
+      const entries = clusters.ok ? [...clusters.value.values()] : [];
+      for (const entry of entries) if (entry.ok) await expectUsable(entry.value);
+      return entries.map(outcomeOf);
+    },
+    BOTH,
+  ),
+  asyncProperty(
+    "a registry entry",
+    fc.oneof(
+      texts(ENTRY, JSON.stringify),
+      edgeEntry.map((entry) => JSON.stringify(entry)),
+    ),
+    async (text) => {
+      const parsed = parseRegistryEntry(text, "kv");
+      expectParsed(parsed, "CLUSTER_REGISTRY.kv");
+      if (parsed.ok) await expectUsable(parsed.value);
+      return outcomeOf(parsed);
+    },
+    BOTH,
+  ),
+  asyncProperty(
+    "LifeboatConfiguration",
+    fc.oneof(texts(CONFIGURATION, yaml), edgeConfiguration.map(yaml)),
+    async (text) => {
+      const parsed = await parseConfiguration(text);
+      expectParsed(parsed, "config.yaml");
+      if (parsed.ok) expectForeseen(parsed.value);
+      return outcomeOf(parsed);
+    },
+    BOTH,
+  ),
+  property("settings that the policy is tried with could be configured", settings, (drawn) => {
+    const fields = unforeseen(drawn);
+    expect(fields.length === 0, fields.join(", "));
   }),
   asyncProperty("the descheduler policy", texts(DESCHEDULER_POLICY, yaml), async (text) => {
     expectParsed(await parseDeschedulerPolicy(text), "policy.yaml");

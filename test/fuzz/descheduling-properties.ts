@@ -15,6 +15,7 @@ import type { Step, StepResult } from "../../shared/policy/descheduling/step.ts"
 import { keyOf } from "../../shared/policy/facts.ts";
 import { DESCHEDULER_POLICY } from "./corpus.ts";
 import { node, pod, register } from "./descheduling-facts.ts";
+import { expect } from "./expectations.ts";
 import { mutated } from "./json-mutations.ts";
 import { budget } from "./policy-budgets.ts";
 import * as any from "./policy-facts.ts";
@@ -103,10 +104,6 @@ type Fates = typeof fates extends fc.Arbitrary<infer T> ? T : never;
 
 /** No cycle over six pods takes more. */
 const MOST_STEPS = 500;
-
-function expect(holds: boolean, what: string): void {
-  if (!holds) throw new Error(what);
-}
 
 function fateOf(step: Step, i: number, { acts, evicts, reads }: Fates, now: Date): StepResult {
   switch (step.step) {

@@ -6,6 +6,7 @@ import { type Arguments, parseArguments, USAGE, UsageError } from "./command-lin
 import { CONFIG_PROPERTIES } from "./config-properties.ts";
 import { DESCHEDULING_PROPERTIES } from "./descheduling-properties.ts";
 import { POLICY_PROPERTIES } from "./policy-properties.ts";
+import { REQUEST_PROPERTIES } from "./request-properties.ts";
 import { Tally } from "./tally.ts";
 import { makeVisit, REQUESTS_A_VISIT } from "./visit.ts";
 import { visitWorker } from "./worker.ts";
@@ -32,7 +33,7 @@ async function fuzzDoors({ requests, seed, from }: Arguments, tally: Tally): Pro
 async function fuzzProperties({ properties: numRuns, seed }: Arguments): Promise<number> {
   if (numRuns === 0) return 0;
   let failed = 0;
-  const all = [...POLICY_PROPERTIES, ...DESCHEDULING_PROPERTIES, ...CONFIG_PROPERTIES];
+  const all = [...REQUEST_PROPERTIES, ...POLICY_PROPERTIES, ...DESCHEDULING_PROPERTIES, ...CONFIG_PROPERTIES];
   for (const { name, check } of all) {
     try {
       await check({ seed, numRuns });

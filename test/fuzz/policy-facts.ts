@@ -1,6 +1,6 @@
 /**
  * Facts of every kind that parsing lets through, likely or not.
- * Owns: generating them. Does not own: facts that fit together (test/policy/simulation), what must hold.
+ * Owns: generating them. Does not own: facts that fit together (policy-fitting.ts), what must hold.
  */
 import * as fc from "fast-check";
 import type {

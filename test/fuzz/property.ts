@@ -4,22 +4,57 @@
  */
 import * as fc from "fast-check";
 
+/** What an example has come to. */
+type Outcomes = void | string | readonly string[];
+
 export interface Property {
   readonly name: string;
-  /** Throws with the smallest example that fast-check finds, and how to repeat it. */
-  readonly check: (parameters: { readonly seed: number; readonly numRuns: number }) => void | Promise<void>;
+  /** What some example or other comes to, if there are a few hundred of them: else the property would say little. */
+  readonly reaches: readonly string[];
+  /**
+   * What the examples have come to. Throws with the smallest one that fast-check finds for which the property does not
+   * hold, and how to repeat it.
+   */
+  readonly check: (parameters: Parameters) => ReadonlySet<string> | Promise<ReadonlySet<string>>;
 }
 
-export function property<T>(name: string, arbitrary: fc.Arbitrary<T>, holds: (given: T) => void): Property {
-  return { name, check: (parameters) => fc.assert(fc.property(arbitrary, holds), parameters) };
+interface Parameters {
+  readonly seed: number;
+  readonly numRuns: number;
+}
+
+export function property<T>(
+  name: string,
+  arbitrary: fc.Arbitrary<T>,
+  holds: (given: T) => Outcomes,
+  reaches: readonly string[] = [],
+): Property {
+  const check = (parameters: Parameters) => {
+    const reached = new Set<string>();
+    const example = fc.property(arbitrary, (given) => note(reached, holds(given)));
+    fc.assert(example, parameters);
+    return reached;
+  };
+  return { name, reaches, check };
 }
 
 export function asyncProperty<T>(
   name: string,
   arbitrary: fc.Arbitrary<T>,
-  holds: (given: T) => Promise<void>,
+  holds: (given: T) => Promise<Outcomes>,
+  reaches: readonly string[] = [],
 ): Property {
-  return { name, check: (parameters) => fc.assert(fc.asyncProperty(arbitrary, holds), parameters) };
+  const check = async (parameters: Parameters) => {
+    const reached = new Set<string>();
+    const example = fc.asyncProperty(arbitrary, async (given) => note(reached, await holds(given)));
+    await fc.assert(example, parameters);
+    return reached;
+  };
+  return { name, reaches, check };
+}
+
+function note(reached: Set<string>, outcomes: Outcomes): void {
+  for (const outcome of [outcomes ?? []].flat()) reached.add(outcome);
 }
 
 /** Whoever changes any of it, throws: modules are strict. Maps and sets are left as they are. */

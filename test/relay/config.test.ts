@@ -37,6 +37,8 @@ describe("the environment", () => {
     ["LIFEBOAT_URL", "lifeboat.example.com", "expected an https:// URL, or http:// to loopback"],
     ["LIFEBOAT_URL", "http://lifeboat.example.com", "expected an https:// URL, or http:// to loopback"],
     ["LIFEBOAT_URL", "https://lifeboat.example.com/?x=1", "expected an https:// URL, or http:// to loopback"],
+    ["LIFEBOAT_URL", "https://lifeboat.example.com?", "expected an https:// URL, or http:// to loopback"],
+    ["LIFEBOAT_URL", "https://lifeboat.example.com/#", "expected an https:// URL, or http:// to loopback"],
     ["LIFEBOAT_URL", "https://me:pw@lifeboat.example.com", "expected an https:// URL, or http:// to loopback"],
     ["LIFEBOAT_CLUSTER", undefined, "expected this cluster's name in the Worker's CLUSTERS"],
     ["LIFEBOAT_CLUSTER", "", "expected this cluster's name in the Worker's CLUSTERS"],
