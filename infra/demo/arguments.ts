@@ -18,7 +18,7 @@ export type ParsedArguments =
 
 export const USAGE = `Usage: npm start [-- [STORY] [--exit]]
 
-Each story happens in two clusters, of which one goes without Lifeboat. Stories:
+Each story happens in two clusters: one goes without Lifeboat or, for the descheduler, without its gate. Stories:
   drain        a node full of virtual machines is drained (the default)
   preemption   a pod of high priority takes the place of virtual machines
   taint        a NoExecute taint drives everything off a node

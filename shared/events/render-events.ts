@@ -60,7 +60,8 @@ Rendered from \`event-types.ts\`; \`npx vitest run test/relay -u\` writes it ane
 \`POST /clusters/{cluster}/events\` takes a [CloudEvents 1.0 batch](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md#4-json-batch-format),
 \`Content-Type: ${BATCH_CONTENT_TYPE}\`, of at most ${LARGEST_BATCH} events and ${LARGEST_BATCH_BYTES} bytes, signed by
 [Standard Webhooks](https://www.standardwebhooks.com) with the cluster's \`relaySecret\`: headers \`webhook-id\`,
-\`webhook-timestamp\` (at most five minutes off) and \`webhook-signature\`. 204 = taken in, 503 = send all of it again.
+\`webhook-timestamp\` (at most five minutes off) and \`webhook-signature\`. 204 = taken in, 503 = send all of it again; 400 names what is
+wrong, 401 the signature, 413 the length, 415 the content type, 404 the cluster.
 
 An event only says where to look: the object it names is read, and decided on as it is then. Nothing depends on order, and the same
 event twice changes nothing more. Unknown attributes and fields are ignored; an unknown type is refused.

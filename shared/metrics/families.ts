@@ -29,7 +29,7 @@ export const FAMILIES = {
   },
   podEvacuationsInProgress: {
     name: "pod_evacuations_in_progress", type: "gauge", unit: "", labels: [],
-    help: "Evacuations of pods that are under way, whoever requested them: what a cycle's limits count.",
+    help: "VMs that are marked for evacuation now, whoever asked for that.",
   },
 } as const satisfies Record<string, Family>;
 
