@@ -10,12 +10,13 @@ import { cancellation, deletion, eviction } from "./doors.ts";
 import { pick } from "./happenings.ts";
 import { pass } from "./pass.ts";
 import type { Steps } from "./requests.ts";
-import type { Advance, Ask, Story } from "./story.ts";
+import type { Advance, Ask, Begins, Story } from "./story.ts";
 
 export class Cast {
   readonly #cluster: SimulatedCluster;
   readonly #story: Pick<Story, "functions" | "passes" | "skewMs">;
-  readonly #functions: Steps<void>[];
+  /** Each of them passing, or about to begin. */
+  readonly #functions: (Steps<void> | undefined)[];
   readonly #requests: Steps<void>[] = [];
   #passes = 0;
   #asked = 0;
@@ -23,7 +24,7 @@ export class Cast {
   constructor(cluster: SimulatedCluster, story: Pick<Story, "functions" | "passes" | "skewMs">) {
     this.#cluster = cluster;
     this.#story = story;
-    this.#functions = Array.from({ length: story.functions }, (_, i) => this.#begin(i));
+    this.#functions = Array.from({ length: story.functions });
   }
 
   /** The clock of every other one is fast. */
@@ -31,15 +32,16 @@ export class Cast {
     return i % 2 === 1 ? (this.#story.skewMs ?? 0) : 0;
   }
 
-  #begin(i: number): Steps<void> {
-    return pass(this.#cluster, { skewMs: this.#skewMs(i), ...this.#story.passes?.(this.#passes++) });
+  #begin(i: number, begins: Begins): Steps<void> {
+    return pass(this.#cluster, { skewMs: this.#skewMs(i), ...begins, ...this.#story.passes?.(this.#passes++) });
   }
 
   /** What goes wrong does so with the first of the steps. */
-  pass({ which, times = 1, fault }: Advance): void {
+  pass({ which, times = 1, fault, begins = {} }: Advance): void {
     const i = which % this.#functions.length;
     for (let n = 0; n < times; n++) {
-      if (this.#functions[i]?.next(n === 0 ? fault : undefined).done === true) this.#functions[i] = this.#begin(i);
+      const steps = (this.#functions[i] ??= this.#begin(i, begins));
+      if (steps.next(n === 0 ? fault : undefined).done === true) this.#functions[i] = undefined;
     }
   }
 

@@ -7,7 +7,7 @@ import type { VmiFacts } from "../../../shared/policy/facts.ts";
 import type { FeatureGate, Settings } from "../../../shared/policy/settings.ts";
 import { settings, vmi, without } from "../fixtures.ts";
 import { FAULTS } from "./requests.ts";
-import { CALM, limits, NODES, type Step, type Story, which } from "./story.ts";
+import { begins, CALM, limits, NODES, type Step, type Story, which } from "./story.ts";
 
 const GUARDED: readonly FeatureGate[] = ["PreemptionEvictionLiveMigration", "NoExecuteTaintEvictionLiveMigration"];
 
@@ -68,7 +68,10 @@ const taintStep = (...does: readonly ("taint" | "untaint" | "expel" | "readmit")
 /** What is asked of Lifeboat, and what happens to VMs by themselves. */
 const ASKED: readonly fc.WeightedArbitrary<Step>[] = [
   ...CALM,
-  { weight: 20, arbitrary: fc.record({ does: fc.constant("function"), which, times: fc.integer({ min: 2, max: 9 }) }) },
+  {
+    weight: 20,
+    arbitrary: fc.record({ does: fc.constant("function"), which, times: fc.integer({ min: 2, max: 12 }), begins }),
+  },
   { weight: 20, arbitrary: fc.record({ does: fc.constant("answer"), which, times: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 6, arbitrary: fc.record({ does: fc.constant("ask to evict"), which }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("preempt", "expel pod"), which }) },

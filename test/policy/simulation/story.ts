@@ -16,8 +16,15 @@ import type { Fault } from "./requests.ts";
 /** To one of all VMs, functions or requests, by its place among them. */
 type Of<D extends string> = D extends string ? { readonly does: D; readonly which: number } : never;
 
+/** How a pass goes that begins. */
+export type Begins = Pick<PassOptions, "scope" | "turns">;
+
 /** The next steps, one if nothing is told, of one of the functions, or of one of the requests under way. */
-export type Advance = Of<"function" | "answer"> & { readonly times?: number; readonly fault?: Fault };
+export type Advance = Of<"function" | "answer"> & {
+  readonly times?: number;
+  readonly fault?: Fault;
+  readonly begins?: Begins;
+};
 
 /** A request that is answered in steps: `preempt` and `expel pod` are deletions by those who do not ask. */
 export type Ask = Of<"ask to evict" | "ask to cancel" | "preempt" | "expel pod">;
@@ -52,8 +59,17 @@ export interface Story {
 export const NODES = ["node01", "node02"] as const;
 export const which = fc.nat({ max: 5 });
 
+/** Two passes in three look only at what is under way, and at what somebody has pointed at. */
+export const begins: fc.Arbitrary<Begins> = fc.record({
+  scope: fc.oneof(
+    { weight: 1, arbitrary: fc.constant("All" as const) },
+    { weight: 2, arbitrary: fc.subarray([0, 1, 2]) },
+  ),
+  turns: fc.nat(),
+});
+
 export const CALM: readonly fc.WeightedArbitrary<Step>[] = [
-  { weight: 30, arbitrary: fc.record({ does: fc.constant("function"), which }) },
+  { weight: 30, arbitrary: fc.record({ does: fc.constant("function"), which, begins }) },
   { weight: 5, arbitrary: fc.record({ does: fc.constant("evict"), which }) },
   { weight: 4, arbitrary: fc.constantFrom({ does: "disruption controller" }, { does: "kubelet" }) },
   { weight: 3, arbitrary: fc.record({ does: fc.constant("time"), seconds: fc.constantFrom(1, 5, 20, 400) }) },
