@@ -36,7 +36,8 @@ export function isEvictable(cluster: SimulatedCluster, pod: PodFacts): boolean {
 
 /** Pods that are terminating, or have ended, go. */
 export function sweep(cluster: SimulatedCluster): void {
-  for (const pod of cluster.pods.all()) if (pod.deleting || isCompleted(pod)) cluster.endPod(pod.uid, "Swept");
+  for (const pod of cluster.pods.all())
+    if (pod.deleting || isCompleted(pod)) cluster.endPod(pod.uid, { because: "Swept", since: cluster.now });
 }
 
 /** Those that VMs are on. */

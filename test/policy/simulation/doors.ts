@@ -5,7 +5,7 @@
  */
 import type { Action } from "../../../shared/policy/action.ts";
 import { decideDeletion } from "../../../shared/policy/deletion.ts";
-import type { GuardCause } from "../../../shared/policy/disruption-cause.ts";
+import { CAUSE_OF_REASON, type GuardCause } from "../../../shared/policy/disruption-cause.ts";
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../../../shared/policy/eviction.ts";
 import { keyOf, type PodFacts } from "../../../shared/policy/facts.ts";
 import { decideCancel } from "../../../shared/policy/giving-up.ts";
@@ -30,12 +30,16 @@ function vmiOf(cluster: SimulatedCluster, pod: PodFacts) {
 
 /** A person evicts the pod: reviewed, and if it is let through the API server has the last word. */
 export function* eviction(cluster: SimulatedCluster, uid: string, skewMs: Skew): Steps<void> {
-  const decision = yield* reviewedEviction(cluster, uid, skewMs);
-  yield;
-  const pod = cluster.pods.get(uid);
-  cluster.answering.delete(uid);
-  if (decision?.verdict !== "Allow" || pod === undefined) return;
-  if (isEvictable(cluster, pod)) cluster.endPod(uid, `Evicted: ${decision.reason}`);
+  const since = cluster.now;
+  try {
+    const decision = yield* reviewedEviction(cluster, uid, skewMs);
+    yield;
+    const pod = cluster.pods.get(uid);
+    if (decision?.verdict !== "Allow" || pod === undefined) return;
+    if (isEvictable(cluster, pod)) cluster.endPod(uid, { because: `Evicted: ${decision.reason}`, since });
+  } finally {
+    cluster.answering.delete(uid);
+  }
 }
 
 /** Undefined: refused, because nothing is known. */
@@ -91,6 +95,7 @@ function* inOrder(actions: readonly Action[], cluster: SimulatedCluster): Steps<
 
 /** The scheduler or the taint manager deletes the pod, as it is now: let go, or held, which is to be asked for again. */
 export function* deletion(cluster: SimulatedCluster, pod: PodFacts, cause: GuardCause, skewMs: Skew): Steps<void> {
+  const since = cluster.now;
   const now = clock(cluster, skewMs);
   const vmi = yield* read(cluster, (c) => vmiOf(c, pod));
   const around = yield* read(cluster, (c) => ({
@@ -104,7 +109,10 @@ export function* deletion(cluster: SimulatedCluster, pod: PodFacts, cause: Guard
   const decision = decideDeletion({ pod, ...(vmi && { vmi }), ...place, ...requester, settings, now });
   if (decision.verdict === "Hold") return void (yield* inOrder(decision.actions, cluster));
   yield;
-  cluster.endPod(pod.uid, `Deleted: ${decision.reason}`);
+  const shown = pod.disruptionTarget;
+  const told = CAUSE_OF_REASON[shown?.reason ?? ""] ?? cause;
+  const chosenAt = new Date(shown?.since ?? since);
+  cluster.endPod(pod.uid, { because: `Deleted: ${decision.reason}`, cause: told, since, chosenAt });
 }
 
 /** DELETE …/evacuations: what is done halfway may be asked for again. */

@@ -23,12 +23,24 @@ const CONCURRENT_CHAINS = 4;
 
 /** One function that looks and acts once, and may be interrupted, or stall for ever, at every `yield`. */
 export function* pass(cluster: SimulatedCluster, options: PassOptions = {}): Steps<void> {
+  const since = cluster.now;
   const world = yield* observe(cluster, options);
   if (world === FAILED) return;
   for (const plan of [planDisruptions, planBudgets, planAnnotations, planEvacuations]) {
     const chains = plan(world).chains.map((chain) => chain.map(forgetting(world, options)));
-    const performed = chains.map((chain) => perform(chain, world, cluster));
-    yield* together(performed, CONCURRENT_CHAINS, turnsOf(options.turns ?? 0));
+    const performed = chains.map((chain) => perform(chain, { world, since }, cluster));
+    yield* holding(cluster, chains, together(performed, CONCURRENT_CHAINS, turnsOf(options.turns ?? 0)));
+  }
+}
+
+/** Until this function has ended, it may create what it has decided to. */
+function* holding(cluster: SimulatedCluster, chains: readonly (readonly Action[])[], steps: Steps<void>): Steps<void> {
+  const held = chains.flat().flatMap((action) => (action.verb === "CreateMigration" ? [action.slot] : []));
+  for (const slot of held) cluster.held.add(slot);
+  try {
+    yield* steps;
+  } finally {
+    for (const slot of held) cluster.held.delete(slot);
   }
 }
 
@@ -40,10 +52,16 @@ function forgetting({ vmis, counters }: World, { remembered }: PassOptions): (ac
   };
 }
 
-function* perform(chain: readonly Action[], world: World, cluster: SimulatedCluster): Steps<void> {
+/** What is acted on, and since when it was observed. */
+interface Basis {
+  readonly world: World;
+  readonly since: Date;
+}
+
+function* perform(chain: readonly Action[], basis: Basis, cluster: SimulatedCluster): Steps<void> {
   for (const action of chain) {
-    const result = yield* act(cluster, action);
-    if (result === "Refused") yield* perform(instead(action, world), world, cluster);
+    const result = yield* act(cluster, action, basis.since);
+    if (result === "Refused") yield* perform(instead(action, basis.world), basis, cluster);
     // A story untold changes nothing.
     if (result !== "Done" && action.verb !== "Event") return;
   }

@@ -7,6 +7,7 @@ import * as fc from "fast-check";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { NOW, settings, vmi } from "../fixtures.ts";
+import { addKubeVirts } from "./budgets.ts";
 import { SimulatedCluster } from "./cluster.ts";
 import { Cast } from "./cast.ts";
 import { happen } from "./happenings.ts";
@@ -37,6 +38,8 @@ export type ToVm = Of<
 export type Happening =
   | ToVm
   | (Of<"migration"> & { readonly outcome: "Succeeded" | "Failed" })
+  /** What somebody is about to create a migration for is not asked for any more; then others pass, so many times. */
+  | (Of<"take back"> & { readonly by: "cancel" | "unmark" | "untaint"; readonly passes: number })
   /** The drain taint, or one that ends pods. */
   | { readonly does: "taint" | "untaint" | "expel" | "readmit"; readonly node: string }
   | { readonly does: "time"; readonly seconds: number }
@@ -50,8 +53,12 @@ export interface Story {
   readonly functions: number;
   /** By how much the clock of every other function is fast. */
   readonly skewMs?: number;
+  /** A pass or a request that has not ended by then never will: its function is killed. */
+  readonly patienceSeconds?: number;
   /** The n-th pass of the story, from 0. */
   readonly passes?: (n: number) => PassOptions;
+  /** KubeVirt is one that makes budgets of its own (1.5 and older). */
+  readonly kubevirtBudgets?: boolean;
   readonly countersAre?: SimulatedCluster["countersAre"];
   readonly steps: readonly Step[];
 }
@@ -72,7 +79,7 @@ export const CALM: readonly fc.WeightedArbitrary<Step>[] = [
   { weight: 30, arbitrary: fc.record({ does: fc.constant("function"), which, begins }) },
   { weight: 5, arbitrary: fc.record({ does: fc.constant("evict"), which }) },
   { weight: 4, arbitrary: fc.constantFrom({ does: "disruption controller" }, { does: "kubelet" }) },
-  { weight: 3, arbitrary: fc.record({ does: fc.constant("time"), seconds: fc.constantFrom(1, 5, 20, 400) }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant("time"), seconds: fc.constantFrom(1, 5, 20, 130, 400) }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant("taint"), node: fc.constantFrom(...NODES) }) },
   {
     weight: 5,
@@ -120,6 +127,7 @@ export function tellStory(story: Story, check: (cluster: SimulatedCluster, step:
   const cluster = new SimulatedCluster(story.settings, NOW);
   cluster.countersAre = story.countersAre ?? "served";
   for (const v of story.vmis) cluster.add(v);
+  if (story.kubevirtBudgets === true) for (const v of story.vmis) addKubeVirts(cluster, v);
   const cast = new Cast(cluster, story);
   for (const step of story.steps) {
     // No two evacuations of a VM begin in the same millisecond.
