@@ -54,6 +54,8 @@ function isPromised(cluster: SimulatedCluster, loss: Loss, skewMs: number): bool
     case "Evicted: StrategyNone":
     case "Deleted: StrategyNone":
       return strategy !== "None";
+    case "Deleted: GuardOff":
+      return cluster.settings.guard.mode !== "Off";
     case "Deleted: UnknownStrategy":
       return strategy !== "Unknown";
     case "Evicted: ShutdownByStrategy":
@@ -197,13 +199,13 @@ function expectTidy(cluster: SimulatedCluster): void {
 // prettier-ignore
 const OUTCOMES = [
   "ApiEviction Abandoned", "ApiEviction Cancelled", "ApiEviction Moved", "DrainTaint Moved",
-  "DrainTaint Withdrawn", "NoExecuteTaint Abandoned", "NoExecuteTaint Moved", "Preemption Cancelled", "Preemption Moved",
+  "DrainTaint Withdrawn", "Descheduler Moved", "NoExecuteTaint Abandoned", "NoExecuteTaint Moved", "Preemption Cancelled", "Preemption Moved",
 ];
 
 describe("when the storm is over, and one function goes on alone", () => {
   test.each([
-    ["Succeeded", OUTCOMES],
-    ["Failed", [...OUTCOMES, "DrainTaint Abandoned"]],
+    ["Succeeded", [...OUTCOMES, "NodePressure Moved"]],
+    ["Failed", [...OUTCOMES, "DrainTaint Abandoned", "NodePressure Abandoned"]],
   ] as const)(
     "every evacuation ends, is counted once, and leaves nothing behind: migrations have %s",
     (outcome, expected) => {

@@ -90,7 +90,9 @@ export class Cast {
     const skewMs = this.#skewMs(this.#asked++);
     switch (does) {
       case "ask to evict":
-        return eviction(this.#cluster, pod.uid, skewMs);
+        return eviction(this.#cluster, pod.uid, "ApiEviction", skewMs);
+      case "ask to deschedule":
+        return eviction(this.#cluster, pod.uid, "Descheduler", skewMs);
       case "ask to cancel":
         return cancellation(this.#cluster, keyOf(vm), skewMs);
       case "preempt":

@@ -61,6 +61,8 @@ export class SimulatedCluster {
   /** Nodes carrying the drain taint, and those carrying one that ends pods. */
   readonly tainted = new Set<string>();
   readonly expelling = new Set<string>();
+  /** Nodes that run out of memory. */
+  readonly pressed = new Set<string>();
   readonly pods = new Pods();
   register: SlotsRegister = { slots: [] };
   counters: CountersRegister = { evacuations: [], counted: [] };

@@ -41,8 +41,11 @@ export function sweep(cluster: SimulatedCluster): void {
 }
 
 /** Those that VMs are on. */
-export function nodesOf({ vmis, expelling }: SimulatedCluster): readonly NodeFacts[] {
+export function nodesOf({ vmis, expelling, pressed }: SimulatedCluster): readonly NodeFacts[] {
   const names = [...new Set([...vmis.values()].flatMap((vmi) => vmi.nodeName ?? []))];
   const taint = { key: "dedicated", effect: "NoExecute" };
-  return names.map((name) => node({ name, taints: expelling.has(name) ? [taint] : [] }));
+  return names.map((name) => {
+    const pressures = pressed.has(name) ? ["MemoryPressure"] : [];
+    return node({ name, pressures, taints: expelling.has(name) ? [taint] : [] });
+  });
 }

@@ -4,6 +4,7 @@
  * (requests.ts).
  */
 import type { Action } from "../../../shared/policy/action.ts";
+import type { Cause } from "../../../shared/policy/cause.ts";
 import { decideDeletion } from "../../../shared/policy/deletion.ts";
 import { CAUSE_OF_REASON, type GuardCause } from "../../../shared/policy/disruption-cause.ts";
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../../../shared/policy/eviction.ts";
@@ -29,10 +30,10 @@ function vmiOf(cluster: SimulatedCluster, pod: PodFacts) {
 }
 
 /** A person evicts the pod: reviewed, and if it is let through the API server has the last word. */
-export function* eviction(cluster: SimulatedCluster, uid: string, skewMs: Skew): Steps<void> {
+export function* eviction(cluster: SimulatedCluster, uid: string, cause: Cause, skewMs: Skew): Steps<void> {
   const since = cluster.now;
   try {
-    const decision = yield* reviewedEviction(cluster, uid, skewMs);
+    const decision = yield* reviewedEviction(cluster, uid, cause, skewMs);
     yield;
     const pod = cluster.pods.get(uid);
     if (decision?.verdict !== "Allow" || pod === undefined) return;
@@ -46,10 +47,11 @@ export function* eviction(cluster: SimulatedCluster, uid: string, skewMs: Skew):
 function* reviewedEviction(
   cluster: SimulatedCluster,
   uid: string,
+  cause: Cause,
   skewMs: Skew,
 ): Steps<Exclude<EvictionDecision, { verdict: "Ask" }> | undefined> {
   for (let looks = 0; looks < LOOKS; looks++) {
-    const facts = yield* subject(cluster, uid, skewMs);
+    const facts = yield* subject(cluster, uid, cause, skewMs);
     if (facts === undefined) return undefined;
     const decision = yield* decided({ ...facts, raced: looks > 0 }, cluster);
     if (decision === undefined) return undefined;
@@ -59,13 +61,18 @@ function* reviewedEviction(
   return undefined;
 }
 
-function* subject(cluster: SimulatedCluster, uid: string, skewMs: Skew): Steps<EvictionFacts | undefined> {
+function* subject(
+  cluster: SimulatedCluster,
+  uid: string,
+  cause: Cause,
+  skewMs: Skew,
+): Steps<EvictionFacts | undefined> {
   const now = clock(cluster, skewMs);
   const pod = yield* read(cluster, (c) => c.pods.get(uid));
   if (pod === FAILED) return undefined;
   const vmi = pod && (yield* read(cluster, (c) => vmiOf(c, pod)));
   if (vmi === FAILED) return undefined;
-  const request = { username: "admin", cause: "ApiEviction" } as const;
+  const request = { username: "admin", cause } as const;
   return { ...(pod && { pod }), ...(vmi && { vmi }), request, settings: cluster.settings, now };
 }
 

@@ -28,10 +28,11 @@ export function finish(cluster: SimulatedCluster, outcome: "Succeeded" | "Failed
   }
 }
 
-/** After a storm: what could not move can again, owners move what waits for them, and no taint asks for more. */
+/** After a storm: what could not move can again, owners move what waits for them, and no taint or pressure asks for more. */
 export function settle(cluster: SimulatedCluster, outcome: "Succeeded" | "Failed"): void {
   cluster.tainted.clear();
   cluster.expelling.clear();
+  cluster.pressed.clear();
   for (const vmi of cluster.vmis.values()) cluster.update(vmi, { liveMigratable: { migratable: true } });
   finish(cluster, outcome);
   for (const vmi of cluster.vmis.values()) {

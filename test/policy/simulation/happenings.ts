@@ -43,6 +43,12 @@ function happenToNode(cluster: SimulatedCluster, { does, node }: Extract<Happeni
       return;
     case "readmit":
       cluster.expelling.delete(node);
+      return;
+    case "press":
+      cluster.pressed.add(node);
+      return;
+    case "relieve":
+      cluster.pressed.delete(node);
   }
 }
 

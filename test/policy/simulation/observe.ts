@@ -4,6 +4,7 @@
  * (pass.ts), what can go wrong with a request (requests.ts).
  */
 import type { BudgetWorld } from "../../../shared/policy/budget.ts";
+import type { PressureWorld } from "../../../shared/policy/pressure.ts";
 import { type AnnotationWorld, isAnnotating } from "../../../shared/policy/descheduler-annotations.ts";
 import { type DisruptionWorld, overdueOf } from "../../../shared/policy/disruption.ts";
 import { candidatesOf, type EvacuationWorld } from "../../../shared/policy/evacuation.ts";
@@ -11,10 +12,11 @@ import type { Counters } from "../../../shared/policy/counters.ts";
 import { keyOf, type NodeFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { nodesOf } from "./control-plane.ts";
+import { type Pressure, pressureOf } from "./pressure.ts";
 import { FAILED, read, type Steps } from "./requests.ts";
 import { readAll, type Turn, turnsOf } from "./together.ts";
 
-export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & AnnotationWorld;
+export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & AnnotationWorld;
 
 /**
  * `All`: a full scan. Else what the Worker looks at after every answer of its doors: VMIs that carry the evacuation label,
@@ -49,6 +51,7 @@ export function look(cluster: SimulatedCluster): World {
     launchers: cluster.pods.launchers(),
     pods: cluster.pods.all(),
     nodes: nodesOf(cluster),
+    ...pressureOf(cluster, nodesOf(cluster), []),
   };
 }
 
@@ -56,7 +59,10 @@ function countersOf({ countersAre, counters }: SimulatedCluster): Counters {
   return countersAre === "forbidden" ? "Off" : counters;
 }
 
-type Seen = Omit<World, "settings" | "now" | "complete" | "activePods" | "launchers">;
+type Seen = Omit<World, "settings" | "now" | "complete" | "activePods" | "launchers" | keyof Pressure> & {
+  /** VMIs whose guest is being ended, as somebody has said. */
+  readonly ending: readonly VmiFacts[];
+};
 
 export function* observe(cluster: SimulatedCluster, options: Observing): Steps<World | typeof FAILED> {
   const { scope = "All", unseen = false, skewMs = 0, turns = 0 } = options;
@@ -76,10 +82,18 @@ export function* observe(cluster: SimulatedCluster, options: Observing): Steps<W
     (c) => overdue.flatMap((vmi) => c.pods.of(vmi)),
     (c) => nodesNamed(c, overdue),
     (c) => launchersOf(c, known),
+    (c) => pressureOf(c, [...known.nodes, ...nodesLeft(c, known)], known.ending),
   );
   if (last === FAILED) return FAILED;
-  const [activePods, pods, nodes, launchers] = last;
-  return { ...known, activePods, launchers, pods: [...seen.pods, ...pods], nodes: [...seen.nodes, ...nodes] };
+  const [activePods, pods, nodes, launchers, pressure] = last;
+  return {
+    ...known,
+    ...pressure,
+    activePods,
+    launchers,
+    pods: [...seen.pods, ...pods],
+    nodes: [...seen.nodes, ...nodes],
+  };
 }
 
 function* everything(cluster: SimulatedCluster, turn: Turn): Steps<Seen | typeof FAILED> {
@@ -97,7 +111,7 @@ function* everything(cluster: SimulatedCluster, turn: Turn): Steps<Seen | typeof
   const migrations = yield* read(cluster, (c) => [...c.migrations.values()]);
   if (migrations === FAILED) return FAILED;
   const [[register, counters], [vmis, around]] = [registers, located];
-  return { register, counters, budgets, vmis, ...around, migrations, pods: [] };
+  return { register, counters, budgets, vmis, ...around, migrations, pods: [], ending: [] };
 }
 
 const NOTHING: Seen = {
@@ -109,6 +123,7 @@ const NOTHING: Seen = {
   tainted: new Set(),
   pods: [],
   nodes: [],
+  ending: [],
 };
 
 function* evacuating(cluster: SimulatedCluster, places: readonly number[], turn: Turn): Steps<Seen | typeof FAILED> {
@@ -121,12 +136,9 @@ function* evacuating(cluster: SimulatedCluster, places: readonly number[], turn:
   if (registers === FAILED) return FAILED;
   const pods = yield* read(cluster, (c) => pointed.flatMap((vmi) => c.pods.of(vmi)));
   if (pods === FAILED) return FAILED;
-  const nodes = yield* read(cluster, (c) =>
-    nodesNamed(
-      c,
-      pods.filter((pod) => pod.deleting),
-    ),
-  );
+  // Whoever points at a VM on a node under pressure points at the node as well, and says that its kubelet ends the guest.
+  const ended = pointed.filter(({ nodeName }) => cluster.pressed.has(nodeName ?? ""));
+  const nodes = yield* read(cluster, (c) => nodesNamed(c, [...pods.filter((pod) => pod.deleting), ...ended]));
   if (nodes === FAILED) return FAILED;
   const found = yield* readAll(cluster, turn, labelled, (c) => pointed.flatMap((vmi) => c.vmis.get(keyOf(vmi)) ?? []));
   if (found === FAILED) return FAILED;
@@ -141,7 +153,8 @@ function* evacuating(cluster: SimulatedCluster, places: readonly number[], turn:
   const migrations = yield* read(cluster, (c) => [...c.migrations.values()]);
   if (migrations === FAILED) return FAILED;
   const [[register, counters], [budgets, tainted]] = [registers, around];
-  return { register, counters, vmis, budgets, tainted, pods, nodes, migrations };
+  const ending = vmis.filter((vmi) => ended.some(({ uid }) => uid === vmi.uid));
+  return { register, counters, vmis, budgets, tainted, pods, nodes, migrations, ending };
 }
 
 function pointedAt({ vmis }: SimulatedCluster, places: readonly number[]): readonly VmiFacts[] {
@@ -156,6 +169,12 @@ function labelled({ vmis }: SimulatedCluster): readonly VmiFacts[] {
 function taintedAmong({ tainted }: SimulatedCluster, vmis: readonly VmiFacts[]): ReadonlySet<string> {
   const begun = vmis.flatMap(({ record, nodeName }) => (record?.cause === "DrainTaint" && nodeName ? [nodeName] : []));
   return new Set(begun.filter((node) => tainted.has(node)));
+}
+
+/** Those that VMs leave, or have just left, because of pressure, and that are not known yet. */
+function nodesLeft(cluster: SimulatedCluster, { vmis, nodes }: Pick<Seen, "vmis" | "nodes">): readonly NodeFacts[] {
+  const left = vmis.flatMap(({ record }) => (record?.cause === "NodePressure" ? [{ nodeName: record.node }] : []));
+  return nodesNamed(cluster, left).filter(({ name }) => nodes.every((known) => known.name !== name));
 }
 
 function nodesNamed(cluster: SimulatedCluster, on: readonly { readonly nodeName?: string }[]): readonly NodeFacts[] {

@@ -8,6 +8,7 @@ import { planBudgets } from "../../../shared/policy/budget.ts";
 import { planAnnotations } from "../../../shared/policy/descheduler-annotations.ts";
 import { planDisruptions } from "../../../shared/policy/disruption.ts";
 import { planEvacuations, refusedMigration, uncountable } from "../../../shared/policy/evacuation.ts";
+import { planPressure } from "../../../shared/policy/pressure.ts";
 import { countEndings } from "../../../shared/policy/counters.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { observe, type Observing, type World } from "./observe.ts";
@@ -26,7 +27,7 @@ export function* pass(cluster: SimulatedCluster, options: PassOptions = {}): Ste
   const since = cluster.now;
   const world = yield* observe(cluster, options);
   if (world === FAILED) return;
-  for (const plan of [planDisruptions, planBudgets, planAnnotations, planEvacuations]) {
+  for (const plan of [planDisruptions, planPressure, planBudgets, planAnnotations, planEvacuations]) {
     const chains = plan(world).chains.map((chain) => chain.map(forgetting(world, options)));
     const performed = chains.map((chain) => perform(chain, { world, since }, cluster));
     yield* holding(cluster, chains, together(performed, CONCURRENT_CHAINS, turnsOf(options.turns ?? 0)));

@@ -4,12 +4,16 @@
  */
 import * as fc from "fast-check";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
-import type { FeatureGate, Settings } from "../../../shared/policy/settings.ts";
+import { DEFAULT_SETTINGS, type FeatureGate, type GuardMode, type Settings } from "../../../shared/policy/settings.ts";
 import { settings, vmi, without } from "../fixtures.ts";
 import { FAULTS } from "./requests.ts";
-import { begins, CALM, limits, NODES, type Step, type Story, which } from "./story.ts";
+import { begins, CALM, limits, NODES, type Step, type Story, type ToNode, which } from "./story.ts";
 
-const GUARDED: readonly FeatureGate[] = ["PreemptionEvictionLiveMigration", "NoExecuteTaintEvictionLiveMigration"];
+const DISRUPTIONS: readonly FeatureGate[] = [
+  "PreemptionEvictionLiveMigration",
+  "NoExecuteTaintEvictionLiveMigration",
+  "NodePressureEvictionLiveMigration",
+];
 
 export const anySettings: fc.Arbitrary<Settings> = fc
   .record({
@@ -20,13 +24,15 @@ export const anySettings: fc.Arbitrary<Settings> = fc
     gated: fc.boolean(),
     clusterStrategy: fc.constantFrom(undefined, "LiveMigrate", "LiveMigrateIfPossible", "External"),
     maxAttempts: fc.integer({ min: 1, max: 5 }),
+    mode: fc.constantFrom<GuardMode>(...Array<GuardMode>(6).fill("Auto"), "Deny", "Off"),
   })
-  .map(({ limits: l, evacuation, budget, annotations, gated, clusterStrategy, maxAttempts }) =>
+  .map(({ limits: l, evacuation, budget, annotations, gated, clusterStrategy, maxAttempts, mode }) =>
     settings({
       limits: l,
       reconcilers: { evacuation, budget, annotations },
       evacuation: { maxAttempts },
-      featureGates: [...GUARDED, ...(gated ? (["DeschedulerSupport"] as const) : [])],
+      guard: { ...DEFAULT_SETTINGS.guard, mode },
+      featureGates: [...DISRUPTIONS, ...(gated ? (["DeschedulerSupport"] as const) : [])],
       ...(clusterStrategy === undefined ? {} : { clusterStrategy }),
     }),
   );
@@ -64,7 +70,7 @@ const anyVmis = (minLength: number): fc.Arbitrary<readonly VmiFacts[]> =>
       }),
     );
 
-const taintStep = (...does: readonly ("taint" | "untaint" | "expel" | "readmit")[]) =>
+const nodeStep = (...does: readonly ToNode[]) =>
   fc.record({ does: fc.constantFrom(...does), node: fc.constantFrom(...NODES) });
 
 /** What is asked of Lifeboat, and what happens to VMs by themselves. */
@@ -76,9 +82,9 @@ const ASKED: readonly fc.WeightedArbitrary<Step>[] = [
   },
   { weight: 20, arbitrary: fc.record({ does: fc.constant("answer"), which, times: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 6, arbitrary: fc.record({ does: fc.constant("ask to evict"), which }) },
-  { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("preempt", "expel pod"), which }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("preempt", "expel pod", "ask to deschedule"), which }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom("delete", "bury", "shadow"), which }) },
-  { weight: 1, arbitrary: taintStep("taint", "expel", "readmit") },
+  { weight: 1, arbitrary: nodeStep("taint", "expel", "readmit", "press", "relieve") },
   { weight: 1, arbitrary: fc.constant({ does: "condition reset" }) },
 ];
 
@@ -87,7 +93,7 @@ const ANYTHING: readonly fc.WeightedArbitrary<Step>[] = [
   ...ASKED,
   { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("ask to cancel", "unmark", "mark", "migrate"), which }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom("pin", "unpin", "unpin"), which }) },
-  { weight: 1, arbitrary: taintStep("untaint") },
+  { weight: 1, arbitrary: nodeStep("untaint") },
   { weight: 1, arbitrary: fc.constant({ does: "evacuation controller" }) },
 ];
 
@@ -118,7 +124,7 @@ const TAKEN_BACK: readonly fc.WeightedArbitrary<Step>[] = [
     }),
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom("unmark", "shadow"), which }) },
-  { weight: 3, arbitrary: taintStep("taint", "taint", "untaint") },
+  { weight: 3, arbitrary: nodeStep("taint", "taint", "untaint") },
   {
     weight: 8,
     arbitrary: fc.record({

@@ -28,11 +28,13 @@ export type Advance = Of<"function" | "answer"> & {
 };
 
 /** A request that is answered in steps: `preempt` and `expel pod` are deletions by those who do not ask. */
-export type Ask = Of<"ask to evict" | "ask to cancel" | "preempt" | "expel pod">;
+export type Ask = Of<"ask to evict" | "ask to deschedule" | "ask to cancel" | "preempt" | "expel pod">;
 
 export type ToVm = Of<
   "evict" | "cancel" | "unmark" | "mark" | "migrate" | "pin" | "unpin" | "delete" | "bury" | "shadow"
 >;
+
+export type ToNode = "taint" | "untaint" | "expel" | "readmit" | "press" | "relieve";
 
 /** What happens at once. */
 export type Happening =
@@ -40,8 +42,8 @@ export type Happening =
   | (Of<"migration"> & { readonly outcome: "Succeeded" | "Failed" })
   /** What somebody is about to create a migration for is not asked for any more; then others pass, so many times. */
   | (Of<"take back"> & { readonly by: "cancel" | "unmark" | "untaint"; readonly passes: number })
-  /** The drain taint, or one that ends pods. */
-  | { readonly does: "taint" | "untaint" | "expel" | "readmit"; readonly node: string }
+  /** The drain taint, one that ends pods, or pressure. */
+  | { readonly does: ToNode; readonly node: string }
   | { readonly does: "time"; readonly seconds: number }
   | { readonly does: "disruption controller" | "evacuation controller" | "kubelet" | "condition reset" };
 
@@ -144,7 +146,13 @@ function perform(step: Step, cluster: SimulatedCluster, cast: Cast): void {
   return isAsk(step) ? cast.ask(step) : happen(cluster, step);
 }
 
-const ASKS: readonly string[] = ["ask to evict", "ask to cancel", "preempt", "expel pod"] satisfies Ask["does"][];
+const ASKS: readonly string[] = [
+  "ask to evict",
+  "ask to deschedule",
+  "ask to cancel",
+  "preempt",
+  "expel pod",
+] satisfies Ask["does"][];
 
 function isAsk(step: Step): step is Ask {
   return ASKS.includes(step.does);
