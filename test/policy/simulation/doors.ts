@@ -12,7 +12,7 @@ import { keyOf, type PodFacts } from "../../../shared/policy/facts.ts";
 import { decideCancel } from "../../../shared/policy/giving-up.ts";
 import { vmiNameOf } from "../../../shared/policy/pod-kind.ts";
 import { node, REQUESTER } from "../disruptions.ts";
-import type { SimulatedCluster } from "./cluster.ts";
+import type { SimulatedCluster, Verdict } from "./cluster.ts";
 import { isEvictable } from "./control-plane.ts";
 import { act, FAILED, read, type Steps } from "./requests.ts";
 
@@ -116,10 +116,14 @@ export function* deletion(cluster: SimulatedCluster, pod: PodFacts, cause: Guard
   const decision = decideDeletion({ pod, ...(vmi && { vmi }), ...place, ...requester, settings, now });
   if (decision.verdict === "Hold") return void (yield* inOrder(decision.actions, cluster));
   yield;
-  const shown = pod.disruptionTarget;
-  const told = CAUSE_OF_REASON[shown?.reason ?? ""] ?? cause;
-  const chosenAt = new Date(shown?.since ?? since);
-  cluster.endPod(pod.uid, { because: `Deleted: ${decision.reason}`, cause: told, since, chosenAt });
+  cluster.endPod(pod.uid, { because: `Deleted: ${decision.reason}`, since, ...shownBy(pod) });
+}
+
+/** What the deletion itself tells. */
+function shownBy({ disruptionTarget }: PodFacts): Pick<Verdict, "cause" | "chosenAt"> {
+  const cause = CAUSE_OF_REASON[disruptionTarget?.reason ?? ""];
+  if (disruptionTarget === undefined || cause === undefined) return {};
+  return { cause, chosenAt: new Date(disruptionTarget.since) };
 }
 
 /** DELETE …/evacuations: what is done halfway may be asked for again. */

@@ -14,7 +14,7 @@ import type { SimulatedCluster } from "./cluster.ts";
 import { nodesOf } from "./control-plane.ts";
 import { type Pressure, pressureOf } from "./pressure.ts";
 import { FAILED, read, type Steps } from "./requests.ts";
-import { readAll, type Turn, turnsOf } from "./together.ts";
+import { both, type Turn, turnsOf } from "./together.ts";
 
 export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & AnnotationWorld;
 
@@ -75,17 +75,20 @@ export function* observe(cluster: SimulatedCluster, options: Observing): Steps<W
   const known = { ...seen, settings, now, complete, counters: unseen ? ("Unseen" as const) : seen.counters };
   const candidates = candidatesOf(known);
   const overdue = overdueOf(known);
-  const last = yield* readAll(
-    cluster,
+  const late = both(
     turn,
-    (c) => new Map(candidates.map(({ uid }) => [uid, c.pods.active().get(uid) ?? 0])),
-    (c) => overdue.flatMap((vmi) => c.pods.of(vmi)),
-    (c) => nodesNamed(c, overdue),
-    (c) => launchersOf(c, known),
-    (c) => pressureOf(c, [...known.nodes, ...nodesLeft(c, known)], known.ending),
+    read(cluster, (c) => overdue.flatMap((vmi) => c.pods.of(vmi))),
+    read(cluster, (c) => nodesNamed(c, overdue)),
   );
+  const others = both(
+    turn,
+    read(cluster, (c) => launchersOf(c, known)),
+    read(cluster, (c) => pressureOf(c, [...known.nodes, ...nodesLeft(c, known)], known.ending)),
+  );
+  const counted = read(cluster, (c) => new Map(candidates.map(({ uid }) => [uid, c.pods.active().get(uid) ?? 0])));
+  const last = yield* both(turn, counted, both(turn, late, others));
   if (last === FAILED) return FAILED;
-  const [activePods, pods, nodes, launchers, pressure] = last;
+  const [activePods, [[pods, nodes], [launchers, pressure]]] = last;
   return {
     ...known,
     ...pressure,
@@ -97,15 +100,18 @@ export function* observe(cluster: SimulatedCluster, options: Observing): Steps<W
 }
 
 function* everything(cluster: SimulatedCluster, turn: Turn): Steps<Seen | typeof FAILED> {
-  const registers = yield* readAll(cluster, turn, (c) => c.register, countersOf);
+  const registers = yield* both(
+    turn,
+    read(cluster, (c) => c.register),
+    read(cluster, countersOf),
+  );
   if (registers === FAILED) return FAILED;
   const budgets = yield* read(cluster, (c) => [...c.budgets.values()]);
   if (budgets === FAILED) return FAILED;
-  const located = yield* readAll(
-    cluster,
+  const located = yield* both(
     turn,
-    (c) => [...c.vmis.values()],
-    (c) => ({ nodes: nodesOf(c), tainted: new Set(c.tainted) }),
+    read(cluster, (c) => [...c.vmis.values()]),
+    read(cluster, (c) => ({ nodes: nodesOf(c), tainted: new Set(c.tainted) })),
   );
   if (located === FAILED) return FAILED;
   const migrations = yield* read(cluster, (c) => [...c.migrations.values()]);
@@ -132,7 +138,11 @@ function* evacuating(cluster: SimulatedCluster, places: readonly number[], turn:
     const any = yield* read(cluster, (c) => labelled(c).length > 0);
     if (any !== true) return any === FAILED ? FAILED : NOTHING;
   }
-  const registers = yield* readAll(cluster, turn, (c) => c.register, countersOf);
+  const registers = yield* both(
+    turn,
+    read(cluster, (c) => c.register),
+    read(cluster, countersOf),
+  );
   if (registers === FAILED) return FAILED;
   const pods = yield* read(cluster, (c) => pointed.flatMap((vmi) => c.pods.of(vmi)));
   if (pods === FAILED) return FAILED;
@@ -140,14 +150,19 @@ function* evacuating(cluster: SimulatedCluster, places: readonly number[], turn:
   const ended = pointed.filter(({ nodeName }) => cluster.pressed.has(nodeName ?? ""));
   const nodes = yield* read(cluster, (c) => nodesNamed(c, [...pods.filter((pod) => pod.deleting), ...ended]));
   if (nodes === FAILED) return FAILED;
-  const found = yield* readAll(cluster, turn, labelled, (c) => pointed.flatMap((vmi) => c.vmis.get(keyOf(vmi)) ?? []));
+  const found = yield* both(
+    turn,
+    read(cluster, labelled),
+    read(cluster, (c) => pointed.flatMap((vmi) => c.vmis.get(keyOf(vmi)) ?? [])),
+  );
   if (found === FAILED) return FAILED;
   const vmis = [...new Map(found.flat().map((vmi) => [vmi.uid, vmi])).values()];
-  const around = yield* readAll(
-    cluster,
+  const around = yield* both(
     turn,
-    (c) => [...c.budgets.values()].filter(({ namespace }) => vmis.some((vmi) => vmi.namespace === namespace)),
-    (c) => taintedAmong(c, vmis),
+    read(cluster, ({ budgets }) =>
+      [...budgets.values()].filter(({ namespace }) => vmis.some((vmi) => vmi.namespace === namespace)),
+    ),
+    read(cluster, (c) => taintedAmong(c, vmis)),
   );
   if (around === FAILED) return FAILED;
   const migrations = yield* read(cluster, (c) => [...c.migrations.values()]);

@@ -2,8 +2,7 @@
  * Several requests of one function under way at a time, answered in any order.
  * Owns: how many, and whose turn it is. Does not own: what can go wrong with a request (requests.ts).
  */
-import type { SimulatedCluster } from "./cluster.ts";
-import { FAILED, read, type Steps } from "./requests.ts";
+import { FAILED, type Steps } from "./requests.ts";
 
 /** Which of so many is answered next. */
 export type Turn = (among: number) => number;
@@ -40,18 +39,19 @@ export function* together(all: readonly Steps<void>[], most: number, turn: Turn)
   }
 }
 
-type Reading<T> = (cluster: SimulatedCluster) => T;
-
-/** All at a time: what is read, or nothing if one of them gets no answer. */
-export function* readAll<T extends readonly unknown[]>(
-  cluster: SimulatedCluster,
+/** Both at a time: what is read, or nothing if one of them gets no answer. */
+export function* both<A, B>(
   turn: Turn,
-  ...readings: { readonly [K in keyof T]: Reading<T[K]> }
-): Steps<T | typeof FAILED> {
-  const answers: unknown[] = [];
-  const asked = readings.map(function* (reading, i): Steps<void> {
-    answers[i] = yield* read<unknown>(cluster, reading);
-  });
-  yield* together(asked, Infinity, turn);
-  return answers.includes(FAILED) ? FAILED : (answers as readonly unknown[] as T);
+  a: Steps<A | typeof FAILED>,
+  b: Steps<B | typeof FAILED>,
+): Steps<readonly [A, B] | typeof FAILED> {
+  const left: (A | typeof FAILED)[] = [];
+  const right: (B | typeof FAILED)[] = [];
+  yield* together([into(left, a), into(right, b)], 2, turn);
+  const [[first = FAILED], [second = FAILED]] = [left, right];
+  return first === FAILED || second === FAILED ? FAILED : [first, second];
+}
+
+function* into<T>(answers: T[], steps: Steps<T>): Steps<void> {
+  answers.push(yield* steps);
 }
