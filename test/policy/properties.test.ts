@@ -13,7 +13,8 @@ import { anyCluster, clusterOf } from "./simulation/any-cluster.ts";
 import { reckon } from "./simulation/control-plane.ts";
 import type { SimulatedCluster } from "./simulation/cluster.ts";
 import { evict, launcherOf } from "./simulation/kubevirt.ts";
-import { look, passAtOnce } from "./simulation/pass.ts";
+import { look } from "./simulation/observe.ts";
+import { passAtOnce } from "./simulation/pass.ts";
 import { only } from "./fixtures.ts";
 
 /** Without a bias towards what is small: a cluster of one VM reaches no limit. */

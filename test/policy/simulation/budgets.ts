@@ -1,9 +1,12 @@
 /**
- * What Lifeboat does to disruption budgets, in a simulated cluster.
+ * What Lifeboat does to disruption budgets, in a simulated cluster, and KubeVirt 1.5 and older to its own.
  * Owns: the conditions under which it is done. Does not own: their arithmetic (control-plane.ts).
+ * Upstream: KubeVirt's migration controller, and its disruption budget controller as of 1.5.
  */
 import { type BudgetFacts, keyOf, type VmiFacts } from "../../../shared/policy/facts.ts";
-import { budget, owner } from "../fixtures.ts";
+import { isKubeVirts } from "../../../shared/policy/budget-owner.ts";
+import { strategyOf } from "../../../shared/policy/stage.ts";
+import { budget, kubevirtBudget, owner } from "../fixtures.ts";
 import type { ActResult, SimulatedCluster, Write } from "./cluster.ts";
 
 /** One of ours that the disruption controller has not seen yet. */
@@ -40,4 +43,35 @@ export function growBudget(cluster: SimulatedCluster, { vmi, name }: Write<"Grow
 function setSize({ budgets }: SimulatedCluster, found: BudgetFacts, minAvailable: 1 | 2): ActResult {
   budgets.set(keyOf(found), { ...found, minAvailable, generation: found.generation + 1 });
   return "Done";
+}
+
+/** Of every VM that asks for protection. */
+export function addKubeVirts(cluster: SimulatedCluster, vmi: VmiFacts): void {
+  if (strategyOf(vmi, cluster.settings) === "None") return;
+  const name = `kubevirt-disruption-budget-${vmi.uid}`;
+  const { selector, status } = unseenBudget(vmi, 1);
+  const owners = [owner({ name: vmi.name, uid: vmi.uid })];
+  const added = kubevirtBudget({
+    namespace: vmi.namespace,
+    name,
+    uid: name,
+    owners,
+    status,
+    ...(selector && { selector }),
+  });
+  cluster.budgets.set(keyOf(added), added);
+}
+
+/** Before there is a target. */
+export function growKubeVirts(cluster: SimulatedCluster, vmi: VmiFacts): void {
+  for (const found of cluster.budgets.values()) if (isKubeVirts(found, vmi)) setSize(cluster, found, 2);
+}
+
+/** Where no migration is under way any more. */
+export function shrinkKubeVirts(cluster: SimulatedCluster): void {
+  const migrating = new Set(cluster.unfinished().map((m) => `${m.namespace}/${m.vmiName}`));
+  const resting = [...cluster.vmis.values()].filter((vmi) => !migrating.has(keyOf(vmi)));
+  for (const found of cluster.budgets.values()) {
+    if (found.minAvailable === 2 && resting.some((vmi) => isKubeVirts(found, vmi))) setSize(cluster, found, 1);
+  }
 }

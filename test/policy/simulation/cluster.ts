@@ -10,13 +10,16 @@ import {
   keyOf,
   type MigrationFacts,
   type NamespacedName,
+  type PodFacts,
   type VmiFacts,
 } from "../../../shared/policy/facts.ts";
+import type { GuardCause } from "../../../shared/policy/disruption-cause.ts";
 import type { EvacuationRecord } from "../../../shared/policy/record.ts";
 import type { CountersRegister } from "../../../shared/policy/counters.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
-import type { SlotsRegister } from "../../../shared/policy/slots.ts";
+import type { Slot, SlotsRegister } from "../../../shared/policy/slots.ts";
 import { without } from "../fixtures.ts";
+import { Chronicle, type Choice, type Span } from "./chronicle.ts";
 import { createBudget, growBudget, resizeBudget } from "./budgets.ts";
 import { Ledger } from "./ledger.ts";
 import { launcherOn, Pods } from "./pods.ts";
@@ -26,10 +29,21 @@ export type ActResult = "Done" | "Conflict" | "Refused";
 /** A live VM whose guest has lost its pod, and why. */
 export interface Loss {
   readonly vmi: VmiFacts;
-  readonly podUID: string;
+  readonly pod: PodFacts;
   readonly because: string;
-  /** Since the first pod of its node was chosen by somebody who does not ask. */
-  readonly afterSeconds: number;
+  /** From when whoever let it go, or ended it, began to look. */
+  readonly review: Span;
+  /** Of a deletion. */
+  readonly cause?: GuardCause;
+  /** Those that counted then. */
+  readonly choices: readonly Choice[];
+}
+
+/** Why a pod ends, decided on by what was seen since. */
+export interface Verdict extends Pick<Loss, "because" | "cause"> {
+  readonly since: Date;
+  /** As the deletion itself shows. */
+  readonly chosenAt?: Date;
 }
 
 type Removable = "evacuationNodeName" | "evacuationLabel" | "record" | "recordText";
@@ -47,6 +61,8 @@ export class SimulatedCluster {
   /** Nodes carrying the drain taint, and those carrying one that ends pods. */
   readonly tainted = new Set<string>();
   readonly expelling = new Set<string>();
+  /** Nodes that run out of memory. */
+  readonly pressed = new Set<string>();
   readonly pods = new Pods();
   register: SlotsRegister = { slots: [] };
   counters: CountersRegister = { evacuations: [], counted: [] };
@@ -54,12 +70,11 @@ export class SimulatedCluster {
   countersAre: "served" | "forbidden" | "not to be written" = "served";
   readonly ledger = new Ledger();
   readonly losses: Loss[] = [];
+  /** Slots whose migration somebody has decided to create, and still may. */
+  readonly held = new Set<Slot>();
   /** UIDs of pods whose eviction is about to be answered. */
   readonly answering = new Set<string>();
-  /** UIDs of VMIs that could not migrate at some time. */
-  readonly pinned = new Set<string>();
-  /** Pod UID to the time at which somebody who does not ask first chose it. */
-  readonly chosen = new Map<string, Date>();
+  readonly chronicle = new Chronicle();
   now: Date;
   readonly settings: Settings;
   #version = 100;
@@ -75,14 +90,14 @@ export class SimulatedCluster {
 
   add(vmi: VmiFacts): void {
     this.vmis.set(keyOf(vmi), vmi);
-    if (!vmi.liveMigratable.migratable) this.pinned.add(vmi.uid);
+    this.chronicle.observe(vmi, this.now);
     this.pods.put(launcherOn(vmi, `pod-${vmi.uid}`, vmi.nodeName));
   }
 
   update(vmi: VmiFacts, changes: Partial<VmiFacts>, ...removed: readonly Removable[]): void {
     const next: VmiFacts = without({ ...vmi, ...changes, resourceVersion: this.version() }, ...removed);
     this.vmis.set(keyOf(vmi), next);
-    if (!next.liveMigratable.migratable) this.pinned.add(next.uid);
+    this.chronicle.observe(next, this.now);
     this.ledger.observe(vmi, next);
   }
 
@@ -90,8 +105,10 @@ export class SimulatedCluster {
     return [...this.migrations.values()].filter((m) => !isFinal(m));
   }
 
-  act(action: Action): ActResult {
-    const result = this.#onVmi(action) ?? this.#onMigration(action) ?? this.#onBudget(action) ?? this.#onPod(action);
+  /** Of somebody who has decided on it by what was seen since. */
+  act(action: Action, since = this.now): ActResult {
+    const result =
+      this.#onVmi(action) ?? this.#onMigration(action) ?? this.#onBudget(action) ?? this.#onPod(action, since);
     if (result !== undefined) return result;
     if (action.verb === "WriteSlots") return this.#writeSlots(action);
     if (action.verb === "WriteCounters") return this.#writeCounters(action);
@@ -128,24 +145,24 @@ export class SimulatedCluster {
     return action.verb === "DeleteBudget" ? this.#delete(this.budgets, action.budget) : undefined;
   }
 
-  #onPod(action: Action): ActResult | undefined {
+  #onPod(action: Action, since: Date): ActResult | undefined {
     if (action.verb === "AnnotatePod") return this.pods.annotate(action) ? "Done" : "Conflict";
     if (action.verb !== "DeletePod") return undefined;
-    this.endPod(action.pod.uid, "DeadlineKept");
+    this.endPod(action.pod.uid, { because: "DeadlineKept", cause: "NoExecuteTaint", since });
     return "Done";
   }
 
   /** The pod is gone, and with it the guest that runs in it. */
-  endPod(uid: string, because: string): void {
+  endPod(uid: string, { since, chosenAt, ...why }: Verdict): void {
     const pod = this.pods.get(uid);
     const vmi = [...this.vmis.values()].find((one) => one.uid === pod?.labels["kubevirt.io/created-by"]);
     const isGuest = vmi !== undefined && this.pods.guestOf(vmi)?.uid === uid;
-    const around = this.pods.all().filter(({ nodeName }) => nodeName === pod?.nodeName);
-    const times = around.map((one) => this.chosen.get(one.uid)?.getTime() ?? Infinity);
-    const afterSeconds = (this.now.getTime() - Math.min(...times)) / 1000;
     this.pods.remove(uid);
-    if (!isGuest || vmi.deleting || isFinal(vmi)) return;
-    this.losses.push({ vmi, podUID: uid, because, afterSeconds });
+    if (!isGuest || pod === undefined || vmi.deleting || isFinal(vmi)) return;
+    const review = { from: since, to: this.now };
+    const own = chosenAt && why.cause && { podUID: uid, nodeName: pod.nodeName, cause: why.cause, at: chosenAt };
+    const choices = [...this.chronicle.choices(vmi), ...(own ? [own] : [])];
+    this.losses.push({ ...why, vmi, pod, review, choices });
     this.update(vmi, { phase: "Failed" });
   }
 

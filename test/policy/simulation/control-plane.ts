@@ -36,12 +36,16 @@ export function isEvictable(cluster: SimulatedCluster, pod: PodFacts): boolean {
 
 /** Pods that are terminating, or have ended, go. */
 export function sweep(cluster: SimulatedCluster): void {
-  for (const pod of cluster.pods.all()) if (pod.deleting || isCompleted(pod)) cluster.endPod(pod.uid, "Swept");
+  for (const pod of cluster.pods.all())
+    if (pod.deleting || isCompleted(pod)) cluster.endPod(pod.uid, { because: "Swept", since: cluster.now });
 }
 
 /** Those that VMs are on. */
-export function nodesOf({ vmis, expelling }: SimulatedCluster): readonly NodeFacts[] {
+export function nodesOf({ vmis, expelling, pressed }: SimulatedCluster): readonly NodeFacts[] {
   const names = [...new Set([...vmis.values()].flatMap((vmi) => vmi.nodeName ?? []))];
   const taint = { key: "dedicated", effect: "NoExecute" };
-  return names.map((name) => node({ name, taints: expelling.has(name) ? [taint] : [] }));
+  return names.map((name) => {
+    const pressures = pressed.has(name) ? ["MemoryPressure"] : [];
+    return node({ name, pressures, taints: expelling.has(name) ? [taint] : [] });
+  });
 }

@@ -4,14 +4,15 @@
  * (requests.ts).
  */
 import type { Action } from "../../../shared/policy/action.ts";
+import type { Cause } from "../../../shared/policy/cause.ts";
 import { decideDeletion } from "../../../shared/policy/deletion.ts";
-import type { GuardCause } from "../../../shared/policy/disruption-cause.ts";
+import { CAUSE_OF_REASON, type GuardCause } from "../../../shared/policy/disruption-cause.ts";
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../../../shared/policy/eviction.ts";
 import { keyOf, type PodFacts } from "../../../shared/policy/facts.ts";
 import { decideCancel } from "../../../shared/policy/giving-up.ts";
 import { vmiNameOf } from "../../../shared/policy/pod-kind.ts";
 import { node, REQUESTER } from "../disruptions.ts";
-import type { SimulatedCluster } from "./cluster.ts";
+import type { SimulatedCluster, Verdict } from "./cluster.ts";
 import { isEvictable } from "./control-plane.ts";
 import { act, FAILED, read, type Steps } from "./requests.ts";
 
@@ -29,23 +30,28 @@ function vmiOf(cluster: SimulatedCluster, pod: PodFacts) {
 }
 
 /** A person evicts the pod: reviewed, and if it is let through the API server has the last word. */
-export function* eviction(cluster: SimulatedCluster, uid: string, skewMs: Skew): Steps<void> {
-  const decision = yield* reviewedEviction(cluster, uid, skewMs);
-  yield;
-  const pod = cluster.pods.get(uid);
-  cluster.answering.delete(uid);
-  if (decision?.verdict !== "Allow" || pod === undefined) return;
-  if (isEvictable(cluster, pod)) cluster.endPod(uid, `Evicted: ${decision.reason}`);
+export function* eviction(cluster: SimulatedCluster, uid: string, cause: Cause, skewMs: Skew): Steps<void> {
+  const since = cluster.now;
+  try {
+    const decision = yield* reviewedEviction(cluster, uid, cause, skewMs);
+    yield;
+    const pod = cluster.pods.get(uid);
+    if (decision?.verdict !== "Allow" || pod === undefined) return;
+    if (isEvictable(cluster, pod)) cluster.endPod(uid, { because: `Evicted: ${decision.reason}`, since });
+  } finally {
+    cluster.answering.delete(uid);
+  }
 }
 
 /** Undefined: refused, because nothing is known. */
 function* reviewedEviction(
   cluster: SimulatedCluster,
   uid: string,
+  cause: Cause,
   skewMs: Skew,
 ): Steps<Exclude<EvictionDecision, { verdict: "Ask" }> | undefined> {
   for (let looks = 0; looks < LOOKS; looks++) {
-    const facts = yield* subject(cluster, uid, skewMs);
+    const facts = yield* subject(cluster, uid, cause, skewMs);
     if (facts === undefined) return undefined;
     const decision = yield* decided({ ...facts, raced: looks > 0 }, cluster);
     if (decision === undefined) return undefined;
@@ -55,13 +61,18 @@ function* reviewedEviction(
   return undefined;
 }
 
-function* subject(cluster: SimulatedCluster, uid: string, skewMs: Skew): Steps<EvictionFacts | undefined> {
+function* subject(
+  cluster: SimulatedCluster,
+  uid: string,
+  cause: Cause,
+  skewMs: Skew,
+): Steps<EvictionFacts | undefined> {
   const now = clock(cluster, skewMs);
   const pod = yield* read(cluster, (c) => c.pods.get(uid));
   if (pod === FAILED) return undefined;
   const vmi = pod && (yield* read(cluster, (c) => vmiOf(c, pod)));
   if (vmi === FAILED) return undefined;
-  const request = { username: "admin", cause: "ApiEviction" } as const;
+  const request = { username: "admin", cause } as const;
   return { ...(pod && { pod }), ...(vmi && { vmi }), request, settings: cluster.settings, now };
 }
 
@@ -91,6 +102,7 @@ function* inOrder(actions: readonly Action[], cluster: SimulatedCluster): Steps<
 
 /** The scheduler or the taint manager deletes the pod, as it is now: let go, or held, which is to be asked for again. */
 export function* deletion(cluster: SimulatedCluster, pod: PodFacts, cause: GuardCause, skewMs: Skew): Steps<void> {
+  const since = cluster.now;
   const now = clock(cluster, skewMs);
   const vmi = yield* read(cluster, (c) => vmiOf(c, pod));
   const around = yield* read(cluster, (c) => ({
@@ -104,7 +116,14 @@ export function* deletion(cluster: SimulatedCluster, pod: PodFacts, cause: Guard
   const decision = decideDeletion({ pod, ...(vmi && { vmi }), ...place, ...requester, settings, now });
   if (decision.verdict === "Hold") return void (yield* inOrder(decision.actions, cluster));
   yield;
-  cluster.endPod(pod.uid, `Deleted: ${decision.reason}`);
+  cluster.endPod(pod.uid, { because: `Deleted: ${decision.reason}`, since, ...shownBy(pod) });
+}
+
+/** What the deletion itself tells. */
+function shownBy({ disruptionTarget }: PodFacts): Pick<Verdict, "cause" | "chosenAt"> {
+  const cause = CAUSE_OF_REASON[disruptionTarget?.reason ?? ""];
+  if (disruptionTarget === undefined || cause === undefined) return {};
+  return { cause, chosenAt: new Date(disruptionTarget.since) };
 }
 
 /** DELETE …/evacuations: what is done halfway may be asked for again. */

@@ -9,16 +9,17 @@ import { isMarked, strategyOf } from "../../../shared/policy/stage.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { reckon, sweep } from "./control-plane.ts";
 import { progress } from "./kubevirt.ts";
-import { look, passAtOnce } from "./pass.ts";
+import { look } from "./observe.ts";
+import { passAtOnce } from "./pass.ts";
 
 const ROUNDS = 120;
 
-/** One function, with time and a cluster that works. */
+/** One function, with time and a cluster that works: now and then it looks at everything. */
 export function finish(cluster: SimulatedCluster, outcome: "Succeeded" | "Failed"): void {
   sweep(cluster);
   reckon(cluster);
   for (let round = 0; round < ROUNDS && !isQuiet(cluster); round++) {
-    passAtOnce(cluster);
+    passAtOnce(cluster, { scope: round % 4 === 0 ? "All" : [] });
     reckon(cluster);
     for (const m of cluster.unfinished()) progress(cluster, m, outcome);
     sweep(cluster);
@@ -27,10 +28,11 @@ export function finish(cluster: SimulatedCluster, outcome: "Succeeded" | "Failed
   }
 }
 
-/** After a storm: what could not move can again, owners move what waits for them, and no taint asks for more. */
+/** After a storm: what could not move can again, owners move what waits for them, and no taint or pressure asks for more. */
 export function settle(cluster: SimulatedCluster, outcome: "Succeeded" | "Failed"): void {
   cluster.tainted.clear();
   cluster.expelling.clear();
+  cluster.pressed.clear();
   for (const vmi of cluster.vmis.values()) cluster.update(vmi, { liveMigratable: { migratable: true } });
   finish(cluster, outcome);
   for (const vmi of cluster.vmis.values()) {
@@ -38,6 +40,10 @@ export function settle(cluster: SimulatedCluster, outcome: "Succeeded" | "Failed
       cluster.put({ namespace: vmi.namespace, name: `by-its-owner-${cluster.version()}` }, vmi, {});
     }
   }
+  finish(cluster, "Succeeded");
+  // What could not move when it was tidied up, and can now, is held back by the next full scan until it has rested.
+  const { maxBackoffSeconds } = cluster.settings.evacuation;
+  cluster.now = new Date(cluster.now.getTime() + maxBackoffSeconds * 1000);
   finish(cluster, "Succeeded");
 }
 

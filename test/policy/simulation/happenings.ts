@@ -5,9 +5,11 @@
 import { hash8 } from "../../../shared/policy/hash.ts";
 import { isFinal, keyOf, type VmiFacts } from "../../../shared/policy/facts.ts";
 import { budget } from "../fixtures.ts";
+import { shrinkKubeVirts } from "./budgets.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { reckon, sweep } from "./control-plane.ts";
 import { cancel, evacuateByKubeVirt, evict, progress } from "./kubevirt.ts";
+import { passAtOnce } from "./pass.ts";
 import type { Happening, ToVm } from "./story.ts";
 
 export function pick<T>(items: Iterable<T>, n: number): T | undefined {
@@ -21,6 +23,7 @@ export function happen(cluster: SimulatedCluster, step: Happening): void {
     if (migration !== undefined) progress(cluster, migration, step.outcome);
     return;
   }
+  if ("by" in step) return takeBack(cluster, step);
   if ("node" in step) return happenToNode(cluster, step);
   if ("which" in step) return happenToVm(cluster, step);
   if ("seconds" in step) cluster.now = new Date(cluster.now.getTime() + step.seconds * 1000);
@@ -40,6 +43,25 @@ function happenToNode(cluster: SimulatedCluster, { does, node }: Extract<Happeni
       return;
     case "readmit":
       cluster.expelling.delete(node);
+      return;
+    case "press":
+      cluster.pressed.add(node);
+      return;
+    case "relieve":
+      cluster.pressed.delete(node);
+  }
+}
+
+function takeBack(cluster: SimulatedCluster, step: Extract<Happening, { does: "take back" }>): void {
+  const { which, by, passes } = step;
+  const slot = pick(cluster.held, which);
+  const vm = slot && cluster.vmis.get(keyOf({ namespace: slot.namespace, name: slot.vmi }));
+  if (vm === undefined) return;
+  if (by === "untaint") cluster.tainted.delete(vm.nodeName ?? "");
+  else ON_VM[by](cluster, vm);
+  for (let i = 0; i < passes; i++) {
+    reckon(cluster);
+    passAtOnce(cluster, { scope: [] });
   }
 }
 
@@ -94,7 +116,10 @@ function shadow(cluster: SimulatedCluster, vm: VmiFacts): void {
 }
 
 const BY_ITSELF = {
-  "disruption controller": reckon,
+  "disruption controller": (cluster) => {
+    shrinkKubeVirts(cluster);
+    reckon(cluster);
+  },
   "evacuation controller": evacuateByKubeVirt,
   kubelet: sweep,
   /** kube-controller-manager, on deletions that did not come. */

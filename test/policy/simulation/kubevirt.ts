@@ -6,6 +6,7 @@
 import { decideEviction, type EvictionDecision } from "../../../shared/policy/eviction.ts";
 import { isFinal, keyOf, type MigrationFacts, type PodFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
 import { decideCancel } from "../../../shared/policy/giving-up.ts";
+import { growKubeVirts } from "./budgets.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { reckon } from "./control-plane.ts";
 import { launcherOn } from "./pods.ts";
@@ -30,6 +31,8 @@ export function progress(cluster: SimulatedCluster, m: MigrationFacts, outcome: 
 
 function start(cluster: SimulatedCluster, vmi: VmiFacts, m: MigrationFacts, uid: string): void {
   const nodeName = vmi.nodeName === "node09" ? "node08" : "node09";
+  growKubeVirts(cluster, vmi);
+  reckon(cluster);
   cluster.migrations.set(keyOf(m), { ...m, phase: "Running" });
   cluster.pods.put({ ...launcherOn(vmi, uid, nodeName), ready: false });
   cluster.update(vmi, { activePods: { ...vmi.activePods, [uid]: nodeName } });
@@ -43,6 +46,7 @@ function fail(cluster: SimulatedCluster, m: MigrationFacts, target: PodFacts | u
 
 function arrive(cluster: SimulatedCluster, vmi: VmiFacts, m: MigrationFacts, { uid, nodeName = "" }: PodFacts): void {
   cluster.migrations.set(keyOf(m), { ...m, phase: "Succeeded" });
+  cluster.chronicle.arrive(uid, cluster.now);
   for (const one of cluster.pods.of(vmi)) {
     if (one.uid !== uid) cluster.pods.put({ ...one, phase: "Succeeded", ready: false });
   }

@@ -1,80 +1,48 @@
 /**
  * Lifeboat's passes over a simulated cluster, in steps: between any two, other functions and the cluster go on.
- * Owns: reading in the order of the real pass, and performing chains. Does not own: the cluster (cluster.ts), what can go
- * wrong with a request (requests.ts).
+ * Owns: planning in the order of the real pass, and performing chains as it does (shared/reconcilers/pass.ts). Does not own:
+ * observing (observe.ts), the cluster (cluster.ts), what can go wrong with a request (requests.ts).
  */
 import type { Action } from "../../../shared/policy/action.ts";
-import { type BudgetWorld, planBudgets } from "../../../shared/policy/budget.ts";
-import { type AnnotationWorld, planAnnotations } from "../../../shared/policy/descheduler-annotations.ts";
-import { type DisruptionWorld, planDisruptions } from "../../../shared/policy/disruption.ts";
-import {
-  candidatesOf,
-  type EvacuationWorld,
-  planEvacuations,
-  refusedMigration,
-  uncountable,
-} from "../../../shared/policy/evacuation.ts";
+import { planBudgets } from "../../../shared/policy/budget.ts";
+import { planAnnotations } from "../../../shared/policy/descheduler-annotations.ts";
+import { planDisruptions } from "../../../shared/policy/disruption.ts";
+import { planEvacuations, refusedMigration, uncountable } from "../../../shared/policy/evacuation.ts";
+import { planPressure } from "../../../shared/policy/pressure.ts";
 import { countEndings } from "../../../shared/policy/counters.ts";
 import type { SimulatedCluster } from "./cluster.ts";
-import { nodesOf } from "./control-plane.ts";
-import { act, FAILED, read, type Steps } from "./requests.ts";
+import { observe, type Observing, type World } from "./observe.ts";
+import { act, FAILED, type Steps } from "./requests.ts";
+import { together, turnsOf } from "./together.ts";
 
-export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & AnnotationWorld;
-
-/** Everything at one moment. */
-export function look(cluster: SimulatedCluster): World {
-  const { register, settings, now } = cluster;
-  return {
-    register,
-    counters: cluster.countersAre === "forbidden" ? "Off" : cluster.counters,
-    settings,
-    now,
-    activePods: cluster.pods.active(),
-    budgets: [...cluster.budgets.values()],
-    vmis: [...cluster.vmis.values()],
-    migrations: [...cluster.migrations.values()],
-    tainted: new Set(cluster.tainted),
-    complete: true,
-    launchers: cluster.pods.launchers(),
-    pods: cluster.pods.all(),
-    nodes: nodesOf(cluster),
-  };
-}
-
-export interface PassOptions {
+export interface PassOptions extends Observing {
   /** How many ids of counted evacuations are kept that no VMI tells of any more. */
   readonly remembered?: number;
-  /** The counters cannot be read just now. */
-  readonly unseen?: boolean;
-  /** By how much the clock of the function that passes is fast. */
-  readonly skewMs?: number;
 }
+
+const CONCURRENT_CHAINS = 4;
 
 /** One function that looks and acts once, and may be interrupted, or stall for ever, at every `yield`. */
 export function* pass(cluster: SimulatedCluster, options: PassOptions = {}): Steps<void> {
+  const since = cluster.now;
   const world = yield* observe(cluster, options);
   if (world === FAILED) return;
-  for (const plan of [planDisruptions, planBudgets, planAnnotations, planEvacuations]) {
-    for (const chain of plan(world).chains) yield* perform(chain.map(forgetting(world, options)), world, cluster);
+  for (const plan of [planDisruptions, planPressure, planBudgets, planAnnotations, planEvacuations]) {
+    const chains = plan(world).chains.map((chain) => chain.map(forgetting(world, options)));
+    const performed = chains.map((chain) => perform(chain, { world, since }, cluster));
+    yield* holding(cluster, chains, together(performed, CONCURRENT_CHAINS, turnsOf(options.turns ?? 0)));
   }
 }
 
-function* observe(cluster: SimulatedCluster, { unseen, skewMs = 0 }: PassOptions): Steps<World | typeof FAILED> {
-  const now = new Date(cluster.now.getTime() + skewMs);
-  const registers = yield* read(cluster, look);
-  const budgets = yield* read(cluster, (c) => look(c).budgets);
-  const located = yield* read(cluster, look);
-  const migrations = yield* read(cluster, (c) => look(c).migrations);
-  if (registers === FAILED || budgets === FAILED || located === FAILED || migrations === FAILED) return FAILED;
-  const { register } = registers;
-  const counters = unseen === true ? "Unseen" : registers.counters;
-  const { vmis, tainted } = located;
-  const seen = { ...located, now, register, counters, budgets, vmis, tainted, migrations };
-  const last = yield* read(cluster, look);
-  if (last === FAILED) return FAILED;
-  const { pods, nodes, launchers } = last;
-  const counted = candidatesOf(seen).map((vmi) => [vmi.uid, last.activePods.get(vmi.uid) ?? 0] as const);
-  return { ...seen, pods, nodes, launchers, activePods: new Map(counted) };
+/** Until this function has ended, it may create what it has decided to. */
+function* holding(cluster: SimulatedCluster, chains: readonly (readonly Action[])[], steps: Steps<void>): Steps<void> {
+  const held = chains.flat().flatMap((action) => (action.verb === "CreateMigration" ? [action.slot] : []));
+  for (const slot of held) cluster.held.add(slot);
+  try {
+    yield* steps;
+  } finally {
+    for (const slot of held) cluster.held.delete(slot);
+  }
 }
 
 /** As planned, but with another memory of what was counted. */
@@ -85,10 +53,16 @@ function forgetting({ vmis, counters }: World, { remembered }: PassOptions): (ac
   };
 }
 
-function* perform(chain: readonly Action[], world: World, cluster: SimulatedCluster): Steps<void> {
+/** What is acted on, and since when it was observed. */
+interface Basis {
+  readonly world: World;
+  readonly since: Date;
+}
+
+function* perform(chain: readonly Action[], basis: Basis, cluster: SimulatedCluster): Steps<void> {
   for (const action of chain) {
-    const result = yield* act(cluster, action);
-    if (result === "Refused") yield* perform(instead(action, world), world, cluster);
+    const result = yield* act(cluster, action, basis.since);
+    if (result === "Refused") yield* perform(instead(action, basis.world), basis, cluster);
     // A story untold changes nothing.
     if (result !== "Done" && action.verb !== "Event") return;
   }
@@ -100,7 +74,7 @@ function instead(action: Action, world: World): readonly Action[] {
 }
 
 /** A whole pass, undisturbed. */
-export function passAtOnce(cluster: SimulatedCluster): void {
-  const steps = pass(cluster);
+export function passAtOnce(cluster: SimulatedCluster, options: PassOptions = {}): void {
+  const steps = pass(cluster, options);
   while (steps.next().done !== true);
 }

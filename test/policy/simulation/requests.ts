@@ -25,10 +25,15 @@ export function* read<T>(cluster: SimulatedCluster, what: (cluster: SimulatedClu
   return fault === "lost answer" || fault === "not done" ? FAILED : what(cluster);
 }
 
-export function* act(cluster: SimulatedCluster, action: Action): Steps<ActResult | typeof FAILED> {
+/** Decided on by what was seen since. */
+export function* act(
+  cluster: SimulatedCluster,
+  action: Action,
+  since: Date = cluster.now,
+): Steps<ActResult | typeof FAILED> {
   const fault = yield;
   if (fault === "conflict") return "Conflict";
   if (fault === "not done") return FAILED;
-  const result = cluster.act(action);
+  const result = cluster.act(action, since);
   return fault === "lost answer" ? FAILED : result;
 }

@@ -4,76 +4,87 @@
  */
 import * as fc from "fast-check";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
-import type { FeatureGate, Settings } from "../../../shared/policy/settings.ts";
+import { DEFAULT_SETTINGS, type FeatureGate, type GuardMode, type Settings } from "../../../shared/policy/settings.ts";
 import { settings, vmi, without } from "../fixtures.ts";
 import { FAULTS } from "./requests.ts";
-import { CALM, limits, NODES, type Step, type Story, which } from "./story.ts";
+import { begins, CALM, limits, NODES, type Step, type Story, type ToNode, which } from "./story.ts";
 
-const GUARDED: readonly FeatureGate[] = ["PreemptionEvictionLiveMigration", "NoExecuteTaintEvictionLiveMigration"];
+const DISRUPTIONS: readonly FeatureGate[] = [
+  "PreemptionEvictionLiveMigration",
+  "NoExecuteTaintEvictionLiveMigration",
+  "NodePressureEvictionLiveMigration",
+];
 
 export const anySettings: fc.Arbitrary<Settings> = fc
   .record({
     limits,
     evacuation: fc.constantFrom<true | "Auto">(true, "Auto"),
+    budget: fc.constantFrom(true, true, true, false),
     annotations: fc.constantFrom<boolean | "Auto">(true, "Auto", false),
     gated: fc.boolean(),
     clusterStrategy: fc.constantFrom(undefined, "LiveMigrate", "LiveMigrateIfPossible", "External"),
     maxAttempts: fc.integer({ min: 1, max: 5 }),
+    mode: fc.constantFrom<GuardMode>(...Array<GuardMode>(6).fill("Auto"), "Deny", "Off"),
   })
-  .map(({ limits: l, evacuation, annotations, gated, clusterStrategy, maxAttempts }) =>
+  .map(({ limits: l, evacuation, budget, annotations, gated, clusterStrategy, maxAttempts, mode }) =>
     settings({
       limits: l,
-      reconcilers: { evacuation, annotations },
+      reconcilers: { evacuation, budget, annotations },
       evacuation: { maxAttempts },
-      featureGates: [...GUARDED, ...(gated ? (["DeschedulerSupport"] as const) : [])],
+      guard: { ...DEFAULT_SETTINGS.guard, mode },
+      featureGates: [...DISRUPTIONS, ...(gated ? (["DeschedulerSupport"] as const) : [])],
       ...(clusterStrategy === undefined ? {} : { clusterStrategy }),
     }),
   );
 
-const anyVmis: fc.Arbitrary<readonly VmiFacts[]> = fc
-  .array(
-    fc.record({
-      nodeName: fc.constantFrom(...NODES),
-      strategy: fc.constantFrom(
-        ...Array<string>(4).fill("LiveMigrate"),
-        "LiveMigrateIfPossible",
-        "LiveMigrateIfPossible",
-        "External",
-        "None",
-        "Sometimes",
-        undefined,
-      ),
-      migratable: fc.constantFrom(true, true, true, true, false),
-    }),
-    { minLength: 1, maxLength: 4 },
-  )
-  .map((all) =>
-    all.map(({ nodeName, strategy, migratable }, i) => {
-      const uid = `vm${i}`;
-      return vmi({
-        ...without(vmi(), "evictionStrategy"),
-        ...(strategy === undefined ? {} : { evictionStrategy: strategy }),
-        name: uid,
-        uid,
-        nodeName,
-        liveMigratable: { migratable },
-        activePods: { [`pod-${uid}`]: nodeName },
-      });
-    }),
-  );
+const anyVmis = (minLength: number): fc.Arbitrary<readonly VmiFacts[]> =>
+  fc
+    .array(
+      fc.record({
+        nodeName: fc.constantFrom(...NODES),
+        strategy: fc.constantFrom(
+          ...Array<string>(4).fill("LiveMigrate"),
+          "LiveMigrateIfPossible",
+          "LiveMigrateIfPossible",
+          "External",
+          "None",
+          "Sometimes",
+          undefined,
+        ),
+        migratable: fc.constantFrom(true, true, true, true, false),
+      }),
+      { minLength, maxLength: 4 },
+    )
+    .map((all) =>
+      all.map(({ nodeName, strategy, migratable }, i) => {
+        const uid = `vm${i}`;
+        return vmi({
+          ...without(vmi(), "evictionStrategy"),
+          ...(strategy === undefined ? {} : { evictionStrategy: strategy }),
+          name: uid,
+          uid,
+          nodeName,
+          liveMigratable: { migratable },
+          activePods: { [`pod-${uid}`]: nodeName },
+        });
+      }),
+    );
 
-const taintStep = (...does: readonly ("taint" | "untaint" | "expel" | "readmit")[]) =>
+const nodeStep = (...does: readonly ToNode[]) =>
   fc.record({ does: fc.constantFrom(...does), node: fc.constantFrom(...NODES) });
 
 /** What is asked of Lifeboat, and what happens to VMs by themselves. */
 const ASKED: readonly fc.WeightedArbitrary<Step>[] = [
   ...CALM,
-  { weight: 20, arbitrary: fc.record({ does: fc.constant("function"), which, times: fc.integer({ min: 2, max: 9 }) }) },
+  {
+    weight: 20,
+    arbitrary: fc.record({ does: fc.constant("function"), which, times: fc.integer({ min: 2, max: 12 }), begins }),
+  },
   { weight: 20, arbitrary: fc.record({ does: fc.constant("answer"), which, times: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 6, arbitrary: fc.record({ does: fc.constant("ask to evict"), which }) },
-  { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("preempt", "expel pod"), which }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("preempt", "expel pod", "ask to deschedule"), which }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom("delete", "bury", "shadow"), which }) },
-  { weight: 1, arbitrary: taintStep("taint", "expel", "readmit") },
+  { weight: 1, arbitrary: nodeStep("taint", "expel", "readmit", "press", "relieve") },
   { weight: 1, arbitrary: fc.constant({ does: "condition reset" }) },
 ];
 
@@ -82,8 +93,46 @@ const ANYTHING: readonly fc.WeightedArbitrary<Step>[] = [
   ...ASKED,
   { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("ask to cancel", "unmark", "mark", "migrate"), which }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom("pin", "unpin", "unpin"), which }) },
-  { weight: 1, arbitrary: taintStep("untaint") },
+  { weight: 1, arbitrary: nodeStep("untaint") },
   { weight: 1, arbitrary: fc.constant({ does: "evacuation controller" }) },
+];
+
+/**
+ * What is taken back, most often while somebody is about to act on it. Functions get far in little time, and most migrations
+ * succeed: else there would hardly be any that somebody is about to create.
+ */
+const TAKEN_BACK: readonly fc.WeightedArbitrary<Step>[] = [
+  {
+    weight: 30,
+    arbitrary: fc.record({ does: fc.constant("function"), which, times: fc.constantFrom(1, 2, 4, 12), begins }),
+  },
+  { weight: 8, arbitrary: fc.record({ does: fc.constant("answer"), which, times: fc.integer({ min: 1, max: 8 }) }) },
+  { weight: 6, arbitrary: fc.constantFrom({ does: "disruption controller" }, { does: "kubelet" }) },
+  { weight: 6, arbitrary: fc.record({ does: fc.constant("time"), seconds: fc.constantFrom(1, 1, 2, 25) }) },
+  { weight: 8, arbitrary: fc.record({ does: fc.constant("evict"), which }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ does: fc.constantFrom("ask to evict", "ask to cancel", "preempt", "expel pod"), which }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      does: fc.constant("take back"),
+      which,
+      by: fc.constantFrom("cancel", "unmark", "untaint"),
+      passes: fc.nat({ max: 6 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ does: fc.constantFrom("unmark", "shadow"), which }) },
+  { weight: 3, arbitrary: nodeStep("taint", "taint", "untaint") },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      does: fc.constant("migration"),
+      which,
+      outcome: fc.constantFrom("Succeeded", "Succeeded", "Succeeded", "Failed"),
+    }),
+  },
 ];
 
 /** Nothing goes wrong, now and then something, or every other time. */
@@ -92,17 +141,27 @@ const weather = fc.constantFrom(0, 10, 2);
 /** Two clocks: half a second keeps two evacuations from beginning in the same millisecond. */
 const anySkewMs = fc.constantFrom(0, 500, 5_500, 29_500, 59_500);
 
-/** `asked`: nobody but Lifeboat begins a migration, or takes back what was asked. */
-export type Mood = "asked" | "anything";
+/**
+ * `asked`: nobody but Lifeboat begins a migration, or takes back what was asked. `taken back`: people do, and nobody acts on
+ * what was observed longer ago than a function may live, by clocks that hardly disagree.
+ */
+export type Mood = "asked" | "taken back" | "anything";
+
+const STEPS = { asked: ASKED, "taken back": TAKEN_BACK, anything: ANYTHING } as const satisfies Record<Mood, unknown>;
+
+/** What a pass takes at most by default, or a request. */
+const PATIENCE_SECONDS = 5;
 
 export function storms(mood: Mood): fc.Arbitrary<Story> {
-  const step = fc.oneof(...(mood === "asked" ? ASKED : ANYTHING));
+  const step = fc.oneof(...STEPS[mood]);
   return weather.chain((wind) =>
     fc.record({
       settings: anySettings,
-      vmis: anyVmis,
-      functions: fc.integer({ min: 1, max: 4 }),
-      skewMs: anySkewMs,
+      vmis: anyVmis(mood === "taken back" ? 3 : 1),
+      functions: fc.integer({ min: mood === "taken back" ? 2 : 1, max: 4 }),
+      skewMs: mood === "taken back" ? fc.constantFrom(0, 500, 5_500) : anySkewMs,
+      patienceSeconds: fc.constant(mood === "taken back" ? PATIENCE_SECONDS : Infinity),
+      kubevirtBudgets: fc.constantFrom(false, false, true),
       steps: fc.array(blown(step, wind), { maxLength: 500, size: "max" }),
     }),
   );
