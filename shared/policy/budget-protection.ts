@@ -27,10 +27,12 @@ export function allowsNothing(budget: BudgetFacts): boolean {
 
 /**
  * With 1, a target that becomes ready makes the source evictable, and the API server asks the budget after it has asked
- * us: somebody's migration may begin in between. KubeVirt's own budget grows before there is a target.
+ * us: somebody's migration may begin in between. KubeVirt's own budget grows before there is a target. A VM that cannot
+ * migrate may have begun to when it still could.
  */
 function outlivesMigration(budget: BudgetFacts, vmi: VmiFacts): boolean {
-  return !vmi.liveMigratable.migratable || budget.status.desiredHealthy >= 2 || isKubeVirts(budget, vmi);
+  const stays = !vmi.liveMigratable.migratable && Object.keys(vmi.activePods).length < 2;
+  return stays || budget.status.desiredHealthy >= 2 || isKubeVirts(budget, vmi);
 }
 
 /** A pod that is not ready is evicted regardless under AlwaysAllow, and otherwise if enough others are healthy. */

@@ -25,13 +25,19 @@ export function readyOf(staged: readonly Staged[]): readonly Candidate[] {
     .toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
-/**
- * For whoever began to look a little earlier, or whose clock is slow, it is still to wait: that takes nobody's slot away, for
- * its migration may be on its way.
- */
+/** Those that need no slot just now, and may again: nobody's is taken away, for its migration may be on its way. */
+const MAY_BE_READY: readonly Stage["stage"][] = [
+  // For whoever began to look a little earlier, or whose clock is fast, it has waited long enough.
+  "Waiting",
+  // By somebody else's migration: for whoever does not see that any more, or not yet, it is ready.
+  "Migrating",
+  "Settling",
+];
+
 export function waitingOf(staged: readonly Staged[]): readonly Candidate[] {
   return staged.flatMap(({ vmi, stage }) => {
-    return stage.stage === "Waiting" && stage.record !== undefined ? [{ vmi, record: stage.record }] : [];
+    const record = MAY_BE_READY.includes(stage.stage) && "record" in stage ? stage.record : undefined;
+    return record === undefined ? [] : [{ vmi, record }];
   });
 }
 

@@ -100,12 +100,15 @@ async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
 
 /**
  * An evacuation that has been given up since must not start: all that is done conditionally fails then, but nothing says so to
- * a migration. Its slot and its budget are kept for longer than this (mayStillMigrate in shared/policy/budget.ts).
+ * a migration. Its slot and its budget are kept for longer than this (mayStillMigrate in shared/policy/budget.ts), which
+ * counts from when it was given up: that must not be long ago when it is written.
  */
-const FRESH_SECONDS = 10;
+const FRESH_SECONDS = 5;
+const NEEDS_FRESH_FACTS: readonly Action["verb"][] = ["CreateMigration", "Unmark"];
 
 function isTooLate({ verb }: Action, { world, deps }: Performance): boolean {
-  return verb === "CreateMigration" && (deps.clock().getTime() - world.now.getTime()) / 1000 >= FRESH_SECONDS;
+  const age = (deps.clock().getTime() - world.now.getTime()) / 1000;
+  return NEEDS_FRESH_FACTS.includes(verb) && age >= FRESH_SECONDS;
 }
 
 async function afterFailure(action: Action, { failure }: ClusterError, p: Performance): Promise<ChainEnd> {

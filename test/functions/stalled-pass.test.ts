@@ -18,8 +18,8 @@ async function migrations(): Promise<number> {
 
 // prettier-ignore
 test.each([
-  [9,   1],
-  [10,  0],
+  [4,   1],
+  [5,   0],
   [60,  0],
 ])("%d s after it has begun to look: %d migrations", async (seconds, created) => {
   let doors: Doors | undefined;
