@@ -101,9 +101,9 @@ ${guard.releaseTable()}
   condition after 120 s.
 - Pods that are preempted on one node share the earliest start, so that the preemptor does not wait for the sum. \`NoExecute\`
   taints are each pod's own.
-- It stays if the evacuation ends without a move. A new one begins when the back-off has passed, if there is time left.
+- It stays if the evacuation ends without a move. A new one begins with the next deletion after the back-off, if there is time left.
 - The taint manager tries five times and never again. If the taint is still there and untolerated, Lifeboat deletes the pod at
-  the deadline.
+  the deadline; not if the evacuation has been given up or cancelled by then, for then the VM stays.
 
 ### How long a deletion is held at a time
 
