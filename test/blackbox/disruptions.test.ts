@@ -61,7 +61,7 @@ test("preemption: the VM moves first, then the preemptor gets its place", async 
     what: "running in the VM's place",
     until: ({ spec, status }) => spec?.nodeName === "node01" && status?.phase === "Running",
   });
-  expect(await storyOf(stage.client, "victim")).toContain("Normal DisruptionHeld");
+  await expect.poll(() => storyOf(stage.client, "victim")).toContain("Normal DisruptionHeld");
 });
 
 test("a NoExecute taint: the VM moves, what tolerates the taint stays", async () => {

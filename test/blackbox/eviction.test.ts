@@ -119,9 +119,9 @@ test("an evacuation from the eviction to the end: mark, budget, migration, story
     status: { phase: "Succeeded" },
   });
   await expectBudgetBackAt1(metadata.uid);
-  expect(await storyOf(stage.client, "whole")).toEqual(
-    expect.arrayContaining(["Normal EvacuationTriggered", "Normal MigrationCreated", "Normal Evacuated"]),
-  );
+  await expect
+    .poll(() => storyOf(stage.client, "whole"))
+    .toEqual(expect.arrayContaining(["Normal EvacuationTriggered", "Normal MigrationCreated", "Normal Evacuated"]));
 });
 
 describe("a repeated eviction while the VM moves", () => {

@@ -46,10 +46,11 @@ test("a migration that always fails: backed off, abandoned after maxAttempts, sa
     (m) => m.metadata.annotations?.["lifeboat.dev/attempt"],
   );
   expect(attempts.map(Number).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
+  await untilVmi(stage.client, "stuck", "tidied up", isTidy);
+  // Told after it is done.
   const story = await storyOf(stage.client, "stuck");
   expect(story.filter((s) => s === "Warning MigrationFailed")).toHaveLength(3);
   expect(story.filter((s) => s === "Warning EvacuationAbandoned")).toHaveLength(1);
-  await untilVmi(stage.client, "stuck", "tidied up", isTidy);
 });
 
 test("an eviction during the back-off of an abandoned evacuation is refused in words, and starts nothing", async () => {
@@ -155,5 +156,5 @@ test("the cron trigger alone moves what somebody has marked", async () => {
   await stage.worker().scheduled(new Date("2026-01-01T00:10:00Z"));
   const moved = await untilVmi(stage.client, "marked", "moved", hasSettledAwayFrom(from));
   expect(moved.status?.phase).toBe("Running");
-  expect(await storyOf(stage.client, "marked")).toContain("Normal EvacuationAdopted");
+  await expect.poll(() => storyOf(stage.client, "marked")).toContain("Normal EvacuationAdopted");
 });

@@ -97,7 +97,7 @@ describe("a migratable VM never gets SIGTERM before it has moved", () => {
     expect(labels).toContain(urgency);
     const [migration] = await migrationsOf(stage.client, name);
     expect(migration?.metadata.annotations?.["lifeboat.dev/cause"]).toBe(cause);
-    expect(await storyOf(stage.client, name)).toContain("Normal DisruptionHeld");
+    await expect.poll(() => storyOf(stage.client, name)).toContain("Normal DisruptionHeld");
   });
 });
 
