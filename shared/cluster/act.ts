@@ -57,13 +57,13 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     }
     case "GrowBudget": {
       const key = { namespace: action.vmi.namespace, name: action.name };
-      const { code } = await patch("poddisruptionbudgets", key, patches.GROW, context);
+      const { code } = await patch("poddisruptionbudgets", key, patches.growPatch(action.grownFor), context);
       // One that is not ours is not ours to grow.
       return code < 300 || code === TEST_FAILED ? "Done" : "Conflict";
     }
     case "ResizeBudget": {
       const { budget, minAvailable } = action;
-      const operations = patches.resizePatch(budget.uid, budget.minAvailable, minAvailable);
+      const operations = patches.resizePatch(budget, minAvailable);
       return conditional(await patch("poddisruptionbudgets", budget, operations, context));
     }
     case "DeleteBudget":

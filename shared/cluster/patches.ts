@@ -3,7 +3,7 @@
  * Owns: building them. Does not own: sending them (act.ts). A failed test is answered 422 and means: look again.
  */
 import type { Found } from "../policy/descheduling/register.ts";
-import type { AnnotatedPod, MigrationFacts, VmiFacts } from "../policy/facts.ts";
+import type { AnnotatedPod, BudgetFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 
 export interface Operation {
@@ -139,19 +139,28 @@ export function annotatePatch(
   ];
 }
 
-/** Of ours, whatever its size is: growing one that is grown changes nothing. */
-export const GROW: readonly Operation[] = [
-  test(pointer("metadata", "labels", names.MANAGED_BY_LABEL), names.MANAGED_BY),
-  { op: "add", path: "/spec/minAvailable", value: 2 },
-];
+const GROWN_FOR = pointer("metadata", "labels", names.GROWN_FOR_LABEL);
+const SIZE = "/spec/minAvailable";
+
+/** Of ours, whatever its size is. The label changes every time: who has not seen this growth does not shrink it. */
+export function growPatch(grownFor: string): readonly Operation[] {
+  return [
+    test(pointer("metadata", "labels", names.MANAGED_BY_LABEL), names.MANAGED_BY),
+    { op: "add", path: GROWN_FOR, value: grownFor },
+    { op: "add", path: SIZE, value: 2 },
+  ];
+}
 
 export function resizePatch(
-  uid: string,
-  observed: number | string | undefined,
-  minAvailable: number,
+  { uid, minAvailable, grownFor }: Pick<BudgetFacts, "uid" | "minAvailable" | "grownFor">,
+  wanted: number,
 ): readonly Operation[] {
-  const path = "/spec/minAvailable";
-  return [test("/metadata/uid", uid), test(path, observed), { op: "add", path, value: minAvailable }];
+  return [
+    test("/metadata/uid", uid),
+    test(GROWN_FOR, grownFor),
+    test(SIZE, minAvailable),
+    { op: "add", path: SIZE, value: wanted },
+  ];
 }
 
 export function registerPatch(

@@ -145,6 +145,7 @@ export function budgetFacts({ metadata, spec, status }: Parsed<typeof Budget>): 
     owners: metadata.ownerReferences,
     ...present({
       minAvailable: spec.minAvailable,
+      grownFor: metadata.labels?.[names.GROWN_FOR_LABEL],
       selector: spec.selector ?? undefined,
       unhealthyPodEvictionPolicy: spec.unhealthyPodEvictionPolicy,
     }),

@@ -31,7 +31,13 @@ export type Action =
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
   /** Make ours for the VMI 2, whatever it was; a conflict if there is none. Not `required`: what follows goes on without it. */
-  | { readonly verb: "GrowBudget"; readonly vmi: VmiFacts; readonly name: string; readonly required: boolean }
+  | {
+      readonly verb: "GrowBudget";
+      readonly vmi: VmiFacts;
+      readonly name: string;
+      readonly grownFor: string;
+      readonly required: boolean;
+    }
   | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */

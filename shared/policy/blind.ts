@@ -18,5 +18,12 @@ export const WHEN_BLIND = {
 
 /** What a caller is told who is refused because the facts are unknown. */
 export function blindMessage(request: "eviction" | "deletion", what: string, why: string): string {
-  return `cannot decide on the ${request} of ${what}, try again: ${why}`;
+  return `${BLIND} ${request} of ${what}, try again: ${why}`;
+}
+
+const BLIND = "cannot decide on the";
+
+/** Whether these are our words for that. What was refused so may have been done: an answer to us may have been lost. */
+export function saysBlind(words: string): boolean {
+  return words.startsWith(BLIND);
 }

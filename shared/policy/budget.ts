@@ -7,6 +7,7 @@
 import type { Action } from "./action.ts";
 import { isKubeVirts, isVmi, ownedBy } from "./budget-owner.ts";
 import { type BudgetFacts, isFinal, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
+import { isMarkOnItsWay } from "./grown-for.ts";
 import { hash8 } from "./hash.ts";
 import type { Settings } from "./settings.ts";
 import { derivedName } from "./slots.ts";
@@ -102,7 +103,7 @@ export function planBudgets(w: BudgetWorld): Plan {
   const byVmi = Map.groupBy(present, (b) => subjectKey(b.namespace, named.get(keyOf(b)) ?? b.owners.find(isVmi)?.uid));
   const perVmi = w.vmis.map((vmi) => {
     const wanted = desiredBudget(vmi, migrating.has(keyOf(vmi)), w);
-    return budgetActions(vmi, wanted, byVmi.get(subjectKey(vmi.namespace, vmi.uid)) ?? []);
+    return budgetActions(vmi, wanted, { found: byVmi.get(subjectKey(vmi.namespace, vmi.uid)) ?? [], now: w.now });
   });
   const subjects = new Set(w.vmis.map((vmi) => subjectKey(vmi.namespace, vmi.uid)));
   const surplus = [...byVmi].flatMap(([subject, budgets]) => (subjects.has(subject) ? [] : budgets));
@@ -115,14 +116,21 @@ function deletionsOf(budgets: readonly BudgetFacts[]) {
   return budgets.map((budget) => ({ verb: "DeleteBudget", budget }) as const);
 }
 
-/** For a VMI that is about to be marked, and whose budget is not there to be grown. */
-export function grownBudget(vmi: VmiFacts, budgets: readonly BudgetFacts[]): readonly Action[] {
-  const found = budgets.filter((b) => !b.deleting && (b.name === budgetName(vmi) || ownedBy(vmi, b)));
-  return budgetActions(vmi, 2, found);
+/** For a VMI that is about to be marked, and whose budget could not be grown; undefined if somebody else's protects it. */
+export function missingBudget(vmi: VmiFacts, budgets: readonly BudgetFacts[]): readonly Action[] | undefined {
+  const name = budgetName(vmi);
+  const found = budgets.filter((b) => !b.deleting && (b.name === name || ownedBy(vmi, b)));
+  if (found.some((b) => b.name === name && b.managedByUs)) return [];
+  return found.length > 0 ? undefined : [{ verb: "CreateBudget", vmi, name, minAvailable: 2 }];
 }
 
-/** `found`: the VMI's budgets, and whatever stands under the name of the one it is to have. */
-function budgetActions(vmi: VmiFacts, wanted: 1 | 2 | undefined, found: readonly BudgetFacts[]): readonly Action[] {
+interface Found {
+  /** The VMI's budgets, and whatever stands under the name of the one it is to have. */
+  readonly found: readonly BudgetFacts[];
+  readonly now: Date;
+}
+
+function budgetActions(vmi: VmiFacts, wanted: 1 | 2 | undefined, { found, now }: Found): readonly Action[] {
   const name = budgetName(vmi);
   const ours = found.filter((b) => b.managedByUs);
   if (wanted === undefined || found.some((b) => isKubeVirts(b, vmi))) return deletionsOf(ours);
@@ -130,7 +138,7 @@ function budgetActions(vmi: VmiFacts, wanted: 1 | 2 | undefined, found: readonly
   const deletes = deletionsOf(ours.filter((b) => b !== keep));
   if (keep === undefined) return [...deletes, { verb: "CreateBudget", vmi, name, minAvailable: wanted }];
   // While two ready pods are left, shrinking would make one of them evictable.
-  const early = wanted === 1 && keep.status.currentHealthy > 1;
+  const early = wanted === 1 && (keep.status.currentHealthy > 1 || isMarkOnItsWay(keep, vmi, now));
   if (keep.minAvailable === wanted || early) return deletes;
   return [...deletes, { verb: "ResizeBudget", budget: keep, minAvailable: wanted }];
 }

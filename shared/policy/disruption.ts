@@ -63,7 +63,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, { settings, nodes, now }: Disruption
   const begin = { cause, requestedBy: pod.disruptionTarget?.reason ?? cause, node: vmi.nodeName, podUID: pod.uid };
   const record = disruptionRecord(vmi, begin, { since, now });
   const told = `pod ${pod.name} is terminating (cause ${cause}): moving the VM off node ${vmi.nodeName}, if there is time`;
-  return [...markActions(vmi, record, settings), tell(vmi, "DisruptionSeen", told, record.id)];
+  return [...markActions(vmi, record, { settings, now }), tell(vmi, "DisruptionSeen", told, record.id)];
 }
 
 function taintRecord(vmi: VmiFacts, settings: Settings): EvacuationRecord | undefined {

@@ -170,7 +170,7 @@ function evacuate({ pod, vmi, strategy, request, settings, now }: LiveEviction):
     verdict: "Deny",
     reason: "EvacuationTriggered",
     message: MESSAGE.EvacuationTriggered(vmi),
-    actions: markActions(vmi, record, settings),
+    actions: markActions(vmi, record, { settings, now }),
     story: [tell(vmi, "EvacuationTriggered", told, record.id)],
   };
 }

@@ -157,6 +157,8 @@ export interface BudgetFacts extends NamespacedName {
   readonly managedByUs: boolean;
   readonly owners: readonly OwnerReference[];
   readonly minAvailable?: number | string;
+  /** As written: see grown-for.ts. */
+  readonly grownFor?: string;
   /** Absent: selects nothing (policy/v1). */
   readonly selector?: LabelSelector;
   readonly unhealthyPodEvictionPolicy?: string;

@@ -75,7 +75,7 @@ export function hold(f: HoldFacts, vmi: VmiFacts, { cause, since, leftSeconds }:
   const recorded: Action = { verb: "Record", vmi, record, urgency: URGENCY[cause] };
   return {
     ...held,
-    actions: isMarked(vmi) ? [recorded] : markActions(vmi, record, settings),
+    actions: isMarked(vmi) ? [recorded] : markActions(vmi, record, f),
     story: [tell(vmi, "DisruptionHeld", told, `${record.id}${record.since}`)],
   };
 }

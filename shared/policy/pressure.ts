@@ -168,7 +168,7 @@ function markFor(vmi: VmiFacts, by: string, { settings, now }: PressureWorld, po
   const begin = { cause: "NodePressure", requestedBy: by, node, ...(podUID === undefined ? {} : { podUID }) } as const;
   const record = beginRecord(vmi, begin, now);
   return [
-    ...markActions(vmi, record, settings),
+    ...markActions(vmi, record, { settings, now }),
     tell(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${node}`, record.id),
   ];
 }

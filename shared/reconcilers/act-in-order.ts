@@ -5,8 +5,7 @@
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import { type Action, isOptional } from "../policy/action.ts";
-import { grownBudget } from "../policy/budget.ts";
-import type { VmiFacts } from "../policy/facts.ts";
+import { missingBudget } from "../policy/budget.ts";
 import type { Settings } from "../policy/settings.ts";
 
 /** Whether everything was done; ends at the first conflict. */
@@ -20,20 +19,26 @@ export async function actInOrder(actions: readonly Action[], cluster: Cluster, s
 async function isDone(action: Action, cluster: Cluster, settings: Settings): Promise<boolean> {
   try {
     if ((await cluster.act(action, settings)) === "Done") return true;
-    return action.verb === "GrowBudget" && action.required && (await makeGrown(action.vmi, cluster, settings));
+    return action.verb === "GrowBudget" && action.required && (await makeGrown(action, cluster, settings));
   } catch (error) {
     if (!isOptional(action) || !(error instanceof ClusterError)) throw error;
     return false;
   }
 }
 
+type GrowBudget = Extract<Action, { verb: "GrowBudget" }>;
+
 /**
  * Nobody has looked at the VM before: it gets its budget now. Where it cannot have one, which whoever looks next will say, it
  * is marked all the same.
  */
-async function makeGrown(vmi: VmiFacts, cluster: Cluster, settings: Settings): Promise<boolean> {
+async function makeGrown(action: GrowBudget, cluster: Cluster, settings: Settings): Promise<boolean> {
+  const { vmi } = action;
   try {
-    return await actInOrder(grownBudget(vmi, await cluster.listBudgets(vmi.namespace)), cluster, settings);
+    const missing = missingBudget(vmi, await cluster.listBudgets(vmi.namespace));
+    if (missing === undefined) return true;
+    // Grown in any case: whoever made it meanwhile has made it small.
+    return (await actInOrder(missing, cluster, settings)) && (await cluster.act(action, settings)) === "Done";
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     return true;

@@ -171,10 +171,10 @@ describe("on budgets", () => {
 
   test("Grow: whatever its size, and again; of ours only", async () => {
     const vmi = await observed("grown");
-    const grow = (name: string): Action => ({ verb: "GrowBudget", vmi, name, required: true });
+    const grow = (name: string): Action => ({ verb: "GrowBudget", vmi, name, grownFor: "0000000a.1", required: true });
     await act({ verb: "CreateBudget", vmi, name: "budget-4", minAvailable: 1 });
     expect([await act(grow("budget-4")), await act(grow("budget-4"))]).toEqual(["Done", "Done"]);
-    expect(await budgetCalled("budget-4")).toMatchObject({ minAvailable: 2, generation: 2 });
+    expect(await budgetCalled("budget-4")).toMatchObject({ minAvailable: 2, generation: 2, grownFor: "0000000a.1" });
     const metadata = { namespace: NAMESPACE, name: "theirs" };
     const selector = { matchLabels: { app: "theirs" } };
     await world.client.create(core.podDisruptionBudgets, { metadata, spec: { minAvailable: 1, selector } });

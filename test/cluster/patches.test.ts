@@ -209,6 +209,11 @@ describe("annotate a pod", () => {
   });
 });
 
+const grown = (uid: string, grownFor: string) => ({
+  metadata: { uid, labels: { "lifeboat.dev/grown-for": grownFor } },
+  spec: { minAvailable: 2 },
+});
+
 describe("resize", () => {
   // prettier-ignore
   test.each([
@@ -219,15 +224,19 @@ describe("resize", () => {
     ["without, got one",         1,         undefined,  undefined],
   ])("a budget %s", (...[, stored, observed, expected]) => {
     const spec = stored === undefined ? {} : { minAvailable: stored };
-    const patched = apply({ metadata: { uid: "u" }, spec }, patches.resizePatch("u", observed, 2));
+    const patched = apply({ metadata: { uid: "u" }, spec }, patches.resizePatch({ uid: "u", ...(observed !== undefined && { minAvailable: observed }) }, 2));
     if (expected === undefined) expect(patched).toBeUndefined();
     else expect(patched).toMatchObject(expected);
   });
 
-  test("not another budget of that name", () => {
-    expect(
-      apply({ metadata: { uid: "v" }, spec: { minAvailable: 1 } }, patches.resizePatch("u", 1, 2)),
-    ).toBeUndefined();
+  test("not another budget of that name, nor one that was grown anew since", () => {
+    const shrink = patches.resizePatch({ uid: "u", minAvailable: 2, grownFor: "a.1" }, 1);
+    const stored = (uid: string, grownFor: string) => apply(grown(uid, grownFor), shrink);
+    expect([stored("u", "a.1") === undefined, stored("v", "a.1"), stored("u", "b.2")]).toEqual([
+      false,
+      undefined,
+      undefined,
+    ]);
   });
 });
 

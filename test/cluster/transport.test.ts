@@ -87,7 +87,7 @@ describe("an action is KubeVirt's own where the status changes, and ours everywh
     [{ verb: "AdoptMigration", migration: migration(), cause: "ApiEviction", id: "0000000a", attempt: 1 }, undefined],
     [{ verb: "DeleteMigration", migration: migration() },                         undefined],
     [{ verb: "CreateBudget", vmi: vmi(), name: "b", minAvailable: 1 },            undefined],
-    [{ verb: "GrowBudget", vmi: vmi(), name: "b", required: true },               undefined],
+    [{ verb: "GrowBudget", vmi: vmi(), name: "b", grownFor: "a.1", required: true }, undefined],
     [{ verb: "ResizeBudget", budget: budget(), minAvailable: 2 },                 undefined],
     [{ verb: "DeleteBudget", budget: budget() },                                  undefined],
     [{ verb: "WriteSlots", slots: [] },                                           undefined],

@@ -2,9 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { budgetName } from "../../shared/policy/budget.ts";
 import type { Cause } from "../../shared/policy/cause.ts";
+import { grownForLabel } from "../../shared/policy/grown-for.ts";
 import { markActions } from "../../shared/policy/mark.ts";
-import { MOBILITY, record, settings, vmi } from "./fixtures.ts";
+import { MOBILITY, NOW, record, settings, vmi } from "./fixtures.ts";
 
+const AT = { settings: settings(), now: NOW };
 const WITHOUT_BUDGETS = settings({ reconcilers: { budget: false } });
 
 describe("what marking does", () => {
@@ -14,7 +16,7 @@ describe("what marking does", () => {
     ["pinned", settings(), ["Mark"]],
     ["pinned", WITHOUT_BUDGETS, ["Mark"]],
   ] as const)("%s: in this order", (mobility, given, expected) => {
-    const actions = markActions(vmi({ liveMigratable: MOBILITY[mobility] }), record(), given);
+    const actions = markActions(vmi({ liveMigratable: MOBILITY[mobility] }), record(), { settings: given, now: NOW });
     expect(actions.map(({ verb }) => verb)).toEqual(expected);
   });
 
@@ -29,15 +31,12 @@ describe("what marking does", () => {
     ["NodePressure",    false],
   ])("%s: the VMI's own budget, and the mark waits for it: %j", (cause, required) => {
     const subject = vmi();
-    const [grow] = markActions(subject, record({ cause }), settings());
-    expect(grow).toEqual({ verb: "GrowBudget", vmi: subject, name: budgetName(subject), required });
+    const [grow] = markActions(subject, record({ cause }), AT);
+    expect(grow).toEqual({ verb: "GrowBudget", vmi: subject, name: budgetName(subject), grownFor: grownForLabel(record(), NOW), required });
   });
 
   test("as urgent as its cause", () => {
-    expect(markActions(vmi(), record({ cause: "NodePressure" }), settings())).toMatchObject([
-      {},
-      { urgency: "urgent" },
-    ]);
-    expect(markActions(vmi(), record({ cause: "ApiEviction" }), settings())).toMatchObject([{}, { urgency: "normal" }]);
+    expect(markActions(vmi(), record({ cause: "NodePressure" }), AT)).toMatchObject([{}, { urgency: "urgent" }]);
+    expect(markActions(vmi(), record({ cause: "ApiEviction" }), AT)).toMatchObject([{}, { urgency: "normal" }]);
   });
 });

@@ -94,6 +94,7 @@ function budgetPath({ metadata: { namespace, name, uid } }: Vmi): string {
 
 const GROW = [
   { op: "test", path: "/metadata/labels/app.kubernetes.io~1managed-by", value: "lifeboat" },
+  { op: "add", path: "/metadata/labels/lifeboat.dev~1grown-for", value: "00000000.0" },
   { op: "add", path: "/spec/minAvailable", value: 2 },
 ];
 

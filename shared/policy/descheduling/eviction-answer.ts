@@ -3,10 +3,11 @@
  * Owns: code and message → outcome. Does not own: sending evictions (shared/cluster).
  * Upstream: a 429 that begins with a known prefix says that the eviction goes on in background (KEP-1397).
  */
+import { saysBlind } from "../blind.ts";
 
 /**
  * `Evicted`: the pod is being deleted. `Background`: it is being evacuated. `Gone`: it is no more. `Refused`: neither.
- * `Unknown`: no answer; it may have begun.
+ * `Unknown`: no answer, or by somebody who could not see what became of it; it may have begun.
  */
 export type EvictionOutcome = "Evicted" | "Background" | "Gone" | "Refused" | "Unknown";
 
@@ -28,5 +29,6 @@ export function interpretAnswer({ code, message }: EvictionAnswer, prefixes: rea
   if (code !== 429) return "Refused";
   const said = message.replace(DENIED_BY_WEBHOOK, "");
   const words = [said, said.startsWith(IN_PROGRESS) ? said.slice(IN_PROGRESS.length) : said];
-  return words.some((text) => prefixes.some((prefix) => text.startsWith(prefix))) ? "Background" : "Refused";
+  if (words.some((text) => prefixes.some((prefix) => text.startsWith(prefix)))) return "Background";
+  return saysBlind(said) ? "Unknown" : "Refused";
 }

@@ -194,6 +194,7 @@ export function evictedOf({ pod }: Facts): { readonly namespace: string; readonl
 
 /** An API server for these facts, on which a patch of the VMI is kept. */
 export function answering(facts: Facts): (request: StubRequest) => Behaviour {
+  let isMade = facts.budget === "made";
   // As JSON has it: what is undefined is not there.
   let vmi: object = JSON.parse(JSON.stringify(vmiOf(facts)));
   const patched = ({ body }: StubRequest): Behaviour => {
@@ -213,8 +214,11 @@ export function answering(facts: Facts): (request: StubRequest) => Behaviour {
     vmi: () => (facts.vmi.isThere ? json(vmi) : notFound),
     configuration: () => json(configurationOf(facts)),
     kubevirt: () => list(kubevirtOf(facts)),
-    grow: () => (facts.budget === "made" ? json({}) : notFound),
-    create: () => json({}, 201),
+    grow: () => (isMade ? json({}) : notFound),
+    create: () => {
+      isMade = true;
+      return json({}, 201);
+    },
     mark: patched,
     event: () => json({}, 201),
     list: ({ path }) => listed(path),

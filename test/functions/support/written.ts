@@ -12,7 +12,11 @@ const Patch = z.array(z.object({ op: z.string(), path: z.string(), value: z.opti
 
 /** By what is added and taken away, tests left out. A record is in the VMI's annotations, the label in its labels. */
 const CHANGES: readonly (readonly [verb: string, resource: RegExp, changes: readonly string[]])[] = [
-  ["GrowBudget", /\/poddisruptionbudgets\/[^/]+$/, ["add /spec/minAvailable"]],
+  [
+    "GrowBudget",
+    /\/poddisruptionbudgets\/[^/]+$/,
+    ["add /metadata/labels/lifeboat.dev~1grown-for", "add /spec/minAvailable"],
+  ],
   ["Mark", /\/virtualmachineinstances\/[^/]+$/, [`add ${RECORD}`, `add ${LABEL}`, `add ${MARK}`]],
   // The label stays, or is put where it is missing, until nothing is left to be tidied up.
   ["Unmark", /\/virtualmachineinstances\/[^/]+$/, [`add ${RECORD}`, `remove ${MARK}`]],
@@ -34,8 +38,8 @@ export function startWriting(): Written {
   return {
     before(request, { body }) {
       if (request.startsWith("GET ") || /^POST .*\/events$/.test(request)) return;
-      // There was none: it is made as large as it is to be.
-      if (/^POST .*\/poddisruptionbudgets$/.test(request) && verbs.at(-1) === "GrowBudget") return;
+      // There was none: it is made, and grown again, whoever has made it meanwhile.
+      if (/^POST .*\/poddisruptionbudgets$/.test(request) && verbs.at(-1) === "GrowBudget") return void verbs.pop();
       verbs.push(verbOf(request, typeof body === "string" ? body : ""));
     },
     take() {

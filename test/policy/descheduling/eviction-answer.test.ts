@@ -2,6 +2,7 @@
  * The words of an eviction's answer, in those of whoever answers: Lifeboat, KubeVirt's own webhook, the API server.
  */
 import { expect, test } from "vitest";
+import { blindMessage } from "../../../shared/policy/blind.ts";
 import { interpretAnswer } from "../../../shared/policy/descheduling/eviction-answer.ts";
 import { MESSAGE } from "../../../shared/policy/messages.ts";
 import { vmi } from "../fixtures.ts";
@@ -24,6 +25,7 @@ const rows: readonly (readonly [code: number, message: string, outcome: string])
   [429, `${KUBEVIRT}VMI vm is configured with an eviction strategy but is not live-migratable`,               "Refused"],
   [429, `${LIFEBOAT}${MESSAGE.NotMigratable(vmi(), "LiveMigrate")}`,                                          "Refused"],
   [429, `${LIFEBOAT}${MESSAGE.BackingOff(vmi(), "Abandoned", 20)}`,                                           "Refused"],
+  [429, `${LIFEBOAT}${blindMessage("eviction", 'pod "ns/p"', "the API server cannot be reached")}`,            "Unknown"],
   [429, "Cannot evict pod as it would violate the pod's disruption budget.",                                  "Refused"],
   [429, "Too many requests: too many requests",                                                               "Refused"],
   // Said by somebody who quotes it: a prefix is where it begins.

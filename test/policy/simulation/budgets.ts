@@ -31,13 +31,23 @@ export function resizeBudget(
   { budget: observed, minAvailable }: Write<"ResizeBudget">,
 ): ActResult {
   const found = cluster.budgets.get(keyOf(observed));
-  if (found?.uid !== observed.uid || found.minAvailable !== observed.minAvailable) return "Conflict";
+  const isSame = found?.uid === observed.uid && found.grownFor === observed.grownFor;
+  if (!isSame || found.minAvailable !== observed.minAvailable) return "Conflict";
   return setSize(cluster, found, minAvailable);
 }
 
-export function growBudget(cluster: SimulatedCluster, { vmi, name }: Write<"GrowBudget">): ActResult {
+/** The doors make the one that is missing, in one go here. */
+export function growBudget(cluster: SimulatedCluster, { vmi, name, grownFor }: Write<"GrowBudget">): ActResult {
   const found = cluster.budgets.get(keyOf({ namespace: vmi.namespace, name }));
-  return found?.managedByUs !== true || found.minAvailable === 2 ? "Done" : setSize(cluster, found, 2);
+  if (found === undefined) {
+    if ([...cluster.budgets.values()].some((one) => isKubeVirts(one, vmi))) return "Done";
+    createBudget(cluster, { verb: "CreateBudget", vmi, name, minAvailable: 2 });
+    return growBudget(cluster, { verb: "GrowBudget", vmi, name, grownFor, required: true });
+  }
+  if (!found.managedByUs) return "Done";
+  if (found.minAvailable !== 2) return setSize(cluster, { ...found, grownFor }, 2);
+  cluster.budgets.set(keyOf(found), { ...found, grownFor });
+  return "Done";
 }
 
 function setSize({ budgets }: SimulatedCluster, found: BudgetFacts, minAvailable: 1 | 2): ActResult {

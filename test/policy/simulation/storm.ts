@@ -149,8 +149,8 @@ export type Mood = "asked" | "taken back" | "anything";
 
 const STEPS = { asked: ASKED, "taken back": TAKEN_BACK, anything: ANYTHING } as const satisfies Record<Mood, unknown>;
 
-/** What a pass takes at most by default, or a request. */
-const PATIENCE_SECONDS = 5;
+/** Seconds that a function lives: what a pass takes at most by default, what a full scan may take; or it stalls for ever. */
+const PATIENCE_SECONDS = { asked: 60, "taken back": 5, anything: Infinity } as const satisfies Record<Mood, number>;
 
 export function storms(mood: Mood): fc.Arbitrary<Story> {
   const step = fc.oneof(...STEPS[mood]);
@@ -160,7 +160,7 @@ export function storms(mood: Mood): fc.Arbitrary<Story> {
       vmis: anyVmis(mood === "taken back" ? 3 : 1),
       functions: fc.integer({ min: mood === "taken back" ? 2 : 1, max: 4 }),
       skewMs: mood === "taken back" ? fc.constantFrom(0, 500, 5_500) : anySkewMs,
-      patienceSeconds: fc.constant(mood === "taken back" ? PATIENCE_SECONDS : Infinity),
+      patienceSeconds: fc.constant(PATIENCE_SECONDS[mood]),
       kubevirtBudgets: fc.constantFrom(false, false, true),
       steps: fc.array(blown(step, wind), { maxLength: 500, size: "max" }),
     }),
