@@ -29,8 +29,8 @@ import { until } from "./until.ts";
 
 /** From the end of the faults to the end of what the drain is for. */
 const GOAL_WITHIN_MS = 120_000;
-/** From the end of all disruptions to a cluster where nothing is under way. */
-const REST_WITHIN_MS = 90_000;
+/** From the end of all disruptions to a cluster where nothing is under way. A budget may have been grown for a mark that never came. */
+const REST_WITHIN_MS = 240_000;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
 const MINUTE_SECONDS = 60;

@@ -22,6 +22,6 @@ export function markActions(
 ): readonly Action[] {
   const mark: Action = { verb: "Mark", vmi, record, urgency: URGENCY[record.cause] };
   if (!reconcilers.budget || !vmi.liveMigratable.migratable) return [mark];
-  const grownFor = grownForLabel(record, now);
+  const grownFor = grownForLabel(vmi, now);
   return [{ verb: "GrowBudget", vmi, name: budgetName(vmi), grownFor, required: ASKS_TO_EVICT[record.cause] }, mark];
 }

@@ -38,7 +38,7 @@ export const ATTEMPT_ANNOTATION = "lifeboat.dev/attempt";
 /** On everything that Lifeboat creates. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGED_BY = "lifeboat";
-/** On a budget of ours: the evacuation that it was last grown for, and when. */
+/** On a budget of ours: the mark that it was last grown for. */
 export const GROWN_FOR_LABEL = "lifeboat.dev/grown-for";
 /** What the names begin with that Lifeboat gives to migrations and budgets. */
 export const NAME_PREFIX = "lifeboat-";

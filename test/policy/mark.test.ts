@@ -32,7 +32,7 @@ describe("what marking does", () => {
   ])("%s: the VMI's own budget, and the mark waits for it: %j", (cause, required) => {
     const subject = vmi();
     const [grow] = markActions(subject, record({ cause }), AT);
-    expect(grow).toEqual({ verb: "GrowBudget", vmi: subject, name: budgetName(subject), grownFor: grownForLabel(record(), NOW), required });
+    expect(grow).toEqual({ verb: "GrowBudget", vmi: subject, name: budgetName(subject), grownFor: grownForLabel(subject, NOW), required });
   });
 
   test("as urgent as its cause", () => {
