@@ -42,6 +42,7 @@ describe("of a VM that was read without a mark", () => {
     ["long enough ago",                    { grownFor: GROWN_FOR, seconds: 149 },          []],
     ["longer than that",                   { grownFor: GROWN_FOR, seconds: 150 },          ["ResizeBudget"]],
     ["and it was marked since",            { subject: { ...cancelled, record: record({ outcome: "Cancelled" }) }, grownFor: GROWN_FOR },    ["ResizeBudget"]],
+    ["and it has moved since",             { subject: vmi({ nodeName: "node02" }), grownFor: GROWN_FOR }, ["ResizeBudget"]],
     ["by nobody, in words of a stranger",  { grownFor: "x.y" },                            ["ResizeBudget"]],
     ["in a time to come",                  { grownFor: GROWN_FOR.replace(/\d+$/, "99999999999") }, ["ResizeBudget"]],
   ])("%s", (_, given, expected) => expect(verbsFor(given)).toEqual(expected));
