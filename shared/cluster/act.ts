@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import type { Action } from "../policy/action.ts";
 import { registerText } from "../policy/descheduling/register.ts";
-import type { NamespacedName } from "../policy/facts.ts";
+import type { NamespacedName, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import * as manifests from "./manifests.ts";
 import { clear, mark, type MarkingContext } from "./marking.ts";
@@ -13,6 +13,7 @@ import * as patches from "./patches.ts";
 import { collection, object, type Resource } from "./paths.ts";
 import { parseAnswer } from "./read.ts";
 import { countersText, recordText, slotsText } from "./record-schema.ts";
+import { Vmi } from "./schemas.ts";
 import type { ApiAnswer, Send } from "./transport.ts";
 
 /**
@@ -62,7 +63,8 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       return code < 300 || code === TEST_FAILED ? "Done" : "Conflict";
     }
     case "ResizeBudget": {
-      const { budget, minAvailable } = action;
+      const { budget, minAvailable, vmi } = action;
+      if (vmi !== undefined && !(await isAsSeen(vmi, context))) return "Conflict";
       const operations = patches.resizePatch(budget, minAvailable);
       return conditional(await patch("poddisruptionbudgets", budget, operations, context));
     }
@@ -88,6 +90,12 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     case "Event":
       return await create("events", action.about.namespace, manifests.event(action, context.now), context);
   }
+}
+
+async function isAsSeen(vmi: VmiFacts, { send }: ActContext): Promise<boolean> {
+  const path = object("virtualmachineinstances", vmi);
+  const { code, body } = await send({ method: "GET", path, expect: [404] });
+  return code < 300 && parseAnswer(Vmi, body, `GET ${path}`).metadata.resourceVersion === vmi.resourceVersion;
 }
 
 async function patch(

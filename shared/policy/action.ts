@@ -38,7 +38,13 @@ export type Action =
       readonly grownFor: string;
       readonly required: boolean;
     }
-  | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
+  /** `vmi`: only while it is as it was seen, for it was read before the budget was. */
+  | {
+      readonly verb: "ResizeBudget";
+      readonly budget: BudgetFacts;
+      readonly minAvailable: 1 | 2;
+      readonly vmi?: VmiFacts;
+    }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }

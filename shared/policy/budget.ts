@@ -140,5 +140,5 @@ function budgetActions(vmi: VmiFacts, wanted: 1 | 2 | undefined, { found, now }:
   // While two ready pods are left, shrinking would make one of them evictable.
   const early = wanted === 1 && (keep.status.currentHealthy > 1 || isMarkOnItsWay(keep, vmi, now));
   if (keep.minAvailable === wanted || early) return deletes;
-  return [...deletes, { verb: "ResizeBudget", budget: keep, minAvailable: wanted }];
+  return [...deletes, { verb: "ResizeBudget", budget: keep, minAvailable: wanted, ...(wanted === 1 && { vmi }) }];
 }
