@@ -14,15 +14,17 @@ import { driveOn, tell } from "./drive-on.ts";
 import type { Env } from "./env.ts";
 import type { Target } from "./target.ts";
 
-/** Of the API server's patience: for reading, and for everything; the rest is for the way back. */
+type AppContext = Context<{ Bindings: Env }>;
+
+/** Of what is left of the API server's patience, for reading; of all of it, for everything: the rest is for the way back. */
 const READING_SHARE = 0.5;
 const ANSWERING_SHARE = 0.9;
 
-export async function reviewEvictionRequest(c: Context<{ Bindings: Env }>, target: Target): Promise<Response> {
+export async function reviewEvictionRequest(c: AppContext, target: Target, arrived: Date): Promise<Response> {
   const timeout = review.timeoutSeconds(c.req.query("timeout"));
-  const arrived = target.platform.now().getTime();
-  const reading = target.connect(timeout * READING_SHARE);
-  const acting = () => target.connect(timeout * ANSWERING_SHARE - (target.platform.now().getTime() - arrived) / 1000);
+  const left = (share: number) => timeout * share - (target.platform.now().getTime() - arrived.getTime()) / 1000;
+  const reading = target.connect(left(1) * READING_SHARE);
+  const acting = () => target.connect(left(ANSWERING_SHARE));
   const { uid, request } = await review.envelopeOf(c);
   const parsed = parseConfig(review.EvictionRequestSchema, request, "request");
   if (!parsed.ok) {

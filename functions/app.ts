@@ -20,13 +20,15 @@ import { clusterReadyz } from "./readyz.ts";
 import { isCallersFault, type Rejection, RejectionError, renderRejection } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
 import * as targets from "./target.ts";
-import { holdDeletion, refuseEviction } from "./unreviewed.ts";
+import { holdDeletion, refuseEviction, type Unreviewed } from "./unreviewed.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
 
 type AppContext = Context<{ Bindings: Env }>;
 type Door = (c: AppContext, target: targets.Target) => Promise<Response>;
+/** `arrived`: since when the API server waits; to find and authenticate the cluster takes its share. */
+type ReviewDoor = (c: AppContext, target: targets.Target, arrived: Date) => Promise<Response>;
 
 export function createApp(platform: Platform, state: targets.IsolateState): HonoBase<{ Bindings: Env }> {
   // Of the three that a plain Hono brings along, to choose from with its first request: enough for a score of routes.
@@ -63,16 +65,15 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
     return await receiveEvents(c, targets.targetOf(name, entry, { env: c.env, platform, state }), payload);
   };
   /** A review, and what is answered where it cannot be begun. */
-  const reviewed = (
-    door: Door,
-    otherwise: (c: AppContext, platform: Platform, error: unknown) => Promise<Response>,
-  ) => {
-    const begun = guarded("webhook", (c, target) => limited(c, limitReview, () => door(c, target)));
-    return (c: AppContext) =>
-      begun(c).catch((error: unknown) => {
+  const reviewed = (door: ReviewDoor, otherwise: (c: AppContext, unreviewed: Unreviewed) => Promise<Response>) => {
+    return (c: AppContext) => {
+      const arrived = platform.now();
+      const begun = guarded("webhook", (_, target) => limited(c, limitReview, () => door(c, target, arrived)));
+      return begun(c).catch((error: unknown) => {
         if (isCallersFault(error)) throw error;
-        return limited(c, limitReview, () => otherwise(c, platform, error));
+        return limited(c, limitReview, () => otherwise(c, { platform, arrived, error }));
       });
+    };
   };
   const eviction = reviewed(reviewEvictionRequest, refuseEviction);
   app.post("/clusters/:cluster/admission/evictions", eviction);

@@ -16,8 +16,8 @@ import type { Target } from "./target.ts";
 
 type AppContext = Context<{ Bindings: Env }>;
 
-export async function reviewDeletionRequest(c: AppContext, target: Target): Promise<Response> {
-  const patience = patienceOf(review.timeoutSeconds(c.req.query("timeout")), target.platform.now());
+export async function reviewDeletionRequest(c: AppContext, target: Target, arrived: Date): Promise<Response> {
+  const patience = patienceOf(review.timeoutSeconds(c.req.query("timeout")), arrived);
   return await answerDeletion(c, async (request, dryRun) => {
     const asked = { ...request, ...patience };
     return dryRun ? (await rule(target, asked, true)).decision : await decideAndHold(c, target, asked);

@@ -66,8 +66,9 @@ export async function rule(target: Target, asked: Asked, dryRun: boolean): Promi
 
 /** It is to be held, but not marked yet: to be denied at once would use up the taint manager's tries. */
 function contended(target: Target, asked: Asked, settings: Settings): Ruled {
-  const left = blindHoldSeconds(asked, settings, target.platform.now()) ?? 0;
-  return { decision: heldBlindly(asked, left, "its VMI keeps changing") };
+  const now = target.platform.now();
+  const left = blindHoldSeconds(asked, settings, now) ?? 0;
+  return { decision: heldBlindly(asked, left, "its VMI keeps changing", now) };
 }
 
 /** Before the settings have been read once: who has installed the guard's webhook wants it to guard. */
@@ -76,12 +77,13 @@ const UNREAD_SETTINGS = { ...DEFAULT_SETTINGS, featureGates: FEATURE_GATES };
 /** From the request alone, and the settings if they have ever been read. */
 export function blindDecision(asked: Asked, why: string, settings: Settings | undefined, now: Date): DeletionDecision {
   const left = blindHoldSeconds(asked, settings ?? UNREAD_SETTINGS, now);
-  return left === undefined ? { verdict: "Release", reason: "Blind", story: [] } : heldBlindly(asked, left, why);
+  return left === undefined ? { verdict: "Release", reason: "Blind", story: [] } : heldBlindly(asked, left, why, now);
 }
 
-function heldBlindly({ pod, patienceSeconds }: Asked, left: number, why: string): DeletionDecision {
+function heldBlindly({ pod, holdUntil }: Asked, left: number, why: string, now: Date): DeletionDecision {
   const message = blindMessage("deletion", `pod "${pod.namespace}/${pod.name}"`, why);
-  return { verdict: "Hold", holdSeconds: Math.min(left, patienceSeconds), message, actions: [], story: [] };
+  const patient = Math.max(0, (holdUntil - now.getTime()) / 1000);
+  return { verdict: "Hold", holdSeconds: Math.min(left, patient), message, actions: [], story: [] };
 }
 
 /** Looks until something is seen: resolves to that, or to the last blind ruling when the hold is over. */

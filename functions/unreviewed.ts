@@ -12,23 +12,31 @@ import type { Platform } from "./env.ts";
 import { blindDecision, patienceOf } from "./hold-deletion.ts";
 import { RejectionError } from "./rejection.ts";
 
-export async function refuseEviction(c: Context, platform: Platform, error: unknown): Promise<Response> {
+export interface Unreviewed {
+  readonly platform: Platform;
+  /** Since when the API server waits. */
+  readonly arrived: Date;
+  readonly error: unknown;
+}
+
+export async function refuseEviction(c: Context, unreviewed: Unreviewed): Promise<Response> {
   const { uid } = await review.envelopeOf(c);
-  return c.json(review.refusal(uid, blindMessage("eviction", "this pod", whyOf(error, platform))));
+  return c.json(review.refusal(uid, blindMessage("eviction", "this pod", whyOf(unreviewed))));
 }
 
 /** Held until the deadline that the request itself shows, without a look. */
-export async function holdDeletion(c: Context, platform: Platform, error: unknown): Promise<Response> {
-  const patience = patienceOf(review.timeoutSeconds(c.req.query("timeout")), platform.now());
+export async function holdDeletion(c: Context, unreviewed: Unreviewed): Promise<Response> {
+  const { platform, arrived } = unreviewed;
+  const patience = patienceOf(review.timeoutSeconds(c.req.query("timeout")), arrived);
   return await answerDeletion(c, async (request, dryRun) => {
     const asked = { ...request, ...patience };
-    const decision = blindDecision(asked, whyOf(error, platform), undefined, platform.now());
+    const decision = blindDecision(asked, whyOf(unreviewed), undefined, platform.now());
     if (decision.verdict === "Hold" && !dryRun) await platform.sleep(decision.holdSeconds * 1000);
     return decision;
   });
 }
 
-function whyOf(error: unknown, platform: Platform): string {
+function whyOf({ platform, error }: Unreviewed): string {
   if (error instanceof RejectionError && error.rejection.reason === "InvalidConfiguration") {
     const { field, message } = error.rejection;
     return `${field}: ${message}`;

@@ -114,6 +114,18 @@ describe("answered before the API server gives up, however long everything takes
   });
 });
 
+test.each([1, 10, 20, 26])("answered in time though the cluster was looked up for %d s", async (seconds) => {
+  const list = () => Promise.reject(new Error("KV"));
+  const get = async () => {
+    doors?.pass(seconds);
+    return JSON.stringify(entry(server?.url ?? ""));
+  };
+  const answer = await ask(badNetwork({ seconds: 10 }), undefined, { CLUSTER_REGISTRY: { get, list } });
+  expect(answer).toMatchObject(refused("the API server cannot be reached"));
+  expect(answer.seconds).toBeLessThan(TIMEOUT_SECONDS - 2);
+  expect(answer.seconds).toBeGreaterThanOrEqual(TIMEOUT_SECONDS - 6);
+});
+
 test("seen again, the VM is marked and driven on, and the story told, while the deletion is held", async () => {
   const answer = await ask(badNetwork({ seconds: 1, until: 8 }));
   expect(answer).toMatchObject(refused("waits until VMI"));
@@ -163,6 +175,16 @@ describe("no cluster to ask", () => {
   test("an entry that is wrong says so, and holds as well", async () => {
     const answer = await ask(() => undefined, undefined, { CLUSTERS: { prod: entry("nonsense") } });
     expect(answer).toMatchObject(refused("server"));
+    expect(answer.seconds).toBe(25);
+  });
+
+  test("that the cluster was looked up for a long time is no excuse", async () => {
+    const get = async () => {
+      doors?.pass(20);
+      throw new Error("KV");
+    };
+    const answer = await ask(() => undefined, undefined, { CLUSTER_REGISTRY: { ...broken, get } });
+    expect(answer).toMatchObject(refused("try again: an unexpected error"));
     expect(answer.seconds).toBe(25);
   });
 

@@ -1,5 +1,5 @@
 /** The API server's patience, as it says it in `?timeout=`: a Go duration. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { timeoutSeconds } from "../../functions/admission-review.ts";
 import { startCannedCluster } from "./support/canned-cluster.ts";
 import { entry, openDoors } from "./support/doors.ts";
@@ -32,6 +32,25 @@ test.each([
   ["five",           10],
 ])("%s: %d s; ours is never longer than Kubernetes allows, nor unlimited", (query, seconds) => {
   expect(timeoutSeconds(query)).toBe(seconds);
+});
+
+test.each([
+  ["at once", 0, "10s", 5000, 9000],
+  ["2 s later", 2, "10s", 4000, 7000],
+  ["8 s later", 8, "10s", 1000, 1000],
+])("the cluster was found %s: what is left is for reading, then for all", async (_, seconds, timeout, reading, all) => {
+  const server = await startCannedCluster();
+  const given = vi.spyOn(AbortSignal, "timeout");
+  const get = async () => {
+    doors.pass(seconds);
+    return JSON.stringify(entry(server.url));
+  };
+  const doors = openDoors({ CLUSTER_REGISTRY: { get, list: () => Promise.reject(new Error("KV")) } });
+  expect(await review(doors, undefined, { timeout })).toMatchObject({ code: 200 });
+  expect(given.mock.calls.slice(0, 2)).toEqual([[reading], [all]]);
+  await doors.settle();
+  given.mockRestore();
+  await server.stop();
 });
 
 test.each(["", "abc", "0s", "10s&timeout=1s", "9".repeat(400) + "h"])(
