@@ -3,7 +3,7 @@
  * Owns: the order, and what ends it. Does not own: looking again after a conflict (its callers).
  */
 import type { Cluster } from "../cluster/cluster.ts";
-import { ClusterError } from "../cluster/failure.ts";
+import { ClusterError, isLasting } from "../cluster/failure.ts";
 import { type Action, isOptional } from "../policy/action.ts";
 import { missingBudget } from "../policy/budget.ts";
 import type { Settings } from "../policy/settings.ts";
@@ -29,8 +29,8 @@ async function isDone(action: Action, cluster: Cluster, settings: Settings): Pro
 type GrowBudget = Extract<Action, { verb: "GrowBudget" }>;
 
 /**
- * Nobody has looked at the VM before: it gets its budget now. Where it cannot have one, which whoever looks next will say, it
- * is marked all the same.
+ * Nobody has looked at the VM before: it gets its budget now. Where we may not make one (a permission, a quota), which whoever
+ * looks next will say, it is marked all the same; where that merely did not work this time, it is not.
  */
 async function makeGrown(action: GrowBudget, cluster: Cluster, settings: Settings): Promise<boolean> {
   const { vmi } = action;
@@ -40,7 +40,7 @@ async function makeGrown(action: GrowBudget, cluster: Cluster, settings: Setting
     // Grown in any case: whoever made it meanwhile has made it small.
     return (await actInOrder(missing, cluster, settings)) && (await cluster.act(action, settings)) === "Done";
   } catch (error) {
-    if (!(error instanceof ClusterError)) throw error;
+    if (!(error instanceof ClusterError) || !isLasting(error.failure)) throw error;
     return true;
   }
 }

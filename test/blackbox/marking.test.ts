@@ -2,7 +2,8 @@
  * Where no impersonation is granted, KubeVirt's own eviction webhook does the marking.
  */
 import { afterEach, expect, test } from "vitest";
-import { pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { pods } from "../../infra/sandbox/actors/resources.ts";
+import { ROLES } from "../functions/support/roles.ts";
 import {
   evict,
   getVmi,
@@ -19,13 +20,6 @@ import {
 let stage: Stage;
 
 afterEach(() => stage.stop());
-
-const ROLES: Resource = {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "Role",
-  plural: "roles",
-  namespaced: true,
-};
 
 async function start(marking: "Evict" | "Auto" | "Impersonate", evictionWebhook: boolean): Promise<void> {
   stage = await startStage({

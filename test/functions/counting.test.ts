@@ -3,16 +3,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { record } from "../policy/fixtures.ts";
 import { asWebhook, type Before, type Doors, openDoors } from "./support/doors.ts";
+import { ROLES } from "./support/roles.ts";
 import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 
 const COUNTERS = "/api/v1/namespaces/lifeboat-system/configmaps/lifeboat-counters";
 const VMIS = "/apis/kubevirt.io/v1/virtualmachineinstances";
-const ROLES: core.Resource = {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "Role",
-  plural: "roles",
-  namespaced: true,
-};
 
 let cluster: TestCluster;
 beforeEach(async () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { type Before, openDoors } from "./support/doors.ts";
 import { allowance, evictionOf, refusal, review } from "./support/reviews.ts";
+import { forbid } from "./support/roles.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 
 let cluster: TestCluster;
@@ -35,17 +36,37 @@ test("it has its budget before it is marked, though whoever answers dies right a
   expect(await markOf("web")).toBe("node01");
 });
 
-test("a budget that cannot be made is no reason not to move it", async () => {
+test("a budget that we may not make is no reason not to move it", async () => {
+  await forbid(cluster.client, "create", "poddisruptionbudgets");
   const pod = await cluster.createVm({ name: "web", strategy: "LiveMigrate" });
-  const doors = open(async (request) => {
-    if (request.startsWith("POST") && request.endsWith("/poddisruptionbudgets")) throw new Error("a quota");
-  });
+  const doors = open();
   expect((await review(doors, evictionOf(pod))).body).toEqual(
     refusal(`Eviction triggered evacuation of VMI "${NAMESPACE}/web"`),
   );
   await doors.settle();
   expect(await budgets()).toEqual([]);
   expect(await markOf("web")).toBe("node01");
+});
+
+test.each([
+  ["looked for", "GET"],
+  ["made", "POST"],
+])("a budget that could not be %s just now: refused, and not marked; the next try does both", async (_, method) => {
+  const pod = await cluster.createVm({ name: "web", strategy: "LiveMigrate" });
+  let broken = true;
+  const doors = open(async (request) => {
+    if (broken && request.startsWith(method) && request.endsWith("/poddisruptionbudgets")) throw new Error("broken");
+  });
+  const again = "try again: the API server cannot be reached";
+  expect((await review(doors, evictionOf(pod))).body).toEqual(refusal(expect.stringContaining(again)));
+  expect(await markOf("web")).toBeUndefined();
+  await doors.settle();
+  broken = false;
+  const triggered = `Eviction triggered evacuation of VMI "${NAMESPACE}/web"`;
+  expect((await review(doors, evictionOf(pod))).body).toEqual(refusal(triggered));
+  expect(await budgets()).toEqual([2]);
+  expect(await markOf("web")).toBe("node01");
+  await doors.settle();
 });
 
 test("one that may go loses the budget of a time when it could move: it would refuse what is allowed", async () => {

@@ -1,30 +1,14 @@
 /** Migrations that the API server does not let us create (a quota, a policy, a permission): tried, counted, given up. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type * as core from "../../infra/sandbox/actors/resources.ts";
 import { asWebhook, openDoors } from "./support/doors.ts";
+import { forbid } from "./support/roles.ts";
 import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
-
-interface Role extends core.KubeObject {
-  readonly rules: readonly { readonly resources?: readonly string[]; readonly verbs: readonly string[] }[];
-}
-
-const CLUSTER_ROLES: core.Resource<Role> = {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRole",
-  plural: "clusterroles",
-  namespaced: false,
-};
 
 let cluster: TestCluster;
 beforeEach(async () => {
   cluster = await startTestCluster();
   await cluster.configure({ reconcilers: { evacuation: true, budget: false }, evacuation: { maxAttempts: 2 } });
-  const role = await cluster.client.get(CLUSTER_ROLES, { name: "lifeboat" });
-  const rules = role?.rules.map((rule) => {
-    const migrations = rule.resources?.includes("virtualmachineinstancemigrations") === true;
-    return migrations ? { ...rule, verbs: rule.verbs.filter((verb) => verb !== "create") } : rule;
-  });
-  await cluster.client.patch(CLUSTER_ROLES, { name: "lifeboat" }, { type: "merge", body: { rules } });
+  await forbid(cluster.client, "create", "virtualmachineinstancemigrations");
 });
 afterEach(() => cluster.stop());
 
