@@ -67,8 +67,8 @@ export async function rule(target: Target, asked: Asked, dryRun: boolean): Promi
 /** It is to be held, but not marked yet: to be denied at once would use up the taint manager's tries. */
 function contended(target: Target, asked: Asked, settings: Settings): Ruled {
   const now = target.platform.now();
-  const left = blindHoldSeconds(asked, settings, now) ?? 0;
-  return { decision: heldBlindly(asked, left, "its VMI keeps changing", now) };
+  const left = Math.min(blindHoldSeconds(asked, settings, now) ?? 0, patienceLeft(asked, now));
+  return { decision: heldBlindly(asked, left, "its VMI keeps changing") };
 }
 
 /** Before the settings have been read once: who has installed the guard's webhook wants it to guard. */
@@ -77,13 +77,17 @@ const UNREAD_SETTINGS = { ...DEFAULT_SETTINGS, featureGates: FEATURE_GATES };
 /** From the request alone, and the settings if they have ever been read. */
 export function blindDecision(asked: Asked, why: string, settings: Settings | undefined, now: Date): DeletionDecision {
   const left = blindHoldSeconds(asked, settings ?? UNREAD_SETTINGS, now);
-  return left === undefined ? { verdict: "Release", reason: "Blind", story: [] } : heldBlindly(asked, left, why, now);
+  if (left === undefined) return { verdict: "Release", reason: "Blind", story: [] };
+  return heldBlindly(asked, Math.min(left, patienceLeft(asked, now)), why);
 }
 
-function heldBlindly({ pod, holdUntil }: Asked, left: number, why: string, now: Date): DeletionDecision {
+function patienceLeft({ holdUntil }: Patience, now: Date): number {
+  return Math.max(0, (holdUntil - now.getTime()) / 1000);
+}
+
+function heldBlindly({ pod }: Asked, holdSeconds: number, why: string): DeletionDecision {
   const message = blindMessage("deletion", `pod "${pod.namespace}/${pod.name}"`, why);
-  const patient = Math.max(0, (holdUntil - now.getTime()) / 1000);
-  return { verdict: "Hold", holdSeconds: Math.min(left, patient), message, actions: [], story: [] };
+  return { verdict: "Hold", holdSeconds, message, actions: [], story: [] };
 }
 
 /** Looks until something is seen: resolves to that, or to the last blind ruling when the hold is over. */

@@ -105,6 +105,12 @@ function badNetwork({ seconds, until = Infinity }: { readonly seconds: number; r
   };
 }
 
+const slowly = async () => {
+  doors?.pass(20);
+  throw new Error("KV");
+};
+const unlisted = () => Promise.reject(new Error("KV"));
+
 describe("answered before the API server gives up, however long everything takes", () => {
   test.each([0, 0.5, 2, 4, 9, 9.5, 10, 10.5, 11.4, 12, 20, 1000])("%d s for a request", async (seconds) => {
     const answer = await ask(badNetwork({ seconds }));
@@ -115,12 +121,11 @@ describe("answered before the API server gives up, however long everything takes
 });
 
 test.each([1, 10, 20, 26])("answered in time though the cluster was looked up for %d s", async (seconds) => {
-  const list = () => Promise.reject(new Error("KV"));
   const get = async () => {
     doors?.pass(seconds);
     return JSON.stringify(entry(server?.url ?? ""));
   };
-  const answer = await ask(badNetwork({ seconds: 10 }), undefined, { CLUSTER_REGISTRY: { get, list } });
+  const answer = await ask(badNetwork({ seconds: 10 }), undefined, { CLUSTER_REGISTRY: { get, list: unlisted } });
   expect(answer).toMatchObject(refused("the API server cannot be reached"));
   expect(answer.seconds).toBeLessThan(TIMEOUT_SECONDS - 2);
   expect(answer.seconds).toBeGreaterThanOrEqual(TIMEOUT_SECONDS - 6);
@@ -155,7 +160,7 @@ test("a VMI that keeps changing: held and looked at again, not denied at once", 
 });
 
 describe("no cluster to ask", () => {
-  const broken = { get: () => Promise.reject(new Error("KV")), list: () => Promise.reject(new Error("KV")) };
+  const broken = { get: () => Promise.reject(new Error("KV")), list: unlisted };
   const nowhere: TestEnv = { CLUSTER_REGISTRY: broken };
   // prettier-ignore
   test.each([
@@ -179,11 +184,7 @@ describe("no cluster to ask", () => {
   });
 
   test("that the cluster was looked up for a long time is no excuse", async () => {
-    const get = async () => {
-      doors?.pass(20);
-      throw new Error("KV");
-    };
-    const answer = await ask(() => undefined, undefined, { CLUSTER_REGISTRY: { ...broken, get } });
+    const answer = await ask(() => undefined, undefined, { CLUSTER_REGISTRY: { ...broken, get: slowly } });
     expect(answer).toMatchObject(refused("try again: an unexpected error"));
     expect(answer.seconds).toBe(25);
   });
