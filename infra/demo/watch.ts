@@ -53,16 +53,20 @@ export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watc
   };
 }
 
-/** The world as the API server has it now, for the final judgement. */
+/**
+ * The world as the API server has it now, for the final judgement. Pods are read first: the target of a migration runs long
+ * before its VMI is there. The other way round a VM that moves between the two lists would seem to have no pod.
+ */
 export async function readWorld(client: KubeClient): Promise<World> {
   const read = async <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {
     const { items } = await client.list(resource);
     return new Map(items.map((object) => [object.metadata.uid, view(object)]));
   };
+  const podViews = await read(pods, viewOfPod);
   return {
+    pods: podViews,
     vmis: await read(virtualMachineInstances, viewOfVmi),
     migrations: await read(migrations, viewOfMigration),
-    pods: await read(pods, viewOfPod),
     nodes: await read(nodes, viewOfNode),
     events: await read(events, viewOfEvent),
   };
