@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { readWorld } from "../demo/watch.ts";
 import type { World } from "../demo/world.ts";
+import { systemClock } from "../sandbox/actors/clock.ts";
 import type { Arena } from "./arena.ts";
 import { type Crew, startCrew } from "./crew.ts";
 import { EVACUATIONS_PER_NODE } from "./descheduler-policy.ts";
@@ -29,8 +30,8 @@ import { until } from "./until.ts";
 
 /** From the end of the faults to the end of what the drain is for. */
 const GOAL_WITHIN_MS = 120_000;
-/** From the end of all disruptions to a cluster where nothing is under way. A budget may have been grown for a mark that never came. */
-const REST_WITHIN_MS = 240_000;
+/** From the end of all disruptions to a cluster where nothing is under way. */
+const REST_WITHIN_MS = 90_000;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
 const MINUTE_SECONDS = 60;
@@ -156,7 +157,8 @@ function tick({ crew, plan }: Stage): void {
 /** What is still under way when the time is over, counted in looks as in `until`; nothing, if all is well. */
 async function settle({ arena, scene, crew }: Stage): Promise<readonly string[]> {
   for (let looks = 1; ; looks++) {
-    const unrest = unrestOf(await persist(() => readCluster(arena.sandbox.client, scene.namespace)));
+    const cluster = await persist(() => readCluster(arena.sandbox.client, scene.namespace));
+    const unrest = unrestOf(cluster, systemClock.now());
     if (unrest.length === 0 || looks * TICK_MS > REST_WITHIN_MS) return unrest;
     crew.tick();
     await delay(TICK_MS);

@@ -1,12 +1,15 @@
 /**
  * What is left when nothing is under way any more: nothing.
- * Owns: telling, in words, what still is. Does not own: waiting for it (settle.ts), the VMs' lives (judgement.ts).
+ * Owns: telling, in words, what still is. Does not own: waiting for it (perform-run.ts), the VMs' lives (judgement.ts).
  */
+import { isMarkOnItsWay } from "../../shared/policy/grown-for.ts";
 import {
   EVACUATION_LABEL,
   EVICTION_IN_PROGRESS_ANNOTATION,
+  GROWN_FOR_LABEL,
   MANAGED_BY,
   MANAGED_BY_LABEL,
+  RECORD_ANNOTATION,
 } from "../../shared/policy/names.ts";
 import { isTrue } from "../sandbox/actors/conditions.ts";
 import { keyOf, type Pod, type PodDisruptionBudget } from "../sandbox/actors/resources.ts";
@@ -27,10 +30,14 @@ export interface Cluster {
   readonly slots: readonly string[];
 }
 
-/** Empty: the cluster is at rest. */
-export function unrestOf(cluster: Cluster): readonly string[] {
+/**
+ * Empty: the cluster is at rest. `now` is the real time, whatever the Workers' clocks say: those are a minute off at most, so a
+ * grown budget of theirs is small again a minute later than this expects, at the latest.
+ */
+export function unrestOf(cluster: Cluster, now: Date): readonly string[] {
+  const unrestAbout = (vmi: VirtualMachineInstance) => [...unrestOfVmi(vmi), ...budgetProblems(vmi, cluster, now)];
   return [
-    ...cluster.vmis.filter(isLive).flatMap((vmi) => [...unrestOfVmi(vmi), ...budgetProblems(vmi, cluster)]),
+    ...cluster.vmis.filter(isLive).flatMap(unrestAbout),
     ...cluster.pods.filter(isSaidInProgress).map((pod) => `pod ${keyOf(pod)} says that its eviction is in progress`),
     ...cluster.migrations
       .filter(({ status }) => !isFinal(status))
@@ -62,15 +69,28 @@ function unrestOfVmi(vmi: VirtualMachineInstance): readonly string[] {
 }
 
 /** One of ours, at its size at rest; none where the strategy lets the VM go. */
-function budgetProblems(vmi: VirtualMachineInstance, { budgets }: Cluster): readonly string[] {
+function budgetProblems(vmi: VirtualMachineInstance, { budgets }: Cluster, now: Date): readonly string[] {
   const own = budgets.filter(({ metadata, spec }) => {
     const ours = metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
     return ours && spec?.selector?.matchLabels?.[LABEL.createdBy] === vmi.metadata.uid;
   });
-  const sizes = own.map(({ spec }) => spec?.minAvailable);
   const wanted = hasBudget(vmi) ? [1] : [];
-  if (String(sizes) === String(wanted)) return [];
+  if (own.length === wanted.length && own.every((budget) => isAtRest(budget, vmi, now))) return [];
+  const sizes = own.map(({ spec }) => spec?.minAvailable);
   return [`budgets of ${keyOf(vmi)}: minAvailable [${String(sizes)}], expected [${String(wanted)}]`];
+}
+
+/** One that was grown stays so for a while, if its mark may still be on its way: an eviction may have failed between the two. */
+function isAtRest({ metadata, spec }: PodDisruptionBudget, vmi: VirtualMachineInstance, now: Date): boolean {
+  if (spec?.minAvailable !== 2) return spec?.minAvailable === 1;
+  const grownFor = metadata.labels?.[GROWN_FOR_LABEL] ?? "";
+  return isMarkOnItsWay({ grownFor }, seenOf(vmi), now);
+}
+
+/** Of a VMI, what its budget's label is made from. */
+function seenOf({ metadata, status }: VirtualMachineInstance) {
+  const { nodeName = "", evacuationNodeName = "" } = status ?? {};
+  return { nodeName, evacuationNodeName, recordText: metadata.annotations?.[RECORD_ANNOTATION] ?? "" };
 }
 
 export function hasBudget({ spec, status }: VirtualMachineInstance): boolean {

@@ -50,8 +50,11 @@ export function migration(
   };
 }
 
-export function budget(of: VirtualMachineInstance, minAvailable = 1): PodDisruptionBudget {
-  const labels = { "app.kubernetes.io/managed-by": "lifeboat" };
+export function budget(of: VirtualMachineInstance, minAvailable = 1, grownFor?: string): PodDisruptionBudget {
+  const labels = {
+    "app.kubernetes.io/managed-by": "lifeboat",
+    ...(grownFor !== undefined && { "lifeboat.dev/grown-for": grownFor }),
+  };
   const matchLabels = { "kubevirt.io/created-by": of.metadata.uid };
   return {
     metadata: { ...CREATED, namespace: "run-1", name: `lifeboat-${of.metadata.name}`, uid: "uid-budget", labels },
