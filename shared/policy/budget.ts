@@ -69,8 +69,8 @@ function needsBudget(vmi: VmiFacts, migrating: boolean, settings: Settings): boo
 
 /**
  * A migration that was decided on before an evacuation ended without a move, or before its mark was removed, may still be
- * created: by a function that stalls (see FRESH_SECONDS) or by KubeVirt's controller, which learns of it later. A back-off
- * takes 20 s at least, by default.
+ * created: by a function that stalls (see fresh.ts) or by KubeVirt's controller, which learns of it later. A back-off takes
+ * 20 s at least, by default.
  */
 export function mayStillMigrate(vmi: VmiFacts, settings: Settings, now: Date): boolean {
   const unmarked = isActive(vmi.record, vmi.nodeName) && vmi.evacuationNodeName === undefined;

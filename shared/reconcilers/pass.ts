@@ -7,6 +7,7 @@ import type { ActResult } from "../cluster/act.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import { type Action, isOptional } from "../policy/action.ts";
+import { isTooLate } from "../policy/fresh.ts";
 import type { Settings } from "../policy/settings.ts";
 import { budget } from "./budget.ts";
 import { deschedulerAnnotations } from "./descheduler-annotations.ts";
@@ -78,7 +79,7 @@ interface Performance {
 
 async function perform(chain: readonly Action[], p: Performance): Promise<ChainEnd> {
   for (const action of chain) {
-    const end = isTooLate(action, p) ? "Conflict" : await performOne(action, p);
+    const end = isTooLate(action, p.world.now, p.deps.clock()) ? "Conflict" : await performOne(action, p);
     if (end !== "Done") return end;
   }
   return "Done";
@@ -96,19 +97,6 @@ async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
     deps.onFailure(reconciler.name, error);
     return await afterFailure(action, error, p);
   }
-}
-
-/**
- * An evacuation that has been given up since must not start: all that is done conditionally fails then, but nothing says so to
- * a migration. Its slot and its budget are kept for longer than this (mayStillMigrate in shared/policy/budget.ts), which
- * counts from when it was given up: that must not be long ago when it is written.
- */
-const FRESH_SECONDS = 5;
-const NEEDS_FRESH_FACTS: readonly Action["verb"][] = ["CreateMigration", "Unmark"];
-
-function isTooLate({ verb }: Action, { world, deps }: Performance): boolean {
-  const age = (deps.clock().getTime() - world.now.getTime()) / 1000;
-  return NEEDS_FRESH_FACTS.includes(verb) && age >= FRESH_SECONDS;
 }
 
 async function afterFailure(action: Action, { failure }: ClusterError, p: Performance): Promise<ChainEnd> {

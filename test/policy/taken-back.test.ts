@@ -1,6 +1,7 @@
 /**
- * Limits, while people take back what they have asked for: a function that has decided to create a migration stalls for no
- * longer than it may live, and meanwhile others pass who see that it is not wanted any more. The same storms every time.
+ * Limits, while people take back what they have asked for: a function that has decided to create a migration stalls, and
+ * meanwhile others pass who see that it is not wanted any more; it goes on while what it has seen is fresh. The same storms
+ * every time.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

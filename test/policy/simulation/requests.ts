@@ -3,6 +3,7 @@
  * Owns: what can go wrong with one. Does not own: who asks (pass.ts, doors.ts), what the cluster does (cluster.ts).
  */
 import type { Action } from "../../../shared/policy/action.ts";
+import { isTooLate } from "../../../shared/policy/fresh.ts";
 import type { ActResult, SimulatedCluster } from "./cluster.ts";
 
 export const FAULTS = ["lost answer", "not done", "conflict", "late"] as const;
@@ -25,15 +26,12 @@ export function* read<T>(cluster: SimulatedCluster, what: (cluster: SimulatedClu
   return fault === "lost answer" || fault === "not done" ? FAILED : what(cluster);
 }
 
-/** Decided on by what was seen since. */
-export function* act(
-  cluster: SimulatedCluster,
-  action: Action,
-  since: Date = cluster.now,
-): Steps<ActResult | typeof FAILED> {
+/** `seen`: when a pass began to look that decided on it. Whoever is too late stalled before sending: the way takes no time. */
+export function* act(cluster: SimulatedCluster, action: Action, seen?: Date): Steps<ActResult | typeof FAILED> {
   const fault = yield;
-  if (fault === "conflict") return "Conflict";
+  const tooLate = seen !== undefined && isTooLate(action, seen, cluster.now);
+  if (tooLate || fault === "conflict") return "Conflict";
   if (fault === "not done") return FAILED;
-  const result = cluster.act(action, since);
+  const result = cluster.act(action, seen);
   return fault === "lost answer" ? FAILED : result;
 }
