@@ -26,14 +26,20 @@ export function createBudget(cluster: SimulatedCluster, { vmi, name, minAvailabl
   return "Done";
 }
 
+/** The VMI is read again and the budget patched in one go here. */
 export function resizeBudget(
   cluster: SimulatedCluster,
-  { budget: observed, minAvailable }: Write<"ResizeBudget">,
+  { budget: observed, minAvailable, vmi }: Write<"ResizeBudget">,
 ): ActResult {
+  if (vmi !== undefined && !isAsSeen(cluster, vmi)) return "Conflict";
   const found = cluster.budgets.get(keyOf(observed));
   const isSame = found?.uid === observed.uid && found.grownFor === observed.grownFor;
   if (!isSame || found.minAvailable !== observed.minAvailable) return "Conflict";
   return setSize(cluster, found, minAvailable);
+}
+
+function isAsSeen({ vmis }: SimulatedCluster, seen: VmiFacts): boolean {
+  return vmis.get(keyOf(seen))?.resourceVersion === seen.resourceVersion;
 }
 
 /** The doors make the one that is missing, in one go here. */
