@@ -7,7 +7,7 @@
 import * as z from "zod/mini";
 import { CAUSES } from "../policy/cause.ts";
 import type { CountersRegister } from "../policy/counters.ts";
-import { type EvacuationRecord, MOST_UNCOUNTED, OUTCOMES } from "../policy/record.ts";
+import { type EvacuationRecord, MOST_RESTING, MOST_UNCOUNTED, OUTCOMES } from "../policy/record.ts";
 import type { Slot } from "../policy/slots.ts";
 
 const Time = z.lazy(() => z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text)))));
@@ -15,6 +15,8 @@ const Time = z.lazy(() => z.string().check(z.refine((text) => !Number.isNaN(Date
 const Id = z.lazy(() => z.string().check(z.regex(/^[0-9a-f]{8}$/)));
 
 const Uncounted = z.lazy(() => z.object({ id: Id, cause: z.enum(CAUSES), outcome: z.enum(OUTCOMES) }));
+
+const Resting = z.lazy(() => z.object({ id: Id, attempts: z.int().check(z.nonnegative()), notBefore: Time }));
 
 const EvacuationRecordText = z.lazy(() =>
   z.object({
@@ -28,6 +30,7 @@ const EvacuationRecordText = z.lazy(() =>
     notBefore: z.exactOptional(Time),
     outcome: z.exactOptional(z.enum(["Abandoned", "Cancelled", "Withdrawn"])),
     uncounted: z.exactOptional(z.array(Uncounted).check(z.maxLength(MOST_UNCOUNTED))),
+    resting: z.exactOptional(z.array(Resting).check(z.maxLength(MOST_RESTING))),
   }),
 );
 

@@ -4,9 +4,9 @@
  */
 import { URGENCY } from "./cause.ts";
 import { keyOf, type VmiFacts } from "./facts.ts";
-import { justEndedRecord } from "./record.ts";
+import { justEndedRecord, restSeconds } from "./record.ts";
 import type { Settings } from "./settings.ts";
-import type { Candidate } from "./slots.ts";
+import type { Candidate, Claim } from "./slots.ts";
 import type { Stage } from "./stage.ts";
 
 interface Staged {
@@ -41,10 +41,14 @@ export function waitingOf(staged: readonly Staged[]): readonly Candidate[] {
   });
 }
 
-/** Taken back, or ended without a move just now: whoever decided on the migration before that may create it still. */
-export function endedOf(staged: readonly Staged[], settings: Settings, now: Date): readonly Candidate[] {
+/**
+ * Taken back, or ended without a move just now: whoever decided on the migration before that may create it still, though
+ * another evacuation has begun since.
+ */
+export function endedOf(staged: readonly Staged[], settings: Settings, now: Date): readonly Claim[] {
   return staged.flatMap(({ vmi, stage }) => {
-    const record = stage.stage === "Withdrawn" ? stage.record : justEndedRecord(vmi, settings, now);
-    return record === undefined ? [] : [{ vmi, record }];
+    const ended = stage.stage === "Withdrawn" ? stage.record : justEndedRecord(vmi, settings, now);
+    const earlier = (vmi.record?.resting ?? []).filter((one) => restSeconds(one, settings, now) > 0);
+    return [...(ended === undefined ? [] : [ended]), ...earlier].map((record) => ({ vmi, record }));
   });
 }

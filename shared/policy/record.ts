@@ -31,6 +31,17 @@ export interface Ending {
 /** So many earlier evacuations of a VMI can wait on it to be counted: one ends in minutes, and is counted in seconds. */
 export const MOST_UNCOUNTED = 8;
 
+/** So many that rest at the same time are remembered. */
+export const MOST_RESTING = 8;
+
+/** An evacuation that ended without a move just now: its next migration may be created still, by whoever decided on it before. */
+export interface Resting {
+  readonly id: string;
+  readonly attempts: number;
+  /** RFC 3339. */
+  readonly notBefore: string;
+}
+
 export interface EvacuationRecord {
   readonly id: string;
   readonly cause: Cause;
@@ -47,6 +58,8 @@ export interface EvacuationRecord {
   readonly outcome?: Outcome;
   /** Evacuations of the VMI that had ended when this one began, and were not seen to be counted (counters.ts). */
   readonly uncounted?: readonly Ending[];
+  /** Evacuations of the VMI from the same node that rested when this one began: their slots are nobody else's (candidates.ts). */
+  readonly resting?: readonly Resting[];
 }
 
 /** What tells of a VMI's evacuation: part of its facts. */
@@ -65,6 +78,7 @@ export function beginRecord(
 ): EvacuationRecord {
   const since = now.toISOString();
   const { notBefore, podUID, uncounted = endingsOf(vmi), ...rest } = begin;
+  const resting = restingOf(vmi, now);
   return {
     id: hash8(`${vmi.uid}/${begin.node}/${podUID ?? ""}/${since}`),
     ...rest,
@@ -73,7 +87,16 @@ export function beginRecord(
     attempts: 0,
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(uncounted.length === 0 ? {} : { uncounted: uncounted.slice(-MOST_UNCOUNTED) }),
+    ...(resting.length === 0 ? {} : { resting: resting.slice(-MOST_RESTING) }),
   };
+}
+
+/** What a record that takes the place of this one must not forget. */
+function restingOf({ nodeName, record }: Omit<Evacuated, "uid">, now: Date): readonly Resting[] {
+  if (record === undefined || record.node !== nodeName) return [];
+  const { id, attempts, notBefore, outcome, resting = [] } = record;
+  const own = outcome === undefined || notBefore === undefined ? [] : [{ id, attempts, notBefore }];
+  return [...resting, ...own].filter((one) => Date.parse(one.notBefore) > now.getTime());
 }
 
 /**
@@ -141,7 +164,11 @@ export function secondsUntil(milliseconds: number, most: number, now: Date): num
 }
 
 /** Seconds until `notBefore`, 0 if it has passed. */
-export function restSeconds(record: EvacuationRecord | undefined, settings: Settings, now: Date): number {
+export function restSeconds(
+  record: Pick<EvacuationRecord, "notBefore"> | undefined,
+  settings: Settings,
+  now: Date,
+): number {
   if (record?.notBefore === undefined) return 0;
   return secondsUntil(Date.parse(record.notBefore), settings.evacuation.maxBackoffSeconds, now);
 }

@@ -38,6 +38,12 @@ export interface Candidate {
   readonly record: EvacuationRecord;
 }
 
+/** Of an evacuation's next migration. */
+export interface Claim {
+  readonly vmi: VmiFacts;
+  readonly record: Pick<EvacuationRecord, "id" | "attempts">;
+}
+
 const LONGEST_NAME = 63;
 
 /** `lifeboat-<vmi, cut>-<suffix>`, a valid object name of at most 63 characters. */
@@ -46,28 +52,31 @@ export function derivedName(vmiName: string, suffix: string): string {
   return `${NAME_PREFIX}${vmiName.slice(0, room).replace(/[-.]+$/, "")}-${suffix}`;
 }
 
+function migrationKey({ vmi, record }: Claim): NamespacedName {
+  const suffix = `${hash8(`${vmi.uid}/${record.id}`)}-${record.attempts + 1}`;
+  return { namespace: vmi.namespace, name: derivedName(vmi.name, suffix) };
+}
+
 export function slotFor({ vmi, record }: Candidate): Slot {
-  const attempt = record.attempts + 1;
   return {
-    namespace: vmi.namespace,
-    name: derivedName(vmi.name, `${hash8(`${vmi.uid}/${record.id}`)}-${attempt}`),
+    ...migrationKey({ vmi, record }),
     vmi: vmi.name,
     vmiUID: vmi.uid,
     node: record.node,
     id: record.id,
-    attempt,
+    attempt: record.attempts + 1,
     cause: record.cause,
   };
 }
 
-/** The entries that stay: their migration is under way, or still to be created for a candidate. */
+/** The entries that stay: their migration is under way, or is or may still be to be created. */
 export function keptSlots(
   slots: readonly Slot[],
   migrations: readonly MigrationFacts[],
-  candidates: readonly Candidate[],
+  claims: readonly Claim[],
 ): readonly Slot[] {
   const byKey = new Map(migrations.map((m) => [keyOf(m), m]));
-  const wanted = new Set(candidates.map((c) => keyOf(slotFor(c))));
+  const wanted = new Set(claims.map((claim) => keyOf(migrationKey(claim))));
   return slots.filter((slot) => {
     const migration = byKey.get(keyOf(slot));
     return migration === undefined ? wanted.has(keyOf(slot)) : !isFinal(migration);

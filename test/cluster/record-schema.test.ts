@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { countersOf, countersText, recordOf, recordText } from "../../shared/cluster/record-schema.ts";
 import { slotsOf, slotsText } from "../../shared/cluster/record-schema.ts";
-import { MOST_UNCOUNTED } from "../../shared/policy/record.ts";
+import { MOST_RESTING, MOST_UNCOUNTED } from "../../shared/policy/record.ts";
 import { slotFor } from "../../shared/policy/slots.ts";
 import { record, vmi } from "../policy/fixtures.ts";
 
@@ -11,6 +11,8 @@ const RECORD = record();
 const SLOT = slotFor({ vmi: vmi(), record: RECORD });
 const ENDING = { id: "0000000b", cause: "Preemption", outcome: "Moved" } as const;
 const ENDINGS = Array.from({ length: MOST_UNCOUNTED }, () => ENDING);
+const REST = { id: "0000000b", attempts: 1, notBefore: "2026-01-01T00:00:20.000Z" } as const;
+const RESTING = Array.from({ length: MOST_RESTING }, () => REST);
 
 describe("the evacuation record", () => {
   // prettier-ignore
@@ -21,6 +23,7 @@ describe("the evacuation record", () => {
     [{ outcome: "Abandoned" as const }],
     [{ outcome: "Withdrawn" as const }],
     [{ uncounted: ENDINGS }],
+    [{ resting: RESTING }],
     [{ requestedBy: 'system:"serviceaccount"\n<é>' }],
   ])("%j comes back as it was", (tweak) => {
     expect(recordOf(recordText(record(tweak)))).toEqual(record(tweak));
@@ -53,6 +56,9 @@ describe("the evacuation record", () => {
     ["an ending by no outcome",   JSON.stringify({ ...RECORD, uncounted: [{ ...ENDING, outcome: "Lost" }] })],
     ["an ending of another id",   JSON.stringify({ ...RECORD, uncounted: [{ ...ENDING, id: "x".repeat(1e6) }] })],
     ["more endings than we tell", JSON.stringify({ ...RECORD, uncounted: [...ENDINGS, ENDING] })],
+    ["a rest without end",        JSON.stringify({ ...RECORD, resting: [{ id: "0000000b", attempts: 0 }] })],
+    ["a rest of another id",      JSON.stringify({ ...RECORD, resting: [{ ...REST, id: "x" }] })],
+    ["more rests than we tell",   JSON.stringify({ ...RECORD, resting: [...RESTING, REST] })],
     ["a node that is no text",    JSON.stringify({ ...RECORD, node: ["node01"] })],
   ])("%s counts as none", (_, text) => {
     expect(recordOf(text)).toBeUndefined();

@@ -27,6 +27,7 @@ export const record: fc.Arbitrary<EvacuationRecord> = facts(
     notBefore: time,
     outcome: fc.constantFrom("Abandoned" as const, "Cancelled" as const, "Withdrawn" as const),
     uncounted: fc.array(ending, { maxLength: 3 }),
+    resting: fc.array(fc.record({ id, attempts: fc.nat(6), notBefore: time }), { maxLength: 3 }),
   },
 );
 

@@ -2,8 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { candidatesOf, type EvacuationWorld } from "../../shared/policy/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import { disruptionRecord } from "../../shared/policy/record.ts";
 import { grantedSlots, keptSlots, type Slot, slotFor } from "../../shared/policy/slots.ts";
-import { marked, migration, only, record, settings, time, vmi } from "./fixtures.ts";
+import { marked, migration, NODE, NOW, only, record, settings, time, vmi } from "./fixtures.ts";
 import { grownFor, markedCalled, plannedEvacuations, slotOf, world } from "./worlds.ts";
 
 const LIMITS = { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 };
@@ -161,6 +162,19 @@ describe("in a plan", () => {
     expect(plan([back, markedCalled("next")], given)).toEqual([]);
     const rested = { ...back, record: record({ outcome: "Cancelled", notBefore: time(-1) }) };
     expect(plan([rested, markedCalled("next")], given)).toEqual([["next"]]);
+  });
+
+  test("its rest is remembered by the evacuation that takes its place: the old slot is nobody else's yet", () => {
+    const cancelled = vmi({ name: "back", uid: "back", record: record({ outcome: "Cancelled", notBefore: time(20) }) });
+    const register = { resourceVersion: "1", slots: [slotFor({ vmi: cancelled, record: record() })] };
+    const limits = { parallelMigrationsPerCluster: 1 };
+    const given = { register, settings: settings({ limits, reconcilers: { evacuation: true } }) };
+    const preempted = { cause: "Preemption", requestedBy: "system:kube-scheduler", node: NODE } as const;
+    const anew = disruptionRecord(cancelled, preempted, { since: NOW.getTime() - 60_000, now: NOW });
+    const next = markedCalled("next");
+    expect(plan([{ ...cancelled, record: anew, evacuationNodeName: NODE }, next], given)).toEqual([]);
+    const rested = { ...anew, resting: [{ id: record().id, attempts: 0, notBefore: time(-1) }] };
+    expect(plan([{ ...cancelled, record: rested, evacuationNodeName: NODE }, next], given)).toEqual([["back"]]);
   });
 
   test("urgent ones first, then whoever has waited longest, then by name", () => {

@@ -3,7 +3,13 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hash8 } from "../../shared/policy/hash.ts";
 import { backoffSeconds, beginRecord, endRecord, failRecord } from "../../shared/policy/record.ts";
-import { type EvacuationRecord, isActive, restingRecord, restSeconds } from "../../shared/policy/record.ts";
+import {
+  type EvacuationRecord,
+  isActive,
+  MOST_RESTING,
+  restingRecord,
+  restSeconds,
+} from "../../shared/policy/record.ts";
 import { derivedName, slotFor } from "../../shared/policy/slots.ts";
 import { NODE, NOW, POD_UID, record, settings, time, vmi, without } from "./fixtures.ts";
 
@@ -33,6 +39,26 @@ describe("beginning", () => {
       "since",
       "attempts",
     ]);
+  });
+});
+
+describe("what rests while another one begins is remembered", () => {
+  const begin = { cause: "Preemption", requestedBy: "system:kube-scheduler", node: NODE } as const;
+  const rest = (seconds: number, id = record().id) => ({ id, attempts: 0, notBefore: time(seconds) });
+  const cancelled = { outcome: "Cancelled", notBefore: time(20) } as const;
+  // prettier-ignore
+  test.each([
+    ["none before",                 undefined,                                                             undefined],
+    ["cancelled just now",          record(cancelled),                                                     [rest(20)]],
+    ["withdrawn just now",          record({ ...cancelled, outcome: "Withdrawn" }),                        [rest(20)]],
+    ["one that rested before that", record({ ...cancelled, resting: [rest(9, "0000000c")] }),              [rest(9, "0000000c"), rest(20)]],
+    ["one that has rested",         record({ ...cancelled, notBefore: time(0), resting: [rest(-1)] }),     undefined],
+    ["from another node",           record({ ...cancelled, node: "node02" }),                              undefined],
+    ["a back-off that ends nothing", record({ notBefore: time(20) }),                                      undefined],
+    ["many",                        record({ ...cancelled, resting: Array.from({ length: MOST_RESTING }, () => rest(5)) }), [...Array.from({ length: MOST_RESTING - 1 }, () => rest(5)), rest(20)]],
+  ])("%s", (_, before, resting) => {
+    const begun = beginRecord(vmi(before === undefined ? {} : { record: before }), begin, NOW);
+    expect(begun.resting).toEqual(resting);
   });
 });
 
