@@ -42,7 +42,7 @@ export interface Result {
 /** Chains performed at a time: of the platform's six connections, some stay free for the door. */
 const CONCURRENT_CHAINS = 4;
 
-type ChainEnd = "Done" | "Conflict" | "Failed";
+type ChainEnd = "Done" | "Conflict" | "Refused" | "Failed";
 
 /** One pass over the scope. Safe to run many times at once and to be killed anywhere: the next one looks again. */
 export async function reconcile(scope: Scope, deps: Deps): Promise<Result> {
@@ -89,7 +89,10 @@ async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
   const { reconciler, world, deps, done } = p;
   try {
     const result: ActResult = await deps.cluster.act(action, deps.settings);
-    if (result === "Refused") return await perform(reconciler.refused?.(action, world) ?? [], p);
+    if (result === "Refused") {
+      const end = await perform(reconciler.refused?.(action, world) ?? [], p);
+      return end === "Done" ? "Refused" : end;
+    }
     if (result === "Done") done[action.verb] = (done[action.verb] ?? 0) + 1;
     return isOptional(action) ? "Done" : result;
   } catch (error) {

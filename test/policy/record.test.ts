@@ -42,9 +42,10 @@ describe("beginning", () => {
   });
 });
 
+const rest = (seconds: number, id = record().id) => ({ id, attempts: 0, notBefore: time(seconds) });
+
 describe("what rests while another one begins is remembered", () => {
   const begin = { cause: "Preemption", requestedBy: "system:kube-scheduler", node: NODE } as const;
-  const rest = (seconds: number, id = record().id) => ({ id, attempts: 0, notBefore: time(seconds) });
   const cancelled = { outcome: "Cancelled", notBefore: time(20) } as const;
   // prettier-ignore
   test.each([

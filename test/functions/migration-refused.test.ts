@@ -1,6 +1,6 @@
-/** Migrations that the API server does not let us create (a quota, a policy, a permission): tried, counted, given up. */
+/** Migrations that the API server does not let us create (admission, a quota, a permission): tried, counted, given up. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { asWebhook, openDoors } from "./support/doors.ts";
+import { asWebhook, type Before, openDoors } from "./support/doors.ts";
 import { forbid } from "./support/roles.ts";
 import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 
@@ -8,12 +8,22 @@ let cluster: TestCluster;
 beforeEach(async () => {
   cluster = await startTestCluster();
   await cluster.configure({ reconcilers: { evacuation: true, budget: false }, evacuation: { maxAttempts: 2 } });
-  await forbid(cluster.client, "create", "virtualmachineinstancemigrations");
 });
 afterEach(() => cluster.stop());
 
-test("each is an attempt, with its back-off; after the last one the mark goes, and Events say why", async () => {
-  const doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
+/** What the API server answers 422, as it does what admission does not let through. */
+const spoilt: Before = (request, init) => {
+  if (request.startsWith("POST") && request.endsWith("/virtualmachineinstancemigrations")) {
+    init.body = JSON.stringify({ metadata: { name: "No Name" }, spec: {} });
+  }
+};
+
+test.each([
+  ["by admission", async () => {}, spoilt],
+  ["for want of a permission", () => forbid(cluster.client, "create", "virtualmachineinstancemigrations"), undefined],
+])("%s: each is an attempt, with its back-off; after the last one the mark goes", async (_, prepare, before) => {
+  await prepare();
+  const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, before);
   await cluster.createVm({ name: "web", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } });
   for (const _ of [1, 2, 3]) {
     await doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
@@ -23,4 +33,5 @@ test("each is an attempt, with its back-off; after the last one the mark goes, a
   const story = await cluster.storyOf("web");
   expect(story.filter((reason) => reason === "MigrationRefused")).toHaveLength(2);
   expect(story).toContain("EvacuationAbandoned");
+  expect(story).not.toContain("MigrationCreated");
 });
