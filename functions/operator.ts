@@ -70,7 +70,7 @@ export async function listEvacuations(c: Context, target: Target): Promise<Respo
 export async function cancelOne(c: Context, target: Target, key: NamespacedName): Promise<Response> {
   const cluster = target.connect(READ_SECONDS);
   const { settings } = await target.settings(cluster);
-  const result = await cancelEvacuation(key, { cluster, settings, now: target.platform.now() });
+  const result = await cancelEvacuation(key, { cluster, settings, clock: target.platform.now });
   switch (result.verdict) {
     case "NotEvacuating":
       throw new RejectionError({ reason: "NotEvacuating" });

@@ -5,6 +5,7 @@
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Action } from "../policy/action.ts";
 import type { NamespacedName } from "../policy/facts.ts";
+import { isTooLate } from "../policy/fresh.ts";
 import { type CancelDecision, decideCancel } from "../policy/giving-up.ts";
 import type { Settings } from "../policy/settings.ts";
 import { actInOrder } from "./act-in-order.ts";
@@ -20,20 +21,22 @@ export type Cancelled =
 export interface CancelDeps {
   readonly cluster: Cluster;
   readonly settings: Settings;
-  readonly now: Date;
+  readonly clock: () => Date;
 }
 
 export async function cancelEvacuation(key: NamespacedName, deps: CancelDeps): Promise<Cancelled> {
   for (let look = 0; look < LOOKS; look++) {
-    const decision = await decide(key, deps);
+    const now = deps.clock();
+    const decision = await decide(key, deps, now);
     if (decision.verdict !== "Cancel") return decision;
-    if (await actInOrder(decision.actions, deps.cluster, deps.settings))
-      return { verdict: "Cancelled", actions: decision.actions };
+    const { actions } = decision;
+    const tooLate = actions.some((action) => isTooLate(action, now, deps.clock()));
+    if (!tooLate && (await actInOrder(actions, deps.cluster, deps.settings))) return { verdict: "Cancelled", actions };
   }
   return { verdict: "Conflict" };
 }
 
-async function decide(key: NamespacedName, { cluster, settings, now }: CancelDeps): Promise<CancelDecision> {
+async function decide(key: NamespacedName, { cluster, settings }: CancelDeps, now: Date): Promise<CancelDecision> {
   const vmi = await cluster.getVmi(key);
   if (vmi === undefined) return { verdict: "NotEvacuating" };
   const [migrations, node] = await Promise.all([

@@ -162,6 +162,17 @@ describe("a cancel", () => {
     expect((await cluster.getVmi("restless"))?.status?.evacuationNodeName).toBe("node01");
   });
 
+  test("that took long to look looks again: its rest counts from when it is written", async () => {
+    await evacuate("slow");
+    let looks = 0;
+    const slow = open((request) => {
+      if (request.startsWith("GET") && request.endsWith("/virtualmachineinstances/slow") && looks++ === 0) slow.pass(6);
+    });
+    expect(await cancel("slow", slow)).toMatchObject({ code: 200 });
+    expect(looks).toBe(2);
+    expect(await recordOf("slow")).toMatchObject({ outcome: "Cancelled", notBefore: "2026-11-20T12:00:26.000Z" });
+  });
+
   test("whose Event cannot be told is a cancel", async () => {
     const marked = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } };
     const node = { metadata: { name: "node01", uid: "u", resourceVersion: "1" }, spec: {} };

@@ -91,9 +91,13 @@ function* decided(
   return yield* decided({ ...facts, ...found[decision.question] }, cluster);
 }
 
-function* inOrder(actions: readonly Action[], cluster: SimulatedCluster): Steps<"Done" | "Conflict" | typeof FAILED> {
+function* inOrder(
+  actions: readonly Action[],
+  cluster: SimulatedCluster,
+  seen?: Date,
+): Steps<"Done" | "Conflict" | typeof FAILED> {
   for (const action of actions) {
-    const result = yield* act(cluster, action);
+    const result = yield* act(cluster, action, seen);
     if (action.verb === "Event" && result === FAILED) continue;
     if (result !== "Done") return result === FAILED ? FAILED : "Conflict";
   }
@@ -129,6 +133,7 @@ function shownBy({ disruptionTarget }: PodFacts): Pick<Verdict, "cause" | "chose
 /** DELETE …/evacuations: what is done halfway may be asked for again. */
 export function* cancellation(cluster: SimulatedCluster, key: string, skewMs: Skew): Steps<void> {
   for (let looks = 0; looks < LOOKS; looks++) {
+    const seen = cluster.now;
     const now = clock(cluster, skewMs);
     const vmi = yield* read(cluster, (c) => c.vmis.get(key));
     const found = yield* read(cluster, (c) => ({ migrations: [...c.migrations.values()], tainted: c.tainted }));
@@ -137,6 +142,6 @@ export function* cancellation(cluster: SimulatedCluster, key: string, skewMs: Sk
     const tainted = found.tainted.has(vmi.nodeName ?? "");
     const decision = decideCancel({ vmi, migrations, tainted }, { settings: cluster.settings, now });
     if (decision.verdict !== "Cancel") return;
-    if ((yield* inOrder(decision.actions, cluster)) !== "Conflict") return;
+    if ((yield* inOrder(decision.actions, cluster, seen)) !== "Conflict") return;
   }
 }

@@ -26,7 +26,7 @@ export function* read<T>(cluster: SimulatedCluster, what: (cluster: SimulatedClu
   return fault === "lost answer" || fault === "not done" ? FAILED : what(cluster);
 }
 
-/** `seen`: when a pass began to look that decided on it. Whoever is too late stalled before sending: the way takes no time. */
+/** `seen`: when whoever decided on it began to look. Whoever is too late stalled before sending: the way takes no time. */
 export function* act(cluster: SimulatedCluster, action: Action, seen?: Date): Steps<ActResult | typeof FAILED> {
   const fault = yield;
   const tooLate = seen !== undefined && isTooLate(action, seen, cluster.now);
