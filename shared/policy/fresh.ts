@@ -7,7 +7,7 @@ import type { Action } from "./action.ts";
 /**
  * An evacuation that has been given up since must not start: all that is done conditionally fails then, but nothing says so to
  * a migration. Its slot and its budget are kept for longer than this (mayStillMigrate in budget.ts), which counts from when it
- * was given up: that must not be long ago when it is written.
+ * was given up: that must not be long ago when it is written. And what was pending may be under way, or over, since.
  */
 const FRESH_SECONDS = 5;
 
@@ -19,7 +19,7 @@ export const NEEDS_FRESH_FACTS = {
   Forget:          false,
   CreateMigration: true,
   AdoptMigration:  false,
-  DeleteMigration: false,
+  DeleteMigration: true,
   CreateBudget:    false,
   GrowBudget:      false,
   ResizeBudget:    false,

@@ -5,13 +5,12 @@ import { isTooLate, NEEDS_FRESH_FACTS } from "../../shared/policy/fresh.ts";
 import { at, NOW } from "./fixtures.ts";
 
 /** Nothing in the cluster says no to these when the evacuation that they are about has ended since. */
-const NEEDING = ["Unmark", "CreateMigration"] as const;
+const NEEDING = ["Unmark", "CreateMigration", "DeleteMigration"] as const;
 const OTHERS = [
   "Mark",
   "Record",
   "Forget",
   "AdoptMigration",
-  "DeleteMigration",
   "CreateBudget",
   "GrowBudget",
   "ResizeBudget",
