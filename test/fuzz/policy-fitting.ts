@@ -122,6 +122,7 @@ export function migrationOf({ namespace, name, nodeName = "", record: kept }: Vm
     namespace,
     vmiName: name,
     phase,
+    deleting: false,
     sourceNode: nodeName,
     evacuates: nodeName,
     ...(ours && attempt),

@@ -14,7 +14,7 @@ const seconds = fc.oneof(
   fc.integer({ min: 0, max: LONGEST_SECONDS }),
   fc.constantFrom(0, 5, 20, 120, 320),
 );
-const mode = fc.constantFrom(true, false, "Auto" as const);
+const mode = fc.constantFrom(true, false, "Auto" as const, "Auto" as const);
 
 export const settings: fc.Arbitrary<Settings> = facts(
   {
