@@ -36,7 +36,7 @@ export function judge(request: FuzzedRequest, answer: Answer, circumstances: Cir
   const door = doorOf(request.method, decoded(pathOf(request)));
   const problems = [
     ...answerProblems(door, request, answer, circumstances),
-    ...secretProblems(answer),
+    ...secretProblems(answer, namesIn(door, request)),
     ...(keys === undefined ? [] : authenticationProblems(door, request, { ...circumstances, keys, code: answer.code })),
     ...writeProblems(door, request, answer, circumstances),
   ];
@@ -85,8 +85,16 @@ function isItsReview(request: FuzzedRequest, text: string): boolean {
   return at(bodyOf(request), "request", "uid") === at(parsed(text), "response", "uid");
 }
 
-function secretProblems({ text, headers }: Answer): readonly string[] {
-  const canary = canaryIn(text) ?? canaryIn(headers);
+/** Namespace and name of what is asked about. Whoever calls an object by a secret reads nothing but their own words. */
+function namesIn(door: DoorName, request: FuzzedRequest): readonly string[] {
+  if (door !== "explain" && door !== "cancel") return [];
+  const [namespace = "", name = ""] = decoded(pathOf(request)).split("/").slice(-2);
+  return [namespace, name].filter((one) => one !== "");
+}
+
+function secretProblems({ text, headers }: Answer, own: readonly string[]): readonly string[] {
+  const told = own.reduce((rest, name) => rest.replaceAll(name, ""), text);
+  const canary = canaryIn(told) ?? canaryIn(headers);
   const leaked = canary === undefined ? [] : [`the answer tells a secret: ${canary}`];
   return isStackTrace(text) ? [...leaked, "the answer has a stack trace"] : leaked;
 }
