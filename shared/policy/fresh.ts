@@ -1,6 +1,6 @@
 /**
  * Which actions need facts that are fresh, and when facts are not fresh any more.
- * Owns: that table, and the age. Does not own: what becomes of a chain that is too late (shared/reconcilers/pass.ts).
+ * Owns: that table, and the age. Does not own: what becomes of a chain that is too late (shared/reconcilers).
  */
 import type { Action } from "./action.ts";
 

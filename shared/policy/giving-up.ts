@@ -79,7 +79,7 @@ export function decideCancel(
   const record = endRecord(found, "Cancelled", settings, now);
   const told = `evacuation from node ${found.node} was cancelled by an operator`;
   const story = tell(vmi, "EvacuationCancelled", told, `${record.id}${record.notBefore}`);
-  return { verdict: "Cancel", actions: [{ verb: "Unmark", vmi, record }, ...rest, story] };
+  return { verdict: "Cancel", actions: [{ verb: "Unmark", vmi, record }, story, ...rest] };
 }
 
 /** The evacuation that a cancel means: the one under way, one that only the mark tells of, or one cancelled just now. */

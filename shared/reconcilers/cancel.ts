@@ -25,15 +25,31 @@ export interface CancelDeps {
 }
 
 export async function cancelEvacuation(key: NamespacedName, deps: CancelDeps): Promise<Cancelled> {
+  const done: Action[] = [];
   for (let look = 0; look < LOOKS; look++) {
     const now = deps.clock();
     const decision = await decide(key, deps, now);
-    if (decision.verdict !== "Cancel") return decision;
-    const { actions } = decision;
-    const tooLate = actions.some((action) => isTooLate(action, now, deps.clock()));
-    if (!tooLate && (await actInOrder(actions, deps.cluster, deps.settings))) return { verdict: "Cancelled", actions };
+    const isOver = decision.verdict !== "Cancel";
+    // What an earlier look has done is a cancel, though there is nothing left to do.
+    if (isOver && done.length === 0) return decision;
+    if (isOver || (await actWhileFresh(decision.actions, now, deps, done)))
+      return { verdict: "Cancelled", actions: done };
   }
   return { verdict: "Conflict" };
+}
+
+/** Whether everything was done; what was is added to `done`. */
+async function actWhileFresh(
+  actions: readonly Action[],
+  seen: Date,
+  { cluster, settings, clock }: CancelDeps,
+  done: Action[],
+): Promise<boolean> {
+  for (const action of actions) {
+    if (isTooLate(action, seen, clock()) || !(await actInOrder([action], cluster, settings))) return false;
+    done.push(action);
+  }
+  return true;
 }
 
 async function decide(key: NamespacedName, { cluster, settings }: CancelDeps, now: Date): Promise<CancelDecision> {

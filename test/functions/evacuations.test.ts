@@ -173,6 +173,23 @@ describe("a cancel", () => {
     expect(await recordOf("slow")).toMatchObject({ outcome: "Cancelled", notBefore: "2026-11-20T12:00:26.000Z" });
   });
 
+  test("that took long between its writes looks again: a migration that runs by then is not deleted", async () => {
+    await evacuate("stalled");
+    const migration = await createMigration("stalled", "Pending", { "kubevirt.io/evacuationMigration": "node01" });
+    const key = { namespace: NAMESPACE, name: migration };
+    const running = { type: "merge", body: { status: { phase: "Running" } } } as const;
+    let writes = 0;
+    const stalled = open(async (request) => {
+      if (!request.startsWith("PATCH") || writes++ > 0) return;
+      await cluster.client.patch(kubevirt.migrations, key, running, { subresource: "status" });
+      stalled.pass(6);
+    });
+    expect(await cancel("stalled", stalled)).toMatchObject({ code: 200, body: { deletedMigrations: [] } });
+    expect(await migrationOf("stalled")).toBeDefined();
+    expect(await recordOf("stalled")).toMatchObject({ outcome: "Cancelled", notBefore: "2026-11-20T12:00:20.000Z" });
+    expect(await cluster.storyOf("stalled")).toContain("EvacuationCancelled");
+  });
+
   test("whose Event cannot be told is a cancel", async () => {
     const marked = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } };
     const node = { metadata: { name: "node01", uid: "u", resourceVersion: "1" }, spec: {} };

@@ -41,8 +41,8 @@ const rows: readonly (readonly [what: string, VmiFacts, Given, verdict: CancelDe
   ["moved, mark and record left over",      marked({ nodeName: "node02" }),         {},                        "NotEvacuating", []],
   ["abandoned",                             vmi({ record: record({ outcome: "Abandoned" }) }), {},             "NotEvacuating", []],
   ["marked",                                marked(),                               {},                        "Cancel",        ["Unmark", "Event"]],
-  ["marked, a migration is pending",        marked(),                               { migrations: [pending] }, "Cancel",        ["Unmark", "DeleteMigration", "Event"]],
-  ["marked, KubeVirt's is pending",         marked(),                               { migrations: [migration({ phase: "Pending", evacuates: NODE })] }, "Cancel", ["Unmark", "DeleteMigration", "Event"]],
+  ["marked, a migration is pending",        marked(),                               { migrations: [pending] }, "Cancel",        ["Unmark", "Event", "DeleteMigration"]],
+  ["marked, KubeVirt's is pending",         marked(),                               { migrations: [migration({ phase: "Pending", evacuates: NODE })] }, "Cancel", ["Unmark", "Event", "DeleteMigration"]],
   ["marked, somebody's is pending",         marked(),                               { migrations: [migration({ phase: "Pending" })] }, "Cancel", ["Unmark", "Event"]],
   ["marked, a migration runs",              marked(),                               { migrations: [attempt()] }, "Cancel",      ["Unmark", "Event"]],
   ["in back-off",                           marked({}, { attempts: 2, notBefore: time(9) }), {},               "Cancel",        ["Unmark", "Event"]],
@@ -85,7 +85,7 @@ describe("cancel", () => {
   });
 
   test("the mark goes first: a pending migration that is deleted before it would be made again", () => {
-    expect(actionsOf(cancel(marked(), { migrations: [pending] }))[1]).toEqual({
+    expect(actionsOf(cancel(marked(), { migrations: [pending] }))[2]).toEqual({
       verb: "DeleteMigration",
       migration: pending,
     });
