@@ -68,8 +68,8 @@ function refuseBlindly(uid: string, { namespace, name }: review.ParsedEviction, 
  */
 function followUp(c: Context, target: Target, { decision, facts }: Review): void {
   const { vmi } = facts;
-  const concerned =
-    vmi?.evacuationNodeName !== undefined || decision.actions.length > 0 || decision.verdict === "Allow";
+  const isChanged = decision.actions.some(({ verb }) => verb !== "EnsureBudget");
+  const concerned = vmi?.evacuationNodeName !== undefined || isChanged || decision.verdict === "Allow";
   if (decision.story.length > 0) c.executionCtx.waitUntil(tell(target, decision.story));
   if (vmi !== undefined && concerned) c.executionCtx.waitUntil(driveOn(target, [vmiPointer(vmi)]));
 }

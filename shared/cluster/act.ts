@@ -56,6 +56,11 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       const body = manifests.budget(action.vmi, action.name, action.minAvailable);
       return await create("poddisruptionbudgets", action.vmi.namespace, body, context);
     }
+    case "EnsureBudget": {
+      const path = object("poddisruptionbudgets", { namespace: action.vmi.namespace, name: action.name });
+      const { code } = await context.send({ method: "GET", path, expect: [404] });
+      return code === 404 ? "Conflict" : "Done";
+    }
     case "GrowBudget": {
       const key = { namespace: action.vmi.namespace, name: action.name };
       const { code } = await patch("poddisruptionbudgets", key, patches.growPatch(action.grownFor), context);

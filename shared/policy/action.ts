@@ -30,6 +30,8 @@ export type Action =
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
+  /** See that the VMI has one, of whatever size; a conflict if there is none of ours. */
+  | { readonly verb: "EnsureBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
   /** Make ours for the VMI 2, whatever it was; a conflict if there is none. Not `required`: what follows goes on without it. */
   | {
       readonly verb: "GrowBudget";

@@ -116,12 +116,21 @@ function deletionsOf(budgets: readonly BudgetFacts[]) {
   return budgets.map((budget) => ({ verb: "DeleteBudget", budget }) as const);
 }
 
-/** For a VMI that is about to be marked, and whose budget could not be grown; undefined if somebody else's protects it. */
-export function missingBudget(vmi: VmiFacts, budgets: readonly BudgetFacts[]): readonly Action[] | undefined {
+/** There is to be one, of whatever size; made with this one if there is none. */
+export function ensureBudget(vmi: VmiFacts, minAvailable: 1 | 2): Action {
+  return { verb: "EnsureBudget", vmi, name: budgetName(vmi), minAvailable };
+}
+
+/** For a VMI whose budget could not be found by its name; undefined if another one of its own protects it. */
+export function missingBudget(
+  vmi: VmiFacts,
+  budgets: readonly BudgetFacts[],
+  minAvailable: 1 | 2,
+): readonly Action[] | undefined {
   const name = budgetName(vmi);
   const found = budgets.filter((b) => !b.deleting && (b.name === name || ownedBy(vmi, b)));
   if (found.some((b) => b.name === name && b.managedByUs)) return [];
-  return found.length > 0 ? undefined : [{ verb: "CreateBudget", vmi, name, minAvailable: 2 }];
+  return found.length > 0 ? undefined : [{ verb: "CreateBudget", vmi, name, minAvailable }];
 }
 
 interface Found {

@@ -4,6 +4,7 @@
  */
 import type { Action } from "./action.ts";
 import { tell } from "./action.ts";
+import { desiredBudget, ensureBudget } from "./budget.ts";
 import { protects } from "./budget-protection.ts";
 import type { Cause } from "./cause.ts";
 import { type FirstAnswer, FIRST_REQUEST, IN_PROGRESS, LATER_REQUEST } from "./eviction-table.ts";
@@ -92,6 +93,26 @@ function deny(reason: DenyReason, message: string, story: readonly Action[] = []
 
 /** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
 export function decideEviction(f: EvictionFacts): EvictionDecision {
+  const decision = decide(f);
+  if (decision.verdict !== "Deny" || f.vmi === undefined || decision.actions.some(isGrowing)) return decision;
+  return { ...decision, actions: [...protection(f, f.vmi, decision.reason), ...decision.actions] };
+}
+
+function isGrowing({ verb }: Action): boolean {
+  return verb === "GrowBudget";
+}
+
+/**
+ * A refused VM has its budget before the answer: the next review of the same drain may never reach us, and then nothing but
+ * the budget refuses. A mark brings a budget of its own (mark.ts).
+ */
+function protection({ migrations = [], settings, now }: EvictionFacts, vmi: VmiFacts, reason: DenyReason) {
+  const migrating = reason === "MigrationTarget" || migrations.some((m) => !isFinal(m));
+  const wanted = desiredBudget(vmi, migrating, { tainted: new Set(), settings, now });
+  return settings.reconcilers.budget && wanted !== undefined ? [ensureBudget(vmi, wanted)] : [];
+}
+
+function decide(f: EvictionFacts): EvictionDecision {
   if (f.pod === undefined) return allow("PodGone");
   const unprotected = unprotectedReason(f.pod, f.launcher, f.vmi);
   if (unprotected !== undefined) return allow(unprotected);

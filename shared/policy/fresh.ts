@@ -21,6 +21,7 @@ export const NEEDS_FRESH_FACTS = {
   AdoptMigration:  false,
   DeleteMigration: true,
   CreateBudget:    false,
+  EnsureBudget:    false,
   GrowBudget:      false,
   ResizeBudget:    false,
   DeleteBudget:    false,

@@ -28,6 +28,9 @@ ${tables.firstRequestTable()}
 
 A value of \`evictionStrategy\` that nobody knows is refused with 429, naming field and value.
 
+A refused VM has its disruption budget before the answer: if the next review of the same drain is lost on its way, the budget
+refuses the eviction.
+
 ### Later requests, on a marked VM
 
 ${tables.laterRequestTable()}

@@ -18,6 +18,7 @@ import { type Behaviour, json, neverAnswering, type StubServer } from "./support
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const IN_PROGRESS = 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"';
 const MARKED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } };
+const PINNED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, conditions: [] } };
 const GATE = "apiVersion: lifeboat.dev/v1alpha1\nkind: LifeboatConfiguration\nfeatureGates: {DeschedulerSupport: true}";
 
 const servers: StubServer[] = [];
@@ -53,7 +54,9 @@ describe("API requests before the answer", () => {
   test.each<[string, CannedAnswers, typeof POD, readonly string[]]>([
     ["a first eviction",                  {},                                   POD, ["pod", "vmi", "grow", "mark"]],
     ["a VMI that is not moved",           { vmi: json({ ...CANNED_VMI, spec: {} }) }, POD, ["pod", "vmi"]],
-    ["a repeated one, with the gate",     { vmi: json(MARKED), configuration: configuration(GATE) }, POD, ["pod", "vmi"]],
+    ["a repeated one, with the gate",     { vmi: json(MARKED), configuration: configuration(GATE) }, POD, ["pod", "vmi", "budget"]],
+    ["a refused one",                     { vmi: json(PINNED) },                POD, ["pod", "vmi", "budget"]],
+    ["a refused one that has no budget",  { vmi: json(PINNED), budget: notFound, list: list() }, POD, ["pod", "vmi", "budget", "create"]],
     ["a pod that is gone",                { pod: notFound },                    POD, ["pod", "vmi"]],
     ["a VMI whose name was cut",          { pod: json(longPod), vmi: byName },  cut, ["pod", "vmi", "vmi", "grow", "mark"]],
     ["a pod that is no launcher",         { pod: json({ ...CANNED_POD, metadata: { ...CANNED_POD.metadata, labels: {} } }) }, { ...POD, name: "hp-volume-x" }, ["pod", "vmi"]],

@@ -1,10 +1,10 @@
-/** Budgets at the eviction door: of a VM that nobody has looked at before, and of one that may go. */
+/** Budgets at the eviction door: of a VM that no pass has looked at before, of a refused one, and of one that may go. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { type Before, openDoors } from "./support/doors.ts";
 import { allowance, evictionOf, refusal, review } from "./support/reviews.ts";
 import { forbid } from "./support/roles.ts";
-import { NAMESPACE, startTestCluster, type TestCluster } from "./support/test-cluster.ts";
+import { NAMESPACE, startTestCluster, type TestCluster, type TestVm } from "./support/test-cluster.ts";
 
 let cluster: TestCluster;
 beforeEach(async () => {
@@ -66,6 +66,43 @@ test.each([
   expect((await review(doors, evictionOf(pod))).body).toEqual(refusal(triggered));
   expect(await budgets()).toEqual([2]);
   expect(await markOf("web")).toBe("node01");
+  await doors.settle();
+});
+
+const PINNED = { name: "ledger", strategy: "LiveMigrate", migratable: false } as const;
+
+// prettier-ignore
+test.each<[what: string, vm: TestVm, size: number]>([
+  ["that cannot migrate",                  PINNED,                                                                      1],
+  ["of a strategy that nobody knows",      { name: "odd", strategy: "Sometimes" },                                      1],
+  ["on another node than its pod",         { name: "target", strategy: "LiveMigrate", status: { nodeName: "node02" } }, 2],
+  ["on no node yet",                       { name: "early", strategy: "LiveMigrate", status: { nodeName: "" } },        1],
+  ["that KubeVirt has marked",             { name: "marked", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } }, 2],
+  ["External, that cannot migrate",        { name: "external", strategy: "External", migratable: false },               1],
+])("a refused VM %s has its budget before the answer, and the next drain finds nobody but the budget", async (_, vm, size) => {
+  const pod = await cluster.createVm(vm);
+  const doors = open();
+  expect(await review(doors, evictionOf(pod))).toMatchObject({ body: { response: { status: { code: 429 } } } });
+  expect(await budgets()).toEqual([size]);
+  // No webhook is registered here: this is what the API server does when the call to it breaks.
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.name}/eviction`;
+  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: pod };
+  expect((await cluster.client.raw({ method: "POST", path, body })).code).toBe(429);
+  expect((await cluster.client.get(core.pods, pod))?.metadata.deletionTimestamp).toBeUndefined();
+  await doors.settle();
+});
+
+test("a refusal needs no budget that may not be made, and is not given when it merely could not be made just now", async () => {
+  const pod = await cluster.createVm(PINNED);
+  let broken = true;
+  const doors = open(async (request) => {
+    if (broken && request.startsWith("POST") && request.endsWith("/poddisruptionbudgets")) throw new Error("broken");
+  });
+  expect((await review(doors, evictionOf(pod))).body).toEqual(refusal(expect.stringContaining("try again")));
+  broken = false;
+  await forbid(cluster.client, "create", "poddisruptionbudgets");
+  expect((await review(doors, evictionOf(pod))).body).toEqual(refusal(expect.stringContaining("not live-migratable")));
+  expect(await budgets()).toEqual([]);
   await doors.settle();
 });
 

@@ -123,6 +123,13 @@ export const DEEDS = steps({
     done: evict,
     meanwhile: situations.seeBudgets,
   },
+  refuse: {
+    configuration: BUDGETS,
+    given: async ({ cluster }) => {
+      await cluster.createVm({ name: VMI.name, strategy: "LiveMigrate", migratable: false });
+    },
+    done: evict,
+  },
   "delete a budget": {
     configuration: BUDGETS,
     given: async (trial) => {

@@ -68,6 +68,7 @@ export const NEEDS: readonly Need[] = [
     ["patch kubevirt.io/virtualmachineinstancemigrations",  "KubeVirt's own migrations do not say for whom they are",           shown.anonymous,          "adopt a migration",            `PATCH ${MIGRATIONS}/pending`],
     ["delete kubevirt.io/virtualmachineinstancemigrations", "a cancel leaves the pending migration",                            shown.stillPending,       "cancel a pending migration",   `DELETE ${MIGRATIONS}/pending`],
     ["list kubevirt.io/kubevirts",                          "the cluster's strategy is unknown: every eviction gets 429",       shown.undecided,          "evict",                        "GET /apis/kubevirt.io/v1/kubevirts"],
+    ["get policy/poddisruptionbudgets",                     "a refused VM has no budget until a full scan", shown.noBudget,           "refuse",                       `GET ${BUDGETS}/BUDGET`],
     ["list policy/poddisruptionbudgets",                    "nobody knows which VM has a budget: none gets one",                shown.noBudget,           "create a budget",              `GET ${ALL_BUDGETS}`],
     ["create policy/poddisruptionbudgets",                  "VMs have no budget: with Lifeboat down a drain stops them",        shown.drainStopsIt,       "create a budget",              `POST ${BUDGETS}`],
     ["patch policy/poddisruptionbudgets",                   "no budget grows, so no VM is marked: none moves",                   shown.notGrown,           "grow a budget",                `PATCH ${BUDGETS}/BUDGET`],

@@ -172,6 +172,7 @@ describe("what Lifeboat may do", () => {
       "patch kubevirt.io/virtualmachineinstancemigrations",
       "delete kubevirt.io/virtualmachineinstancemigrations",
       "list kubevirt.io/kubevirts",
+      "get policy/poddisruptionbudgets",
       "list policy/poddisruptionbudgets",
       "create policy/poddisruptionbudgets",
       "patch policy/poddisruptionbudgets",

@@ -1,5 +1,6 @@
 /** Requests after an evacuation that ended without a move: refused in words until the back-off has passed. */
 import { describe, expect, test } from "vitest";
+import { ensureBudget } from "../../shared/policy/budget.ts";
 import { decideEviction } from "../../shared/policy/eviction.ts";
 import type { Outcome } from "../../shared/policy/record.ts";
 import {
@@ -29,12 +30,13 @@ function inShort(...[tweak]: Parameters<typeof eviction>): string {
 
 describe.each(["Abandoned", "Cancelled"] as const)("after an evacuation that was %s", (outcome) => {
   test("a drain that tries again is told so, and how long to wait", () => {
+    const rested = ended(outcome, 100.2);
     for (const under of [settings(), WITH_GATE]) {
-      expect(decideEviction(eviction({ vmi: ended(outcome, 100.2), settings: under }))).toMatchObject({
+      expect(decideEviction(eviction({ vmi: rested, settings: under }))).toMatchObject({
         verdict: "Deny",
         reason: "BackingOff",
         message: `the last evacuation of ${NAMED} was ${outcome.toLowerCase()}; a new one can start in 101 s`,
-        actions: [],
+        actions: [ensureBudget(rested, 2)],
       });
     }
   });

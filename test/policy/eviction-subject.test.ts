@@ -1,5 +1,6 @@
 /** Whose pod it is: those whose end ends no guest are let go, a target is never marked for, volumes stay. */
 import { describe, expect, test } from "vitest";
+import { ensureBudget } from "../../shared/policy/budget.ts";
 import { decideEviction, type EvictionFacts } from "../../shared/policy/eviction.ts";
 import { launcherOfHotplug } from "../../shared/policy/pod-kind.ts";
 import { eviction, hotplug, marked, MOBILITY, NAMED, NODE, owner, pod, POD_UID, vmi, without } from "./fixtures.ts";
@@ -51,7 +52,7 @@ describe("launcher pod", () => {
       verdict: "Deny",
       reason: "NotScheduled",
       message: `${NAMED} is not on a node yet`,
-      actions: [],
+      actions: [ensureBudget(scheduling, 1)],
     });
   });
 
@@ -87,8 +88,9 @@ describe("target of a migration", () => {
   test.each(targetRows)("%s", (_, tweak, expected) => expect(inShort(tweak)).toBe(expected));
 
   test.each(targetRows.filter(([, , expected]) => expected.endsWith("Target")))("%s: never a mark", (_, tweak) => {
-    expect(decideEviction(eviction(tweak))).toMatchObject({
-      actions: [],
+    const facts = eviction(tweak);
+    expect(decideEviction(facts)).toMatchObject({
+      actions: facts.vmi && [ensureBudget(facts.vmi, 2)],
       message: `Eviction request for target Pod: ${NAMED} is on node "${NODE}"`,
     });
   });
@@ -129,7 +131,7 @@ describe("hotplug pod", () => {
   test("the refusal names pod and VM, and nothing is marked", () => {
     expect(decideEviction(eviction({ pod: hotplug(), launcher }))).toMatchObject({
       message: `cannot evict hotplug pod: hp-volume-7c9qd holds a volume of running ${NAMED}`,
-      actions: [],
+      actions: [ensureBudget(vmi(), 1)],
     });
   });
 

@@ -12,6 +12,7 @@ const OTHERS = [
   "Forget",
   "AdoptMigration",
   "CreateBudget",
+  "EnsureBudget",
   "GrowBudget",
   "ResizeBudget",
   "DeleteBudget",

@@ -26,6 +26,7 @@ function namespaceOf(action: Action): string {
     case "Unmark":
     case "Forget":
     case "CreateBudget":
+    case "EnsureBudget":
     case "GrowBudget":
       return action.vmi.namespace;
     case "CreateMigration":

@@ -9,7 +9,7 @@ export const POD = { namespace: "apps", name: "virt-launcher-web-abcde" };
 
 /** What is asked: one name for each kind of request. */
 export type Question =
-  "pod" | "vmi" | "kubevirt" | "configuration" | "grow" | "create" | "mark" | "list" | "event" | "other";
+  "pod" | "vmi" | "kubevirt" | "configuration" | "budget" | "grow" | "create" | "mark" | "list" | "event" | "other";
 
 export type CannedAnswers = Partial<Record<Question, Behaviour>>;
 
@@ -48,6 +48,7 @@ const GOOD: Record<Question, Behaviour> = {
   vmi: json(CANNED_VMI),
   kubevirt: list({ metadata: { ...metadata("kubevirt"), namespace: "kubevirt" }, spec: { configuration: {} } }),
   configuration: notFound,
+  budget: json({}),
   grow: json({}),
   create: json({}, 201),
   mark: json({ ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } }),
@@ -70,6 +71,7 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^GET .*\/virtualmachineinstances\/[^/]+$/, "vmi"],
   [/^GET .*\/kubevirts$/, "kubevirt"],
   [/^GET .*\/configmaps\/lifeboat$/, "configuration"],
+  [/^GET .*\/poddisruptionbudgets\/[^/]+$/, "budget"],
   [/^PATCH .*\/poddisruptionbudgets\/[^/]+$/, "grow"],
   [/^POST .*\/poddisruptionbudgets$/, "create"],
   [/^PATCH .*\/virtualmachineinstances\/[^/]+$/, "mark"],

@@ -37,9 +37,13 @@ export function startWriting(): Written {
   let verbs: string[] = [];
   return {
     before(request, { body }) {
+      if (/^GET .*\/poddisruptionbudgets\/[^/]+$/.test(request)) return void verbs.push("EnsureBudget");
       if (request.startsWith("GET ") || /^POST .*\/events$/.test(request)) return;
-      // There was none: it is made, and grown again, whoever has made it meanwhile.
-      if (/^POST .*\/poddisruptionbudgets$/.test(request) && verbs.at(-1) === "GrowBudget") return void verbs.pop();
+      // There was none: it is made; and one that is to grow is grown again, whoever has made it meanwhile.
+      if (/^POST .*\/poddisruptionbudgets$/.test(request)) {
+        if (verbs.at(-1) === "GrowBudget") verbs.pop();
+        return;
+      }
       verbs.push(verbOf(request, typeof body === "string" ? body : ""));
     },
     take() {

@@ -43,6 +43,13 @@ function isAsSeen({ vmis }: SimulatedCluster, seen: VmiFacts): boolean {
 }
 
 /** The doors make the one that is missing, in one go here. */
+export function ensureBudget(cluster: SimulatedCluster, { vmi, name, minAvailable }: Write<"EnsureBudget">): ActResult {
+  const found = cluster.budgets.get(keyOf({ namespace: vmi.namespace, name }));
+  if (found !== undefined || [...cluster.budgets.values()].some((one) => isKubeVirts(one, vmi))) return "Done";
+  return createBudget(cluster, { verb: "CreateBudget", vmi, name, minAvailable });
+}
+
+/** Likewise, and grown then. */
 export function growBudget(cluster: SimulatedCluster, { vmi, name, grownFor }: Write<"GrowBudget">): ActResult {
   const found = cluster.budgets.get(keyOf({ namespace: vmi.namespace, name }));
   if (found === undefined) {

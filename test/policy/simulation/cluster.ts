@@ -20,7 +20,7 @@ import type { Settings } from "../../../shared/policy/settings.ts";
 import type { Slot, SlotsRegister } from "../../../shared/policy/slots.ts";
 import { without } from "../fixtures.ts";
 import { Chronicle, type Choice, type Span } from "./chronicle.ts";
-import { createBudget, growBudget, resizeBudget } from "./budgets.ts";
+import { createBudget, ensureBudget, growBudget, resizeBudget } from "./budgets.ts";
 import { Ledger } from "./ledger.ts";
 import { launcherOn, Pods } from "./pods.ts";
 
@@ -140,6 +140,7 @@ export class SimulatedCluster {
 
   #onBudget(action: Action): ActResult | undefined {
     if (action.verb === "CreateBudget") return createBudget(this, action);
+    if (action.verb === "EnsureBudget") return ensureBudget(this, action);
     if (action.verb === "GrowBudget") return growBudget(this, action);
     if (action.verb === "ResizeBudget") return resizeBudget(this, action);
     return action.verb === "DeleteBudget" ? this.#delete(this.budgets, action.budget) : undefined;
