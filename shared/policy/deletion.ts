@@ -12,6 +12,7 @@ import { isCompleted, isFinal, type NodeFacts, type PodFacts, type VmiFacts } fr
 import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
+import { drivingTaint } from "./no-execute.ts";
 import { isAlive } from "./node-alive.ts";
 import { isLauncher, launcherOfHotplug, unprotectedReason } from "./pod-kind.ts";
 import type { Settings } from "./settings.ts";
@@ -79,19 +80,24 @@ function sharedSince(f: DeletionFacts, { cause, since }: Disruption): number {
 }
 
 function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
-  const { settings, now, requester, pod, launcher = pod } = f;
+  const { pod, launcher = pod } = f;
   if (vmi.nodeName === undefined) return release("NotScheduled");
   if (!isAlive(f.node)) return release("NodeNotAlive");
   // A target is nobody's guest, unless the guest has gone over already.
   if (isMigrationTarget(launcher, vmi) && vmi.guestOnTarget !== true) return release("MigrationTarget");
-  const { cause, since } = disruption;
+  return decideForGuest(f, vmi, disruption);
+}
+
+function decideForGuest(f: DeletionFacts, vmi: VmiFacts, { cause, since }: Disruption): DeletionDecision {
+  const { settings, now, requester, pod } = f;
   const tellWhy = (why: string) => {
     const told = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
     return [tell(vmi, "DisruptionNotHeld", told, pod.uid)];
   };
   const resolved = resolveStrategy(vmi.evictionStrategy, settings.clusterStrategy);
+  if (resolved.known && resolved.strategy === "None") return release("StrategyNone");
+  if (cause === "NoExecuteTaint" && drivingTaint(f.node, pod) === undefined) return stay(pod);
   if (!resolved.known) return release("UnknownStrategy", tellWhy(`nobody knows ${resolved.field} "${resolved.value}"`));
-  if (resolved.strategy === "None") return release("StrategyNone");
   if (GUARD[resolved.strategy][mobilityOf(vmi)] === "release") {
     return release("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }
@@ -99,6 +105,12 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   const leftSeconds = (since + seconds * 1000 - now.getTime()) / 1000;
   if (leftSeconds <= 0) return release("DeadlinePassed", tellWhy(`it has not moved within ${seconds} s`));
   return hold(f, vmi, { cause, since, leftSeconds });
+}
+
+/** The taint manager goes on trying although the taint is gone; the evacuation is ended by the pass that follows. */
+function stay({ name, nodeName }: PodFacts): DeletionDecision {
+  const message = `pod "${name}" stays: node "${nodeName}" carries no NoExecute taint any more that it does not tolerate`;
+  return { verdict: "Hold", holdSeconds: 0, message, actions: [], story: [] };
 }
 
 /**

@@ -4,18 +4,18 @@
  */
 import { type Action, tell } from "./action.ts";
 import { disruptionOf, GATE_OF_CAUSE } from "./disruption-cause.ts";
-import { isFinal, keyOf, type NodeFacts, type PodFacts, type Taint, type Toleration, type VmiFacts } from "./facts.ts";
+import { isFinal, keyOf, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
 import { GUARD } from "./deletion-table.ts";
 import { markActions } from "./mark.ts";
 import { isMigrationTarget } from "./migration-target.ts";
-import { DEAD_NODE_TAINTS, isAlive } from "./node-alive.ts";
+import { isAlive } from "./node-alive.ts";
+import { drivingTaint } from "./no-execute.ts";
 import type { Plan } from "./plan.ts";
 import { isLauncher, unprotectedReason, vmiNameOf } from "./pod-kind.ts";
 import { beganAt, disruptionRecord, type EvacuationRecord, isActive } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { isMarked, strategyOf } from "./stage.ts";
 import { mobilityOf } from "./strategy.ts";
-import { tolerates } from "./tolerations.ts";
 
 export interface DisruptionWorld {
   readonly vmis: readonly VmiFacts[];
@@ -83,12 +83,22 @@ function secondsToDeadline(vmi: VmiFacts, w: DisruptionWorld): readonly number[]
   return left > 0 ? [left] : [];
 }
 
-/** VMIs whose pods must be looked at because their deadline has passed. */
-export function overdueOf(w: Pick<DisruptionWorld, "vmis" | "settings" | "now">): readonly VmiFacts[] {
-  return w.vmis.filter((vmi) => {
-    const record = taintRecord(vmi, w.settings);
-    return record !== undefined && leftSeconds(record, w) <= 0;
+/** VMIs under evacuation for a NoExecute taint: their pods and nodes tell whether it is still there. */
+export function drivenOf({ vmis, settings }: Pick<DisruptionWorld, "vmis" | "settings">): readonly VmiFacts[] {
+  return vmis.filter((vmi) => taintRecord(vmi, settings) !== undefined);
+}
+
+/**
+ * UIDs of those whose taint is gone: the node lives, and drives their pod away no longer. The taint manager does not take
+ * back what it has begun to delete, so this has to be found out here.
+ */
+export function untaintedOf(w: Pick<DisruptionWorld, "vmis" | "settings" | "pods" | "nodes">): ReadonlySet<string> {
+  const gone = drivenOf(w).filter((vmi) => {
+    const node = w.nodes.find(({ name }) => name === vmi.nodeName);
+    const pod = w.pods.find(({ uid }) => uid === vmi.record?.podUID);
+    return isAlive(node) && pod !== undefined && drivingTaint(node, pod) === undefined;
   });
+  return new Set(gone.map(({ uid }) => uid));
 }
 
 /** The taint manager tries five times and never again: past the deadline its deletion is ours to finish. */
@@ -96,19 +106,9 @@ function overdue(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
   const record = taintRecord(vmi, w.settings);
   const node = w.nodes.find((n) => n.name === pod.nodeName);
   if (record === undefined || node === undefined || record.podUID !== pod.uid || leftSeconds(record, w) > 0) return [];
-  const taint = node.taints.find((t) => isDrivenBy(t, pod));
+  const taint = drivingTaint(node, pod);
   if (taint === undefined) return [];
   const seconds = w.settings.guard.deadlineSeconds.NoExecuteTaint;
   const told = `it has not left node ${node.name} within ${seconds} s of taint ${taint.key}: deleting pod ${pod.name}`;
   return [{ verb: "DeletePod", pod }, tell(vmi, "DeadlineKept", told, record.id)];
-}
-
-/** Not by one of a node that is down: those the guard holds nobody for, and what they tolerate has just begun to run. */
-function isDrivenBy(taint: Taint, { tolerations = [] }: PodFacts): boolean {
-  return taint.effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(taint.key) && !isTolerated(taint, tolerations);
-}
-
-/** Tolerated for good. A toleration for some seconds has run out, else nobody had deleted the pod. */
-function isTolerated(taint: Taint, tolerations: readonly Toleration[]): boolean {
-  return tolerations.some((toleration) => toleration.tolerationSeconds === undefined && tolerates(toleration, taint));
 }

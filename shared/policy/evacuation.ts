@@ -10,10 +10,10 @@ import { URGENCY } from "./cause.ts";
 import { type BudgetFacts, isFinal, keyOf, type LauncherFacts, type MigrationFacts, type VmiFacts } from "./facts.ts";
 import { isGrown, isReadyForMigration } from "./budget.ts";
 import { isSaidInProgress } from "./descheduler-annotations.ts";
-import { deletions, type FailedAttempt, failedAttempt } from "./giving-up.ts";
+import { deletions, type FailedAttempt, failedAttempt, withdrawn } from "./giving-up.ts";
 import { countEndings, type Counters, uncountedOf } from "./counters.ts";
 import type { Plan } from "./plan.ts";
-import { beginRecord, endRecord, type EvacuationRecord, justEndedRecord, restSeconds } from "./record.ts";
+import { beginRecord, type EvacuationRecord, justEndedRecord, restSeconds } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { type Candidate, grantedSlots, keptSlots, type Slot, slotFor, type SlotsRegister } from "./slots.ts";
 import { isToMigrate, readySeconds, type Stage, stageOf } from "./stage.ts";
@@ -25,6 +25,7 @@ export interface EvacuationWorld {
   readonly migrations: readonly MigrationFacts[];
   readonly budgets: readonly BudgetFacts[];
   readonly tainted: ReadonlySet<string>;
+  readonly untainted: ReadonlySet<string>;
   readonly register: SlotsRegister;
   readonly counters: Counters;
   /** VMI UID to the number of its pods that have not ended, of the candidates (see `candidatesOf`). */
@@ -182,15 +183,8 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
       return leftover(vmi, migrations, w);
     case "Unrecorded":
       return takeOver(vmi, w);
-    case "Withdrawn": {
-      // Written down before it is counted: if the taint comes back now, that is a new evacuation.
-      if (stage.record.cause === "DrainTaint") {
-        return [{ verb: "Unmark", vmi, record: endRecord(stage.record, "Withdrawn", w.settings, w.now) }];
-      }
-      const told = `the mark for evacuation from node ${stage.record.node} was removed`;
-      const record = endRecord(stage.record, "Cancelled", w.settings, w.now);
-      return [{ verb: "Unmark", vmi, record }, tell(vmi, "EvacuationCancelled", told, record.id)];
-    }
+    case "Withdrawn":
+      return withdrawn(vmi, stage.record, w);
     case "Pinned": {
       const why = vmi.liveMigratable.reason ?? "no LiveMigratable condition";
       return [tell(vmi, "NotMigratable", `cannot leave node ${stage.record.node}: ${why}`, stage.record.id)];

@@ -1,12 +1,20 @@
 /**
- * When an evacuation's migration fails, when it is abandoned, and when an operator cancels it.
+ * How an evacuation ends without a move: its migrations fail, an operator cancels it, its mark or its taint goes away.
  * Owns: counting attempts, back-off, the end without a move. Does not own: noticing the failure (stage.ts).
  */
 import type { Action, StoryReason } from "./action.ts";
 import { tell } from "./action.ts";
 import { URGENCY } from "./cause.ts";
 import { isFinal, type MigrationFacts, type VmiFacts } from "./facts.ts";
-import { backoffSeconds, beginRecord, endRecord, type EvacuationRecord, failRecord, isActive } from "./record.ts";
+import {
+  backoffSeconds,
+  beginRecord,
+  endRecord,
+  type EvacuationRecord,
+  failRecord,
+  isActive,
+  type Outcome,
+} from "./record.ts";
 import type { Settings } from "./settings.ts";
 
 export interface FailedAttempt {
@@ -56,6 +64,20 @@ export function deletions({ record, migrations }: Pick<FailedAttempt, "record" |
     .filter((m) => !isFinal(m) && !m.deleting && m.phase !== "Running")
     .filter((m) => m.evacuationId === record.id || m.evacuates === record.node)
     .map((migration) => ({ verb: "DeleteMigration", migration }) as const);
+}
+
+/** Written down before it is counted: if the taint comes back now, that is a new evacuation. */
+export function withdrawn(
+  vmi: VmiFacts,
+  found: EvacuationRecord,
+  { untainted, settings, now }: Circumstances & { readonly untainted: ReadonlySet<string> },
+): readonly Action[] {
+  const end = (outcome: Outcome) =>
+    ({ verb: "Unmark", vmi, record: endRecord(found, outcome, settings, now) }) as const;
+  const story = (told: string) => tell(vmi, "EvacuationCancelled", told, found.id);
+  if (found.cause === "DrainTaint") return [end("Withdrawn")];
+  if (untainted.has(vmi.uid)) return [end("Withdrawn"), story(`the NoExecute taint of node ${found.node} is gone`)];
+  return [end("Cancelled"), story(`the mark for evacuation from node ${found.node} was removed`)];
 }
 
 export type CancelDecision =

@@ -97,6 +97,12 @@ A hotplug pod follows its VM.
 
 ${guard.releaseTable()}
 
+### A taint that is gone
+
+The taint manager goes on deleting when the taint has been removed. At every look, at the deadline too, the node is read again:
+if it lives and carries no \`NoExecute\` taint any more that the pod does not tolerate, the deletion is denied at once, and the
+evacuation ends as withdrawn. A migration that runs by then is left to finish.
+
 ### The deadline
 
 - It counts from the condition or from the record on the VM, whichever is earlier; a time in the future does not extend it.

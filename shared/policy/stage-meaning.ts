@@ -61,7 +61,7 @@ export const STAGE_MEANING = {
     actions: [],
   },
   Withdrawn: {
-    means: "lost its mark by somebody else's hand, or its node the drain taint",
+    means: "lost its mark by somebody else's hand, or its node the taint that it was to leave for",
     done: "ends the evacuation: as cancelled, with its back-off; without the taint as withdrawn, which keeps no new one waiting",
     actions: ["Unmark"],
   },

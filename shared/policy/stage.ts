@@ -16,7 +16,7 @@ export type Stage =
   | { readonly stage: "Leftover" }
   /** Wanted, but nobody has written a record yet: somebody else's mark, or the drain taint. */
   | { readonly stage: "Unrecorded" }
-  /** Recorded, but somebody has removed the mark, or the drain taint. */
+  /** Recorded, but somebody has removed the mark, or the taint that it was for. */
   | { readonly stage: "Withdrawn"; readonly record: EvacuationRecord }
   /** Strategy External: marked, for somebody else to act on. */
   | { readonly stage: "External" }
@@ -36,6 +36,8 @@ export interface StageFacts {
   readonly migrations: readonly MigrationFacts[];
   /** Nodes carrying the drain taint. */
   readonly tainted: ReadonlySet<string>;
+  /** UIDs of VMIs under evacuation for a NoExecute taint that is gone. */
+  readonly untainted: ReadonlySet<string>;
   readonly settings: Settings;
   readonly now: Date;
 }
@@ -79,14 +81,19 @@ export function stageOf(vmi: VmiFacts, facts: StageFacts): Stage {
   if (!isLive(vmi)) return { stage: "Idle" };
   if (hasLeft(vmi)) return { stage: "Leftover" };
   const record = isActive(vmi.record, vmi.nodeName) ? vmi.record : undefined;
-  if (!isMarked(vmi) && !isToMigrate(vmi, facts.tainted, facts.settings)) return unwanted(vmi, record, facts);
+  if (!isWanted(vmi, record, facts)) return unwanted(vmi, record, facts);
   if (strategyOf(vmi, facts.settings) === "None") return { stage: "Idle" };
   return record === undefined ? unrecorded(vmi, facts) : underWay(vmi, record, facts);
 }
 
+function isWanted(vmi: VmiFacts, record: EvacuationRecord | undefined, facts: StageFacts): boolean {
+  if (record?.cause === "NoExecuteTaint" && facts.untainted.has(vmi.uid)) return false;
+  return isMarked(vmi) || isToMigrate(vmi, facts.tainted, facts.settings);
+}
+
 function unwanted(vmi: VmiFacts, record: EvacuationRecord | undefined, { settings, now }: StageFacts): Stage {
   if (record === undefined) return { stage: vmi.evacuationLabel === undefined ? "Idle" : "Leftover" };
-  const seconds = markingSeconds(record, settings, now);
+  const seconds = isMarked(vmi) ? 0 : markingSeconds(record, settings, now);
   return seconds > 0 ? { stage: "Waiting", seconds, record } : { stage: "Withdrawn", record };
 }
 

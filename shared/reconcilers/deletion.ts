@@ -59,12 +59,17 @@ export async function ruleOnDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
   return undefined;
 }
 
-/** While holding: pod and VMI as they are now. A pod that is gone, or another one of the same name, holds nobody. */
+/** While holding: pod, VMI and node as they are now. A pod that is gone, or another one of the same name, holds nobody. */
 export async function lookAgain(before: DeletionFacts, cluster: Cluster, now: Date): Promise<DeletionDecision> {
-  const [pod, subject] = await Promise.all([cluster.getPod(before.pod), observeOwner(before.pod, cluster)]);
+  const { nodeName } = before.pod;
+  const [pod, subject, node] = await Promise.all([
+    cluster.getPod(before.pod),
+    observeOwner(before.pod, cluster),
+    nodeName === undefined ? undefined : cluster.getNode(nodeName),
+  ]);
   if (pod?.uid !== before.pod.uid) return { verdict: "Release", reason: "PodCompleted", story: [] };
-  const { vmi: _, launcher: __, ...rest } = before;
-  return decideDeletion({ ...rest, ...subject, pod, now });
+  const { vmi: _, launcher: __, node: ___, ...rest } = before;
+  return decideDeletion({ ...rest, ...subject, ...(node && { node }), pod, now });
 }
 
 async function observeOwner(pod: PodFacts, cluster: Cluster): Promise<Pick<DeletionFacts, "vmi" | "launcher">> {

@@ -11,9 +11,9 @@ import { ClusterError } from "../cluster/failure.ts";
 import type { BudgetWorld } from "../policy/budget.ts";
 import type { Counters } from "../policy/counters.ts";
 import { type AnnotationWorld, isAnnotating } from "../policy/descheduler-annotations.ts";
-import { type DisruptionWorld, overdueOf } from "../policy/disruption.ts";
+import { type DisruptionWorld, drivenOf, untaintedOf } from "../policy/disruption.ts";
 import { candidatesOf, type EvacuationWorld } from "../policy/evacuation.ts";
-import type { LauncherFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type { LauncherFacts, NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { keyOf } from "../policy/facts.ts";
 import { vmiNameOf } from "../policy/pod-kind.ts";
 import type { PressureWorld } from "../policy/pressure.ts";
@@ -31,25 +31,19 @@ export type Scope = "All" | readonly Pointer[];
 export async function observe(scope: Scope, observer: Observer): Promise<World> {
   const seen = scope === "All" ? await observeAll(observer) : await observeEvacuating(scope, observer);
   const { settings, now, cluster } = observer;
-  const known = { ...seen, settings, now, complete: scope === "All" };
-  const [counted, overdue, pressure, launchers] = await Promise.all([
+  const known = await withTaints({ ...seen, settings, now, complete: scope === "All" }, cluster);
+  const [counted, pressure, launchers] = await Promise.all([
     Promise.all(candidatesOf(known).map(async (vmi) => [vmi.uid, await cluster.countActivePods(vmi)] as const)),
-    observeOverdue(known, cluster),
     observePressure({ ...seen, pointers: scope === "All" ? [] : scope }, observer),
     observeLaunchers(known, cluster),
   ]);
-  const pods = [...seen.pods, ...overdue.pods];
-  return {
-    ...known,
-    ...pressure,
-    launchers,
-    pods,
-    nodes: [...seen.nodes, ...overdue.nodes],
-    activePods: new Map(counted),
-  };
+  return { ...known, ...pressure, launchers, activePods: new Map(counted) };
 }
 
-type Observed = Omit<World, "settings" | "now" | "complete" | "activePods" | "launchers" | keyof PressureWorld>;
+type Observed = Omit<
+  World,
+  "settings" | "now" | "complete" | "activePods" | "launchers" | "untainted" | keyof PressureWorld
+>;
 
 const NOTHING: Observed = {
   register: { slots: [] },
@@ -123,18 +117,21 @@ function vmiKeyOf(pod: PodFacts): readonly NamespacedName[] {
   return name === undefined ? [] : [{ namespace: pod.namespace, name }];
 }
 
-/** Pods and nodes of those VMIs whose deadline has passed. */
-async function observeOverdue(
-  known: { readonly vmis: readonly VmiFacts[]; readonly settings: Settings; readonly now: Date },
+/** With the pods and nodes of VMIs under evacuation for a NoExecute taint, and which of them it has left. */
+async function withTaints<T extends Pick<World, "vmis" | "pods" | "nodes" | "settings">>(
+  known: T,
   cluster: Cluster,
-): Promise<{ readonly pods: readonly PodFacts[]; readonly nodes: readonly NodeFacts[] }> {
-  const overdue = overdueOf(known);
-  const names = [...new Set(overdue.flatMap((vmi) => vmi.nodeName ?? []))];
-  const [pods, nodes] = await Promise.all([
-    Promise.all(overdue.map((vmi) => cluster.listPodsOf(vmi))),
+): Promise<T & Pick<World, "untainted">> {
+  const driven = drivenOf(known);
+  const names = [...new Set(driven.flatMap((vmi) => vmi.nodeName ?? []))];
+  const [found, read] = await Promise.all([
+    Promise.all(driven.map((vmi) => cluster.listPodsOf(vmi))),
     Promise.all(names.map((name) => cluster.getNode(name))),
   ]);
-  return { pods: pods.flat(), nodes: nodes.filter((node) => node !== undefined) };
+  // What was read later comes first.
+  const pods = [...found.flat(), ...known.pods];
+  const nodes = [...read.filter((node) => node !== undefined), ...known.nodes];
+  return { ...known, pods, nodes, untainted: untaintedOf({ ...known, pods, nodes }) };
 }
 
 /** Not where they are not to be annotated: there is one for every VMI. */

@@ -82,6 +82,42 @@ test("a NoExecute taint: the VM moves, what tolerates the taint stays", async ()
   expect((await stage.client.get(pods, daemon))?.metadata.deletionTimestamp).toBeUndefined();
 });
 
+test("a taint that goes while a deletion is held: the VM stays, unmarked, past the deadline; its neighbour's does not", async () => {
+  await start("NoExecuteTaintEvictionLiveMigration", {
+    nodes: ["node01", "node02"],
+    configuration: {
+      featureGates: { NoExecuteTaintEvictionLiveMigration: true },
+      reconcilers: { evacuation: true },
+      guard: { deadlineSeconds: { NoExecuteTaint: 10 } },
+    },
+  });
+  const spared = await stage.createVm({ name: "spared", evictionStrategy: "External", node: "node01" });
+  const other = await stage.createVm({ name: "other", evictionStrategy: "External", node: "node02" });
+  const launcherKey = async (vmi: typeof spared) => ({
+    namespace: NAMESPACE,
+    name: (await launchersOf(stage.client, vmi))[0]?.metadata.name ?? "",
+  });
+  const [key, otherKey] = await Promise.all([launcherKey(spared), launcherKey(other)]);
+  await stage.reconcile();
+  const taint = (name: string, taints: readonly object[]) =>
+    stage.client.patch(nodes, { name }, { type: "merge", body: { spec: { taints } } });
+  const maintenance = { key: "maintenance", effect: "NoExecute" };
+  await taint("node01", [maintenance]);
+  await untilVmi(stage.client, "spared", "marked", ({ status }) => status?.evacuationNodeName === "node01");
+  await taint("node01", []);
+  await untilVmi(stage.client, "spared", "unmarked", ({ status }) => !status?.evacuationNodeName);
+  await taint("node02", [maintenance]);
+  await waitFor(stage.client, {
+    resource: pods,
+    key: otherKey,
+    what: "deleted at its deadline",
+    until: ({ metadata }) => metadata.deletionTimestamp !== undefined,
+  });
+  expect((await stage.client.get(pods, key))?.metadata.deletionTimestamp).toBeUndefined();
+  expect(await getVmi(stage.client, "spared")).toMatchObject({ status: { phase: "Running", nodeName: "node01" } });
+  expect(await storyOf(stage.client, "spared")).toContain("Normal EvacuationCancelled");
+});
+
 test("a taint's deletion that the taint manager gave up on is finished at the deadline", async () => {
   await start("NoExecuteTaintEvictionLiveMigration", {
     nodes: ["node01", "node02"],

@@ -3,6 +3,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
+import { createNode } from "../../infra/sandbox/fleet.ts";
 import {
   getVmi,
   hasSettledAwayFrom,
@@ -83,7 +84,12 @@ describe("a migratable VM never gets SIGTERM before it has moved", () => {
     [TAINT_MANAGER, "NoExecuteTaint", "normal"],
   ] as const)("deletion by %s (%s)", async (user, cause, urgency) => {
     const name = `held-${cause.toLowerCase()}`;
-    const { pod, node } = await createVm(name);
+    const own = `node-of-${name}`;
+    await createNode(stage.client, own);
+    const { pod, node } = await createVm(name, { node: own });
+    // A deletion for a taint that is not there would be denied.
+    const taints = cause === "NoExecuteTaint" ? [{ key: "maintenance", effect: "NoExecute" }] : [];
+    await stage.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints } } });
     await disrupt(pod, user);
     const labels: string[] = [];
     const watching = untilVmi(stage.client, name, "moved", (vmi) => {
@@ -132,7 +138,8 @@ describe("let go at once", () => {
   test("pods of a node that is not ready: failover must not wait", async () => {
     const { pod, node } = await createVm("dead-node");
     await disrupt(pod, TAINT_MANAGER);
-    const taints = [{ key: "node.kubernetes.io/unreachable", effect: "NoSchedule" }];
+    // Of its kind the one that no controller takes away again.
+    const taints = [{ key: "node.kubernetes.io/out-of-service", effect: "NoSchedule" }];
     await stage.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints } } });
     expect(await deletePod(pod, TAINT_MANAGER)).toMatchObject({ code: 200 });
     await stage.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints: null } } });

@@ -11,7 +11,7 @@ import { planBudgets } from "../../shared/policy/budget.ts";
 import { protects } from "../../shared/policy/budget-protection.ts";
 import { countEndings } from "../../shared/policy/counters.ts";
 import { planAnnotations } from "../../shared/policy/descheduler-annotations.ts";
-import { overdueOf, planDisruptions } from "../../shared/policy/disruption.ts";
+import { drivenOf, planDisruptions } from "../../shared/policy/disruption.ts";
 import { candidatesOf, planEvacuations, refusedMigration, stagesOf } from "../../shared/policy/evacuation.ts";
 import { planPressure } from "../../shared/policy/pressure.ts";
 import { backoffSeconds, endRecord, failRecord, restSeconds } from "../../shared/policy/record.ts";
@@ -46,14 +46,14 @@ export const POLICY_PROPERTIES: readonly Property[] = [
     "disruptions are planned",
     disruptedWorld,
     (given) => {
-      const overdue = decidedTwice(given, overdueOf);
+      const driven = decidedTwice(given, drivenOf);
       expect(
-        overdue.every((vmi) => given.vmis.includes(vmi)),
-        "overdue, but not there",
+        driven.every((vmi) => given.vmis.includes(vmi)),
+        "driven, but not there",
       );
-      return [...expectPlan(decidedTwice(given, planDisruptions), given), ...overdue.map(() => "overdue")];
+      return [...expectPlan(decidedTwice(given, planDisruptions), given), ...driven.map(() => "driven")];
     },
-    ["Mark", "DeletePod", "overdue"],
+    ["Mark", "DeletePod", "driven"],
   ),
   property("budgets are planned", world, (given) => expectPlan(decidedTwice(given, planBudgets), given), [
     "CreateBudget",

@@ -24,6 +24,7 @@ const list = <T>(arbitrary: fc.Arbitrary<T>) => fc.array(arbitrary, { maxLength:
 const circumstances = {
   counters,
   tainted: fc.subarray(["node01", "node02"]).map((names) => new Set(names)),
+  untainted: fc.subarray(["uid-1", "uid-2"]).map((uids) => new Set(uids)),
   settings,
   now,
   complete: fc.boolean(),

@@ -8,7 +8,19 @@ import {
 } from "../../shared/policy/deletion.ts";
 import { DEAD_NODE_TAINTS } from "../../shared/policy/node-alive.ts";
 import { releaseTable } from "../../shared/policy/render-guard.ts";
-import { answerTo, condition, deletion, guarded, held, node, REASON, target } from "./disruptions.ts";
+import type { Toleration } from "../../shared/policy/facts.ts";
+import {
+  answer,
+  answerTo,
+  condition,
+  deletion,
+  guarded,
+  held,
+  node,
+  NODE_CONTROLLER,
+  REASON,
+  target,
+} from "./disruptions.ts";
 import {
   hotplug,
   marked,
@@ -56,6 +68,48 @@ const rows: readonly (readonly [string, Partial<DeletionFacts>, ReleaseReason, t
   ["a strategy that nobody knows",                { vmi: vmi({ evictionStrategy: "Odd" }) },                   "UnknownStrategy",   true],
   ["past the deadline",                           { pod: target("Preemption", -120) },                         "DeadlinePassed",    true],
 ];
+
+const byTaint = { pod: target("NoExecuteTaint"), requester: NODE_CONTROLLER };
+const DRIVING = { key: "maintenance", value: "now", effect: "NoExecute" };
+const tolerating = (...tolerations: readonly Toleration[]) => target("NoExecuteTaint", 0, { tolerations });
+
+describe("a taint that is gone: the taint manager is told no, at once", () => {
+  const untainted = { ...byTaint, node: node() };
+
+  // prettier-ignore
+  test.each<[string, Partial<DeletionFacts>, answer: "denied" | "held" | ReleaseReason]>([
+    ["it is there",                           { ...byTaint, node: node({ taints: [DRIVING] }) },                                           "held"],
+    ["it is gone",                            untainted,                                                                                   "denied"],
+    ["… at the deadline",                     { ...untainted, pod: target("NoExecuteTaint", -300) },                                       "denied"],
+    ["… long past it",                        { ...untainted, pod: target("NoExecuteTaint", -9999), vmi: marked({}, { cause: "NoExecuteTaint", since: time(-9999) }) }, "denied"],
+    ["… of an External VM",                   { ...untainted, vmi: vmi({ evictionStrategy: "External" }) },                                "denied"],
+    ["… of a VM that cannot migrate",         { ...untainted, vmi: vmi({ liveMigratable: MOBILITY.pinned }) },                              "denied"],
+    ["… of a strategy that nobody knows",     { ...untainted, vmi: vmi({ evictionStrategy: "Odd" }) },                                     "denied"],
+    ["… of a VM that asks for no protection", { ...untainted, vmi: vmi({ evictionStrategy: "None" }) },                                    "StrategyNone"],
+    ["… of a VM that is being deleted",       { ...untainted, vmi: vmi({ deleting: true }) },                                              "VmiGone"],
+    ["… and the node is down",                { ...untainted, node: node({ ready: false }) },                                              "NodeNotAlive"],
+    ["… and the node is unreachable",         { ...untainted, node: node({ taints: [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }] }) }, "NodeNotAlive"],
+    ["only NoSchedule is left",               { ...untainted, node: node({ taints: [{ ...DRIVING, effect: "NoSchedule" }] }) },            "denied"],
+    ["what is left is tolerated",             { ...byTaint, node: node({ taints: [DRIVING] }), pod: tolerating({ operator: "Exists" }) },  "denied"],
+    ["it was tolerated for a while",          { ...byTaint, node: node({ taints: [DRIVING] }), pod: tolerating({ operator: "Exists", tolerationSeconds: 60 }) }, "held"],
+    ["another one is left",                   { ...byTaint, node: node({ taints: [DRIVING] }), pod: tolerating({ key: "other", operator: "Exists" }) }, "held"],
+    ["a preemption needs no taint",           { node: node() },                                                                            "held"],
+  ])("%s", (_, tweak, expected) => {
+    const decision = decideDeletion(deletion(tweak));
+    const held = decision.verdict === "Hold" && (decision.holdSeconds === 0 ? "denied" : "held");
+    expect(held || answer(decision)).toBe(expected);
+  });
+
+  test("the answer names pod and node, and nothing is marked", () => {
+    expect(held(untainted)).toEqual({
+      verdict: "Hold",
+      holdSeconds: 0,
+      message: `pod "virt-launcher-web-x7k2p" stays: node "${NODE}" carries no NoExecute taint any more that it does not tolerate`,
+      actions: [],
+      story: [],
+    });
+  });
+});
 
 describe("let go", () => {
   test.each(rows)("%s", (_, tweak, reason, told) => {

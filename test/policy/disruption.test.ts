@@ -1,6 +1,6 @@
 /** Disruptions under way: what the guard did not see, and what the taint manager gave up on. */
 import { describe, expect, test } from "vitest";
-import { overdueOf, planDisruptions } from "../../shared/policy/disruption.ts";
+import { drivenOf, planDisruptions, untaintedOf } from "../../shared/policy/disruption.ts";
 import type { PodFacts, Taint, Toleration } from "../../shared/policy/facts.ts";
 import { GATE_OF_CAUSE, GUARD_CAUSES, type GuardCause } from "../../shared/policy/disruption-cause.ts";
 import { condition, disruptionWorld, GATES, guarded, node, plannedDisruptions, REASON, target } from "./disruptions.ts";
@@ -171,11 +171,29 @@ describe("the deadline keeper", () => {
     expect(planDisruptions(disruptionWorld())).toEqual({ chains: [] });
   });
 
-  test("pods are read of those only whose deadline has passed", () => {
+  test("pods and nodes are read of those only that leave because of a taint", () => {
     const later = marked({ name: "db", uid: "db" }, { cause: "NoExecuteTaint", since: time(-299) });
-    const w = { vmis: [overdue, later, vmi(), marked()], settings: guarded(), now: at(0) };
-    expect(overdueOf(w)).toEqual([overdue]);
-    expect(overdueOf({ ...w, now: at(1) })).toEqual([overdue, later]);
-    expect(overdueOf({ ...w, settings: settings() })).toEqual([]);
+    const w = { vmis: [overdue, later, vmi(), marked()], settings: guarded() };
+    expect(drivenOf(w)).toEqual([overdue, later]);
+    expect(drivenOf({ ...w, settings: settings() })).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<Parameters<typeof untaintedOf>[0]>, gone: boolean]>([
+    ["is still there",                     {},                                                                          false],
+    ["is gone",                            { nodes: [node()] },                                                         true],
+    ["drives nothing away any more",       { nodes: [node({ taints: [{ ...TAINT, effect: "NoSchedule" }] })] },         true],
+    ["is tolerated by now",                { pods: [chosen({ tolerations: [{ operator: "Exists" }] })] },               true],
+    ["is one of two that are tolerated",   { nodes: [node({ taints: [TAINT, { key: "b", effect: "NoExecute" }] })], pods: [chosen({ tolerations: [{ key: "b", operator: "Exists" }] })] }, false],
+    ["is gone, and the node down",         { nodes: [node({ ready: false })] },                                         false],
+    ["is gone, and the node not reachable", { nodes: [node({ taints: [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }] })] }, false],
+    ["is not known: no node was read",     { nodes: [] },                                                               false],
+    ["is not known: no pod was read",      { pods: [] },                                                                false],
+    ["is gone, but it was preempted",      { vmis: [marked({}, { cause: "Preemption" })], nodes: [node()] },            false],
+    ["is gone, and the gate off",          { nodes: [node()], settings: settings() },                                   false],
+  ])("the taint %s", (_, tweak, gone) => {
+    const vmis = [marked({}, { cause: "NoExecuteTaint" })];
+    const seen = { vmis, pods: [chosen()], nodes: [tainted], settings: guarded(), ...tweak };
+    expect([...untaintedOf(seen)]).toEqual(gone ? [overdue.uid] : []);
   });
 });

@@ -5,7 +5,7 @@
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../shared/policy/deletion.ts";
 import type { GuardCause } from "../../shared/policy/disruption-cause.ts";
 import { type DisruptionWorld, planDisruptions } from "../../shared/policy/disruption.ts";
-import type { DisruptionTarget, NodeFacts, PodFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import type { DisruptionTarget, NodeFacts, PodFacts, Taint, VmiFacts } from "../../shared/policy/facts.ts";
 import { type FeatureGate, type GuardSettings, type Settings } from "../../shared/policy/settings.ts";
 import { marked, NODE, NOW, pod, settings, time, vmi } from "./fixtures.ts";
 
@@ -53,12 +53,15 @@ export function node(tweak: Partial<NodeFacts> = {}): NodeFacts {
   };
 }
 
+/** What the taint manager deletes for. */
+export const MAINTENANCE: Taint = { key: "maintenance", effect: "NoExecute" };
+
 /** The scheduler deletes the launcher pod of the VM for a pod of higher priority, on 1.36. */
 export function deletion(tweak: Partial<DeletionFacts> = {}): DeletionFacts {
   return {
     pod: target("Preemption"),
     vmi: vmi(),
-    node: node(),
+    node: node({ taints: [MAINTENANCE] }),
     neighbours: [],
     evacuating: [],
     requester: SCHEDULER,

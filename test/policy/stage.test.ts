@@ -12,14 +12,16 @@ interface Situation {
   readonly vmi: VmiFacts;
   readonly migrations?: readonly MigrationFacts[];
   readonly tainted?: boolean;
+  readonly untainted?: boolean;
   readonly mode?: ReconcilerMode;
   readonly marking?: Settings["marking"];
 }
 
-function stage({ vmi: subject, migrations = [], tainted = false, mode = true, marking = "Auto" }: Situation): Stage {
+function stage({ vmi: subject, migrations = [], mode = true, marking = "Auto", ...taints }: Situation): Stage {
   const facts: StageFacts = {
     migrations,
-    tainted: new Set(tainted ? [NODE] : []),
+    tainted: new Set(taints.tainted ? [NODE] : []),
+    untainted: new Set(taints.untainted ? [subject.uid] : []),
     settings: settings({ reconcilers: { evacuation: mode }, marking }),
     now: NOW,
   };
@@ -72,6 +74,10 @@ const rows: readonly (readonly [what: string, Situation, Stage["stage"]])[] = [
   ["tainted node, None",                        { vmi: vmi({ evictionStrategy: "None" }), tainted: true },             "Idle"],
   ["tainted node, the last one rests",          { vmi: unmarked({ ...byTaint, ...abandoned }), tainted: true },        "Waiting"],
   ["tainted node, the last one has rested",     { vmi: unmarked({ ...byTaint, outcome: "Abandoned", notBefore: time(-1) }), tainted: true }, "Unrecorded"],
+  ["for a NoExecute taint that is gone",        { vmi: marked({}, { cause: "NoExecuteTaint" }), untainted: true },     "Withdrawn"],
+  ["… while a migration runs",                  { vmi: marked({}, { cause: "NoExecuteTaint" }), untainted: true, migrations: [attempt()] }, "Withdrawn"],
+  ["… External",                                { vmi: marked({ evictionStrategy: "External" }, { cause: "NoExecuteTaint" }), untainted: true }, "Withdrawn"],
+  ["… but drained since",                       { vmi: marked(), untainted: true },                                    "Ready"],
   ["mark removed by somebody",                  { vmi: unmarked({}) },                                                 "Withdrawn"],
   ["… while a migration runs",                  { vmi: unmarked({}), migrations: [attempt()] },                        "Withdrawn"],
   ["… or KubeVirt's webhook is still to set it", { vmi: unmarked(JUST_BEGUN) },                                        "Waiting"],
@@ -141,6 +147,7 @@ describe("stage", () => {
     const facts = {
       migrations: [],
       tainted: new Set<string>(),
+      untainted: new Set<string>(),
       settings: settings({ clusterStrategy: "LiveMigrate" }),
     };
     expect(stageOf(without(marked(), "evictionStrategy"), { ...facts, now: NOW }).stage).toBe("Ready");

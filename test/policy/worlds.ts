@@ -18,6 +18,7 @@ export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
     migrations: [],
     budgets: vmis.map((v) => grownFor(v)),
     tainted: new Set(),
+    untainted: new Set(),
     register: { resourceVersion: "1", slots: [] },
     counters: "Off",
     activePods: new Map(vmis.map((v) => [v.uid, 1])),

@@ -98,6 +98,8 @@ export class Cast {
       case "preempt":
         return deletion(this.#cluster, this.#chosen(vm, pod, "Preemption"), "Preemption", skewMs);
       case "expel pod":
+        // Nothing but a taint makes the taint manager delete.
+        if (pod.nodeName !== undefined) this.#cluster.expelling.add(pod.nodeName);
         return deletion(this.#cluster, this.#chosen(vm, pod, "NoExecuteTaint"), "NoExecuteTaint", skewMs);
     }
   }

@@ -13,7 +13,7 @@ import { decideCancel } from "../../../shared/policy/giving-up.ts";
 import { vmiNameOf } from "../../../shared/policy/pod-kind.ts";
 import { node, REQUESTER } from "../disruptions.ts";
 import type { SimulatedCluster, Verdict } from "./cluster.ts";
-import { isEvictable } from "./control-plane.ts";
+import { isEvictable, nodesOf } from "./control-plane.ts";
 import { act, FAILED, read, type Steps } from "./requests.ts";
 
 /** By how much the clock of the function is fast. */
@@ -110,13 +110,14 @@ export function* deletion(cluster: SimulatedCluster, pod: PodFacts, cause: Guard
   const now = clock(cluster, skewMs);
   const vmi = yield* read(cluster, (c) => vmiOf(c, pod));
   const around = yield* read(cluster, (c) => ({
+    node: nodesOf(c).find(({ name }) => name === pod.nodeName),
     neighbours: c.pods.all().filter(({ nodeName }) => nodeName === pod.nodeName),
     evacuating: [...c.vmis.values()].filter(({ evacuationLabel }) => evacuationLabel !== undefined),
   }));
   if (vmi === FAILED || around === FAILED) return;
   const requester = { requester: REQUESTER[cause], patienceSeconds: 25, serverMinor: 36 };
   const { settings } = cluster;
-  const place = { node: node({ name: pod.nodeName ?? "" }), ...around };
+  const place = { ...around, node: around.node ?? node({ name: pod.nodeName ?? "" }) };
   const decision = decideDeletion({ pod, ...(vmi && { vmi }), ...place, ...requester, settings, now });
   if (decision.verdict === "Hold") return void (yield* inOrder(decision.actions, cluster));
   yield;

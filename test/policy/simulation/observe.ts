@@ -6,7 +6,7 @@
 import type { BudgetWorld } from "../../../shared/policy/budget.ts";
 import type { PressureWorld } from "../../../shared/policy/pressure.ts";
 import { type AnnotationWorld, isAnnotating } from "../../../shared/policy/descheduler-annotations.ts";
-import { type DisruptionWorld, overdueOf } from "../../../shared/policy/disruption.ts";
+import { type DisruptionWorld, drivenOf, untaintedOf } from "../../../shared/policy/disruption.ts";
 import { candidatesOf, type EvacuationWorld } from "../../../shared/policy/evacuation.ts";
 import type { Counters } from "../../../shared/policy/counters.ts";
 import { keyOf, type NodeFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
@@ -37,6 +37,7 @@ export interface Observing {
 /** Everything at one moment. */
 export function look(cluster: SimulatedCluster): World {
   const { register, settings, now } = cluster;
+  const around = { pods: cluster.pods.all(), nodes: nodesOf(cluster) };
   return {
     register,
     counters: countersOf(cluster),
@@ -49,9 +50,9 @@ export function look(cluster: SimulatedCluster): World {
     tainted: new Set(cluster.tainted),
     complete: true,
     launchers: cluster.pods.launchers(),
-    pods: cluster.pods.all(),
-    nodes: nodesOf(cluster),
-    ...pressureOf(cluster, nodesOf(cluster), []),
+    ...around,
+    untainted: untaintedOf({ vmis: [...cluster.vmis.values()], settings, ...around }),
+    ...pressureOf(cluster, around.nodes, []),
   };
 }
 
@@ -59,7 +60,7 @@ function countersOf({ countersAre, counters }: SimulatedCluster): Counters {
   return countersAre === "forbidden" ? "Off" : counters;
 }
 
-type Seen = Omit<World, "settings" | "now" | "complete" | "activePods" | "launchers" | keyof Pressure> & {
+type Seen = Omit<World, "settings" | "now" | "complete" | "activePods" | "launchers" | "untainted" | keyof Pressure> & {
   /** VMIs whose guest is being ended, as somebody has said. */
   readonly ending: readonly VmiFacts[];
 };
@@ -72,31 +73,28 @@ export function* observe(cluster: SimulatedCluster, options: Observing): Steps<W
   if (seen === FAILED) return FAILED;
   const { settings } = cluster;
   const complete = scope === "All";
-  const known = { ...seen, settings, now, complete, counters: unseen ? ("Unseen" as const) : seen.counters };
-  const candidates = candidatesOf(known);
-  const overdue = overdueOf(known);
-  const late = both(
+  const driven = drivenOf({ vmis: seen.vmis, settings });
+  const late = yield* both(
     turn,
-    read(cluster, (c) => overdue.flatMap((vmi) => c.pods.of(vmi))),
-    read(cluster, (c) => nodesNamed(c, overdue)),
+    read(cluster, (c) => driven.flatMap((vmi) => c.pods.of(vmi))),
+    read(cluster, (c) => nodesNamed(c, driven)),
   );
+  if (late === FAILED) return FAILED;
+  const around = { pods: [...late[0], ...seen.pods], nodes: [...late[1], ...seen.nodes] };
+  const untainted = untaintedOf({ vmis: seen.vmis, settings, ...around });
+  const counters = unseen ? ("Unseen" as const) : seen.counters;
+  const known = { ...seen, ...around, untainted, settings, now, complete, counters };
+  const candidates = candidatesOf(known);
   const others = both(
     turn,
     read(cluster, (c) => launchersOf(c, known)),
     read(cluster, (c) => pressureOf(c, [...known.nodes, ...nodesLeft(c, known)], known.ending)),
   );
   const counted = read(cluster, (c) => new Map(candidates.map(({ uid }) => [uid, c.pods.active().get(uid) ?? 0])));
-  const last = yield* both(turn, counted, both(turn, late, others));
+  const last = yield* both(turn, counted, others);
   if (last === FAILED) return FAILED;
-  const [activePods, [[pods, nodes], [launchers, pressure]]] = last;
-  return {
-    ...known,
-    ...pressure,
-    activePods,
-    launchers,
-    pods: [...seen.pods, ...pods],
-    nodes: [...seen.nodes, ...nodes],
-  };
+  const [activePods, [launchers, pressure]] = last;
+  return { ...known, ...pressure, activePods, launchers };
 }
 
 function* everything(cluster: SimulatedCluster, turn: Turn): Steps<Seen | typeof FAILED> {
