@@ -39,7 +39,7 @@ afterAll(() => recorded.stop());
 const install = (...optional: readonly string[]) => recorded.install(...optional);
 const ask = (method: string, path: string) => recorded.ask(method, path);
 const readyz = () => proxy.uncounted(() => ask("GET", "/readyz"));
-const createVm = (name: string, evictionStrategy: string) => recorded.createVm(name, evictionStrategy);
+const createVm = (...vm: Parameters<Recorded["createVm"]>) => recorded.createVm(...vm);
 const launcherOf = (vm: string) => recorded.launcherOf(vm);
 
 async function evict(vm: string): Promise<void> {
@@ -76,6 +76,14 @@ const STEPS: readonly (readonly [string, () => Promise<void>])[] = [
       await ask("GET", "/metrics");
       await evict("moved");
       await until("moved", "moved", hasLeft);
+    },
+  ],
+  [
+    "a refused VM has its budget",
+    async () => {
+      await createVm("pinned", "LiveMigrate", { migratable: false });
+      await evict("pinned");
+      await sandbox.client.delete(virtualMachineInstances, { namespace, name: "pinned" });
     },
   ],
   [

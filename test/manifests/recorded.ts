@@ -30,7 +30,7 @@ export interface Recorded {
   /** Expects a 200. */
   ask(method: string, path: string): Promise<void>;
   /** On node-1, and looked at once. */
-  createVm(name: string, evictionStrategy: string): Promise<void>;
+  createVm(name: string, evictionStrategy: string, more?: { readonly migratable: boolean }): Promise<void>;
   launcherOf(vm: string): Promise<Pod>;
   stop(): Promise<void>;
 }
@@ -68,8 +68,9 @@ export async function startRecorded(configuration: string): Promise<Recorded> {
     install,
     fetch,
     ask,
-    async createVm(name, evictionStrategy) {
-      await createVirtualMachineInstance(client, { namespace: NAMESPACE, name, evictionStrategy, node: "node-1" });
+    async createVm(name, evictionStrategy, more) {
+      const vm = { namespace: NAMESPACE, name, evictionStrategy, node: "node-1", ...more };
+      await createVirtualMachineInstance(client, vm);
       await ask("POST", "/reconcile");
     },
     async launcherOf(vm) {
