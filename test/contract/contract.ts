@@ -38,8 +38,11 @@ export function contract(title: string, write: (scenario: Scenario) => void): vo
       for (const definition of DEFINITIONS) await install(target, definition);
     });
     afterAll(async () => {
-      await target.send({ method: "DELETE", path: `/api/v1/namespaces/${namespace}` });
-      await target.stop();
+      try {
+        await target.send({ method: "DELETE", path: `/api/v1/namespaces/${namespace}` });
+      } finally {
+        await target.stop();
+      }
     });
     const placed = (request: Request): Request => ({ ...request, path: request.path.replaceAll("{ns}", namespace) });
     write({

@@ -2,20 +2,34 @@
  * A real kube-apiserver with its etcd, from a folder of binaries.
  * Owns: starting and stopping them. Does not own: getting them (`setup-envtest use`), what is asked of them.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
-import { type Endpoint, targetOf } from "./client.ts";
+import { type Endpoint, type Target, targetOf } from "./client.ts";
+import { type Program, run } from "./program.ts";
 
 const TOKEN = "contract-admin";
-const START_TIMEOUT_MS = 60_000;
+/** Less than a hook of a test may take: what has been started is ended before the test gives up. */
+const START_TIMEOUT_MS = 45_000;
+const END_TIMEOUT_MS = 3_000;
 
-export async function startKubeApiServer(assets: string): Promise<Endpoint> {
+export interface Patience {
+  /** Aborted once the start has taken too long. */
+  readonly start?: AbortSignal;
+  /** How long each program may take to end by itself. */
+  readonly endMs?: number;
+}
+
+export async function startKubeApiServer(assets: string, patience: Patience = {}): Promise<Endpoint> {
+  const { start = AbortSignal.timeout(START_TIMEOUT_MS), endMs = END_TIMEOUT_MS } = patience;
+  // Ended in reverse order: without etcd a kube-apiserver hangs for a minute before it ends.
+  await using started = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "contract-"));
+  started.defer(() => rm(folder, { recursive: true, force: true }));
   const file = (name: string): string => join(folder, name);
   const authority = await createAuthority("contract");
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
@@ -32,6 +46,7 @@ export async function startKubeApiServer(assets: string): Promise<Endpoint> {
     `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
     "--unsafe-no-fsync",
   ]);
+  started.defer(() => etcd.end(endMs));
   const server = run(join(assets, "kube-apiserver"), [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
     `--secure-port=${port}`,
@@ -47,26 +62,12 @@ export async function startKubeApiServer(assets: string): Promise<Endpoint> {
     // There is no controller that would make the default ServiceAccount.
     "--disable-admission-plugins=ServiceAccount",
   ]);
-  const stop = async (): Promise<void> => {
-    await Promise.all([end(server), end(etcd)]);
-    await rm(folder, { recursive: true, force: true });
-  };
+  started.defer(() => server.end(endMs));
   const url = `https://127.0.0.1:${port}`;
-  const endpoint = { name: "kube-apiserver", url, ca: authority.caPem, token: TOKEN, stop };
-  await ready(endpoint);
-  return endpoint;
-}
-
-function run(command: string, args: readonly string[]): ChildProcess {
-  return spawn(command, args, { stdio: "ignore" });
-}
-
-function end(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null) return resolve();
-    child.once("exit", () => resolve());
-    child.kill();
-  });
+  const endpoint = { name: "kube-apiserver", url, ca: authority.caPem, token: TOKEN };
+  await ready(endpoint, [etcd, server], start);
+  const running = started.move();
+  return { ...endpoint, stop: () => running.disposeAsync() };
 }
 
 function freePort(): Promise<number> {
@@ -81,16 +82,30 @@ function freePort(): Promise<number> {
   });
 }
 
-async function ready(endpoint: Endpoint): Promise<void> {
+/** Rejects if one of the programs has ended, or the start takes too long. */
+async function ready(
+  endpoint: Omit<Endpoint, "stop">,
+  programs: readonly Program[],
+  start: AbortSignal,
+): Promise<void> {
+  start.throwIfAborted();
   const target = targetOf({ ...endpoint, stop: async () => {} });
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  for (;;) {
-    const code = await target.send({ method: "GET", path: "/readyz" }).then(
-      (response) => response.code,
-      () => 0,
-    );
-    if (code === 200) return target.stop();
-    if (Date.now() > deadline) throw new Error("kube-apiserver did not become ready");
-    await new Promise((resolve) => setTimeout(resolve, 100));
+  const over = new AbortController();
+  const tooLate = new Promise<never>((_, reject) => {
+    start.addEventListener("abort", () => reject(new Error("kube-apiserver did not become ready")));
+  });
+  const dead = programs.map(async ({ ended }) => {
+    throw new Error(`${await ended} before kube-apiserver was ready`);
+  });
+  try {
+    await Promise.race([untilReady(target, over.signal), tooLate, ...dead]);
+  } finally {
+    over.abort();
+    await target.stop();
   }
+}
+
+async function untilReady(target: Target, signal: AbortSignal): Promise<void> {
+  const look = () => target.send({ method: "GET", path: "/readyz" }).catch(() => ({ code: 0 }));
+  while ((await look()).code !== 200) await delay(100, undefined, { signal });
 }
