@@ -31,6 +31,17 @@ export const systemClock: Clock = {
   },
 };
 
+/** Until then, or until the signal. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.setTimer(ms, resolve);
+    signal.addEventListener("abort", () => {
+      cancel();
+      resolve();
+    });
+  });
+}
+
 export interface SteppedClock extends Clock {
   /** Moves time on and fires every timer due on the way, in order, each at its own time. */
   advance(ms: number): void;

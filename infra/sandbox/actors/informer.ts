@@ -3,7 +3,7 @@
  * Owns: being up to date, indexes over the cache. Does not own: what anybody does about a change.
  */
 import { createCache, type Cache } from "./cache.ts";
-import type { Clock } from "./clock.ts";
+import { pause, type Clock } from "./clock.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";
 import { keyOf, type KubeObject, type Resource } from "./resources.ts";
 import { isExpired, StatusError } from "./status-error.ts";
@@ -110,14 +110,4 @@ function throwIfError(event: WatchEvent<KubeObject>): void {
   if (event.type !== "ERROR") return;
   const status = event.object as unknown as { code?: number; message?: string };
   throw new StatusError(status.code ?? 500, { message: status.message ?? "" }, "WATCH");
-}
-
-function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.setTimer(ms, resolve);
-    signal.addEventListener("abort", () => {
-      cancel();
-      resolve();
-    });
-  });
 }

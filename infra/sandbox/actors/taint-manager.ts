@@ -3,7 +3,7 @@
  * Owns: when, and how often it tries. Does not own: what is tolerated (tolerations.ts), who sets taints (node-lifecycle.ts).
  */
 import type { Actor } from "./actor.ts";
-import type { Clock } from "./clock.ts";
+import { pause } from "./clock.ts";
 import { markDisruptionTarget, type Disruption } from "./disruption-target.ts";
 import { createEventRecorder } from "./event-recorder.ts";
 import type { NodeControllerOptions } from "./node-caches.ts";
@@ -19,77 +19,75 @@ const DISRUPTION: Disruption = {
   message: "Taint manager: deleting due to NoExecute taint",
 };
 
-interface Work {
-  /** Tolerated seconds count from here, also when there are suddenly fewer of them. */
-  readonly since: number;
-  readonly at: number;
-  readonly cancel: () => void;
-}
-
 export function startTaintManager(options: NodeControllerOptions): Actor {
   const { client, clock, caches } = options;
   const recorder = createEventRecorder(client, clock, "taint-eviction-controller");
-  const planned = new Map<string, Work>();
+  /** Planned or under way, until it has been tried: what stops its timer; undefined where it began at once. */
+  const work = new Map<string, (() => void) | undefined>();
   const stopped = new AbortController();
 
-  const consider = (pod: Pod, node: Node | undefined): void => {
-    const key = keyOf(pod);
-    const now = clock.now().getTime();
-    const since = planned.get(key)?.since ?? now;
-    const at = since + toleratedFor(pod, noExecuteTaints(node)) * 1000;
-    if (planned.get(key)?.at === at) return;
-    const changed = forget(key);
-    if (at <= now) void act(pod);
-    else if (Number.isFinite(at))
-      planned.set(key, { since, at, cancel: clock.setTimer(at - now, () => void act(pod)) });
-    else if (changed) void tell(pod, `Cancelling deletion of Pod ${key}`);
+  const consider = (pod: Pod, node: Node): void => {
+    const ms = toleratedFor(pod, noExecuteTaints(node)) * 1000;
+    const isLater = ms > 0 && ms < Infinity;
+    // A change of the time that is tolerated moves no plan, and none is made while a deletion is tried.
+    if (isLater && work.has(keyOf(pod))) return;
+    forget(pod);
+    if (isLater) work.set(keyOf(pod), plan(pod, ms));
+    else if (ms === 0) work.set(keyOf(pod), void act(pod));
   };
 
-  /** Whether there was something to forget. */
-  const forget = (key: string): boolean => {
-    planned.get(key)?.cancel();
-    return planned.delete(key);
+  const plan = (pod: Pod, ms: number): (() => void) => {
+    const cancel = clock.setTimer(ms, () => void act(pod));
+    stopped.signal.addEventListener("abort", cancel);
+    return cancel;
+  };
+
+  const forget = (pod: Pod): void => {
+    const cancel = work.get(keyOf(pod));
+    work.delete(keyOf(pod));
+    cancel?.();
+    if (cancel !== undefined) void tell(pod, `Cancelling deletion of Pod ${keyOf(pod)}`);
   };
 
   const act = async (pod: Pod): Promise<void> => {
-    planned.delete(keyOf(pod));
     await tell(pod, `Marking for deletion Pod ${keyOf(pod)}`);
-    for (let attempt = 1; attempt <= ATTEMPTS && !stopped.signal.aborted; attempt++) {
-      try {
-        await removeNow(pod);
-        return;
-      } catch (error) {
-        // Being refused is an answer; everything else is a fault.
-        if (!(error instanceof StatusError) && !stopped.signal.aborted) options.onError?.(error, keyOf(pod));
-        if (attempt < ATTEMPTS) await pause(clock, BETWEEN_ATTEMPTS_MS);
-      }
-    }
+    for (let attempt = 1; attempt <= ATTEMPTS && !(await isRemoved(pod)); attempt++)
+      await pause(clock, BETWEEN_ATTEMPTS_MS, stopped.signal);
+    work.delete(keyOf(pod));
   };
 
-  const removeNow = async ({ metadata }: Pod): Promise<void> => {
-    const pod = await client.get(pods, metadata);
-    if (pod?.metadata.uid !== metadata.uid) return;
-    await markDisruptionTarget(client, clock, pod, DISRUPTION);
-    await client.delete(pods, metadata);
+  /** Or needs no other attempt. It reads neither the node nor the tolerations again. */
+  const isRemoved = async (pod: Pod): Promise<boolean> => {
+    if (stopped.signal.aborted) return true;
+    try {
+      const current = await client.get(pods, pod.metadata);
+      if (current !== undefined) await markDisruptionTarget(client, clock, current, DISRUPTION);
+      await client.delete(pods, pod.metadata);
+      return true;
+    } catch (error) {
+      // Being refused is an answer; everything else is a fault.
+      if (!(error instanceof StatusError) && !stopped.signal.aborted) options.onError?.(error, keyOf(pod));
+      return false;
+    }
   };
 
   const tell = (pod: Pod, message: string): Promise<void> =>
     recorder.record(pod, pods, { type: "Normal", reason: "TaintManagerEviction", message });
 
   caches.pods.onChange((pod, previous) => {
-    if (pod === undefined) return void (previous && forget(keyOf(previous)));
-    if (previous !== undefined && placeOf(previous) === placeOf(pod)) return;
-    if (pod.spec?.nodeName !== undefined) consider(pod, caches.nodes.get(pod.spec.nodeName));
+    if (pod === undefined) return previous && forget(previous);
+    const node = caches.nodes.get(pod.spec?.nodeName ?? "");
+    if (node !== undefined && (previous === undefined || placeOf(previous) !== placeOf(pod))) consider(pod, node);
   });
   caches.nodes.onChange((node, previous) => {
-    const { name } = (node ?? previous)?.metadata ?? { name: "" };
+    // A node that is gone changes nothing: what is planned for its pods stays planned.
+    if (node === undefined) return;
     if (JSON.stringify(noExecuteTaints(node)) === JSON.stringify(noExecuteTaints(previous))) return;
-    for (const pod of caches.podsOn(name)) consider(pod, node);
+    for (const pod of caches.podsOn(node.metadata.name)) consider(pod, node);
   });
   return {
     async stop() {
       stopped.abort();
-      for (const { cancel } of planned.values()) cancel();
     },
   };
 }
@@ -97,8 +95,4 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
 /** All that the taint manager looks at in a pod. */
 function placeOf({ spec }: Pod): string {
   return JSON.stringify([spec?.nodeName, spec?.tolerations]);
-}
-
-function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => void clock.setTimer(ms, resolve));
 }
