@@ -6,12 +6,13 @@ import type { FaultName } from "./fault-table.ts";
 import type { Random } from "./random.ts";
 
 /** `Drained` is the node that everybody leaves; the others have a disruption of their own. */
-export type Place = "Drained" | "Preempted" | "Tainted" | "Pressed" | "Retired";
+export type Place = "Drained" | "Preempted" | "Tainted" | "Unsettled" | "Pressed" | "Retired";
 
 export interface CastMember {
   readonly name: string;
   readonly place: Place;
-  readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None";
+  /** `Unknown`: as it is written there, a value that nobody knows. */
+  readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
   readonly migratable: boolean;
   /** So many of its migrations fail before one succeeds. */
   readonly failures: number;
@@ -22,20 +23,24 @@ export interface CastMember {
 const PLACES = [
   ["Preemption", "Preempted"],
   ["NoExecuteTaint", "Tainted"],
+  ["NoExecuteTaintComesAndGoes", "Unsettled"],
   ["MemoryPressure", "Pressed"],
   ["Descheduling", "Retired"],
 ] as const satisfies readonly (readonly [FaultName, Place])[];
 
 /** On a node of their own; room decides, and for a limit to matter there must be more than it allows. */
-const MOST = { Preempted: 3, Tainted: 3, Pressed: 3, Retired: 5 } as const;
+const MOST = { Preempted: 3, Tainted: 3, Unsettled: 4, Pressed: 3, Retired: 5 } as const;
 
 export const ALWAYS = Number.POSITIVE_INFINITY;
 
 export function drawCast(random: Random, size: number, faults: readonly FaultName[]): readonly CastMember[] {
-  const drained = Array.from({ length: size }, (_, i) => toBeDrained(random, `vm-${pad(i + 1)}`, faults));
+  const drained = Array.from({ length: size }, (_, i) => {
+    const refused = faults.includes("RefusedVms") && (i === 0 || random.chance(0.2));
+    return refused ? toBeRefused(random, nameOf(i)) : toBeDrained(random, nameOf(i), faults);
+  });
   const others = PLACES.filter(([fault]) => faults.includes(fault)).flatMap(([, place]) =>
     Array.from({ length: random.int(1, MOST[place]) }, (_, i) =>
-      onTop(random, `${place.toLowerCase()}-${i + 1}`, place),
+      DRAWN_AT[place](random, `${place.toLowerCase()}-${i + 1}`, place),
     ),
   );
   return [...drained, ...others];
@@ -56,6 +61,16 @@ function toBeDrained(random: Random, name: string, faults: readonly FaultName[])
   };
 }
 
+function toBeRefused(random: Random, name: string): CastMember {
+  const strategy = random.pick(["LiveMigrate", "Unknown"] as const);
+  return { name, place: "Drained", strategy, migratable: strategy === "Unknown" && random.chance(0.5), failures: 0 };
+}
+
+/** Whether each eviction of it is refused, for as long as it runs. */
+export function isRefused({ strategy, migratable }: CastMember): boolean {
+  return strategy === "Unknown" || (strategy === "LiveMigrate" && !migratable);
+}
+
 function drawStrategy(random: Random): CastMember["strategy"] {
   const draw = random.next();
   if (draw < 0.75) return "LiveMigrate";
@@ -69,6 +84,15 @@ function onTop(random: Random, name: string, place: Place): CastMember {
   return { name, place, strategy, migratable: true, failures: random.pick([0, 0, 1]) };
 }
 
-function pad(number: number): string {
-  return String(number).padStart(2, "0");
+/** The taint may be gone before it has moved, and it need not move. */
+function unsettled(random: Random, name: string): CastMember {
+  const strategy = random.pick(["LiveMigrate", "LiveMigrateIfPossible", "External"] as const);
+  const migratable = random.chance(0.6);
+  return { name, place: "Unsettled", strategy, migratable, failures: migratable ? random.pick([0, 0, 1]) : 0 };
+}
+
+const DRAWN_AT = { Preempted: onTop, Tainted: onTop, Unsettled: unsettled, Pressed: onTop, Retired: onTop } as const;
+
+function nameOf(index: number): string {
+  return `vm-${String(index + 1).padStart(2, "0")}`;
 }

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { drainNode } from "../demo/drain-client.ts";
+import { parseDrainLine } from "../demo/drain-output.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 
 export interface Drain {
@@ -15,6 +16,8 @@ export interface Drain {
 }
 
 export interface DrainOptions {
+  /** Told of each eviction that is refused: the pod's key. */
+  readonly onRefused?: (pod: string) => void;
   readonly client: KubeClient;
   readonly node: string;
   readonly retryMs: number;
@@ -22,17 +25,22 @@ export interface DrainOptions {
 
 const AGAIN_MS = 200;
 
-export function startDrain({ client, node, retryMs }: DrainOptions): Drain {
+export function startDrain({ client, node, retryMs, onRefused }: DrainOptions): Drain {
   const stopped = new AbortController();
   let attempt = new AbortController();
   let pauseMs = AGAIN_MS;
   let done = false;
 
+  const onLine = (line: string): void => {
+    const parsed = parseDrainLine(line);
+    if (parsed.says === "Refused") onRefused?.(parsed.pod);
+  };
+
   const drain = async (): Promise<boolean> => {
     attempt = new AbortController();
     const signal = AbortSignal.any([attempt.signal, stopped.signal]);
     try {
-      return await drainNode({ client, node, onLine: () => undefined, signal, retryMs, pollMs: 50 });
+      return await drainNode({ client, node, onLine, signal, retryMs, pollMs: 50 });
     } catch {
       return false;
     } finally {

@@ -41,6 +41,7 @@ export const FAULTS = {
   AnnotationsByKubeVirt: { weight: 2, says: "virt-controller writes the descheduler's annotations, too" },
   FailingMigrations: { weight: 6, says: "some VMs' migrations fail: once, three times, always" },
   SlowMigrations:   { weight: 3, says: "some migrations take long" },
+  RefusedVms:       { weight: 4, says: "VMs that cannot move, or have a strategy nobody knows, are refused again and again" },
   // People
   ForeignMigrations: { weight: 4, says: "somebody else migrates VMs (virtctl migrate)" },
   OwnerDeletes:     { weight: 4, says: "owners delete VMIs midway" },
@@ -51,6 +52,7 @@ export const FAULTS = {
   DrainTaint:       { weight: 3, says: "the node carries the drain taint as well" },
   Preemption:       { weight: 2, says: "a pod of high priority takes the place of VMs on another node", needsGuard: true },
   NoExecuteTaint:   { weight: 2, says: "a NoExecute taint drives VMs off another node", needsGuard: true },
+  NoExecuteTaintComesAndGoes: { weight: 3, says: "another node gets a NoExecute taint and loses it again, several times", needsGuard: true },
   MemoryPressure:   { weight: 2, says: "another node runs out of memory" },
   Descheduling: { weight: 3, says: "two descheduling cycles at once, again and again" },
 } as const satisfies Record<string, FaultRow>;

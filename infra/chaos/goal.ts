@@ -4,7 +4,7 @@
  */
 import { deschedulingRegisterOf } from "../../shared/cluster/register-schema.ts";
 import { isFinal, LABEL, type VirtualMachineInstance } from "../sandbox/kubevirt/resources.ts";
-import { ALWAYS, type CastMember, type Place } from "./cast.ts";
+import { ALWAYS, type CastMember, isRefused, type Place } from "./cast.ts";
 import type { Endings } from "./endings.ts";
 import { rowOf } from "./fault-table.ts";
 import type { Observer } from "./observer.ts";
@@ -26,9 +26,15 @@ export type SeenSoFar = Pick<Endings, "abandoned"> & Pick<RequestCheck, "asked">
 export function missingIn(view: View, seen: SeenSoFar): readonly string[] {
   const { plan, drain } = view;
   const staying = plan.vms.filter((member) => !isThrough(member, view, seen));
+  const drained = plan.vms.filter(({ place }) => place === "Drained");
   return [
     ...staying.map(({ name, place }) => `${name} has not left the node (${place})`),
-    ...(drain.isDone || plan.vms.some(isStuck) ? [] : ["the drain has not come to its end"]),
+    ...drained
+      .filter((member) => isTakenAway(member, view))
+      .map(({ name }) => `${name} has left, though it is refused`),
+    ...(drain.isDone || drained.some((member) => isStuck(member) || isRefused(member))
+      ? []
+      : ["the drain has not come to its end"]),
     ...(hasPreempted(view) ? [] : ["the preemptor does not run"]),
     ...(hasAsked(view, seen) ? [] : ["descheduling has asked for no VM"]),
   ];
@@ -40,24 +46,36 @@ function isStuck({ failures }: CastMember): boolean {
 
 function isThrough(member: CastMember, view: View, { abandoned }: Pick<Endings, "abandoned">): boolean {
   const vmi = vmiWhereItBegan(member, view);
-  if (vmi === undefined || !MUST_LEAVE[member.place]) return true;
+  if (vmi === undefined || !MUST_LEAVE[member.place] || isRefused(member)) return true;
   return isStuck(member) && abandoned.has(vmi.metadata.uid);
 }
 
-function vmiWhereItBegan({ name, place }: CastMember, { arena, scene }: View): VirtualMachineInstance | undefined {
+/** A person's own migration may take it, for it asks no strategy. */
+function isTakenAway(member: CastMember, view: View): boolean {
+  if (!isRefused(member) || view.plan.faults.includes("ForeignMigrations")) return false;
+  return liveVmi(member, view) !== undefined && vmiWhereItBegan(member, view) === undefined;
+}
+
+function vmiWhereItBegan(member: CastMember, view: View): VirtualMachineInstance | undefined {
+  const vmi = liveVmi(member, view);
+  return vmi?.status?.nodeName === view.scene.nodeOf[member.place] ? vmi : undefined;
+}
+
+function liveVmi({ name }: CastMember, { arena, scene }: View): VirtualMachineInstance | undefined {
   const vmi = arena.observer.vmis.get(`${scene.namespace}/${name}`);
-  if (vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined) return undefined;
-  return vmi.status?.nodeName === scene.nodeOf[place] ? vmi : undefined;
+  return vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined ? undefined : vmi;
 }
 
 /**
- * A preemptor needs some of the room, not all of it; a descheduling request that came to nothing rests for minutes, so
- * that whether a VM is asked again is not up to Lifeboat alone: it has to ask at all.
+ * A preemptor needs some of the room, not all of it; a taint that goes again drives no VM away for good; a descheduling
+ * request that came to nothing rests for minutes, so that whether a VM is asked again is not up to Lifeboat alone: it has
+ * to ask at all.
  */
 const MUST_LEAVE = {
   Drained: true,
   Preempted: false,
   Tainted: true,
+  Unsettled: false,
   Pressed: true,
   Retired: false,
 } as const satisfies Record<Place, boolean>;

@@ -67,6 +67,8 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
       return await setTaints(stage, scene.nodeOf.Retired, [RETIRED_TAINT]);
     case "taint":
       return await setTaints(stage, scene.nodeOf.Tainted, [MAINTENANCE]);
+    case "taint for a while":
+      return await taintForAWhile(happening.ms, stage);
     case "preempt":
       await persist(() => createPod(sandbox.client, { ...PREEMPTOR, ...preemptorsPlace(stage) }));
       return true;
@@ -108,6 +110,13 @@ async function suspend(ms: number, { arena }: Stage): Promise<void> {
 async function setTaints({ arena }: Stage, node: string, taints: readonly object[]): Promise<true> {
   await persist(() => arena.sandbox.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints } } }));
   return true;
+}
+
+async function taintForAWhile(ms: number, stage: Stage): Promise<true> {
+  const node = stage.scene.nodeOf.Unsettled;
+  await setTaints(stage, node, [MAINTENANCE]);
+  await delay(ms);
+  return await setTaints(stage, node, []);
 }
 
 type VmHappening = Extract<Happening, { readonly vm: string }>;
@@ -171,6 +180,7 @@ export async function endDisruptions(stage: Stage): Promise<void> {
   await stage.drain.stop();
   if (plan.faults.includes("DrainTaint")) await setTaints(stage, scene.nodeOf.Drained, []);
   if (plan.faults.includes("NoExecuteTaint")) await setTaints(stage, scene.nodeOf.Tainted, []);
+  if (plan.faults.includes("NoExecuteTaintComesAndGoes")) await setTaints(stage, scene.nodeOf.Unsettled, []);
   if (plan.faults.includes("Descheduling")) await setTaints(stage, scene.nodeOf.Retired, []);
   if (plan.faults.includes("MemoryPressure")) stats.setAvailable(scene.nodeOf.Pressed, "memory.available");
   if (plan.faults.includes("Preemption"))

@@ -1,21 +1,36 @@
 /**
- * What became of a run's VMs, judged from the cluster before and after, and from what their owners did.
+ * What became of a run's VMs, judged from the cluster before and after, and from what the plan and their owners did.
  * Owns: the fates. Does not own: when a guest counts as running, or as free to stop (infra/demo/summary.ts).
  */
 import { guestRuns, mayStop } from "../demo/summary.ts";
 import type { World } from "../demo/world.ts";
+import type { CastMember } from "./cast.ts";
 
-export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "lost";
+export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "letGo" | "lost";
 
-/** By the VM's key. `deleted`: keys of VMIs that somebody has deleted. */
-export function fatesOf(before: World, after: World, deleted: ReadonlySet<string>): ReadonlyMap<string, Fate> {
+/** Keys of VMIs. */
+export interface Excused {
+  /** Somebody has deleted them. */
+  readonly deleted: ReadonlySet<string>;
+  /** A taint may end them. */
+  readonly letGo: ReadonlySet<string>;
+}
+
+/** A NoExecute taint does not ask, and nobody holds back the deletion of a VM that nobody can move. */
+export function isLetGo({ place, strategy, migratable }: CastMember): boolean {
+  return place === "Unsettled" && !migratable && strategy !== "External";
+}
+
+/** By the VM's key. */
+export function fatesOf(before: World, after: World, { deleted, letGo }: Excused): ReadonlyMap<string, Fate> {
   return new Map(
     [...before.vmis.values()].map((vmi) => {
       const now = after.vmis.get(vmi.uid);
       const fate = (): Fate => {
         if (guestRuns(now, after)) return now?.nodeName === vmi.nodeName ? "stayed" : "moved";
         if (deleted.has(vmi.key) && (now === undefined || now.deleting)) return "deleted";
-        return mayStop(vmi, now) ? "shutDown" : "lost";
+        if (mayStop(vmi, now)) return "shutDown";
+        return letGo.has(vmi.key) ? "letGo" : "lost";
       };
       return [vmi.key, fate()];
     }),

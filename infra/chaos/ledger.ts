@@ -36,8 +36,15 @@ interface Unfinished {
   readonly phase: string;
 }
 
-/** `elapsed`: milliseconds since the run began. */
-export function createLedger(limits: Limits, elapsed: () => number): Ledger {
+export interface LedgerOptions {
+  readonly limits: Limits;
+  /** Keys of VMIs that a taint may end. */
+  readonly letGo: ReadonlySet<string>;
+  /** Milliseconds since the run began. */
+  readonly elapsed: () => number;
+}
+
+export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger {
   const breaches: string[] = [];
   const unfinished = new Map<string, Unfinished>();
   const reached = new Set<keyof Limits>();
@@ -74,7 +81,7 @@ export function createLedger(limits: Limits, elapsed: () => number): Ledger {
     report,
     vmiChanged(now, before) {
       if (now === undefined || !hasEnded(now) || (before !== undefined && hasEnded(before))) return;
-      if (mayStop(viewOfVmi(before ?? now), viewOfVmi(now))) return;
+      if (mayStop(viewOfVmi(before ?? now), viewOfVmi(now)) || letGo.has(keyOf(now))) return;
       report(`${keyOf(now)} has ended (${now.status?.phase}) on ${now.status?.nodeName}`);
     },
     migrationChanged(now, before) {

@@ -26,6 +26,7 @@ export type Happening =
     }
   | { readonly does: "migrate" | "delete" | "cancel" | "unmark"; readonly vm: string }
   | { readonly does: "break off drain"; readonly ms: number }
+  | { readonly does: "taint for a while"; readonly ms: number }
   | { readonly does: "drain taint" | "preempt" | "taint" | "press" | "retire" };
 
 export type Moment = Happening & {

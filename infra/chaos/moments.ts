@@ -61,6 +61,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   AnnotationsByKubeVirt: () => [{ at: 0, does: "switch annotations", on: true }],
   FailingMigrations: undefined,
   SlowMigrations: undefined,
+  RefusedVms: undefined,
   ForeignMigrations: (random, setting) => toSome(random, setting, "migrate"),
   OwnerDeletes: (random, setting) => toSome(random, setting, "delete"),
   DrainBrokenOff: (random, { calmAt }) =>
@@ -70,6 +71,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   DrainTaint: (random, { calmAt }) => [{ at: random.int(0, calmAt), does: "drain taint" }],
   Preemption: (random) => [{ at: random.int(0, 1000), does: "preempt" }],
   NoExecuteTaint: (random) => [{ at: random.int(0, 1000), does: "taint" }],
+  NoExecuteTaintComesAndGoes: (random, { calmAt }) => several(random, [2, 6], (at) => comesAndGoes(random, at), calmAt),
   Descheduling: (random) => [{ at: random.int(0, 500), does: "retire" }],
   MemoryPressure: (random) => [{ at: random.int(0, 1000), does: "press" }],
 };
@@ -91,6 +93,11 @@ function injected(random: Random, effect: Effect, { probability: [least, most], 
   const drawn = least + random.next() * (most - least);
   const probability = Number((whom === "Everybody" ? drawn / 3 : drawn).toFixed(3));
   return { at: random.int(0, 500), does: "inject", whom, effect, probability, ...(verbs && { verbs }) };
+}
+
+/** For a moment, for as long as the first deletions take, or until some VM has moved. */
+function comesAndGoes(random: Random, at: number): Timed {
+  return { at, does: "taint for a while", ms: random.int(0, random.pick([20, 300, 1500])) };
 }
 
 function several(

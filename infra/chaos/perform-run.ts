@@ -7,13 +7,14 @@ import { readWorld } from "../demo/watch.ts";
 import type { World } from "../demo/world.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import type { Arena } from "./arena.ts";
+import { isRefused } from "./cast.ts";
 import { type Crew, startCrew } from "./crew.ts";
 import { EVACUATIONS_PER_NODE } from "./descheduler-policy.ts";
 import { startDrain } from "./drain.ts";
 import { createEndings } from "./endings.ts";
 import { missingIn } from "./goal.ts";
 import { calmDown, endDisruptions } from "./happen.ts";
-import { type Fate, fatesOf } from "./judgement.ts";
+import { type Fate, fatesOf, isLetGo } from "./judgement.ts";
 import { createLedger } from "./ledger.ts";
 import { askedThrough, createProtectionCheck } from "./protection.ts";
 import { actAsOwner } from "./owner.ts";
@@ -61,7 +62,8 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   const { scene, crew, before } = prepared;
   const { client, apiServer } = arena.sandbox;
   const start = performance.now();
-  const ledger = createLedger(plan.limits, () => performance.now() - start);
+  const letGo = new Set(plan.vms.filter(isLetGo).map(({ name }) => `${scene.namespace}/${name}`));
+  const ledger = createLedger({ limits: plan.limits, letGo, elapsed: () => performance.now() - start });
   const protection = createProtectionCheck({
     asked: askedThrough(client),
     observer: arena.observer,
@@ -71,7 +73,9 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   const requests = requestCheckOf(plan, scene, ledger.report);
   arena.observer.listen(ledger, endings, protection, requests);
   const injectedBefore = apiServer.faults.injected.length;
-  const drain = startDrain({ client, node: scene.nodeOf.Drained, retryMs: plan.retryMs });
+  const refused: string[] = [];
+  const onRefused = (pod: string) => void refused.push(pod);
+  const drain = startDrain({ client, node: scene.nodeOf.Drained, retryMs: plan.retryMs, onRefused });
   const stage: Stage = { arena, plan, scene, crew, drain, deleted: new Set() };
   crew.arm();
   const ticking = startTicking(stage);
@@ -89,7 +93,7 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   await protection.settled();
 
   const after = await persist(() => readWorld(client));
-  const fates = fatesOf(before, after, stage.deleted);
+  const fates = fatesOf(before, after, { deleted: stage.deleted, letGo });
   await crew.stop();
   return {
     run: plan.run,
@@ -102,7 +106,7 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
       ...told.done.filter((does) => does !== "inject"),
       ...Array.from({ length: crew.deaths }, () => "Worker killed"),
     ]),
-    inVain: count(told.inVain),
+    inVain: count([...told.inVain, ...ofThoseWhoCannotLeave(refused, plan).map(() => "evict")]),
     asked: requests.asked.size,
     cycles: count(crew.cycles),
     lost: keysOf(fates, "lost"),
@@ -125,6 +129,12 @@ function requestCheckOf({ workers }: Plan, { nodeOf }: Scene, report: (what: str
   const apartSeconds = Math.max(...workers) - Math.min(...workers);
   const allowed = apartSeconds > MINUTE_SECONDS ? Infinity : EVACUATIONS_PER_NODE;
   return createRequestCheck({ node: nodeOf.Retired, allowed, report });
+}
+
+/** Evictions that are refused for as long as the VM runs. */
+function ofThoseWhoCannotLeave(pods: readonly string[], { vms }: Plan): readonly string[] {
+  const members = vms.filter((member) => member.place === "Drained" && isRefused(member));
+  return pods.filter((pod) => members.some(({ name }) => pod.includes(`/virt-launcher-${name}-`)));
 }
 
 interface Ticking {

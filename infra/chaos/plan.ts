@@ -103,6 +103,8 @@ function drawFault(random: Random): FaultName {
   return FAULT_NAMES.find((name) => (left -= rowOf(name).weight) < 0) ?? random.pick(FAULT_NAMES);
 }
 
+const TAINTS = ["NoExecuteTaint", "NoExecuteTaintComesAndGoes"] as const;
+
 /** Beside KubeVirt's controller both ways of living with it are tried. */
 function configurationOf(random: Random, faults: readonly FaultName[]): Plan["configuration"] {
   const descheduling = faults.includes("Descheduling");
@@ -113,7 +115,7 @@ function configurationOf(random: Random, faults: readonly FaultName[]): Plan["co
       DeschedulerSupport: random.chance(0.3) || descheduling,
       EvictionsInBackground: descheduling,
       PreemptionEvictionLiveMigration: faults.includes("Preemption"),
-      NoExecuteTaintEvictionLiveMigration: faults.includes("NoExecuteTaint"),
+      NoExecuteTaintEvictionLiveMigration: TAINTS.some((fault) => faults.includes(fault)),
       NodePressureEvictionLiveMigration: faults.includes("MemoryPressure"),
     },
     reconcilers: { evacuation: auto ? "Auto" : true, annotations: random.pick(["Auto", true] as const) },

@@ -40,6 +40,7 @@ export async function setScene(arena: Arena, plan: Plan, name: string): Promise<
     Drained: `${name}-drained`,
     Preempted: `${name}-preempted`,
     Tainted: `${name}-tainted`,
+    Unsettled: `${name}-unsettled`,
     Pressed: `${name}-pressed`,
     Retired: `${name}-retired`,
   };

@@ -7,17 +7,36 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { type Arena, startArena } from "../../infra/chaos/arena.ts";
+import type { FaultName } from "../../infra/chaos/fault-table.ts";
 import type { Moment } from "../../infra/chaos/moment.ts";
 import { performRun, prepareRun } from "../../infra/chaos/perform-run.ts";
-import { drawPlan } from "../../infra/chaos/plan.ts";
+import { drawPlan, type Plan } from "../../infra/chaos/plan.ts";
 import { isBad, type RunReport } from "../../infra/chaos/report.ts";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
 import { LABEL } from "../../infra/sandbox/kubevirt/resources.ts";
 
 /** Of a run without anything to tell. */
 const SUMMARY_LINES = 10;
-/** One of its three runs deschedules, and two drain more VMs than may migrate at once. */
-const SEED = "89";
+/** Beside these Lifeboat does by itself what it has to do, and nobody takes its VMs away. */
+const MILD: readonly FaultName[] = ["Descheduling", "EvictionWebhook", "Latency", "SlowMigrations", "DrainBrokenOff"];
+const SEED = seedWhere((mild) => mild.some(deschedules) && mild.some(isCrowded));
+
+/** Of three runs, those that are mild are as they have to be. */
+function seedWhere(fits: (mild: readonly Plan[]) => boolean): string {
+  for (let seed = 1; ; seed++) {
+    const plans = [1, 2, 3].map((run) => drawPlan({ seed: `${seed}`, run }));
+    if (fits(plans.filter(({ faults }) => faults.every((fault) => MILD.includes(fault))))) return `${seed}`;
+  }
+}
+
+function deschedules({ faults }: Plan): boolean {
+  return faults.includes("Descheduling");
+}
+
+/** It drains more VMs than may migrate at once. */
+function isCrowded({ vms, limits }: Plan): boolean {
+  return vms.filter(({ place, strategy }) => place === "Drained" && strategy === "LiveMigrate").length > limits.node;
+}
 
 const main = fileURLToPath(new URL("../../infra/chaos/main.ts", import.meta.url));
 

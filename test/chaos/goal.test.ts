@@ -12,6 +12,7 @@ const NODES = {
   Drained: "drained",
   Preempted: "preempted",
   Tainted: "tainted",
+  Unsettled: "unsettled",
   Pressed: "pressed",
   Retired: "retired",
 };
@@ -65,6 +66,8 @@ function missing({ member, now, faults = [], reserved, asked, abandoned, drained
 
 const on = (nodeName: string) => vmi({ status: { nodeName } });
 const retired = { place: "Retired" } as const;
+const pinned = { migratable: false } as const;
+const unknown = { strategy: "Unknown" } as const;
 const faults = ["Descheduling"] as const;
 const UNASKED = ["descheduling has asked for no VM"];
 
@@ -76,6 +79,11 @@ const rows: readonly (readonly [string, Tweak, readonly string[]])[] = [
   ["it is on its way out",                       { now: vmi({ status: { nodeName: "drained" }, deleting: true }) }, []],
   ["it never can, and was tried",                { now: on("drained"), member: { failures: ALWAYS }, abandoned: true }, []],
   ["it never can, and is still tried",           { now: on("drained"), member: { failures: ALWAYS } },            ["web has not left the node (Drained)"]],
+  ["it is refused, and so is the drain",         { now: on("drained"), member: pinned, drained: false },          []],
+  ["it is refused, whatever its disk is",        { now: on("drained"), member: unknown, drained: false },         []],
+  ["it is refused, and has left all the same",   { now: on("elsewhere"), member: unknown },                       ["web has left, though it is refused"]],
+  ["it is refused, and somebody has moved it",   { now: on("elsewhere"), member: unknown, faults: ["ForeignMigrations"] }, []],
+  ["a taint that goes again may leave it",       { now: on("unsettled"), member: { place: "Unsettled" } },        []],
   ["the drain goes on",                          { now: on("elsewhere"), drained: false },                        ["the drain has not come to its end"]],
   ["the preemptor waits",                        { now: on("elsewhere"), faults: ["Preemption"] },                ["the preemptor does not run"]],
   ["a preemptor may leave it",                   { now: on("preempted"), member: { place: "Preempted" } },        []],

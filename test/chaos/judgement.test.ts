@@ -1,9 +1,11 @@
 /** The fates of VMs, from the cluster before and after. */
 import { expect, test } from "vitest";
-import { fatesOf } from "../../infra/chaos/judgement.ts";
+import type { CastMember } from "../../infra/chaos/cast.ts";
+import { fatesOf, isLetGo } from "../../infra/chaos/judgement.ts";
 import type { VirtualMachineInstance } from "../../infra/sandbox/kubevirt/resources.ts";
-import { launcher, vmi, world } from "./objects.ts";
+import { launcher, vmi, type VmiTweak, world } from "./objects.ts";
 
+const NOBODY = { deleted: new Set<string>(), letGo: new Set<string>() };
 const before = vmi();
 const elsewhere = vmi({ status: { nodeName: "node-2" } });
 
@@ -12,6 +14,7 @@ interface After {
   /** The VMI whose launcher is there. */
   readonly launcher?: VirtualMachineInstance;
   readonly deletedByOwner?: true;
+  readonly letGo?: true;
 }
 
 // prettier-ignore
@@ -25,19 +28,47 @@ const rows: readonly (readonly [string, After, string])[] = [
   ["is gone by its owner's will",                    { deletedByOwner: true },                                  "deleted"],
   ["is going by its owner's will",                   { now: vmi({ status: { phase: "Failed" }, deleting: true }), deletedByOwner: true }, "deleted"],
   ["has ended, and its owner's will was not done",   { now: vmi({ status: { phase: "Failed" } }), deletedByOwner: true }, "lost"],
+  ["has ended by a taint, and nobody held it",       { now: vmi({ status: { phase: "Succeeded" } }), letGo: true }, "letGo"],
+  ["might have been ended by a taint",               { now: before, launcher: before, letGo: true },            "stayed"],
 ];
 test.each(rows)("one that %s", (_, after, fate) => {
   const deleted = new Set(after.deletedByOwner ? ["run-1/web"] : []);
+  const letGo = new Set(after.letGo ? ["run-1/web"] : []);
   const then = world(after.now ? [after.now] : [], after.launcher ? [launcher(after.launcher)] : []);
-  expect([...fatesOf(world([before]), then, deleted)]).toEqual([["run-1/web", fate]]);
+  expect([...fatesOf(world([before]), then, { deleted, letGo })]).toEqual([["run-1/web", fate]]);
 });
 
 test("a strategy that lets the guest stop", () => {
   const none = vmi({ strategy: "None" });
-  expect([...fatesOf(world([none]), world([]), new Set()).values()]).toEqual(["shutDown"]);
+  expect([...fatesOf(world([none]), world([]), NOBODY).values()]).toEqual(["shutDown"]);
+});
+
+test.each<[string, VmiTweak]>([
+  ["cannot move", { pinned: true }],
+  ["has a strategy that nobody knows", { strategy: "Unknown" }],
+  ["cannot move, and whose owner was asked to move it", { strategy: "External", pinned: true }],
+])("one that is refused or held as it %s, and has ended", (_, tweak) => {
+  const ended = vmi({ ...tweak, status: { phase: "Failed" } });
+  expect([...fatesOf(world([vmi(tweak)]), world([ended]), NOBODY).values()]).toEqual(["lost"]);
 });
 
 test("one that was made anew under the same name is another one", () => {
   const anew = { ...before, metadata: { ...before.metadata, uid: "another" } };
-  expect([...fatesOf(world([before]), world([anew], [launcher(anew)]), new Set()).values()]).toEqual(["lost"]);
+  expect([...fatesOf(world([before]), world([anew], [launcher(anew)]), NOBODY).values()]).toEqual(["lost"]);
 });
+
+type Kind = Pick<CastMember, "place" | "strategy" | "migratable">;
+
+// prettier-ignore
+const kinds: readonly (readonly [place: Kind["place"], strategy: Kind["strategy"], migratable: boolean, letGo: boolean])[] = [
+  ["Unsettled", "LiveMigrate",           false, true ],
+  ["Unsettled", "LiveMigrateIfPossible", false, true ],
+  ["Unsettled", "External",              false, false],
+  ["Unsettled", "LiveMigrate",           true,  false],
+  ["Unsettled", "External",              true,  false],
+  ["Drained",   "LiveMigrate",           false, false],
+  ["Drained",   "Unknown",               false, false],
+];
+test.each(kinds)("a taint may end one at %s of strategy %s, migratable %s: %s", (place, strategy, migratable, letGo) =>
+  expect(isLetGo({ name: "web", failures: 0, place, strategy, migratable })).toBe(letGo),
+);

@@ -4,7 +4,8 @@ import { createLedger } from "../../infra/chaos/ledger.ts";
 import { migration, vmi, type VmiTweak } from "./objects.ts";
 
 const LIMITS = { cluster: 3, node: 2 };
-const ledger = () => createLedger(LIMITS, () => 1500);
+const ledger = (letGo: readonly string[] = []) =>
+  createLedger({ limits: LIMITS, letGo: new Set(letGo), elapsed: () => 1500 });
 
 describe("limits", () => {
   test("as many as allowed is no breach", () => {
@@ -75,12 +76,18 @@ test("two unfinished migrations of one VM", () => {
 const endings: readonly (readonly [VmiTweak, "is a breach" | "is none"])[] = [
   [{ strategy: "LiveMigrate" },                          "is a breach"],
   [{ strategy: "LiveMigrate", pinned: true },            "is a breach"],
+  [{ strategy: "Unknown" },                              "is a breach"],
   [{ strategy: "LiveMigrateIfPossible" },                "is a breach"],
   [{ strategy: "LiveMigrateIfPossible", pinned: true },  "is none"],
   [{ strategy: "External" },                             "is a breach"],
   [{ strategy: "None" },                                 "is none"],
   [{ strategy: "LiveMigrate", deleting: true },          "is none"],
 ];
+test("one that a taint may end is no breach", () => {
+  const kept = ledger(["run-1/web"]);
+  kept.vmiChanged(vmi({ status: { phase: "Failed" } }), vmi());
+  expect(kept.breaches).toEqual([]);
+});
 test.each(endings)("a guest of %j that ends %s", (tweak, verdict) => {
   const kept = ledger();
   const ended = vmi({ ...tweak, status: { ...(tweak.pinned && { conditions: [] }), phase: "Failed" } });

@@ -2,7 +2,9 @@
  * Plans: the same for the same seed and run, wild enough, and never what cannot be told from a defect.
  */
 import { describe, expect, test } from "vitest";
+import { isRefused } from "../../infra/chaos/cast.ts";
 import { agree, FAULT_NAMES, type FaultName, rowOf } from "../../infra/chaos/fault-table.ts";
+import { isLetGo } from "../../infra/chaos/judgement.ts";
 import { drawPlan, LARGE_EVERY, type Plan } from "../../infra/chaos/plan.ts";
 
 const plans: readonly Plan[] = Array.from({ length: 600 }, (_, i) => drawPlan({ seed: "test", run: i + 1 }));
@@ -57,6 +59,8 @@ describe("what silences Lifeboat", () => {
     [true,  ["WorkerDown", "MemoryPressure"]],
     [false, ["WorkerDown", "Preemption"]],
     [false, ["NoExecuteTaint", "Latency", "WorkerKilled"]],
+    [false, ["NoExecuteTaintComesAndGoes", "WorkerDown"]],
+    [true,  ["RefusedVms", "WorkerDown"]],
     [true,  ["Preemption", "ForeignMigrations"]],
     [false, ["WorkerDown", "ForeignMigrations"]],
     [false, ["WorkerDown", "ForeignMigrations", "EvictionWebhook"]],
@@ -75,17 +79,35 @@ describe("the cast", () => {
     const kinds = new Set(cast.map(({ strategy, migratable }) => `${strategy} ${migratable ? "movable" : "pinned"}`));
     expect([...kinds].toSorted()).toEqual([
       "External movable",
+      "External pinned",
       "LiveMigrate movable",
+      "LiveMigrate pinned",
       "LiveMigrateIfPossible movable",
       "LiveMigrateIfPossible pinned",
       "None movable",
       "None pinned",
+      "Unknown movable",
+      "Unknown pinned",
     ]);
     expect(new Set(cast.map(({ failures }) => failures))).toEqual(new Set([0, 1, 3, Infinity]));
   });
 
+  test("whoever is always refused is drained, in runs that are about it and in no other", () => {
+    for (const { faults, vms } of plans) {
+      const drained = vms.filter(({ place }) => place === "Drained");
+      expect(drained.some(isRefused)).toBe(faults.includes("RefusedVms"));
+    }
+  });
+
+  test("a taint that comes and goes finds VMs that are held, that can never move, and that nobody holds", () => {
+    const unsettled = cast.filter(({ place }) => place === "Unsettled");
+    expect(unsettled.some(({ strategy, migratable }) => strategy === "External" && !migratable)).toBe(true);
+    expect(unsettled.some(({ strategy, migratable }) => strategy === "LiveMigrate" && migratable)).toBe(true);
+    expect(unsettled.some(isLetGo)).toBe(true);
+  });
+
   test("whoever must be gone before a deadline can move", () => {
-    const onTop = cast.filter(({ place }) => place !== "Drained");
+    const onTop = cast.filter(({ place }) => place !== "Drained" && place !== "Unsettled");
     expect(new Set(onTop.map(({ place }) => place))).toEqual(new Set(["Preempted", "Tainted", "Pressed", "Retired"]));
     expect(onTop.filter(({ migratable, failures }) => !migratable || failures > 1)).toEqual([]);
   });
@@ -104,6 +126,15 @@ describe("the timeline", () => {
 
   test("nothing happens but by a fault of the run", () => {
     for (const { faults, moments } of plans) for (const { fault } of moments) expect(faults).toContain(fault);
+  });
+
+  test("a taint that comes and goes does so several times, for a moment or longer than a migration takes", () => {
+    const times = withFault("NoExecuteTaintComesAndGoes").map(({ moments }) =>
+      moments.flatMap((moment) => (moment.does === "taint for a while" ? [moment.ms] : [])),
+    );
+    for (const ms of times) expect(ms.length).toBeGreaterThan(1);
+    expect(Math.min(...times.flat())).toBeLessThan(20);
+    expect(Math.max(...times.flat())).toBeGreaterThan(1000);
   });
 
   test("a lost answer is one to a write: what is read twice is read twice", () => {
