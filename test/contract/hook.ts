@@ -42,6 +42,7 @@ export class Hook {
         const respond = incoming.url?.startsWith("/marker/") ? allow : this.respond;
         const response = respond(String(review.request.uid));
         if (response === NEVER) return;
+        if (response === BROKEN) return void outgoing.destroy();
         const envelope = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
         outgoing.end(typeof response === "string" ? response : JSON.stringify(envelope));
       });
@@ -62,6 +63,8 @@ export class Hook {
 }
 
 export const NEVER = Symbol("no answer");
+/** The connection breaks once the review has arrived. */
+export const BROKEN = Symbol("no connection");
 
 export interface Rule {
   readonly operations: readonly string[];

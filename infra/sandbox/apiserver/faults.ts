@@ -1,10 +1,10 @@
 /**
  * Faults on demand, for clients that must survive them.
  * Owns: what can go wrong, for which requests, how often; a seed that repeats it. Does not own: doing it to a connection
- * (pipeline.ts).
+ * (pipeline.ts) or to a webhook's call (webhooks.ts).
  *
- * Chance is drawn from the seed, the fault, the request's verb and path, and how often that was asked before: two runs that
- * ask the same get the same faults, whatever else happens at the same time.
+ * Chance is drawn from the seed, the fault, the request's verb and path (and the webhook's name), and how often that was
+ * asked before: two runs that ask the same get the same faults, whatever else happens at the same time.
  */
 import { randomInt } from "node:crypto";
 import type { User } from "./context.ts";
@@ -25,7 +25,11 @@ export type Effect =
   /** Everything is done, and the connection breaks in the middle of the answer. */
   | { readonly type: "TruncatedBody" }
   /** A watch breaks after so many events. */
-  | { readonly type: "DroppedWatch"; readonly afterEvents: number };
+  | { readonly type: "DroppedWatch"; readonly afterEvents: number }
+  /** The call of a webhook breaks before it arrives, as on a connection that was just closed: its failurePolicy decides. */
+  | { readonly type: "LostReview" }
+  /** The webhook has done what it does, and its answer is lost: its failurePolicy decides. */
+  | { readonly type: "LostVerdict" };
 
 export type ErrorCode = 409 | 422 | 429 | 500 | 503;
 
@@ -37,6 +41,8 @@ export interface FaultMatch {
   readonly subresources?: readonly string[];
   readonly namespaces?: readonly string[];
   readonly users?: readonly string[];
+  /** Of lost reviews and verdicts: the webhooks' names. */
+  readonly webhooks?: readonly string[];
 }
 
 export interface Fault {
@@ -73,12 +79,13 @@ export class FaultPlan {
     this.#faults = [];
   }
 
-  /** The effects on this request, in the order in which the faults were injected. */
-  draw(info: RequestInfo, user: User): readonly Effect[] {
-    const request = `${info.verb} ${info.path}`;
-    const drawn = this.#faults.filter((entry, index) => {
-      const { fault } = entry;
-      return entry.left > 0 && matches(fault.match ?? {}, info, user) && this.#strikes(fault, `${index} ${request}`);
+  /** The effects on this request, or on the call of a webhook about it, in the order in which the faults were injected. */
+  draw(info: RequestInfo, user: User, webhook = ""): readonly Effect[] {
+    const request = `${webhook}${info.verb} ${info.path}`;
+    const drawn = this.#faults.filter(({ fault, left }, index) => {
+      const { match = {}, effect } = fault;
+      if (left === 0 || isOfCall(effect) !== (webhook !== "") || !includes(match.webhooks, webhook)) return false;
+      return matches(match, info, user) && this.#strikes(fault, `${index} ${request}`);
     });
     for (const entry of drawn) {
       entry.left -= 1;
@@ -92,6 +99,10 @@ export class FaultPlan {
     this.#asked.set(request, count + 1);
     return chance(`${this.seed} ${count} ${request}`) < probability;
   }
+}
+
+function isOfCall({ type }: Effect): boolean {
+  return type === "LostReview" || type === "LostVerdict";
 }
 
 function matches(match: FaultMatch, info: RequestInfo, user: User): boolean {

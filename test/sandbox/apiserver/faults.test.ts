@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Fault, FaultPlan } from "../../../infra/sandbox/apiserver/faults.ts";
 import { readRequest } from "../../../infra/sandbox/apiserver/request-info.ts";
+import { allow, BROKEN, CONFIG_MAPS, configuration, NAME, useHook } from "../../contract/hook.ts";
 import { type Started, start } from "./started.ts";
 
 const MAPS = "/api/v1/namespaces/default/configmaps";
@@ -108,6 +109,60 @@ describe("connections", () => {
     const before = performance.now();
     expect((await create("a")).code).toBe(201);
     expect(performance.now() - before).toBeGreaterThanOrEqual(49);
+  });
+});
+
+describe("calls of webhooks", () => {
+  const hook = useHook();
+  const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  const configure = async (failurePolicy: string) => {
+    await started.admin.send({ method: "DELETE", path: `${path}/default` });
+    const configured = { kind: "Validating", namespace: "default", rule: CONFIG_MAPS, failurePolicy } as const;
+    expect((await started.admin.send({ method: "POST", path, body: configuration(hook, configured) })).code).toBe(201);
+  };
+  afterAll(() => started.admin.send({ method: "DELETE", path: `${path}/default` }));
+
+  const match = { webhooks: [NAME] };
+  const failed = {
+    code: 500,
+    message: expect.stringContaining(`failed calling webhook "${NAME}": failed to call webhook`),
+  };
+  const reviews = () => hook.calls.filter(({ url }) => url.startsWith("/review")).length;
+
+  test.each([
+    ["LostReview", 0, "write: broken pipe"],
+    ["LostVerdict", 1, "EOF"],
+  ] as const)("%s: %i reviews arrive, and failurePolicy decides", async (type, arrived, why) => {
+    for (const failurePolicy of ["Fail", "Ignore"]) {
+      await configure(failurePolicy);
+      hook.calls.length = 0;
+      inject({ match, effect: { type }, times: 1 });
+      const { code, body } = await create(failurePolicy.toLowerCase());
+      if (failurePolicy === "Ignore") expect(code).toBe(201);
+      else expect(body).toMatchObject({ ...failed, message: expect.stringMatching(new RegExp(`: ${why}$`)) });
+      expect(reviews()).toBe(arrived);
+    }
+    expect(started.server.faults.injected.at(-1)?.effect).toEqual({ type });
+    expect((await create("again")).code).toBe(201);
+  });
+
+  test.each<readonly [string, Fault["match"]]>([
+    ["another webhook's", { webhooks: ["other.example.com"] }],
+    ["another request's", { webhooks: [NAME], verbs: ["delete"] }],
+  ])("%s is not hit", async (_title, other) => {
+    await configure("Fail");
+    inject({ ...(other && { match: other }), effect: { type: "LostReview" } });
+    expect((await create("a")).code).toBe(201);
+  });
+
+  test("one that breaks on a connection that was used before is not repeated", async () => {
+    await configure("Fail");
+    expect((await create("a")).code).toBe(201);
+    hook.calls.length = 0;
+    hook.respond = () => BROKEN;
+    expect((await create("b")).body).toMatchObject(failed);
+    hook.respond = allow;
+    expect(reviews()).toBe(1);
   });
 });
 

@@ -87,8 +87,13 @@ async function call(
   webhook: Webhook,
   review: AdmissionRequest,
 ): Promise<AdmissionResponse | undefined> {
+  const prefix = `failed to call webhook: Post "${webhook.clientConfig.url}":`;
   try {
-    return await callWebhook(webhook, review, ctx.signal);
+    const struck = ctx.state.faults.draw(ctx.info, ctx.user, webhook.name).map(({ type }) => type);
+    if (struck.includes("LostReview")) throw new WebhookError(`${prefix} write: broken pipe`);
+    const response = await callWebhook(webhook, review, ctx.signal);
+    if (struck.includes("LostVerdict")) throw new WebhookError(`${prefix} EOF`);
+    return response;
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
     // Nothing is done for a client that has gone, whatever the policy says of webhooks that fail.
@@ -100,12 +105,12 @@ async function call(
 function deny(webhook: Webhook, { status = {} }: AdmissionResponse): never {
   const prefix = `admission webhook "${webhook.name}" denied the request`;
   const why = status.message || status.reason;
-  const { code, reason, details } = status;
+  const { code = 0, reason, details } = status;
   const message = why ? `${prefix}: ${why}` : `${prefix} without explanation`;
   return fail({
     reason: "WebhookDenied",
     message,
-    status: { ...(code && { code }), ...(reason && { reason }), ...(details !== undefined && { details }) },
+    status: { ...(code >= 400 && { code }), ...(reason && { reason }), ...(details !== undefined && { details }) },
   });
 }
 
