@@ -52,7 +52,7 @@ export interface Sandbox {
   readonly authority: Authority;
   readonly client: KubeClient;
   /** What can happen to the API server while it runs. */
-  readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact">;
+  readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "closeIdleAfter">;
   readonly migrations: Pick<MigrationPlan, "configure">;
   /** KubeVirt's own, which migrates what is marked; off unless asked for. */
   readonly evacuationController: { enabled: boolean };

@@ -10,6 +10,7 @@ import type { KubeObject } from "./objects.ts";
 import type { RequestInfo, ResourceRequest } from "./request-info.ts";
 import type { TokenIssuer } from "./service-account-tokens.ts";
 import type { Collection, Store, StoredObject } from "./store.ts";
+import type { Bell } from "./watch-log.ts";
 
 export interface User {
   readonly username: string;
@@ -25,6 +26,8 @@ export interface ServerState {
   readonly tokenIssuer: TokenIssuer;
   readonly faults: FaultPlan;
   readonly now: () => Date;
+  /** Calls once, so many milliseconds from now; the returned function cancels it. */
+  readonly setTimer: (ms: number, fn: () => void) => () => void;
 }
 
 export interface RequestContext {
@@ -48,7 +51,7 @@ export interface ResourceContext extends RequestContext {
 export type Answer =
   | { readonly type: "Object"; readonly code: number; readonly object: KubeObject | StoredObject }
   | { readonly type: "List"; readonly items: readonly StoredObject[]; readonly metadata: ListMeta }
-  | { readonly type: "Watch"; readonly start: (sink: WatchSink) => void }
+  | { readonly type: "Watch"; readonly start: (sink: WatchSink) => Promise<void> }
   | { readonly type: "Document"; readonly code: number; readonly body: unknown; readonly contentType?: string }
   | { readonly type: "Text"; readonly code: number; readonly text: string };
 
@@ -60,6 +63,10 @@ export interface ListMeta {
 
 /** Where a watch writes its events, already in the representation the client accepts. */
 export interface WatchSink {
+  /** The client has to read before it is sent more. */
+  readonly isFull: boolean;
+  /** Rings when it has read, or is gone. */
+  readonly bell: Bell;
   send(type: string, stored: StoredObject): void;
   /** A bookmark, or a Status as an ERROR. */
   sendRaw(type: "BOOKMARK" | "ERROR", object: unknown): void;

@@ -2,8 +2,9 @@
  * The way of every request: authenticate, impersonate, authorize, dispatch, render.
  * Owns: that order, reading the body, writing answers and errors. Does not own: any of the steps.
  */
-import { setTimeout as delay } from "node:timers/promises";
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 import { authenticate } from "./authentication.ts";
 import { authorize } from "./authorization.ts";
 import type { Answer, RequestContext, ServerState, WatchSink } from "./context.ts";
@@ -15,18 +16,20 @@ import { stringAt } from "./objects.ts";
 import { readRequest } from "./request-info.ts";
 import { dispatch } from "./routes.ts";
 import { type Failure, RequestFailure, fail, toStatus } from "./status.ts";
+import { Bell } from "./watch-log.ts";
 
 const BODY_LIMIT = 3 * 1024 * 1024;
-/** A watcher that lags so far behind is cut off; it comes back with its last resourceVersion. */
-const BACKLOG_LIMIT = 64 * 1024 * 1024;
 
+/** Never rejects: whatever goes wrong in a request, goes wrong for its client alone. */
 export async function handleRequest(
   state: ServerState,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const aborted = new AbortController();
-  response.on("close", () => aborted.abort());
+  response.on("close", () => aborted.abort()).on("error", () => response.destroy());
+  // It would tell how long connections are kept, which the real server does not.
+  response.removeHeader("connection");
   const warnings: string[] = [];
   try {
     const ctx = await readContext(state, request, { signal: aborted.signal, warnings });
@@ -37,7 +40,12 @@ export async function handleRequest(
     spoil(effects, response);
     await write(response, { ctx, answer, representation });
   } catch (error) {
-    writeFailure(response, error instanceof RequestFailure ? error.failure : unexpected(error), warnings);
+    try {
+      writeFailure(response, error, warnings);
+    } catch (bug) {
+      // It could not be sent, as a webhook's status code that is none.
+      writeFailure(response, bug, []);
+    }
   }
 }
 
@@ -47,14 +55,10 @@ async function suffer(effects: readonly Effect[], ctx: RequestContext, response:
     if (effect.type === "Latency") await delay(effect.milliseconds);
     else if (effect.type === "Error") failWith(effect, ctx.info);
     else if (effect.type === "ConnectionReset") response.destroy();
-    else if (effect.type === "Hang") await gone(ctx.signal);
+    else if (effect.type === "Hang") await once(ctx.signal, "abort");
     // Nobody is there any more who could be answered: the request must not be done either.
     if (response.destroyed) fail({ reason: "ServiceUnavailable", message: "the connection is gone" });
   }
-}
-
-function gone(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
 /** Faults that hit the answer: the connection breaks before it, in it, or between events. */
@@ -130,7 +134,7 @@ async function write(response: ServerResponse, { ctx, answer, representation }: 
     case "Object":
       return end(response, answer.code, JSON_TYPE, rendererFor(ctx, representation).object(answer.object));
     case "List":
-      return writeList(response, rendererFor(ctx, representation).list(answer.items, answer.metadata));
+      return writeList(response, rendererFor(ctx, representation).list(answer.items, answer.metadata), ctx.signal);
     case "Watch":
       response.writeHead(200, { "content-type": JSON_TYPE, "cache-control": "no-cache, private" });
       response.flushHeaders();
@@ -152,7 +156,7 @@ function end(response: ServerResponse, code: number, contentType: string, text: 
   response.end(text);
 }
 
-async function writeList(response: ServerResponse, parts: Iterable<string>): Promise<void> {
+async function writeList(response: ServerResponse, parts: Iterable<string>, signal: AbortSignal): Promise<void> {
   response.writeHead(200, { "content-type": JSON_TYPE });
   let pending = "";
   for (const part of parts) {
@@ -160,36 +164,28 @@ async function writeList(response: ServerResponse, parts: Iterable<string>): Pro
     if (pending.length < 256 * 1024) continue;
     const flushed = response.write(pending);
     pending = "";
-    if (!flushed) await drained(response);
+    if (!flushed) await once(response, "drain", { signal });
   }
   response.end(pending);
 }
 
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    if (response.destroyed) return resolve();
-    const done = (): void => {
-      response.off("drain", done).off("close", done);
-      resolve();
-    };
-    response.on("drain", done).on("close", done);
-  });
-}
-
 function sinkOf(response: ServerResponse, renderer: Renderer): WatchSink {
-  const write = (line: string): void => {
-    response.write(line);
-    if (response.writableLength > BACKLOG_LIMIT) response.destroy();
-  };
+  const bell = new Bell();
+  response.on("drain", bell.ring).on("close", bell.ring);
   return {
-    send: (type, stored) => write(renderer.event(type, stored)),
-    sendRaw: (type, object) => write(`${JSON.stringify({ type, object })}\n`),
-    end: () => response.end(),
+    bell,
+    get isFull() {
+      return response.destroyed || response.writableNeedDrain;
+    },
+    send: (type, stored) => void response.write(renderer.event(type, stored)),
+    sendRaw: (type, object) => void response.write(`${JSON.stringify({ type, object })}\n`),
+    end: () => void response.end(),
   };
 }
 
-function writeFailure(response: ServerResponse, failure: Failure, warnings: readonly string[]): void {
+function writeFailure(response: ServerResponse, error: unknown, warnings: readonly string[]): void {
   if (response.destroyed) return;
+  const failure = error instanceof RequestFailure ? error.failure : unexpected(error);
   if (response.headersSent) return void response.destroy();
   for (const warning of warnings) response.appendHeader("warning", warningHeader(warning));
   const status = toStatus(failure);

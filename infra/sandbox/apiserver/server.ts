@@ -3,15 +3,16 @@
  * Owns: the listener, the state behind it, its beginning and end. Does not own: requests (pipeline.ts), what controllers,
  * kubelets and schedulers do: they are clients like any other.
  */
+import { once } from "node:events";
 import { type Server, createServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Authority } from "../certificates.ts";
 import { bootstrapObjects } from "./bootstrap.ts";
-import { type ServerState, type User, collectionOf, timestamp } from "./context.ts";
+import { type ServerState, collectionOf, timestamp } from "./context.ts";
 import { FaultPlan } from "./faults.ts";
 import { type CustomKind, definitionOf, kindsOf } from "./kinds/custom.ts";
 import { KindRegistry } from "./kinds/registry.ts";
-import type { KubeObject } from "./objects.ts";
+import { type KubeObject, isRecord } from "./objects.ts";
 import { handleRequest } from "./pipeline.ts";
 import { TokenIssuer } from "./service-account-tokens.ts";
 import { Store, parse } from "./store.ts";
@@ -32,6 +33,8 @@ export interface ApiServerOptions {
   readonly faults?: FaultPlan;
   /** The clock: timestamps, grace periods, the expiry of tokens. */
   readonly now?: () => Date;
+  /** The clock of watches: their bookmarks, their end. */
+  readonly setTimer?: ServerState["setTimer"];
 }
 
 export interface ApiServer {
@@ -44,17 +47,24 @@ export interface ApiServer {
   resume(): Promise<void>;
   /** Forgets all changes up to now, as etcd does every five minutes: older watches and pages get 410 Expired. */
   compact(): void;
+  /** Closes idle connections after so long (absent: 90 s, as the real server does), without a word to the client. */
+  closeIdleAfter(ms?: number): void;
   stop(): Promise<void>;
 }
 
+const systemTimer: ServerState["setTimer"] = (ms, fn) => clearTimeout.bind(undefined, setTimeout(fn, ms));
 const HOST = "127.0.0.1";
 
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const state = createState(options);
   const { certPem: cert, keyPem: key } = await options.authority.issue([HOST, "localhost", "::1"]);
   const server = createServer({ cert, key }, (request, response) => void handleRequest(state, request, response));
-  // Watches last; idle clients keep their connections, as with the real server.
-  Object.assign(server, { requestTimeout: 0, keepAliveTimeout: 90_000 });
+  // Watches last.
+  server.requestTimeout = 0;
+  const closeIdleAfter = (ms = 90_000) => Object.assign(server, { keepAliveTimeout: ms, keepAliveTimeoutBuffer: 0 });
+  closeIdleAfter();
+  // A connection that cannot be accepted, as for too many open files, is its client's trouble.
+  server.on("error", () => undefined);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -68,23 +78,16 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     suspend: () => close(server, sockets),
     resume: async () => void (await listen(server, port)),
     compact: () => state.store.compact(),
+    closeIdleAfter,
     stop: () => close(server, sockets),
   };
 }
 
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, HOST, () => {
-      server.off("error", reject);
-      resolve(portOf(server.address()));
-    });
-  });
-}
-
-function portOf(address: string | AddressInfo | null): number {
-  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
-  return address.port;
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen(port, HOST);
+  await once(server, "listening");
+  const address = server.address();
+  return isRecord(address) ? Number(address.port) : 0;
 }
 
 /** Also those that are still shaking hands, of which `closeAllConnections` does not know. */
@@ -95,18 +98,18 @@ function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   });
 }
 
-function createState({ tokens, kinds = [], faults, now = () => new Date() }: ApiServerOptions): ServerState {
-  const users = Object.entries(tokens).map(([token, { user, groups = [] }]): [string, User] => [
-    token,
-    { username: user, groups },
-  ]);
+/** What there is before the first request. */
+export function createState(options: Omit<ApiServerOptions, "authority" | "port">): ServerState {
+  const { tokens, kinds = [], faults = new FaultPlan(), now = () => new Date(), setTimer = systemTimer } = options;
+  const users = Object.entries(tokens);
   const state: ServerState = {
     store: new Store(),
     kinds: new KindRegistry(),
-    staticTokens: new Map(users),
+    staticTokens: new Map(users.map(([token, { user, groups = [] }]) => [token, { username: user, groups }])),
     tokenIssuer: new TokenIssuer(),
-    faults: faults ?? new FaultPlan(),
+    faults,
     now,
+    setTimer,
   };
   installDefinitions(state);
   for (const object of [...bootstrapObjects(), ...kinds.map(definitionOf)]) seed(state, object);
@@ -117,12 +120,12 @@ function createState({ tokens, kinds = [], faults, now = () => new Date() }: Api
 function installDefinitions(state: ServerState): void {
   const definitions = state.kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   if (definitions === undefined) throw new Error("CustomResourceDefinition is not a built-in kind");
-  collectionOf(state, definitions).log.subscribe(({ type, object }) => {
+  collectionOf(state, definitions).log.react = ({ type, object }) => {
     const definition = parse(object);
     if (type !== "DELETED") return state.kinds.install(definition);
     removeObjects(state, definition);
     state.kinds.uninstall(definition);
-  });
+  };
 }
 
 /** The objects of a kind go with its definition. */

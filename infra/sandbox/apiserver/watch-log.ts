@@ -1,6 +1,8 @@
 /**
- * The recent changes of one collection, for watches that start in the past and for lists of a past revision.
+ * The recent changes of one collection, for watches and for lists of a past revision.
  * Owns: how far back they reach, who hears of new ones. Does not own: what a client sees of them (watch.ts).
+ *
+ * A watch is woken and then reads on from where it was: nothing that it does happens within the write that woke it.
  */
 import type { StoredObject } from "./store.ts";
 
@@ -15,9 +17,12 @@ export interface Change {
 const KEPT = 10_000;
 
 export class WatchLog {
+  /** What the server itself does about each change, as a part of the request that makes it. */
+  react: (change: Change) => void = () => undefined;
   #changes: Change[] = [];
   #compacted = 0;
-  readonly #listeners = new Set<(change: Change) => void>();
+  #lastForgotten = 0;
+  readonly #bells = new Set<Bell>();
 
   /** Changes up to this revision are forgotten. */
   get compacted(): number {
@@ -27,7 +32,8 @@ export class WatchLog {
   append(change: Change): void {
     this.#changes.push(change);
     if (this.#changes.length > 2 * KEPT) this.compact(this.#changes[KEPT - 1]?.revision ?? 0);
-    for (const listener of this.#listeners) listener(change);
+    for (const bell of this.#bells) bell.ring();
+    this.react(change);
   }
 
   /** undefined: the log no longer reaches back so far. */
@@ -36,14 +42,22 @@ export class WatchLog {
     return this.#changes.slice(this.#firstAfter(revision));
   }
 
+  /** The next change for a watch that has seen all up to this revision; "Forgotten": it lags too far behind. */
+  after(revision: number): Change | "Forgotten" | undefined {
+    return revision < this.#lastForgotten ? "Forgotten" : this.#changes[this.#firstAfter(revision)];
+  }
+
   compact(revision: number): void {
-    this.#changes = this.#changes.slice(this.#firstAfter(revision));
+    const kept = this.#firstAfter(revision);
+    this.#lastForgotten = this.#changes[kept - 1]?.revision ?? this.#lastForgotten;
+    this.#changes = this.#changes.slice(kept);
     this.#compacted = Math.max(this.#compacted, revision);
   }
 
-  subscribe(listener: (change: Change) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** Rings with every change, until the returned function is called. */
+  subscribe(bell: Bell): () => void {
+    this.#bells.add(bell);
+    return () => this.#bells.delete(bell);
   }
 
   #firstAfter(revision: number): number {
@@ -54,5 +68,17 @@ export class WatchLog {
       else high = middle;
     }
     return low;
+  }
+}
+
+/** Wakes one sleeper. A ring before it sleeps is not lost, and ringing cannot fail. */
+export class Bell {
+  #next = Promise.withResolvers<void>();
+
+  readonly ring = (): void => this.#next.resolve();
+
+  async heard(): Promise<void> {
+    await this.#next.promise;
+    this.#next = Promise.withResolvers();
   }
 }

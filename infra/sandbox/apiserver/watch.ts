@@ -43,31 +43,66 @@ interface WatchStart {
   readonly initial: "none" | "events" | "events and bookmark";
 }
 
-function run(ctx: ResourceContext, sink: WatchSink, { selection, from, initial }: WatchStart): void {
+/** Resolves with the end of the watch; what fails in here fails this watch. */
+async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Promise<void> {
   const { collection, info, signal, state } = ctx;
   const bookmarks = isTrue(info.query.get("allowWatchBookmarks"));
-  const deliver = (change: Change): void => send(sink, change, selection);
-  if (initial === "none") {
-    const missed = collection.log.since(from === 0 ? state.store.revision : from);
-    if (missed === undefined) return tooOld(sink, from, collection.log.compacted);
-    missed.forEach(deliver);
-  } else {
-    const present = collection.list(info.namespace, selection.entries).filter(selection.matches);
-    for (const stored of present) sink.send("ADDED", stored);
-    if (initial === "events and bookmark" && bookmarks) bookmark(ctx, sink, INITIAL_EVENTS_END);
-  }
-  const unsubscribe = collection.log.subscribe(deliver);
-  const seconds = Number(info.query.get("timeoutSeconds") || DEFAULT_TIMEOUT_SECONDS);
-  const ticking = setInterval(() => bookmarks && bookmark(ctx, sink), BOOKMARK_INTERVAL_MS);
-  const ending = setTimeout(() => {
-    if (bookmarks) bookmark(ctx, sink);
-    sink.end();
-  }, seconds * 1000);
-  signal.addEventListener("abort", () => {
+  const seconds = Number(info.query.get("timeoutSeconds")) || DEFAULT_TIMEOUT_SECONDS;
+  const time = { leftMs: Math.max(0, seconds * 1000), isUp: false };
+  const passTime = () => {
+    const ms = Math.min(time.leftMs, BOOKMARK_INTERVAL_MS);
+    Object.assign(time, { leftMs: time.leftMs - ms, isUp: false });
+    return state.setTimer(ms, () => {
+      time.isUp = true;
+      sink.bell.ring();
+    });
+  };
+  let cancel = passTime();
+  const unsubscribe = collection.log.subscribe(sink.bell);
+  try {
+    for (const awaited of feed(ctx, sink, start)) {
+      if (time.isUp && bookmarks && awaited === "Changes") bookmark(ctx, sink, state.store.revision);
+      if ((time.isUp && time.leftMs === 0) || signal.aborted) break;
+      if (time.isUp) cancel = passTime();
+      await sink.bell.heard();
+    }
+  } finally {
     unsubscribe();
-    clearInterval(ticking);
-    clearTimeout(ending);
-  });
+    cancel();
+  }
+  sink.end();
+}
+
+/** Sends what there is to send, and yields what it has to wait for; over only if changes were forgotten too early. */
+function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Changes" | "Client"> {
+  const { log } = ctx.collection;
+  const { from, initial, selection } = start;
+  let seen = initial === "none" ? from || ctx.state.store.revision : yield* feedPresent(ctx, sink, start);
+  let change = seen < log.compacted ? "Forgotten" : log.after(seen);
+  for (; change !== "Forgotten"; change = log.after(seen)) {
+    if (sink.isFull) yield "Client";
+    else if (change === undefined) yield "Changes";
+    else {
+      seen = change.revision;
+      send(sink, change, selection);
+    }
+  }
+  const message = `too old resource version: ${seen} (${log.compacted})`;
+  sink.sendRaw("ERROR", toStatus({ reason: "Expired", message }));
+}
+
+/** Returns the revision of what it sends. */
+function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Client", number> {
+  const { collection, info, state } = ctx;
+  const { entries, matches } = start.selection;
+  const { revision } = state.store;
+  for (const stored of collection.list(info.namespace, entries).filter(matches)) {
+    while (sink.isFull) yield "Client";
+    sink.send("ADDED", stored);
+  }
+  const isAsked = start.initial === "events and bookmark" && isTrue(info.query.get("allowWatchBookmarks"));
+  if (isAsked) bookmark(ctx, sink, revision, INITIAL_EVENTS_END);
+  return revision;
 }
 
 /** An object that begins to match is new to this client, one that stops matching is gone for it. */
@@ -79,20 +114,7 @@ function send(sink: WatchSink, { type, object, previous }: Change, { matches }: 
   else if (before) sink.send("DELETED", object);
 }
 
-function bookmark(ctx: ResourceContext, sink: WatchSink, annotations?: Readonly<Record<string, string>>): void {
-  const { kind, state } = ctx;
-  sink.sendRaw("BOOKMARK", {
-    kind: kind.kind,
-    apiVersion: apiVersionOf(kind.group, kind.version),
-    metadata: {
-      resourceVersion: String(state.store.revision),
-      creationTimestamp: null,
-      ...(annotations && { annotations }),
-    },
-  });
-}
-
-function tooOld(sink: WatchSink, from: number, compacted: number): void {
-  sink.sendRaw("ERROR", toStatus({ reason: "Expired", message: `too old resource version: ${from} (${compacted})` }));
-  sink.end();
+function bookmark({ kind }: ResourceContext, sink: WatchSink, revision: number, annotations?: object): void {
+  const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...(annotations && { annotations }) };
+  sink.sendRaw("BOOKMARK", { kind: kind.kind, apiVersion: apiVersionOf(kind.group, kind.version), metadata });
 }

@@ -1,6 +1,7 @@
 /** The server's own life and clock: restarts, tokens that expire, watches that outlive nothing, what it forgets. */
 import { once } from "node:events";
 import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Started, start } from "./started.ts";
 
@@ -50,6 +51,18 @@ describe("restart", () => {
     });
     expect(text).toContain('"type":"ADDED"');
   });
+});
+
+test("idle connections are closed after a while, without a word before", async () => {
+  const { server, authority } = await starting();
+  server.closeIdleAfter(1);
+  const client = connectTls({ port: server.port, host: "127.0.0.1", ca: authority.caPem });
+  const closed = once(client, "close");
+  client.write("GET /livez HTTP/1.1\r\nhost: it\r\n\r\n");
+  const [answer] = await once(client, "data");
+  expect(String(answer)).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  expect(String(answer)).not.toMatch(/^(connection|keep-alive):/im);
+  await closed;
 });
 
 describe("the clock", () => {

@@ -64,7 +64,9 @@ function checkModel(value: Tree, name: string, { found, path, goPath }: At): voi
   for (const [key, child] of Object.entries(value)) {
     const field = model.get(key);
     const at = { found, path: joined(path, key), goPath: joined(goPath, key) };
-    if (field !== undefined) checkValue(child, field.type, { ...at, owner: name, field });
+    // No other null means a thing but that the field is absent; elsewhere some are shown, like a condition's times.
+    if (child === null && name === "V1ObjectMeta") delete value[key];
+    else if (field !== undefined) checkValue(child, field.type, { ...at, owner: name, field });
     else if (name !== METADATA_ONLY) {
       found.unknown.push(at.path);
       delete value[key];
@@ -85,14 +87,15 @@ function checkValue(value: unknown, type: FieldType, at: AtField): void {
   if (value === null || type.of === "any") return;
   if (!hasType(value, type, at.field)) mismatch(value, type, at);
   if (type.of === "model" && isRecord(value)) checkModel(value, type.name, at);
-  for (const [step, child] of itemsOf(value, type)) {
-    if (type.of === "list" || type.of === "map") checkValue(child, type.items, { ...at, path: `${at.path}${step}` });
-  }
+  if (type.of === "list" || type.of === "map") checkItems(Object(value), type, at);
 }
 
-function itemsOf(value: unknown, { of }: FieldType): readonly (readonly [string, unknown])[] {
-  if (of === "list" && Array.isArray(value)) return value.map((item: unknown, index) => [`[${index}]`, item]);
-  return of === "map" && isRecord(value) ? Object.entries(value).map(([key, item]) => [`.${key}`, item]) : [];
+/** Reads a null where a text should stand as Go's decoder does. */
+function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list" | "map" }, at: AtField): void {
+  for (const [key, child] of Object.entries(list)) {
+    if (child === null && items.of === "string") list[key] = QUANTITIES.has(at.field.name) ? "0" : "";
+    checkValue(child, items, { ...at, path: `${at.path}${of === "list" ? `[${key}]` : `.${key}`}` });
+  }
 }
 
 /** Quantities are declared as strings, but `cpu: 2` is one, too. */
