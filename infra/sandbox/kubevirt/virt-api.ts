@@ -31,14 +31,14 @@ export async function startVirtApi(client: KubeClient, authority: Authority): Pr
   ]);
 
   const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
-    const { pathname } = new URL(request.url ?? "/", "https://virt-api");
-    const handle = handlers.get(pathname);
+    const [path = ""] = (request.url ?? "").split("?");
+    const handle = handlers.get(path);
     if (handle === undefined) {
       response.writeHead(404).end();
       return;
     }
     answer(request, handle).then(
-      (review) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(review)),
+      (review) => response.writeHead(200, { "content-type": "application/json" }).end(review),
       (error: unknown) => response.writeHead(400).end(String(error)),
     );
   });
@@ -73,9 +73,9 @@ function handlerOf<T extends KubeObject>(admit: Admit<T>): Handler {
   };
 }
 
-async function answer(incoming: IncomingMessage, handle: Handler): Promise<object> {
+async function answer(incoming: IncomingMessage, handle: Handler): Promise<string> {
   incoming.setEncoding("utf8");
   const review = JSON.parse((await incoming.toArray()).join("")) as AdmissionReview;
   const response = { uid: review.request.uid, ...(await handle(review)) };
-  return { apiVersion: review.apiVersion, kind: "AdmissionReview", response };
+  return JSON.stringify({ apiVersion: review.apiVersion, kind: "AdmissionReview", response });
 }
