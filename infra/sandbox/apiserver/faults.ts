@@ -31,6 +31,8 @@ export type Effect =
   /** The webhook has done what it does, and its answer is lost: its failurePolicy decides. */
   | { readonly type: "LostVerdict" };
 
+const OF_CALLS: readonly Effect["type"][] = ["LostReview", "LostVerdict"];
+
 export type ErrorCode = 409 | 422 | 429 | 500 | 503;
 
 /** What is absent matches everything. */
@@ -84,8 +86,8 @@ export class FaultPlan {
     const request = `${webhook}${info.verb} ${info.path}`;
     const drawn = this.#faults.filter(({ fault, left }, index) => {
       const { match = {}, effect } = fault;
-      if (left === 0 || isOfCall(effect) !== (webhook !== "") || !includes(match.webhooks, webhook)) return false;
-      return matches(match, info, user) && this.#strikes(fault, `${index} ${request}`);
+      const isMeant = OF_CALLS.includes(effect.type) === (webhook !== "") && includes(match.webhooks, webhook);
+      return left > 0 && isMeant && matches(match, info, user) && this.#strikes(fault, `${index} ${request}`);
     });
     for (const entry of drawn) {
       entry.left -= 1;
@@ -99,10 +101,6 @@ export class FaultPlan {
     this.#asked.set(request, count + 1);
     return chance(`${this.seed} ${count} ${request}`) < probability;
   }
-}
-
-function isOfCall({ type }: Effect): boolean {
-  return type === "LostReview" || type === "LostVerdict";
 }
 
 function matches(match: FaultMatch, info: RequestInfo, user: User): boolean {
