@@ -14,6 +14,8 @@ export interface Arena {
   readonly front: Front;
   readonly instances: Instances;
   readonly observer: Observer;
+  /** Of the API server and on the Workers' way to it; absent: as at first. */
+  closeIdleAfter(ms?: number): void;
   stop(): Promise<void>;
 }
 
@@ -50,6 +52,10 @@ export async function startArena(onLog?: (line: string) => void): Promise<Arena>
     front,
     instances,
     observer,
+    closeIdleAfter(ms) {
+      sandbox.apiServer.closeIdleAfter(ms);
+      links.closeIdleAfter(ms);
+    },
     async stop() {
       await observer.stop();
       await instances.stop();

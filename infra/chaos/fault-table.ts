@@ -9,6 +9,8 @@ export interface FaultRow {
   readonly weight: number;
   /** It takes Lifeboat's answer away; without one a deletion that does not ask goes through, by design. */
   readonly silences?: true;
+  /** It takes only the answers to evictions away; the guard answers. */
+  readonly silencesEvictions?: true;
   /** What Lifeboat has begun may end in the middle, without it or without its knowing. */
   readonly breaksOff?: true;
   /** It drives VMs off a node by deletions that the guard has to hold. */
@@ -25,9 +27,11 @@ export const FAULTS = {
   BrokenConnections: { weight: 4, says: "connections break before anything is done", breaksOff: true },
   LostAnswers:      { weight: 5, says: "what was asked for is done, and the answer is lost", breaksOff: true },
   TruncatedAnswers: { weight: 3, says: "answers break off in the middle", breaksOff: true },
+  IdleConnections:  { weight: 3, says: "idle connections are closed after some milliseconds", breaksOff: true },
   WatchCuts:        { weight: 3, says: "watches of the control plane and KubeVirt break" },
   Compaction:       { weight: 2, says: "changes of the past are forgotten: 410" },
   Outage:           { weight: 4, says: "the API server is away for a while", breaksOff: true },
+  BrokenReviews:    { weight: 5, says: "its calls about evictions break, before Lifeboat has them or after", silencesEvictions: true },
   // The Workers
   WorkerKilled:     { weight: 6, says: "a Worker dies between two writes, another one comes at its address", silences: true, breaksOff: true },
   WorkerDown:       { weight: 4, says: "nobody answers at Lifeboat's address for a while", silences: true },
@@ -72,10 +76,11 @@ export function rowOf(name: FaultName): FaultRow {
 /** Whether all of them may be part of one run. */
 export function agree(faults: readonly FaultName[]): boolean {
   const rows = faults.map(rowOf);
-  if (!rows.some(({ silences }) => silences)) return true;
+  const isSilent = rows.some(({ silences }) => silences);
+  if (isSilent && rows.some(({ needsGuard }) => needsGuard)) return false;
   // Of a migration that Lifeboat did not begin it has to learn first; and KubeVirt's own webhook lets an eviction go on
   // when the API server fails it.
-  return !migrateUnasked(faults) && !rows.some(({ needsGuard }) => needsGuard);
+  return !(isSilent || rows.some(({ silencesEvictions }) => silencesEvictions)) || !migrateUnasked(faults);
 }
 
 function migrateUnasked(faults: readonly FaultName[]): boolean {

@@ -25,7 +25,12 @@ export interface Front {
 
 export async function startFront(authority: Authority): Promise<Front> {
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
-  const agent = new Agent({ keepAlive: true, secureContext: createSecureContext({ ca: authority.caPem }) });
+  // workerd closes idle connections after 5 s; whatever breaks here is to be in the plan.
+  const agent = new Agent({
+    keepAlive: true,
+    timeout: 4000,
+    secureContext: createSecureContext({ ca: authority.caPem }),
+  });
   const open = new Map<ServerResponse, string>();
   const front = { answering: (): Answering | undefined => undefined };
 

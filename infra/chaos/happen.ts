@@ -3,7 +3,7 @@
  * Owns: one function for each happening, and taking back what outlasts its moment. Does not own: when (perform-run.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Effect } from "../sandbox/apiserver/faults.ts";
+import type { Effect, FaultMatch } from "../sandbox/apiserver/faults.ts";
 import { findCondition } from "../sandbox/actors/conditions.ts";
 import { nodes, pods } from "../sandbox/actors/resources.ts";
 import { USERS } from "../sandbox/identities.ts";
@@ -25,6 +25,12 @@ const EVERYBODY = [
     .filter((user) => user !== USERS.admin.user),
 ];
 
+const MATCHES: Readonly<Record<Whom, FaultMatch>> = {
+  Lifeboat: { users: LIFEBOAT },
+  Everybody: { users: EVERYBODY },
+  Evictions: { webhooks: ["evictions.lifeboat.dev"] },
+};
+
 const DRAIN_TAINT = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
 const MAINTENANCE = { key: "maintenance", value: "now", effect: "NoExecute" };
 const LITTLE_MEMORY = "1Gi";
@@ -41,6 +47,9 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
       return true;
     case "suspend API server":
       await suspend(happening.ms, stage);
+      return true;
+    case "close idle connections":
+      arena.closeIdleAfter(happening.ms);
       return true;
     case "compact":
       sandbox.apiServer.compact();
@@ -96,8 +105,8 @@ interface Injection {
 }
 
 function inject({ whom, effect, probability, verbs }: Injection, { arena }: Stage): void {
-  const users = whom === "Lifeboat" ? LIFEBOAT : EVERYBODY;
-  arena.sandbox.apiServer.faults.inject({ effect, probability, match: { users, ...(verbs && { verbs }) } });
+  const match = { ...MATCHES[whom], ...(verbs && { verbs }) };
+  arena.sandbox.apiServer.faults.inject({ effect, probability, match });
 }
 
 async function suspend(ms: number, { arena }: Stage): Promise<void> {
@@ -156,6 +165,7 @@ export async function calmDown(stage: Stage): Promise<void> {
   const { arena, crew, plan, scene } = stage;
   const { sandbox } = arena;
   sandbox.apiServer.faults.clear();
+  arena.closeIdleAfter();
   crew.spare();
   sandbox.evacuationController.enabled = plan.faults.includes("EvacuationController");
   sandbox.budgetDeletion.enabled = true;

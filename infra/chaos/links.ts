@@ -12,6 +12,8 @@ export interface Links {
   /** Resolves to what a Worker of this name takes for the API server. */
   open(name: string, options?: Pick<LinkOptions, "onDeath">): { readonly link: Link; readonly url: string };
   close(name: string): void;
+  /** Closes Workers' idle connections after so long, at first after 5 s. */
+  closeIdleAfter(ms?: number): void;
   stop(): Promise<void>;
 }
 
@@ -34,6 +36,9 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
     close(name) {
       links.get(name)?.cut();
       links.delete(name);
+    },
+    closeIdleAfter(ms = 5000) {
+      Object.assign(listener, { keepAliveTimeout: ms, keepAliveTimeoutBuffer: 0 });
     },
     async stop() {
       await stopListening(listener);

@@ -5,8 +5,8 @@
 import type { Effect } from "../sandbox/apiserver/faults.ts";
 import type { FaultName } from "./fault-table.ts";
 
-/** Who has to live with what the API server does. */
-export type Whom = "Lifeboat" | "Everybody";
+/** Who has to live with what the API server does; `Evictions`: its calls to Lifeboat about them. */
+export type Whom = "Lifeboat" | "Everybody" | "Evictions";
 
 export type Happening =
   /** Requests have a chance of this effect until the faults stop. */
@@ -17,7 +17,7 @@ export type Happening =
       readonly probability: number;
       readonly verbs?: readonly string[];
     }
-  | { readonly does: "suspend API server"; readonly ms: number }
+  | { readonly does: "suspend API server" | "close idle connections"; readonly ms: number }
   | { readonly does: "compact" }
   | { readonly does: "silence Lifeboat"; readonly ms: number }
   | {

@@ -34,6 +34,15 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   BrokenConnections: (random) => [injected(random, { type: "ConnectionReset" }, { probability: [0.05, 0.25] })],
   LostAnswers: (random) => [injected(random, { type: "LostAnswer" }, { probability: [0.05, 0.3], verbs: WRITES })],
   TruncatedAnswers: (random) => [injected(random, { type: "TruncatedBody" }, { probability: [0.05, 0.25] })],
+  IdleConnections: (random) => [{ at: random.int(0, 500), does: "close idle connections", ms: random.int(1, 20) }],
+  BrokenReviews: (random) =>
+    (["LostReview", "LostVerdict"] as const).map((type) => ({
+      at: random.int(0, 500),
+      does: "inject",
+      whom: "Evictions",
+      effect: { type },
+      probability: Number((0.05 + random.next() * 0.3).toFixed(3)),
+    })),
   WatchCuts: (random) => [
     {
       at: 0,

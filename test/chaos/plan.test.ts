@@ -69,6 +69,10 @@ describe("what silences Lifeboat", () => {
     [true,  ["WorkerKilled", "EvacuationController"]],
     [false, ["WorkerKilled", "DrainTaint", "EvacuationController"]],
     [false, ["WorkerKilled", "DrainTaint", "ControllerToggled"]],
+    [true,  ["BrokenReviews", "Preemption", "NoExecuteTaint"]],
+    [true,  ["BrokenReviews", "EvacuationController", "EvictionWebhook"]],
+    [false, ["BrokenReviews", "ForeignMigrations"]],
+    [false, ["BrokenReviews", "DrainTaint", "EvacuationController"]],
   ])("%s: %j", (agrees, faults) => expect(agree(faults)).toBe(agrees));
 });
 
@@ -135,6 +139,12 @@ describe("the timeline", () => {
     for (const ms of times) expect(ms.length).toBeGreaterThan(1);
     expect(Math.min(...times.flat())).toBeLessThan(20);
     expect(Math.max(...times.flat())).toBeGreaterThan(1000);
+  });
+
+  test("only the calls about evictions break: the guard's always arrive", () => {
+    const broken = plans.flatMap(({ moments }) => moments.filter(({ fault }) => fault === "BrokenReviews"));
+    const types = broken.map((m) => (m.does === "inject" ? `${m.whom} ${m.effect.type}` : m.does));
+    expect(new Set(types)).toEqual(new Set(["Evictions LostReview", "Evictions LostVerdict"]));
   });
 
   test("a lost answer is one to a write: what is read twice is read twice", () => {
