@@ -1,8 +1,9 @@
 /** Who may do what: tokens, roles, impersonation, and how refusals read. */
 import { expect } from "vitest";
-import { contract, valueAt } from "./contract.ts";
+import { contract } from "./contract.ts";
 import { configMap, get, patch, pod, post } from "./requests.ts";
 import type { Request, Target } from "./client.ts";
+import { valueAt } from "./value-at.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 

@@ -1,7 +1,8 @@
 /** Server-side apply: owning fields, losing them, conflicts, and what other writes make of ownership. */
 import { expect } from "vitest";
-import { contract, valueAt } from "./contract.ts";
+import { contract } from "./contract.ts";
 import { configMap, get, patch, pod, post } from "./requests.ts";
+import { valueAt } from "./value-at.ts";
 
 const apply = (place: string, manager: string, body: object, more = "") =>
   patch(`${place}?fieldManager=${manager}${more}`, "apply", body);

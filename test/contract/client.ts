@@ -8,6 +8,7 @@ export interface Request {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
+  /** JSON unless said otherwise; empty for a body without a type. */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Instead of the administrator's. */
@@ -28,6 +29,8 @@ export interface Target {
   readonly ca: string;
   /** For kubectl: the same access as a file's content. */
   readonly kubeconfig: string;
+  /** Whether a disruption controller keeps budgets' statuses. */
+  readonly controllers: boolean;
   send(request: Request): Promise<Response>;
   stop(): Promise<void>;
 }
@@ -38,6 +41,7 @@ export interface Endpoint {
   readonly ca: string;
   readonly token?: string;
   readonly client?: { readonly cert: string; readonly key: string };
+  readonly controllers?: boolean;
   readonly stop: () => Promise<void>;
 }
 
@@ -49,6 +53,7 @@ export function targetOf(endpoint: Endpoint): Target {
     url,
     ca,
     kubeconfig: kubeconfigOf(endpoint),
+    controllers: endpoint.controllers ?? false,
     send: (request) => send({ url, agent, token: request.token ?? token }, request),
     stop: async () => {
       agent.destroy();
@@ -91,7 +96,8 @@ function send({ url, agent, token }: Connection, request: Request): Promise<Resp
       agent,
       headers: {
         accept: "application/json",
-        ...(payload !== undefined && { "content-type": type, "content-length": Buffer.byteLength(payload) }),
+        ...(payload !== undefined && { "content-length": Buffer.byteLength(payload) }),
+        ...(payload !== undefined && type !== "" && { "content-type": type }),
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...headers,
       },

@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Request, Response, Target } from "./client.ts";
 import { connect } from "./target.ts";
+import { valueAt } from "./value-at.ts";
 
 /** Dotted paths into the answer, and what stands there; a path that must lead nowhere is undefined. */
 export interface Answer {
@@ -70,17 +71,6 @@ export function compare(response: Response, { code, message, ...fields }: Answer
   expect(seen, response.text).toEqual({ code, ...fields });
   if (typeof message === "string") expect(response.body.message).toBe(message);
   if (message instanceof RegExp) expect(response.body.message).toMatch(message);
-}
-
-/** `a.b.c`; in a list a number is an index and any other key collects from all items; `[x.io/y]` is a key with dots. */
-export function valueAt(value: unknown, path: string): unknown {
-  const keys = path.match(/\[[^\]]+\]|[^.[\]]+/g) ?? [];
-  return keys.reduce<unknown>((current, key) => step(current, key.replaceAll(/^\[|\]$/g, "")), value);
-}
-
-function step(value: unknown, key: string): unknown {
-  if (!Array.isArray(value)) return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
-  return /^\d+$/.test(key) ? value[Number(key)] : value.map((item: unknown) => step(item, key));
 }
 
 const EXAMPLE = "contract.example.com";

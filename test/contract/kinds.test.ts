@@ -1,7 +1,8 @@
 /** Peculiarities of single kinds: nodes, leases, events, secrets, workloads. */
 import { expect } from "vitest";
-import { contract, valueAt } from "./contract.ts";
+import { contract } from "./contract.ts";
 import { del, get, patch, post, put } from "./requests.ts";
+import { valueAt } from "./value-at.ts";
 
 contract("nodes", ({ asks, given, namespace }) => {
   const node = `/api/v1/nodes/${namespace}`;

@@ -1,7 +1,8 @@
 /** Lists: selectors and their errors, pages, representations. */
 import { expect } from "vitest";
-import { contract, valueAt } from "./contract.ts";
+import { contract } from "./contract.ts";
 import { configMap, example, get, pod, post } from "./requests.ts";
+import { valueAt } from "./value-at.ts";
 
 contract("label selectors", ({ asks, given }) => {
   const labels = [{ app: "s", tier: "x" }, { app: "s", tier: "y" }, { app: "s" }];

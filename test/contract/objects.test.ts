@@ -1,7 +1,8 @@
 /** Creating, reading and replacing objects: names, conflicts, dry run, what the server adds and what it ignores. */
 import { expect } from "vitest";
-import { contract, valueAt } from "./contract.ts";
+import { contract } from "./contract.ts";
 import { configMap, example, get, patch, pod, post, put } from "./requests.ts";
+import { valueAt } from "./value-at.ts";
 
 const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again";
 const SUBDOMAIN =

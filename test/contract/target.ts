@@ -10,10 +10,12 @@ import { startApiServer } from "../../infra/sandbox/apiserver/server.ts";
 import { type Endpoint, type Target, targetOf } from "./client.ts";
 import { startKubeApiServer } from "./kube-apiserver.ts";
 
-export async function connect(): Promise<Target> {
+/** With controllers, where there are any: a folder of binaries has none. */
+export async function connect({ controllers = false } = {}): Promise<Target> {
   const { TEST_KUBECONFIG: kubeconfig, KUBEBUILDER_ASSETS: assets } = process.env;
   if (kubeconfig) return targetOf(await clusterOf(kubeconfig));
-  return targetOf(assets ? await startKubeApiServer(assets) : await startSandboxServer());
+  if (assets) return targetOf(await startKubeApiServer(assets));
+  return targetOf(controllers ? await startSandboxCluster() : await startSandboxServer());
 }
 
 const TOKEN = "contract-admin";
@@ -23,6 +25,13 @@ async function startSandboxServer(): Promise<Endpoint> {
   const admin = { user: "kubernetes-admin", groups: ["system:masters"] };
   const server = await startApiServer({ authority, tokens: { [TOKEN]: admin } });
   return { name: "sandbox", url: server.url, ca: authority.caPem, token: TOKEN, stop: () => server.stop() };
+}
+
+async function startSandboxCluster(): Promise<Endpoint> {
+  const { startSandbox } = await import("../../infra/sandbox/sandbox.ts"); // as client-node, below
+  const sandbox = await startSandbox({ empty: true });
+  const { url, caPem: ca, adminToken: token } = sandbox;
+  return { name: "sandbox", url, ca, token, controllers: true, stop: () => sandbox.stop() };
 }
 
 async function clusterOf(kubeconfig: string): Promise<Endpoint> {
@@ -37,6 +46,7 @@ async function clusterOf(kubeconfig: string): Promise<Endpoint> {
     ca: decode(cluster.caData),
     ...(user.token && { token: user.token }),
     ...(user.certData && { client: { cert: decode(user.certData), key: decode(user.keyData) } }),
+    controllers: true,
     stop: async () => {},
   };
 }

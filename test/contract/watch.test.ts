@@ -1,8 +1,9 @@
 /** Watches: where they start, what selectors make of changes, how they end. */
 import { expect } from "vitest";
-import { contract, valueAt } from "./contract.ts";
+import { contract } from "./contract.ts";
 import { configMap, del, get, patch, post } from "./requests.ts";
 import type { Target } from "./client.ts";
+import { valueAt } from "./value-at.ts";
 
 interface Event {
   readonly type: string;

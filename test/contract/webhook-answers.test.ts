@@ -1,7 +1,8 @@
 /** Admission webhooks: what every sort of answer (or none) makes of the request, and when they are asked at all. */
 import { contract } from "./contract.ts";
-import { DELETIONS, NAME, NEVER, type Respond, type Row, asksWebhook, evict, useHook } from "./hook.ts";
+import { type Row, asksWebhook, evict, useHook } from "./hook.ts";
 import { del, patch, pod, post } from "./requests.ts";
+import { DELETIONS, NAME, NEVER, type Respond } from "./webhook.ts";
 
 const DENIED = `admission webhook "${NAME}" denied the request`;
 

@@ -1,8 +1,10 @@
 /** Admission webhooks: what they are asked, and what mutating ones change. */
 import { expect, test } from "vitest";
-import { contract, valueAt } from "./contract.ts";
-import { CONFIG_MAPS, DELETIONS, SERVING, allow, asksWebhook, configuration, evict, seen, useHook } from "./hook.ts";
+import { contract } from "./contract.ts";
+import { asksWebhook, evict, seen, useHook } from "./hook.ts";
 import { configMap, del, patch, pod, post } from "./requests.ts";
+import { valueAt } from "./value-at.ts";
+import { CONFIG_MAPS, DELETIONS, SERVING, allow, configuration } from "./webhook.ts";
 
 const hook = useHook();
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Fault, FaultPlan } from "../../../infra/sandbox/apiserver/faults.ts";
 import { readRequest } from "../../../infra/sandbox/apiserver/request-info.ts";
-import { allow, BROKEN, CONFIG_MAPS, configuration, NAME, useHook } from "../../contract/hook.ts";
+import { allow, CLOSED, CONFIG_MAPS, configuration, NAME, useHook } from "../../contract/webhook.ts";
 import { type Started, start } from "./started.ts";
 
 const MAPS = "/api/v1/namespaces/default/configmaps";
@@ -159,7 +159,7 @@ describe("calls of webhooks", () => {
     await configure("Fail");
     expect((await create("a")).code).toBe(201);
     hook.calls.length = 0;
-    hook.respond = () => BROKEN;
+    hook.respond = () => CLOSED;
     expect((await create("b")).body).toMatchObject(failed);
     hook.respond = allow;
     expect(reviews()).toBe(1);

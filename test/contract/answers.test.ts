@@ -1,0 +1,27 @@
+/** What kube-apiserver 1.36.2 was asked and answered (answers/kube-1.36.json), asked again, by theme. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { QUESTIONS, THEMES } from "./answers/questions.ts";
+import { type Outcome, askAll } from "./answers/run.ts";
+import type { Target } from "./client.ts";
+import { connect } from "./target.ts";
+
+let target: Target;
+let outcomes: ReadonlyMap<string, Outcome>;
+
+// One state builds up from the first question to the last.
+beforeAll(async () => {
+  target = await connect({ controllers: true });
+  outcomes = new Map((await askAll(target)).map((outcome) => [outcome.question.question, outcome]));
+}, 600_000);
+afterAll(() => target.stop());
+
+describe.each(THEMES)("%s", (theme) => {
+  const questions = QUESTIONS.filter((question) => question.theme === theme).map(({ question }) => question);
+  test.for(questions)("%s", (question, { skip }) => {
+    const { failure, skipped, differences, response } = outcomes.get(question)!;
+    if (skipped !== undefined) skip(skipped);
+    expect(failure).toBe(undefined);
+    const by = (side: "expected" | "got") => Object.fromEntries(differences.map((entry) => [entry.key, entry[side]]));
+    expect(by("got"), response?.text.slice(0, 2_000)).toEqual(by("expected"));
+  });
+});

@@ -1,0 +1,80 @@
+/**
+ * Where the questions are asked: a server, a webhook, and what was answered so far.
+ * Owns: sending steps, waiting, the form of a scene. Does not own: the scenes (set-up), the comparison (compare.ts).
+ */
+import { setTimeout } from "node:timers/promises";
+import type { Request, Response, Target } from "../client.ts";
+import { valueAt } from "../value-at.ts";
+import { Hook } from "../webhook.ts";
+import type { Asked } from "./questions.ts";
+
+/** What has to be done so that a question can be asked, and how its request differs from the recorded one. */
+export interface Scene {
+  readonly before?: readonly Step[];
+  readonly asks?: (request: Request, world: World, asked: Asked) => Request;
+  /** Only a disruption controller makes the answer. */
+  readonly controllers?: true;
+}
+
+/** A request that must succeed, or anything else. */
+export type Step = Request | ((world: World) => Promise<unknown>);
+
+/** By question. */
+export type Scenes = Readonly<Record<string, Scene>>;
+
+export class World {
+  readonly target: Target;
+  readonly hook = new Hook();
+  /** By question, or by the name that a step gave it. */
+  readonly answers = new Map<string, Response>();
+  /** The webhook configurations in force. */
+  configured = "";
+  /** Of the service account that asks. */
+  token = "";
+
+  constructor(target: Target) {
+    this.target = target;
+  }
+
+  async take(step: Step): Promise<void> {
+    if (typeof step === "function") return void (await step(this));
+    const response = await this.target.send(step);
+    if (response.code >= 300) throw new Error(`set-up: ${step.method} ${step.path}: ${response.code} ${response.text}`);
+  }
+
+  answer(name: string, path: string): string {
+    return String(valueAt(this.answers.get(name)?.body, path));
+  }
+}
+
+const PATIENCE_MS = { sandbox: 1_000, other: 20_000 };
+
+/** A step that keeps an answer for later. */
+export function keep(name: string, request: Request): Step {
+  return async (world) => void world.answers.set(name, await world.target.send(request));
+}
+
+/** A step that waits until an answer is as it will be; in vain, the question after it shows what is wrong. */
+export function until(request: Request, done: (response: Response) => boolean): Step {
+  return async ({ target }) => {
+    const patience = target.name === "sandbox" ? PATIENCE_MS.sandbox : PATIENCE_MS.other;
+    for (const deadline = Date.now() + patience; Date.now() < deadline; await setTimeout(10))
+      if (done(await target.send(request))) return;
+  };
+}
+
+/** A step that may find nothing to do. */
+export function attempt(request: Request): Step {
+  return ({ target }) => target.send(request);
+}
+
+/** A step after which an object is as given, whatever it was before. */
+export function anew(plural: string, body: Record<string, unknown>): Step {
+  return async (world) => {
+    const path = `${plural}/${String(valueAt(body, "metadata.name"))}`;
+    const emptied = { metadata: { finalizers: null } };
+    await world.target.send({ method: "DELETE", path: `${path}?gracePeriodSeconds=0` });
+    await world.target.send({ method: "PATCH", path, body: emptied, type: "application/merge-patch+json" });
+    await world.take({ method: "POST", path: plural, body });
+  };
+}

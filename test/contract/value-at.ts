@@ -1,0 +1,12 @@
+/** A value within an object, by a dotted path. */
+
+/** `a.b.c`; in a list a number is an index and any other key collects from all items; `[x.io/y]` is a key with dots. */
+export function valueAt(value: unknown, path: string): unknown {
+  const keys = path.match(/\[[^\]]+\]|[^.[\]]+/g) ?? [];
+  return keys.reduce<unknown>((current, key) => step(current, key.replaceAll(/^\[|\]$/g, "")), value);
+}
+
+function step(value: unknown, key: string): unknown {
+  if (!Array.isArray(value)) return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+  return /^\d+$/.test(key) ? value[Number(key)] : value.map((item: unknown) => step(item, key));
+}
