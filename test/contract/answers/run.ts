@@ -40,7 +40,8 @@ async function ask(world: World, versions: Map<string, unknown>, question: Quest
   let request = plain(world, question.request);
   try {
     for (const step of scene.before ?? []) await world.take(step);
-    request = scene.asks?.(request, world, question.request) ?? request;
+    request = plain(world, question.request);
+    request = scene.asks?.(request, world) ?? request;
     if (scene.controllers && !world.target.controllers)
       return { question, request, differences: [], skipped: "no disruption controller" };
     const response = await world.target.send(request);

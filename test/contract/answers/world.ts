@@ -6,12 +6,11 @@ import { setTimeout } from "node:timers/promises";
 import type { Request, Response, Target } from "../client.ts";
 import { valueAt } from "../value-at.ts";
 import { Hook } from "../webhook.ts";
-import type { Asked } from "./questions.ts";
 
 /** What has to be done so that a question can be asked, and how its request differs from the recorded one. */
 export interface Scene {
   readonly before?: readonly Step[];
-  readonly asks?: (request: Request, world: World, asked: Asked) => Request;
+  readonly asks?: (request: Request, world: World) => Request;
   /** Only a disruption controller makes the answer. */
   readonly controllers?: true;
 }
