@@ -6,7 +6,7 @@ import { createCache, type Cache } from "./cache.ts";
 import { pause, type Clock } from "./clock.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";
 import { keyOf, type KubeObject, type Resource } from "./resources.ts";
-import { isExpired, StatusError } from "./status-error.ts";
+import { isExpired, isNotFound, StatusError } from "./status-error.ts";
 
 export interface Selectors {
   readonly labelSelector?: string;
@@ -71,10 +71,11 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
     }
   };
 
-  /** What the server refuses is listed anew; after a broken connection the watch goes on from where it was. */
+  /** What the server refuses is listed anew (a kind that is gone has nothing); after a broken connection the watch goes on. */
   const recover = (error: unknown) => {
     if (!(error instanceof StatusError)) return;
     version = undefined;
+    if (isNotFound(error)) markSynced();
     if (!isExpired(error)) options.onError?.(error, resource.plural);
   };
 

@@ -75,7 +75,7 @@ export function startOwnerGraph(options: ActorOptions): OwnerGraph {
     async stop() {
       stopped = true;
       cancel?.();
-      await stopAll([...informers.values()]);
+      await Promise.all([...informers.values()].map(({ informer }) => informer.stop()));
       await discovering;
     },
   };
@@ -99,10 +99,6 @@ function matches(resource: DiscoveredResource, apiVersion: string, kind: string)
 
 function groupOf(apiVersion: string): string {
   return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
-}
-
-async function stopAll(watched: readonly { readonly informer: Informer<KubeObject> }[]): Promise<void> {
-  await Promise.all(watched.map(({ informer }) => informer.stop()));
 }
 
 function metadataOnly({ metadata }: KubeObject): KubeObject {

@@ -64,7 +64,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   // Node joins repeated headers.
   warn: ({ response }) => [String(response.headers.warning ?? "").replace(/^299 - /, "")],
   t: ({ response }) => response.text,
-  has: ({ response }) => response.text.includes("# TYPE apiserver_"),
+  has: ({ response }) => response.text.includes("apiserver_"),
   ok: ({ response }) => response.code < 500,
 
   names: (seen) => [...stringsAt(seen, "items.metadata.name"), ...stringsAt(seen, "resources.name")].toSorted(),
@@ -160,7 +160,9 @@ function conditionsInShort(seen: Seen): unknown {
   if (Array.isArray(form))
     return conditions
       .filter((condition) => valueAt(condition, "type") === "DisruptionTarget")
-      .map((condition) => ["status", "reason", "message", "lastProbeTime"].map((field) => valueAt(condition, field)));
+      .map((condition) =>
+        ["status", "reason", "message", "observedGeneration"].map((field) => valueAt(condition, field)),
+      );
   if (typeof form === "string" && form.includes("="))
     return conditions.map((condition) => {
       const rest = joined(condition, ["status", "reason", "message", "observedGeneration"], "/");

@@ -144,3 +144,10 @@ test("stopping it ends its watch", async () => {
   expect(names()).toEqual(["first"]);
   await sandbox.client.delete(configMaps, { namespace: NAMESPACE, name: "late" });
 });
+
+test("a kind that is gone is synced: nothing of it is there", async () => {
+  const gone = startInformer<KubeObject>({ client, clock, resource: { ...configMaps, plural: "gone" } });
+  await gone.synced;
+  expect(gone.list()).toEqual([]);
+  await gone.stop();
+});

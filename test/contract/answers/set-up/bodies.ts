@@ -1,7 +1,7 @@
 /** Admission policies; bodies that are no JSON, or no object of the kind. */
 import { del, post } from "../../requests.ts";
 import { SERVING } from "../../webhook.ts";
-import { type Scene, type Scenes, type Step, until } from "../world.ts";
+import { type Scene, type Scenes, type Step, attempt, until } from "../world.ts";
 import { B, configMap } from "./objects.ts";
 
 const POLICIES = `${SERVING}/validatingadmissionpolicies`;
@@ -33,8 +33,8 @@ const unmet = post(`${B}/configmaps?dryRun=All`, configMap("vp", {}, { data: { a
 const refused: Step = until(unmet, ({ code }) => code === 422);
 const warned: Step = until(unmet, ({ headers }) => headers.warning !== undefined);
 const removed: readonly Step[] = [
-  del(`${BINDINGS}/fid`),
-  del(`${POLICIES}/fid`),
+  attempt(del(`${BINDINGS}/fid`)),
+  attempt(del(`${POLICIES}/fid`)),
   until(unmet, ({ code, headers }) => code === 201 && headers.warning === undefined),
 ];
 
