@@ -148,6 +148,6 @@ test("stopping it ends its watch", async () => {
 test("a kind that is gone is synced: nothing of it is there", async () => {
   const gone = startInformer<KubeObject>({ client, clock, resource: { ...configMaps, plural: "gone" } });
   await gone.synced;
-  expect(gone.list()).toEqual([]);
+  expect([...gone.list()]).toEqual([]);
   await gone.stop();
 });
