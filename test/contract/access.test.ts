@@ -150,8 +150,8 @@ contract("impersonation", ({ asks, given, checks, namespace }) => {
     code: 403,
     reason: "Forbidden",
     message:
-      `serviceaccounts "other" is forbidden: User "system:serviceaccount:${namespace}:actor" cannot impersonate resource ` +
-      `"serviceaccounts" in API group "" in the namespace "${namespace}"`,
+      `pods "p" is forbidden: User "system:serviceaccount:${namespace}:actor" cannot impersonate-on:serviceaccount:get ` +
+      `resource "pods" in API group "" in the namespace "${namespace}"`,
   });
   const rule = { verbs: ["impersonate"], apiGroups: [""], resources: ["serviceaccounts"], resourceNames: ["other"] };
   given("a role for it", post(`${RBAC}/v1/roles`, role("actor", [rule])));

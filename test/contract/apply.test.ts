@@ -62,9 +62,11 @@ contract("apply", ({ asks, checks }) => {
     code: 409,
     message: 'Apply failed with 1 conflict: conflict with "three": .data.b',
   });
+  // It is YAML 1.1, in which y is true.
   asks("YAML", patch("configmaps/c?fieldManager=yaml", "apply", "apiVersion: v1\nkind: ConfigMap\ndata: {y: '1'}\n"), {
     code: 200,
-    "data.y": "1",
+    "data.true": "1",
+    "data.y": undefined,
   });
   asks("a dry run", apply("configmaps/c", "one", wanted({ dry: "1" }), "&dryRun=All"), { code: 200, "data.dry": "1" });
   asks("left nothing", get("configmaps/c"), { code: 200, "data.dry": undefined, "data.c": "3" });
@@ -84,8 +86,7 @@ contract("apply beside other writes", ({ asks, given }) => {
   asks("its fields are the creator's", apply("pods/p", "me", image("one", "example/mine")), {
     code: 409,
     reason: "Conflict",
-    message:
-      /^Apply failed with 1 conflict: conflict with "creator" using v1( at .+)?: \.spec\.containers\[name="one"\]\.image$/,
+    message: 'Apply failed with 1 conflict: conflict with "creator" using v1: .spec.containers[name="one"].image',
   });
   asks("an item of a list is found by its key", apply("pods/p", "me", image("two", "example/mine"), "&force=true"), {
     code: 200,
@@ -98,7 +99,7 @@ contract("apply beside other writes", ({ asks, given }) => {
     apply("pods/p", "me", { ...pod("p"), metadata: { labels: { a: "c" } }, spec: image("two", "example/mine").spec }),
     {
       code: 409,
-      message: /^Apply failed with 1 conflict: conflict with "labeller" using v1 at .+: \.metadata\.labels\.a$/,
+      message: 'Apply failed with 1 conflict: conflict with "labeller" using v1: .metadata.labels.a',
     },
   );
   asks(

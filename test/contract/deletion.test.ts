@@ -64,7 +64,7 @@ contract("finalizers", ({ asks, given }) => {
     code: 422,
     reason: "Invalid",
     message:
-      'ConfigMap "bare" is invalid: metadata.finalizers: Invalid value: "hold": name is neither a standard finalizer name ' +
+      'ConfigMap "bare" is invalid: metadata.finalizers[0]: Invalid value: "hold": name is neither a standard finalizer name ' +
       "nor is it fully qualified",
   });
 });

@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { withAuthenticated } from "./authentication.ts";
-import { type ResourceAttributes, decide, refuse } from "./authorization.ts";
+import { type Attributes, type ResourceAttributes, decide, refuse } from "./authorization.ts";
 import type { ServerState, User } from "./context.ts";
 import type { RequestInfo } from "./request-info.ts";
 import { groupsOf, serviceAccountOf } from "./service-account-tokens.ts";
@@ -27,12 +27,12 @@ export function impersonate(
 ): User {
   const wanted = readHeaders(request.headers);
   if (wanted === undefined) return user;
-  if (!mayConstrained(state, user, wanted, request.info)) {
-    for (const attributes of legacyAttributes(wanted)) {
-      const { allowed, reason } = decide(state, user, attributes);
-      if (!allowed) refuse(user, attributes, reason);
-    }
-  }
+  const ways = [constrainedAttributes(wanted, request.info), legacyAttributes(wanted)].filter((way) => way.length > 0);
+  const refusals = ways.map((way) =>
+    way.map((attributes) => ({ attributes, ...decide(state, user, attributes) })).find(({ allowed }) => !allowed),
+  );
+  const [first] = refusals;
+  if (first !== undefined && !refusals.includes(undefined)) refuse(user, first.attributes, first.reason);
   return identityOf(wanted);
 }
 
@@ -97,14 +97,15 @@ function detailAttributes(
 }
 
 /**
- * Two permissions make it: `impersonate:<mode>` on the identity, `impersonate-on:<mode>:<verb>` on what is asked for.
+ * Two permissions make it: `impersonate-on:<mode>:<verb>` on what is asked for, `impersonate:<mode>` on the identity. An
+ * account and a node are impersonated by their names alone, or in the other way.
  * https://github.com/kubernetes/enhancements/tree/master/keps/sig-auth/5284-constrained-impersonation
  */
-function mayConstrained(state: ServerState, user: User, wanted: Wanted, info: RequestInfo): boolean {
+function constrainedAttributes(wanted: Wanted, info: RequestInfo): readonly Attributes[] {
   const { mode, identity } = constrainedIdentity(wanted);
   const details = detailAttributes("impersonate:user-info", wanted, "authentication.k8s.io");
-  const action = { ...info, verb: `impersonate-on:${mode}:${info.verb}` };
-  return [identity, ...details, action].every((attributes) => decide(state, user, attributes).allowed);
+  if (mode !== "user-info" && details.length > 0) return [];
+  return [{ ...info, verb: `impersonate-on:${mode}:${info.verb}` }, identity, ...details];
 }
 
 function constrainedIdentity({ username }: Wanted): { mode: string; identity: ResourceAttributes } {

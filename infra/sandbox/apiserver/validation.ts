@@ -129,10 +129,12 @@ function annotationErrors({ annotations = {} }: ObjectMeta): readonly FieldError
 const STANDARD_FINALIZERS = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
 
 function finalizerErrors({ finalizers = [] }: ObjectMeta): readonly FieldError[] {
-  const bare = finalizers.filter((one) => !one.includes("/") && !STANDARD_FINALIZERS.has(one));
-  const errors = finalizers.flatMap((one) => keyErrors("metadata.finalizers", one));
   const unqualified = "name is neither a standard finalizer name nor is it fully qualified";
-  return [...errors, ...bare.map((one) => invalidValue("metadata.finalizers", one, unqualified))];
+  return finalizers.flatMap((one, index) => {
+    const field = `metadata.finalizers[${index}]`;
+    const bare = !one.includes("/") && !STANDARD_FINALIZERS.has(one);
+    return [...keyErrors(field, one), ...(bare ? [invalidValue(field, one, unqualified)] : [])];
+  });
 }
 
 function ownerErrors({ ownerReferences = [] }: ObjectMeta): readonly FieldError[] {
