@@ -32,12 +32,6 @@ contract("apply", ({ asks, checks }) => {
     expect(after.code).toBe(200);
     expect(valueAt(after.body, "metadata.resourceVersion")).toBe(valueAt(before.body, "metadata.resourceVersion"));
   });
-  asks("another's field is a conflict", apply("configmaps/c", "two", wanted({ a: "2" })), {
-    code: 409,
-    reason: "Conflict",
-    message: 'Apply failed with 1 conflict: conflict with "one": .data.a',
-    "details.causes": [{ reason: "FieldManagerConflict", message: 'conflict with "one"', field: ".data.a" }],
-  });
   asks("unless it wants the same", apply("configmaps/c", "two", wanted({ a: "1", b: "2" })), {
     code: 200,
     data: { a: "1", b: "2" },
@@ -75,10 +69,6 @@ contract("apply", ({ asks, checks }) => {
     reason: "Invalid",
     message: 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
   });
-  asks("force is for apply only", patch("configmaps/c?force=true", "merge", {}), {
-    code: 422,
-    message: 'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
-  });
 });
 
 contract("apply beside other writes", ({ asks, given }) => {
@@ -93,15 +83,6 @@ contract("apply beside other writes", ({ asks, given }) => {
     "spec.containers.name": ["one", "two"],
     "spec.containers.image": ["example/one", "example/mine"],
   });
-  given("labels by an update", patch("pods/p?fieldManager=labeller", "merge", { metadata: { labels: { a: "b" } } }));
-  asks(
-    "are owned, too",
-    apply("pods/p", "me", { ...pod("p"), metadata: { labels: { a: "c" } }, spec: image("two", "example/mine").spec }),
-    {
-      code: 409,
-      message: 'Apply failed with 1 conflict: conflict with "labeller" using v1: .metadata.labels.a',
-    },
-  );
   asks(
     "status has owners of its own",
     apply(

@@ -31,12 +31,6 @@ const WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption
 contract("eviction of an unprotected pod", ({ asks, given }) => {
   given("a running pod", post("pods", running("p", "free")));
   given("that is ready", patch("pods/p/status", "merge", isRunning));
-  asks("another name in the body", post("pods/p/eviction", eviction("q")), {
-    code: 400,
-    reason: "BadRequest",
-    message: "name in URL does not match name in Eviction object",
-  });
-  asks("a dry run by query", post("pods/p/eviction?dryRun=All", eviction("p")), { code: 201, kind: "Status" });
   asks("a dry run by options", post("pods/p/eviction", eviction("p", { deleteOptions: { dryRun: ["All"] } })), {
     code: 201,
   });
@@ -83,8 +77,6 @@ contract("eviction of a protected pod", ({ asks, given }) => {
     exhausted,
   );
   asks("a dry run is refused, too", post("pods/p/eviction?dryRun=All", eviction("p")), exhausted);
-  const otherUid = eviction("p", { deleteOptions: { preconditions: { uid: "0-0-0" } } });
-  asks("the budget is asked before the preconditions", post("pods/p/eviction", otherUid), exhausted);
   given("it allows one", patch("policy/v1/poddisruptionbudgets/b/status", "merge", counted(2, 1)));
   asks("granted", post("pods/p/eviction", eviction("p")), { code: 201 });
   asks("it is spent, and the budget knows on whom", get("policy/v1/poddisruptionbudgets/b"), {
@@ -92,20 +84,6 @@ contract("eviction of a protected pod", ({ asks, given }) => {
     "status.disruptionsAllowed": 0,
     "status.disruptedPods.p": expect.any(String),
   });
-  asks("a terminating pod costs nothing", post("pods/p/eviction", eviction("p")), { code: 201 });
-
-  given("a pending pod", post("pods", running("pending", "kept")));
-  asks("costs nothing either", post("pods/pending/eviction", eviction("pending")), { code: 201 });
-});
-
-contract("eviction of an unready pod", ({ asks, given }) => {
-  given("a running pod", post("pods", running("p", "sick")));
-  given("that is not ready", patch("pods/p/status", "merge", { status: { phase: "Running" } }));
-  given("a budget", post("policy/v1/poddisruptionbudgets", budget("b", "sick")));
-  given("that is not met", patch("policy/v1/poddisruptionbudgets/b/status", "merge", counted(0, 0)));
-  asks("it may yet become healthy", post("pods/p/eviction", eviction("p")), TOO_MANY);
-  given("the budget is met by others", patch("policy/v1/poddisruptionbudgets/b/status", "merge", counted(1, 0)));
-  asks("it is not among them", post("pods/p/eviction", eviction("p")), { code: 201 });
 });
 
 contract("two budgets for one pod", ({ asks, given }) => {

@@ -25,10 +25,6 @@ contract("questions to a webhook", (scenario) => {
     code: 422,
     message: /webhooks\[0\]\.timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds$/,
   });
-  scenario.asks("without TLS", invalid({ clientConfig: { url: "http://127.0.0.1/" } }), {
-    code: 422,
-    message: /webhooks\[0\]\.clientConfig\.url: Invalid value: "http": 'https' is the only allowed URL scheme/,
-  });
   asksWebhook(hook, scenario, "an eviction", {
     request: evict,
     answer: { code: 201 },
