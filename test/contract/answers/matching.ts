@@ -34,17 +34,22 @@ function matchesObject(recorded: object, seen: unknown): boolean {
   return [...keys].every((key) => matches(Reflect.get(recorded, key) ?? null, Reflect.get(seen, key) ?? null));
 }
 
-/** Messages were cut after a multiple of ten characters; one of them at the front. */
+/** Messages were cut to a multiple of ten characters, nearly all at the end. */
 export function matchesCut(recorded: unknown, seen: unknown): boolean {
-  if (typeof recorded !== "string" || recorded.length % 10 !== 0) return matches(recorded, seen);
-  return typeof seen === "string" && patternOf(recorded, "").test(seen);
+  if (matches(recorded, seen)) return true;
+  if (typeof recorded !== "string" || typeof seen !== "string" || recorded.length % 10 !== 0) return false;
+  const source = sourceOf(recorded);
+  return new RegExp(`^${source}`, "s").test(seen) || new RegExp(`${source}$`, "s").test(seen);
 }
 
-function patternOf(recorded: string, end = "$"): RegExp {
-  const pattern = recorded.split(PLACEHOLDER).map(escaped);
+function patternOf(recorded: string): RegExp {
+  return new RegExp(`^${sourceOf(recorded)}$`, "s");
+}
+
+function sourceOf(recorded: string): string {
   const placeholders = recorded.match(PLACEHOLDER) ?? [];
-  const source = pattern.map((text, at) => text + (PLACEHOLDERS[placeholders[at] ?? ""] ?? "")).join("");
-  return new RegExp(end === "" ? source : `^${source}${end}`, "s");
+  const texts = recorded.split(PLACEHOLDER).map(escaped);
+  return texts.map((text, index) => text + (PLACEHOLDERS[placeholders[index] ?? ""] ?? "")).join("");
 }
 
 function escaped(text: string): string {

@@ -1,24 +1,12 @@
 /** Custom resources: a kind with a schema, one with a rule, KubeVirt's VMIs and migrations. */
-import { definitionOf } from "../../../../infra/sandbox/apiserver/kinds/custom.ts";
-import { KUBEVIRT_KINDS } from "../../../../infra/sandbox/kubevirt/kinds.ts";
 import { del, get, patch, post } from "../../requests.ts";
-import { type Scenes, type Step, attempt, until } from "../world.ts";
+import { type Scenes, until } from "../world.ts";
+import { served } from "./kubevirt.ts";
 
 const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const THINGS = "/apis/fid.io/v1/namespaces/fid-b/things";
 const VMIS = "/apis/kubevirt.io/v1/namespaces/fid-b/virtualmachineinstances";
 const MIGRATIONS = "/apis/kubevirt.io/v1/namespaces/fid-b/virtualmachineinstancemigrations";
-
-const served = (path: string): Step => until(get(path), ({ code }) => code === 200);
-
-/** VMIs and migrations, where the server does not know them yet; and no other kind of KubeVirt's. */
-export const KUBEVIRT: readonly Step[] = [
-  ...KUBEVIRT_KINDS.filter(({ plural }) => plural.startsWith("virtualmachineinstance")).flatMap((kind) => [
-    attempt(post(CRDS, definitionOf(kind))),
-    served(`/apis/kubevirt.io/v1/${kind.plural}`),
-  ]),
-  ...["virtualmachines", "kubevirts"].map((plural) => attempt(del(`${CRDS}/${plural}.kubevirt.io`))),
-];
 
 export function vmi(name: string, metadata: object = {}) {
   const domain = { devices: {}, resources: { requests: { memory: "64Mi" } } };

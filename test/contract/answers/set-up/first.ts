@@ -3,7 +3,21 @@ import { del, get, patch, post } from "../../requests.ts";
 import { type Scenes, keep } from "../world.ts";
 import { account } from "./accounts.ts";
 import { vmi } from "./custom.ts";
-import { FID, READY, budget, configMap, counted, eviction, node, over, pod, runningPod, status } from "./objects.ts";
+import {
+  FID,
+  READY,
+  UNBOUND,
+  accounts,
+  budget,
+  configMap,
+  counted,
+  eviction,
+  node,
+  over,
+  pod,
+  runningPod,
+  status,
+} from "./objects.ts";
 
 const VMIS = "/apis/kubevirt.io/v1/namespaces/fid/virtualmachineinstances";
 const BUDGET = "/apis/policy/v1/namespaces/fid/poddisruptionbudgets/b1";
@@ -13,7 +27,7 @@ export const FIRST: Scenes = {
   "create namespace": {
     before: [node("fid-node"), node("fid-node2", { taints: [{ key: "a", effect: "NoSchedule" }] })],
   },
-  "create same name": { before: [post(`${FID}/pods`, pod("p1", { app: "a" }))] },
+  "create same name": { before: [accounts("fid"), post(`${FID}/pods`, pod("p1", { app: "a" }))] },
   "create, not JSON": { asks: (request) => ({ ...request, body: "{nope" }) },
   "status after ready": { before: [status(`${FID}/pods/p1`, READY)] },
 
@@ -39,7 +53,7 @@ export const FIRST: Scenes = {
   },
 
   "a terminating pod stays": { before: [del(`${FID}/pods/p1`)] },
-  "delete an unbound pod": { before: [post(`${FID}/pods`, pod("unbound", {}, { nodeName: undefined }))] },
+  "delete an unbound pod": { before: [post(`${FID}/pods`, pod("unbound", {}, UNBOUND))] },
   "delete with finalizer": { before: [post(`${FID}/configmaps`, configMap("f", { finalizers: ["x.io/hold"] }))] },
   "finalizer gone, object gone": {
     before: [patch(`${FID}/configmaps/f`, "merge", { metadata: { finalizers: null } })],
@@ -59,7 +73,7 @@ export const FIRST: Scenes = {
     before: [patch(BUDGET, "merge", { spec: { minAvailable: 1 } }), counted(BUDGET, [2, 1, 1, 2]), eviction(FID, "e1")],
   },
   "a pending pod ignores the budget": {
-    before: [post(`${FID}/pods`, pod("pending", { app: "e" }, { nodeName: undefined }))],
+    before: [post(`${FID}/pods`, pod("pending", { app: "e" }, UNBOUND))],
   },
 
   "VMI: status by a plain merge patch": {

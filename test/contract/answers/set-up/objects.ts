@@ -14,6 +14,15 @@ export function namespace(name: string): Request {
   return post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
 
+/** Where a controller makes a namespace's default account, pods are refused until it has. */
+export function accounts(namespace: string): Step {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default`;
+  return async (world) => {
+    if (world.target.controllers && world.target.name !== "sandbox")
+      await world.take(until({ method: "GET", path }, ({ code }) => code === 200));
+  };
+}
+
 export function node(name: string, spec: object = {}): Request {
   return post("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name }, spec });
 }
@@ -35,6 +44,9 @@ export function pod(name: string, labels: object = {}, spec: object = {}, metada
     spec: { nodeName: NODE, containers, ...spec },
   };
 }
+
+/** For a pod that no scheduler may bind. */
+export const UNBOUND = { nodeName: undefined, nodeSelector: { "fid.io/nowhere": "" } };
 
 export function status(path: string, value: object): Request {
   return patch(`${path}/status`, "merge", { status: value });

@@ -8,8 +8,9 @@ import { type Scenes, type Step, attempt } from "../world.ts";
 import { ACCOUNTS } from "./accounts.ts";
 import { BODIES } from "./bodies.ts";
 import { BUDGETS } from "./budgets.ts";
-import { CUSTOM, KUBEVIRT } from "./custom.ts";
+import { CUSTOM } from "./custom.ts";
 import { FIRST } from "./first.ts";
+import { KUBEVIRT, ONLY_THESE } from "./kubevirt.ts";
 import { SECOND } from "./second.ts";
 import { WEBHOOKS } from "./webhooks.ts";
 
@@ -28,7 +29,7 @@ function merged(): Scenes {
   return scenes;
 }
 
-export const SET_UP: readonly Step[] = KUBEVIRT;
+export const SET_UP: readonly Step[] = [...KUBEVIRT, ...ONLY_THESE];
 
 /** For a cluster that lives on. */
 export const TEAR_DOWN: readonly Step[] = [

@@ -2,7 +2,7 @@
 import { del, get, patch, post } from "../../requests.ts";
 import type { Request } from "../../client.ts";
 import { type Scene, type Scenes, type World, anew, keep } from "../world.ts";
-import { B, configMap, namespace, pod, runningPod, status } from "./objects.ts";
+import { B, UNBOUND, accounts, configMap, namespace, pod, runningPod, status } from "./objects.ts";
 
 const MAPS = `${B}/configmaps`;
 const PODS = `${B}/pods`;
@@ -10,7 +10,7 @@ const apply = (manager: string, data: object, more = ""): Request =>
   patch(`${MAPS}/ap?fieldManager=${manager}${more}`, "apply", configMap("ap", {}, { data }));
 
 const APPLY: Scenes = {
-  "ssa: created, owned": { before: [namespace("fid-b")] },
+  "ssa: created, owned": { before: [namespace("fid-b"), accounts("fid-b")] },
   "ssa: one owner gives up, the value stays": { before: [apply("two", { a: "1", c: "2" })] },
   "ssa: conflict with two managers": {
     before: [patch(`${MAPS}/ap?fieldManager=writer`, "merge", { data: { w: "1" } })],
@@ -56,7 +56,7 @@ const SELECTORS: Scenes = {
   "pods by spec.nodeName=fid-node,status.phase=Running": {
     before: [
       ...runningPod(B, "q1", { app: "q", tier: "x" }),
-      post(PODS, pod("q2", { app: "q", tier: "y" }, { nodeName: undefined })),
+      post(PODS, pod("q2", { app: "q", tier: "y" }, UNBOUND)),
       post(PODS, pod("q3", { app: "q" })),
       status(`${PODS}/q3`, { phase: "Succeeded" }),
     ],

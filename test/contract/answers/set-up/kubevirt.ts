@@ -1,0 +1,24 @@
+/** KubeVirt's VMIs and migrations as kinds of the server: those two, as when the questions were recorded. */
+import { definitionOf } from "../../../../infra/sandbox/apiserver/kinds/custom.ts";
+import { KUBEVIRT_KINDS } from "../../../../infra/sandbox/kubevirt/kinds.ts";
+import { del, get, post } from "../../requests.ts";
+import { type Step, attempt, until } from "../world.ts";
+
+const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const DEFINITIONS = KUBEVIRT_KINDS.map(definitionOf);
+
+export const served = (path: string): Step => until(get(path), ({ code }) => code === 200);
+
+export const KUBEVIRT: readonly Step[] = ["virtualmachineinstances", "virtualmachineinstancemigrations"].flatMap(
+  (plural) => [
+    ...DEFINITIONS.filter(({ metadata }) => metadata.name === `${plural}.kubevirt.io`).map((definition) =>
+      attempt(post(CRDS, definition)),
+    ),
+    served(`/apis/kubevirt.io/v1/${plural}`),
+  ],
+);
+
+/** The sandbox begins with all of them. */
+export const ONLY_THESE: readonly Step[] = ["virtualmachines", "kubevirts"].map((plural) => async (world) => {
+  if (world.target.name === "sandbox") await world.take(attempt(del(`${CRDS}/${plural}.kubevirt.io`)));
+});
