@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Fault, FaultPlan } from "../../../infra/sandbox/apiserver/faults.ts";
 import { readRequest } from "../../../infra/sandbox/apiserver/request-info.ts";
-import { allow, CLOSED, CONFIG_MAPS, configuration, NAME, useHook } from "../../contract/webhook.ts";
+import { useHook } from "../../contract/hook.ts";
+import { allow, CLOSED, CONFIG_MAPS, configuration, NAME } from "../../contract/webhook.ts";
 import { type Started, start } from "./started.ts";
 
 const MAPS = "/api/v1/namespaces/default/configmaps";

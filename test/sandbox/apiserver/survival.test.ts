@@ -5,7 +5,8 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createSteppedClock } from "../../../infra/sandbox/actors/clock.ts";
 import { Renderer } from "../../../infra/sandbox/apiserver/representation.ts";
-import { CONFIG_MAPS, configuration, type Respond, useHook } from "../../contract/hook.ts";
+import { useHook } from "../../contract/hook.ts";
+import { CONFIG_MAPS, configuration, type Respond } from "../../contract/webhook.ts";
 import { ADMIN_TOKEN, type Started, start } from "./started.ts";
 
 const MAPS = "/api/v1/namespaces/default/configmaps";
