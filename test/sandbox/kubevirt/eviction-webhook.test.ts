@@ -6,7 +6,7 @@ import { ownerReferenceTo, pods, type Pod } from "../../../infra/sandbox/actors/
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { FOREIGN, startGuests, VIRT_CONTROLLER, type Guests } from "./guests.ts";
 
-const NAMESPACE = "guests";
+const NAMESPACE = "kvf";
 const VMI = "guest";
 const LAUNCHER = "virt-launcher-guest-aaaaa";
 

@@ -1,5 +1,5 @@
 /**
- * virt-api alone, in front of an empty cluster with five guests, so that no controller changes what is asked about.
+ * virt-api alone, in front of an empty cluster with some guests, so that no controller changes what is asked about.
  * Owns: the guests, asking as somebody. Does not own: questions and answers (the tests beside it).
  */
 import { namespaces, type Metadata } from "../../../infra/sandbox/actors/resources.ts";
@@ -12,7 +12,7 @@ import { webhookConfigurations } from "../../../infra/sandbox/kubevirt/webhooks/
 import { applyManifests } from "../../../infra/sandbox/manifests.ts";
 import { startSandbox, type Sandbox } from "../../../infra/sandbox/sandbox.ts";
 
-const NAMESPACE = "guests";
+export const NAMESPACE = "kvf";
 export const VMIS = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstances`;
 export const MIGRATIONS = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstancemigrations`;
 
@@ -34,6 +34,7 @@ const GUESTS = [
   { name: "busy",   phase: "Running",   condition: MIGRATABLE },
   { name: "final",  phase: "Succeeded", condition: MIGRATABLE },
   { name: "pinned", phase: "Running",   condition: PINNED     },
+  { name: "away",   phase: "Running",   condition: MIGRATABLE },
 ];
 
 export interface Answer {
@@ -47,7 +48,6 @@ export interface Answer {
 export interface Guests {
   readonly sandbox: Sandbox;
   ask(user: string, request: RawRequest): Promise<Answer>;
-  migrations(): Promise<readonly kubevirt.VirtualMachineInstanceMigration[]>;
   stop(): Promise<void>;
 }
 
@@ -79,16 +79,11 @@ export async function startGuests(): Promise<Guests> {
       const { code, body } = await client.as(user).raw(request);
       return { ...(body as Answer), code };
     },
-    migrations: async () => (await client.list(kubevirt.migrations, NAMESPACE)).items,
     async stop() {
       await virtApi.stop();
       await sandbox.stop();
     },
   };
-}
-
-export function jsonPatch(path: string, ...body: readonly object[]): RawRequest {
-  return { method: "PATCH", path, contentType: "application/json-patch+json", body };
 }
 
 export function mergePatch(path: string, body: object): RawRequest {
