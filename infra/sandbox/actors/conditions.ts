@@ -8,7 +8,7 @@ export interface Condition {
   reason?: string;
   message?: string;
   lastProbeTime?: string | null;
-  lastTransitionTime?: string;
+  lastTransitionTime?: string | null;
   observedGeneration?: number;
 }
 

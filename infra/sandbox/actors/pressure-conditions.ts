@@ -11,7 +11,9 @@ const TABLE = [
   { type: "PIDPressure",    under: ["KubeletHasInsufficientPID",    "kubelet has insufficient PID available"],    else: ["KubeletHasSufficientPID",    "kubelet has sufficient PID available"]    },
 ] as const;
 
-export function pressureConditions(isUnder: (type: string) => boolean): readonly Condition[] {
+export function pressureConditions(
+  isUnder: (type: string) => boolean,
+): readonly Omit<Condition, "lastTransitionTime">[] {
   return TABLE.map(({ type, under, else: relieved }) => {
     const [reason, message] = isUnder(type) ? under : relieved;
     return { type, status: isUnder(type) ? "True" : "False", reason, message };

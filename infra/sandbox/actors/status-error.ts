@@ -22,6 +22,8 @@ export class StatusError extends Error {
   }
 }
 
+const PATCH_REJECTED = "the server rejected our request due to an error in our request";
+
 const hasCode = (error: unknown, ...codes: readonly number[]) =>
   error instanceof StatusError && codes.includes(error.code);
 
@@ -30,9 +32,19 @@ export const isNotFound = (error: unknown): boolean => hasCode(error, 404);
 export const isAlreadyExists = (error: unknown): boolean =>
   hasCode(error, 409) && (error as StatusError).reason === "AlreadyExists";
 
-/** Somebody else was faster: look again. */
+/** Another writer was faster, so the version is old or a JSON patch's test fails: look again. */
 export const isConflict = (error: unknown): boolean =>
-  hasCode(error, 409) && (error as StatusError).reason !== "AlreadyExists";
+  (hasCode(error, 409) && (error as StatusError).reason !== "AlreadyExists") ||
+  (hasCode(error, 422) && (error as StatusError).status.message === PATCH_REJECTED);
+
+export const isOverQuota = (error: unknown): boolean =>
+  hasCode(error, 403) && messageOf(error).includes("exceeded quota");
+
+/** In the server's own words, if it was the server. */
+export function messageOf(error: unknown): string {
+  if (error instanceof StatusError) return error.status.message ?? error.message;
+  return error instanceof Error ? error.message : String(error);
+}
 
 /** The resourceVersion of a list or watch is too old: list again. */
 export const isExpired = (error: unknown): boolean => hasCode(error, 410);

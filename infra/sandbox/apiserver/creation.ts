@@ -5,6 +5,7 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { admitPriority } from "./admission/priority.ts";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
+import { requireQuota } from "./admission/quota.ts";
 import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
@@ -54,6 +55,7 @@ export async function createObject(
   refuseEscalation(ctx, stored);
   validateObject(ctx.kind, stored, undefined);
   await admitValidating(ctx, subject(ctx.kind.toServed(stored)));
+  requireQuota(ctx, stored);
   return write(ctx, stored, { dryRun: options.dryRun, generated });
 }
 

@@ -3,6 +3,7 @@
  * Owns: the LiveMigratable condition and its reasons. Does not own: what a strategy makes of it.
  */
 import type { Condition } from "../actors/conditions.ts";
+import { conditionOf } from "./conditions.ts";
 import type { VirtualMachineInstanceSpec } from "./resources.ts";
 
 interface Obstacle {
@@ -14,13 +15,12 @@ interface Obstacle {
 const OBSTACLES: readonly Obstacle[] = [
   {
     reason: "InterfaceNotLiveMigratable",
-    message:
-      "cannot migrate VMI which does not use masquerade, bridge with kubevirt.io/allow-pod-bridge-network-live-migration VM annotation, or a migratable plugin to connect to the pod network",
+    message: "cannot migrate VMI which does not use masquerade or a migratable plugin to connect to the pod network",
     isThere: ({ domain }) => (domain.devices?.interfaces ?? []).some(({ bridge }) => bridge !== undefined),
   },
   {
     reason: "HostDeviceNotLiveMigratable",
-    message: "VMI uses a PCI host devices",
+    message: "VMI specifies non-migratable generic PCI host device",
     isThere: ({ domain }) => (domain.devices?.hostDevices ?? []).length > 0,
   },
   {
@@ -32,7 +32,7 @@ const OBSTACLES: readonly Obstacle[] = [
 
 export function liveMigratable(spec: VirtualMachineInstanceSpec): Condition {
   const obstacle = OBSTACLES.find(({ isThere }) => isThere(spec));
-  if (obstacle === undefined) return { type: "LiveMigratable", status: "True" };
+  if (obstacle === undefined) return conditionOf({ type: "LiveMigratable", status: "True" });
   const { reason, message } = obstacle;
-  return { type: "LiveMigratable", status: "False", reason, message };
+  return conditionOf({ type: "LiveMigratable", status: "False", reason, message });
 }

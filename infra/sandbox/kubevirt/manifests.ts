@@ -41,6 +41,7 @@ export const KUBEVIRT_RBAC: readonly Manifest[] = [
     { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
     { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
     { apiGroups: [""], resources: ["nodes"], verbs: [...READ, "update", "patch"] },
+    { apiGroups: [""], resources: ["resourcequotas"], verbs: ["list", "watch"] },
     { apiGroups: ["kubevirt.io"], resources: ["*"], verbs: ["*"] },
     { apiGroups: ["migrations.kubevirt.io"], resources: ["migrationpolicies"], verbs: READ },
   ]),

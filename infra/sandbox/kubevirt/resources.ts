@@ -52,6 +52,15 @@ export interface PhaseTransition {
   phaseTransitionTimestamp: string;
 }
 
+export interface BackupStatus {
+  backupName?: string;
+  startTimestamp?: string;
+  endTimestamp?: string;
+  completed?: boolean;
+  failed?: boolean;
+  backupMsg?: string;
+}
+
 export interface VirtualMachineInstanceStatus {
   phase?: string;
   reason?: string;
@@ -59,10 +68,12 @@ export interface VirtualMachineInstanceStatus {
   evacuationNodeName?: string;
   activePods?: Record<string, string>;
   conditions?: Condition[];
+  selinuxContext?: string;
   migrationMethod?: string;
   migrationTransport?: string;
   migrationState?: MigrationState;
   interfaces?: { name: string; ipAddress: string }[];
+  changedBlockTracking?: { state: string; backupStatus?: BackupStatus };
   phaseTransitionTimestamps?: PhaseTransition[];
 }
 

@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { KubeClient } from "../actors/client.ts";
 import type { KubeObject } from "../actors/resources.ts";
+import { messageOf } from "../actors/status-error.ts";
 import type { Authority } from "../certificates.ts";
 import { PATHS } from "./webhooks/configurations.ts";
 import { admitEviction } from "./webhooks/evictions.ts";
@@ -68,7 +69,7 @@ function handlerOf<T extends KubeObject>(admit: Admit<T>): Handler {
     try {
       return await admit(request as AdmissionRequest<T>);
     } catch (error) {
-      return refused(error instanceof Error ? error.message : String(error));
+      return refused(messageOf(error));
     }
   };
 }

@@ -5,12 +5,13 @@
  */
 import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
 import { timestamp } from "../actors/clock.ts";
-import { isTrue, withCondition } from "../actors/conditions.ts";
+import { isTrue } from "../actors/conditions.ts";
 import { startController, type Result } from "../actors/controller.ts";
 import { startInformer } from "../actors/informer.ts";
 import { podAddress } from "../actors/pod-status.ts";
 import { keyOf, nodes, type Node } from "../actors/resources.ts";
 import type { ContainerRuntime } from "../actors/runtime.ts";
+import { withCondition } from "./conditions.ts";
 import { liveMigratable } from "./live-migratable.ts";
 import type { MigrationPlan } from "./migration-plan.ts";
 import { enterPhase } from "./phases.ts";
@@ -24,6 +25,7 @@ export interface VirtHandlerOptions extends ActorOptions {
   readonly plan: MigrationPlan;
 }
 
+const GIVE_UP_MS = 10_000;
 const HEARTBEAT_MS = 60_000;
 const HEARTBEAT = "kubevirt.io/heartbeat";
 
@@ -39,8 +41,9 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
 
   const reconcile = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
-    if (vmi === undefined || kubevirt.isFinal(vmi.status)) return undefined;
+    if (vmi === undefined) return undefined;
     const { phase } = vmi.status ?? {};
+    if (kubevirt.isFinal(vmi.status)) return giveUp(vmi);
     if (phase === "Scheduled") await start(vmi);
     if (phase !== "Running" || (await end(vmi))) return undefined;
     return migrate(vmi);
@@ -53,7 +56,9 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     const status = {
       ...enterPhase(vmi.status ?? {}, "Running", now),
       interfaces: [{ name: "default", ipAddress: podAddress(launcher) }],
-      conditions: withCondition(vmi.status?.conditions, liveMigratable(vmi.spec), now),
+      conditions: withCondition(vmi.status?.conditions, liveMigratable(vmi.spec)),
+      // No node has SELinux.
+      selinuxContext: "none",
       migrationMethod: "LiveMigration",
       migrationTransport: "Unix",
     };
@@ -68,6 +73,13 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     const status = enterPhase(vmi.status ?? {}, exitCode === 0 ? "Succeeded" : "Failed", timestamp(clock));
     await client.update(kubevirt.virtualMachineInstances, { ...vmi, status });
     return true;
+  };
+
+  /** A launcher whose guest has ended elsewhere waits for it in vain; a real one does so for some minutes. */
+  const giveUp = ({ status }: Vmi): Result => {
+    const waiting = Object.keys(status?.activePods ?? {}).filter((uid) => runtime.exitCodeOf(uid) === undefined);
+    for (const uid of waiting) if (runtime.isRunning(uid)) runtime.exit(uid, 0);
+    return waiting.length > 0 ? { requeueAfterMs: GIVE_UP_MS } : undefined;
   };
 
   const heartbeat = async (name: string): Promise<Result> => {

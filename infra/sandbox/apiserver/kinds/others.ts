@@ -1,6 +1,6 @@
 /**
  * Kinds that the server keeps but gives no behaviour of their own.
- * Owns: leases, persistent volume claims, workloads (apps). Does not own: the controllers that act on them.
+ * Owns: leases, persistent volume claims, resource quotas, workloads (apps). Does not own: the controllers that act on them.
  */
 import { type KubeObject, childOf, fieldAt, stringAt } from "../objects.ts";
 import { AGE, NAME, at, countOf, text } from "./columns.ts";
@@ -35,6 +35,15 @@ const PERSISTENT_VOLUME_CLAIMS = defineKind({
     childOf(claim, "spec").volumeMode ??= "Filesystem";
     claim.status ??= { phase: "Pending" };
   },
+});
+
+export const RESOURCE_QUOTAS = defineKind({
+  version: "v1",
+  kind: "ResourceQuota",
+  plural: "resourcequotas",
+  shortNames: ["quota"],
+  hasStatus: true,
+  columns: [NAME, AGE],
 });
 
 const TEMPLATE_LISTS = Object.fromEntries(
@@ -108,4 +117,4 @@ const WORKLOADS = [
   }),
 ];
 
-export const OTHERS: readonly ResourceKind[] = [LEASES, PERSISTENT_VOLUME_CLAIMS, ...WORKLOADS];
+export const OTHERS: readonly ResourceKind[] = [LEASES, PERSISTENT_VOLUME_CLAIMS, RESOURCE_QUOTAS, ...WORKLOADS];

@@ -7,8 +7,10 @@ import { isTrue } from "../../actors/conditions.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";
 import { keyOf, type Node } from "../../actors/resources.ts";
+import { messageOf } from "../../actors/status-error.ts";
 import * as kubevirt from "../resources.ts";
 import type { Switch } from "../switch.ts";
+import { createExpectations } from "./expectations.ts";
 import { isActive, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
@@ -20,16 +22,19 @@ const DEFAULT_DRAIN_TAINT = "kubevirt.io/drain";
 export function startEvacuationController(options: ActorOptions, world: World, toggle: Switch): Controller {
   const { client, clock } = options;
   const recorder = createEventRecorder(client, clock, "evacuation-controller");
-  /** VMIs whose migration is created and not yet seen. */
-  const expected = new Set<string>();
+  /** By node. */
+  const created = createExpectations(clock);
 
   const reconcile = async (nodeName: string): Promise<Result> => {
     await world.synced;
     const node = world.nodes.get(nodeName);
-    if (!toggle.enabled || node === undefined) return undefined;
+    if (!toggle.enabled || node === undefined || !created.isMet(nodeName)) return undefined;
     const drained = isDrained(node, world.configuration().migrations?.nodeDrainTaintKey ?? DEFAULT_DRAIN_TAINT);
-    const leaving = world.vmisOn(nodeName).filter((vmi) => drained || isMarked(vmi));
-    for (const vmi of leaving.filter(mayMigrate)) await evacuate(vmi, nodeName);
+    const leaving = world.vmisOn(nodeName).filter((vmi) => (drained || isMarked(vmi)) && mayMigrate(vmi));
+    created.expect(nodeName, leaving.length);
+    // All at once: the limits are the migration controller's.
+    const done = await Promise.allSettled(leaving.map((vmi) => evacuate(vmi, nodeName)));
+    for (const one of done) if (one.status === "rejected") throw one.reason;
     return undefined;
   };
 
@@ -40,7 +45,7 @@ export function startEvacuationController(options: ActorOptions, world: World, t
     const unfinished = world.migrationsOf(keyOf(vmi)).some(({ status }) => !kubevirt.isFinal(status));
     const single = world.podsOf(vmi).filter(isActive).length <= 1;
     const migratable = isTrue(vmi.status?.conditions, "LiveMigratable");
-    return wanted && alive && migratable && single && !unfinished && !expected.has(keyOf(vmi));
+    return wanted && alive && migratable && single && !unfinished;
   };
 
   const evacuate = async (vmi: Vmi, nodeName: string) => {
@@ -52,13 +57,12 @@ export function startEvacuationController(options: ActorOptions, world: World, t
       annotations: { [kubevirt.ANNOTATION.evacuationMigration]: nodeName },
     };
     const spec = { vmiName: name, priority: byDescheduler ? "system-maintenance" : "system-critical" };
-    expected.add(keyOf(vmi));
     try {
-      const created = await client.create(kubevirt.migrations, { metadata, spec });
-      await tell(vmi, "Normal", "SuccessfulCreate", `Created Migration ${created.metadata.name}`);
+      const migration = await client.create(kubevirt.migrations, { metadata, spec });
+      await tell(vmi, "Normal", "SuccessfulCreate", `Created Migration ${migration.metadata.name}`);
     } catch (error) {
-      expected.delete(keyOf(vmi));
-      await tell(vmi, "Warning", "FailedCreate", `Error creating a Migration: ${String(error)}`);
+      created.observe(nodeName);
+      await tell(vmi, "Warning", "FailedCreate", `Error creating a Migration: ${messageOf(error)}`);
       throw error;
     }
   };
@@ -67,16 +71,20 @@ export function startEvacuationController(options: ActorOptions, world: World, t
     recorder.record(vmi, kubevirt.virtualMachineInstances, { type, reason, message });
 
   const controller = startController({ name: "evacuation", reconcile, ...options });
-  world.vmis.onChange((vmi) => {
-    const nodeName = vmi?.status?.nodeName;
+  const lookAt = (nodeName: string | undefined) => {
     if (nodeName !== undefined) controller.enqueue(nodeName, REACTION_MS);
+  };
+  world.vmis.onChange((vmi) => lookAt(vmi?.status?.nodeName));
+  world.migrations.onChange((migration, previous) => {
+    const { metadata, spec } = migration ?? previous ?? {};
+    lookAt(world.vmis.get(`${metadata?.namespace}/${spec?.vmiName}`)?.status?.nodeName);
   });
   world.migrations.onChange((migration, previous) => {
-    const either = migration ?? previous;
-    const vmiKey = `${either?.metadata.namespace}/${either?.spec.vmiName}`;
-    expected.delete(vmiKey);
-    const nodeName = world.vmis.get(vmiKey)?.status?.nodeName;
-    if (nodeName !== undefined) controller.enqueue(nodeName, REACTION_MS);
+    if (previous !== undefined) return;
+    const nodeName = migration?.metadata.annotations?.[kubevirt.ANNOTATION.evacuationMigration];
+    // Whoever made it: one that this controller did not create lowers what it expects, too.
+    if (nodeName !== undefined) created.observe(nodeName);
+    lookAt(nodeName);
   });
   controller.watch(world.nodes, (node) => [keyOf(node)]);
   toggle.onChange(() => {

@@ -13,6 +13,8 @@ const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
 const DEFAULT_GRACE_SECONDS = 30;
 /** What the launcher adds to the guest's own grace: for itself, and for the kubelet. */
 const EXTRA_GRACE_SECONDS = 30;
+/** Every other annotation of the VMI is copied, as all its labels are. */
+const NOT_COPIED = /^(kubectl\.kubernetes\.io|kubevirt\.io\/(storage|latest)-observed-api-version)/;
 
 export function launcherPod(vmi: Vmi): Draft<Pod> {
   return pod(vmi, vmi.metadata.uid);
@@ -61,8 +63,8 @@ function pod(vmi: Vmi, seed: string): Draft<Pod> {
       namespace,
       labels: { ...labels, [kubevirt.LABEL.app]: "virt-launcher", [kubevirt.LABEL.createdBy]: uid },
       annotations: {
-        ...annotations,
         [kubevirt.ANNOTATION.domain]: name,
+        ...Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => !NOT_COPIED.test(key))),
         "kubectl.kubernetes.io/default-container": "compute",
       },
       ownerReferences: [ownerReferenceTo(vmi, kubevirt.virtualMachineInstances)],

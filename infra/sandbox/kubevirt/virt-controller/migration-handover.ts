@@ -1,10 +1,11 @@
 /**
- * What virt-controller tells the handlers, through the VMI: migrate there, or stop.
+ * What virt-controller tells the handlers, through the VMI: migrate there, or stop; end a backup.
  * Owns: the beginning of a VMI's migrationState, and abortRequested. Does not own: the rest of it (virt-handler/).
  */
 import type { KubeClient } from "../../actors/client.ts";
 import type { Pod } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
+import { patchVmi } from "./vmi-patch.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
@@ -27,10 +28,9 @@ export async function handOver(client: KubeClient, { vmi, migration, source, tar
     targetPod: target.metadata.name,
   };
   const labels = { ...vmi.metadata.labels, [kubevirt.LABEL.migrationTargetNodeName]: targetNode };
-  const metadata = { ...vmi.metadata, labels };
-  await client.update(kubevirt.virtualMachineInstances, {
+  await patchVmi(client, vmi, {
     ...vmi,
-    metadata,
+    metadata: { ...vmi.metadata, labels },
     status: { ...vmi.status, migrationState },
   });
 }
@@ -39,5 +39,15 @@ export async function requestAbort(client: KubeClient, vmi: Vmi, migration: Migr
   const { migrationState } = vmi.status ?? {};
   if (migrationState?.migrationUid !== migration.metadata.uid || migrationState.abortRequested === true) return;
   const status = { ...vmi.status, migrationState: { ...migrationState, abortRequested: true } };
-  await client.update(kubevirt.virtualMachineInstances, { ...vmi, status });
+  await patchVmi(client, vmi, { ...vmi, status });
+}
+
+/** A real one asks virt-api, and virt-handler reports this end some moments later. */
+export async function abortBackup(client: KubeClient, vmi: Vmi, now: string): Promise<void> {
+  const { changedBlockTracking: { state, backupStatus } = { state: "" } } = vmi.status ?? {};
+  const aborted = { ...backupStatus, endTimestamp: now, completed: true, failed: true, backupMsg: "backup aborted" };
+  await patchVmi(client, vmi, {
+    ...vmi,
+    status: { ...vmi.status, changedBlockTracking: { state, backupStatus: aborted } },
+  });
 }

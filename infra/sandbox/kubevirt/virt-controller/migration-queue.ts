@@ -1,17 +1,18 @@
 /**
- * Which pending migration may start now: one per VMI, within the cluster's limits, after its back-off, by priority.
- * Owns: the order and the waiting. Does not own: starting it (migration.ts).
+ * Which pending migration may have its target pod now: after its back-off, within both limits; who is asked first.
+ * Owns: the limits, the waiting, the priorities. Does not own: creating the pod (migration.ts).
  */
-import { isTrue } from "../../actors/conditions.ts";
-import { keyOf } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
-import { isActive, newestFirst, type World } from "./world.ts";
+import type { Expectations } from "./expectations.ts";
+import { isTargetOf } from "./launcher-pod.ts";
+import { currentPod, isActive, newestFirst, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 export type Turn =
-  { readonly turn: "Now" } | { readonly turn: "Later"; readonly afterMs: number; readonly reason?: "MigrationBackoff" };
+  | { readonly turn: "Now" }
+  | { readonly turn: "Later"; readonly afterMs?: number; readonly reason?: "MigrationBackoff" };
 
 // prettier-ignore
 const PRIORITY = {
@@ -24,94 +25,87 @@ const PRIORITY = {
 
 const DEFAULT_PER_CLUSTER = 5;
 const DEFAULT_OUTBOUND_PER_NODE = 2;
+const ONE_AT_A_TIME: Turn = { turn: "Later", afterMs: 1_000 };
 
 export interface Queue {
   readonly world: World;
-  /** Migrations whose target pod was created and is not yet seen. */
-  readonly starting: ReadonlySet<string>;
+  /** Target pods. */
+  readonly created: Expectations;
   /** KubeVirt's pause after a first failure; doubles. */
   readonly backoffMs: number;
   readonly now: Date;
 }
 
 export function turnOf(migration: Migration, vmi: Vmi, queue: Queue): Turn {
-  const { world } = queue;
-  const { againMs } = priorityOf(migration);
-  const later: Turn = { turn: "Later", afterMs: againMs };
-  if (vmi.status?.phase !== "Running" || !isTrue(vmi.status.conditions, "LiveMigratable")) return later;
-  const backoff = backoffOf(migration, queue) - queue.now.getTime();
+  const { world, created, now } = queue;
+  const backoff = backoffOf(migration, queue) - now.getTime();
   if (backoff > 0) return { turn: "Later", afterMs: backoff, reason: "MigrationBackoff" };
-  const busy = world.podsOf(vmi).filter(isActive).length > 1;
-  if (busy || !isFirst(migration, vmi, world) || !isWithinLimits(migration, vmi, queue)) return later;
-  return { turn: "Now" };
+  const launchers = world.podsOf(vmi);
+  // What only a change of the VMI or its pods can end is not looked at again before that.
+  if (currentPod(vmi, launchers) === undefined) return { turn: "Later" };
+  if (!created.areAllMet() || launchers.filter(isActive).length > 1) return ONE_AT_A_TIME;
+  if (!isWithinLimits(vmi, world)) return { turn: "Later", afterMs: priorityOf(migration).againMs };
+  return { turn: vmi.status?.phase === "Running" ? "Now" : "Later" };
+}
+
+/** The pending ones that are looked at when another one ends. */
+export function nextInLine(world: World): readonly Migration[] {
+  const pending = world.unfinished().filter(({ status }) => status?.phase === "Pending");
+  const byPriority = pending.toSorted((a, b) => priorityOf(b).rank - priorityOf(a).rank);
+  return byPriority.slice(0, limits(world).perCluster);
 }
 
 function priorityOf({ spec }: Migration) {
   return PRIORITY[(spec.priority ?? "none") as keyof typeof PRIORITY];
 }
 
-/** Among the unfinished migrations of one VMI, the oldest. */
-function isFirst(migration: Migration, vmi: Vmi, world: World): boolean {
-  const others = world.migrationsOf(keyOf(vmi)).filter(({ status }) => !kubevirt.isFinal(status));
-  return others.every((other) => other.metadata.uid === migration.metadata.uid || isBefore(migration, other));
+function limits(world: World): { readonly perCluster: number; readonly outboundPerNode: number } {
+  const { migrations = {} } = world.configuration();
+  return {
+    perCluster: migrations.parallelMigrationsPerCluster ?? DEFAULT_PER_CLUSTER,
+    outboundPerNode: migrations.parallelOutboundMigrationsPerNode ?? DEFAULT_OUTBOUND_PER_NODE,
+  };
 }
 
-function isBefore(a: Migration, b: Migration): boolean {
-  const [first, second] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp} ${metadata.uid}`);
-  return (first ?? "") < (second ?? "");
+/** Only what runs counts: a migration that waits takes no place, whatever its priority. */
+function isWithinLimits({ status }: Vmi, world: World): boolean {
+  const { perCluster, outboundPerNode } = limits(world);
+  const running = world.unfinished().filter((migration) => isStarted(migration, world));
+  const fromHere = running.filter((migration) => {
+    const { nodeName, migrationState } = vmiOf(migration, world)?.status ?? {};
+    return [nodeName, migrationState?.sourceNode].includes(status?.nodeName);
+  });
+  return running.length < perCluster && fromHere.length < outboundPerNode;
 }
 
-function isWithinLimits(migration: Migration, vmi: Vmi, queue: Queue): boolean {
-  const { world, now } = queue;
-  const {
-    parallelMigrationsPerCluster = DEFAULT_PER_CLUSTER,
-    parallelOutboundMigrationsPerNode = DEFAULT_OUTBOUND_PER_NODE,
-  } = world.configuration().migrations ?? {};
-  const unfinished = [...world.migrations.list()].filter(({ status }) => !kubevirt.isFinal(status));
-  const running = unfinished.filter((other) => isStarted(other, queue));
-  const fromHere = running.filter((other) => nodeOf(other, world) === vmi.status?.nodeName);
-  const waiting = unfinished.filter((other) => !running.includes(other) && backoffOf(other, queue) <= now.getTime());
-  // The others of this VMI wait for this one, whatever their priority.
-  const elsewhere = waiting.filter(({ spec, metadata }) => `${metadata.namespace}/${spec.vmiName}` !== keyOf(vmi));
-  const ahead = elsewhere.filter((other) => priorityOf(other).rank > priorityOf(migration).rank);
-  const aheadHere = ahead.filter((other) => nodeOf(other, world) === vmi.status?.nodeName);
-  return (
-    running.length + ahead.length < parallelMigrationsPerCluster &&
-    fromHere.length + aheadHere.length < parallelOutboundMigrationsPerNode
-  );
-}
-
-/** Counts against the limits: past Pending, or its target pod is there already. */
-function isStarted(migration: Migration, { world, starting }: Queue): boolean {
+/** Past Pending, or its target pod is there already. */
+function isStarted(migration: Migration, world: World): boolean {
   const phase = migration.status?.phase ?? "";
-  if ((phase !== "" && phase !== "Pending") || starting.has(migration.metadata.uid)) return true;
-  const vmi = world.vmis.get(`${migration.metadata.namespace}/${migration.spec.vmiName}`);
-  if (vmi === undefined) return false;
-  return world
-    .podsOf(vmi)
-    .some((pod) => pod.metadata.labels?.[kubevirt.LABEL.migrationJobUID] === migration.metadata.uid);
+  if (phase !== "" && phase !== "Pending") return true;
+  const vmi = vmiOf(migration, world);
+  return vmi !== undefined && world.podsOf(vmi).some((pod) => isTargetOf(pod, migration));
 }
 
-function nodeOf({ metadata, spec }: Migration, world: World): string | undefined {
-  return world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName;
+function vmiOf({ metadata, spec }: Migration, world: World): Vmi | undefined {
+  return world.vmis.get(`${metadata.namespace}/${spec.vmiName}`);
 }
 
-/** A pause after the last failure, doubled for every failure in a row; only for migrations nobody asked for in person. */
+/** When it is over: a pause for every failure in a row, doubling; only migrations nobody asked for in person count and wait. */
 function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
-  if (!isAutomatic(migration)) return 0;
-  const finished = world
+  const [newest, previous, ...older] = world
     .migrationsOf(`${migration.metadata.namespace}/${migration.spec.vmiName}`)
-    .filter(({ status }) => kubevirt.isFinal(status))
+    .filter(isAutomatic)
     .toSorted(newestFirst);
-  const success = finished.findIndex(({ status }) => status?.phase === "Succeeded");
-  const failures = (success < 0 ? finished : finished.slice(0, success)).filter(
-    ({ metadata }) => metadata.deletionTimestamp === undefined,
+  if (newest?.metadata.uid !== migration.metadata.uid || previous === undefined) return 0;
+  const before = [previous, ...older];
+  const success = before.findIndex(({ status }) => status?.phase === "Succeeded");
+  const failures = (success < 0 ? before : before.slice(0, success)).filter(
+    ({ metadata, status }) => status?.phase === "Failed" && metadata.deletionTimestamp === undefined,
   );
-  const [latest] = failures;
-  if (latest === undefined || !isAutomatic(latest)) return 0;
-  const failedAt = latest.status?.phaseTransitionTimestamps?.find(({ phase }) => phase === "Failed");
-  if (failedAt === undefined) return 0;
-  return Date.parse(failedAt.phaseTransitionTimestamp) + backoffMs * 2 ** (failures.length - 1);
+  const { phaseTransitionTimestamps = [] } = previous.status ?? {};
+  const failedAt = phaseTransitionTimestamps.find(({ phase }) => phase === "Failed")?.phaseTransitionTimestamp;
+  if (failedAt === undefined || failures.length === 0) return 0;
+  return Date.parse(failedAt) + backoffMs * 2 ** (failures.length - 1);
 }
 
 function isAutomatic({ metadata }: Migration): boolean {

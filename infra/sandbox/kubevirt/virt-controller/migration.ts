@@ -1,144 +1,192 @@
 /**
  * virt-controller's migration controller: takes a migration through KubeVirt's phases.
- * Owns: the migration's status, its target pod, its finalizer, forgetting all but the five newest.
- * Does not own: whose turn it is (migration-queue.ts), moving the guest (virt-handler/).
+ * Owns: the migration's status, its target pod, its finalizer. Does not own: whose turn it is (migration-queue.ts), what
+ * stays of finished ones (migration-remains.ts), moving the guest (virt-handler/).
  */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";
-import { withCondition } from "../../actors/conditions.ts";
+import { isTrue } from "../../actors/conditions.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";
-import { controllerOf, keyOf, pods, type Pod } from "../../actors/resources.ts";
-import { isAlreadyExists } from "../../actors/status-error.ts";
+import { controllerOf, keyOf, pods, type KubeObject, type Pod } from "../../actors/resources.ts";
+import { isAlreadyExists, isOverQuota, messageOf } from "../../actors/status-error.ts";
 import type { MigrationPlan } from "../migration-plan.ts";
 import { enterPhase } from "../phases.ts";
 import * as kubevirt from "../resources.ts";
 import { isSame } from "../same.ts";
+import { createExpectations } from "./expectations.ts";
 import { isTargetOf, targetPod } from "./launcher-pod.ts";
-import { handOver, requestAbort } from "./migration-handover.ts";
-import { nextPhase } from "./migration-phases.ts";
-import { turnOf } from "./migration-queue.ts";
-import { currentPod, isActive, newestFirst, type World } from "./world.ts";
+import { abortBackup, handOver, requestAbort } from "./migration-handover.ts";
+import * as phases from "./migration-phases.ts";
+import { nextInLine, turnOf } from "./migration-queue.ts";
+import { clearAway } from "./migration-remains.ts";
+import { currentPod, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
-
-const KEPT = 5;
-const LOOK_AGAIN_MS = 60_000;
+type Facts = phases.MigrationFacts;
 
 export function startMigrationController(options: ActorOptions, world: World, plan: MigrationPlan): Controller {
   const { client, clock } = options;
   const recorder = createEventRecorder(client, clock, "migration-controller");
-  const starting = new Set<string>();
+  const created = createExpectations(clock);
 
   const reconcile = async (key: string): Promise<Result> => {
     await world.synced;
     const migration = world.migrations.get(key);
     if (migration === undefined) return undefined;
     const vmi = world.vmis.get(`${migration.metadata.namespace}/${migration.spec.vmiName}`);
-    const target = vmi && world.podsOf(vmi).find((pod) => isTargetOf(pod, migration));
-    if (target !== undefined) starting.delete(migration.metadata.uid);
-    if (kubevirt.isFinal(migration.status)) return finish(migration, vmi, target);
-    const phase = nextPhase({ migration, vmi, target, now: clock.now() });
-    await report(migration, vmi, phase);
-    return kubevirt.isFinal({ phase }) || vmi === undefined ? undefined : act(migration, vmi, target);
+    if (vmi === undefined) return dissolve(migration);
+    if (kubevirt.isFinal(migration.status)) return finish(migration, vmi);
+    const target = world.podsOf(vmi).find((pod) => isTargetOf(pod, migration));
+    const facts = { migration, vmi, target, isTaken: isTaken(migration, vmi), overQuota: false };
+    try {
+      const result = await act(facts);
+      await report(facts);
+      return result;
+    } catch (error) {
+      if (isOverQuota(error)) await report({ ...facts, overQuota: true });
+      throw error;
+    }
+  };
+
+  /** The VMI's state names another migration, and that one is not over. */
+  const isTaken = ({ metadata }: Migration, vmi: Vmi): boolean => {
+    const holder = vmi.status?.migrationState?.migrationUid;
+    const others = world.migrationsOf(keyOf(vmi)).filter(({ status }) => !kubevirt.isFinal(status));
+    return holder !== metadata.uid && others.some((other) => other.metadata.uid === holder);
+  };
+
+  /** KubeVirt deletes the migrations of a VMI that is gone, and then looks at them no more, whatever holds them. */
+  const dissolve = async ({ metadata }: Migration): Promise<Result> => {
+    if (metadata.deletionTimestamp === undefined) await client.delete(kubevirt.migrations, metadata);
+    return undefined;
   };
 
   /** What the phase the migration is in asks for; the next look will see what came of it. */
-  const act = async (migration: Migration, vmi: Vmi, target: Pod | undefined): Promise<Result> => {
-    const aborted = migration.metadata.deletionTimestamp !== undefined;
-    const phase = migration.status?.phase ?? "";
-    if (aborted) await requestAbort(client, vmi, migration);
-    else if (phase === "Pending" && target === undefined) return start(migration, vmi);
-    else if (phase === "Scheduled" && target !== undefined)
-      await handOver(client, { vmi, migration, target, source: currentPod(vmi, world.podsOf(vmi)) });
-    // A target pod that stays unplaced changes nothing: the time it has must be looked at.
-    return phase === "Scheduling" ? { requeueAfterMs: LOOK_AGAIN_MS } : undefined;
+  const act = async (facts: Facts): Promise<Result> => {
+    const { migration, vmi, target } = facts;
+    if (vmi.metadata.deletionTimestamp !== undefined) return undefined;
+    if (phases.isCancelled(facts)) return cancel(facts);
+    switch (migration.status?.phase ?? "") {
+      case "Pending":
+        await yieldTo(facts);
+        return target === undefined ? start(facts) : wait(migration, target);
+      case "Scheduling":
+        return target && wait(migration, target);
+      case "Scheduled":
+        if (target !== undefined && phases.isReady(target))
+          await handOver(client, { vmi, migration, target, source: currentPod(vmi, world.podsOf(vmi)) });
+        return undefined;
+      default:
+        return undefined;
+    }
   };
 
-  const start = async (migration: Migration, vmi: Vmi): Promise<Result> => {
-    const turn = turnOf(migration, vmi, { world, starting, backoffMs: plan.backoffSeconds() * 1000, now: clock.now() });
+  const cancel = async (facts: Facts): Promise<Result> => {
+    const { migration, vmi, target } = facts;
+    if (phases.stateFor(facts) === undefined) return remove(migration, target, "migration canceled and pod is deleted");
+    if (migration.status?.phase === "Running") await requestAbort(client, vmi, migration);
+    return undefined;
+  };
+
+  /** A backup keeps a migration Pending, target pod or not; only a critical one ends it. */
+  const yieldTo = async ({ migration, vmi }: Facts): Promise<void> => {
+    const backup = phases.runningBackup(vmi);
+    if (backup === undefined || !phases.isCritical(migration)) return;
+    await abortBackup(client, vmi, timestamp(clock));
+    const message = `Aborting backup ${backup} for system-critical migration`;
+    await tell(migration, { type: "Normal", reason: "BackupAbortedForMigration", message });
+  };
+
+  const start = async ({ migration, vmi, isTaken }: Facts): Promise<Result> => {
+    if (isTaken) return undefined;
+    const turn = turnOf(migration, vmi, { world, created, backoffMs: plan.backoffSeconds() * 1000, now: clock.now() });
     if (turn.turn === "Later") {
-      if (turn.reason !== undefined) await tell(vmi, "Warning", turn.reason, `backoff migrating vmi ${keyOf(vmi)}`);
-      return { requeueAfterMs: turn.afterMs };
+      const { reason, afterMs } = turn;
+      if (reason !== undefined) await warn(vmi, reason, `backoff migrating vmi ${keyOf(vmi)}`);
+      return afterMs === undefined ? undefined : { requeueAfterMs: afterMs };
     }
     const { uid } = migration.metadata;
-    starting.add(uid);
+    created.expect(uid, 1);
     try {
-      const created = await client.create(pods, targetPod(vmi, migration));
-      await tell(vmi, "Normal", "SuccessfulCreate", `Created migration target pod ${created.metadata.name}`);
+      const { metadata } = await client.create(pods, targetPod(vmi, migration));
+      const message = `Created migration target pod ${metadata.name}`;
+      await tell(migration, { type: "Normal", reason: "SuccessfulCreate", message });
     } catch (error) {
+      created.observe(uid);
       if (isAlreadyExists(error)) return undefined;
-      starting.delete(uid);
+      await warn(vmi, "FailedCreate", `Error creating pod: ${messageOf(error)}`);
       throw error;
     }
     return undefined;
   };
 
-  const report = async (migration: Migration, vmi: Vmi | undefined, phase: string) => {
-    const now = timestamp(clock);
-    const status = { ...enterPhase(migration.status ?? {}, phase, now) };
-    const { migrationState } = vmi?.status ?? {};
-    if (migrationState?.migrationUid === migration.metadata.uid) status.migrationState = migrationState;
-    if (migration.metadata.deletionTimestamp !== undefined)
-      status.conditions = withCondition(status.conditions, { type: "migrationAbortRequested", status: "True" }, now);
-    if (isSame(migration.status, status)) return;
-    await client.update(kubevirt.migrations, { ...migration, status }, { subresource: "status" });
+  /** A target pod that stays Pending is deleted in the end; its migration then fails for want of it. */
+  const wait = async (migration: Migration, target: Pod): Promise<Result> => {
+    const { unschedulable, leftMs } = phases.patienceWith(target, clock.now());
+    if (leftMs === undefined) return undefined;
+    if (unschedulable) {
+      const vmi = `${migration.metadata.namespace}/${migration.spec.vmiName}`;
+      const message = `Migration target pod for VMI [${vmi}] is currently unschedulable.`;
+      await tell(migration, { type: "Warning", reason: "migrationTargetPodUnschedulable", message });
+    }
+    if (leftMs > 0) return { requeueAfterMs: leftMs };
+    const what = unschedulable ? "unschedulable" : "pending";
+    return remove(migration, target, `${what} pod ${keyOf(target)} timeout period exceeded`);
   };
 
-  const finish = async (migration: Migration, vmi: Vmi | undefined, target: Pod | undefined): Promise<Result> => {
-    starting.delete(migration.metadata.uid);
-    const failed = migration.status?.phase === "Failed";
-    if (failed && target !== undefined && isActive(target) && target.metadata.deletionTimestamp === undefined)
-      await client.delete(pods, target.metadata, { preconditions: { uid: target.metadata.uid } });
-    if (failed && vmi !== undefined) await abandon(vmi, migration);
-    await release(migration);
-    await forgetOld(`${migration.metadata.namespace}/${migration.spec.vmiName}`);
+  const remove = async (migration: Migration, target: Pod | undefined, message: string): Promise<Result> => {
+    if (target === undefined || target.metadata.deletionTimestamp !== undefined) return undefined;
+    await client.delete(pods, target.metadata, { preconditions: { uid: target.metadata.uid } });
+    await tell(migration, { type: "Normal", reason: "SuccessfulDelete", message });
     return undefined;
   };
 
-  /** A migration that failed before its source knew of it leaves a state that nobody else would end. */
-  const abandon = async (vmi: Vmi, migration: Migration) => {
-    const { migrationState } = vmi.status ?? {};
-    if (migrationState?.migrationUid !== migration.metadata.uid || migrationState.endTimestamp !== undefined) return;
-    const ended = { ...migrationState, endTimestamp: timestamp(clock), completed: true, failed: true };
-    await client.update(kubevirt.virtualMachineInstances, { ...vmi, status: { ...vmi.status, migrationState: ended } });
+  const report = async (facts: Facts) => {
+    const { migration, vmi } = facts;
+    const now = timestamp(clock);
+    const conditions = phases.conditionsOf(facts, now);
+    const { conditions: _, ...before } = migration.status ?? {};
+    const status = {
+      ...enterPhase(before, phases.nextPhase(facts), now),
+      ...(conditions.length > 0 && { conditions }),
+    };
+    const source = currentPod(vmi, world.podsOf(vmi));
+    if (status.phase === "Pending" && source !== undefined)
+      status.migrationState = { ...status.migrationState, sourcePod: source.metadata.name };
+    if (isSame(migration.status, status)) return;
+    const message = phases.failureOf(facts);
+    if (message !== undefined) await tell(migration, { type: "Warning", reason: "FailedMigration", message });
+    await client.update(kubevirt.migrations, { ...migration, status }, { subresource: "status" });
   };
 
-  const release = async (migration: Migration) => {
-    const { finalizers = [] } = migration.metadata;
-    if (!finalizers.includes(kubevirt.FINALIZER.migration)) return;
-    const rest = finalizers.filter((finalizer) => finalizer !== kubevirt.FINALIZER.migration);
-    await client.update(kubevirt.migrations, { ...migration, metadata: { ...migration.metadata, finalizers: rest } });
+  const finish = async (migration: Migration, vmi: Vmi): Promise<Result> => {
+    await clearAway({ client, world, now: timestamp(clock) }, migration, vmi);
+    for (const next of nextInLine(world)) controller.enqueue(keyOf(next));
+    return undefined;
   };
 
-  const forgetOld = async (vmiKey: string) => {
-    const finished = world
-      .migrationsOf(vmiKey)
-      .filter(({ status, metadata }) => kubevirt.isFinal(status) && metadata.deletionTimestamp === undefined)
-      .toSorted(newestFirst);
-    for (const { metadata } of finished.slice(KEPT))
-      await client.delete(kubevirt.migrations, metadata, { preconditions: { uid: metadata.uid } });
-  };
-
-  const tell = (vmi: Vmi, type: "Normal" | "Warning", reason: string, message: string) =>
-    recorder.record(vmi, kubevirt.virtualMachineInstances, { type, reason, message });
+  const tell = (migration: Migration, occurrence: Parameters<typeof recorder.record>[2]) =>
+    recorder.record(migration, kubevirt.migrations, occurrence);
+  const warn = (vmi: Vmi, reason: string, message: string) =>
+    recorder.record(vmi, kubevirt.virtualMachineInstances, { type: "Warning", reason, message });
 
   const controller = startController({ name: "migration", reconcile, ...options });
-  const ofVmi = (vmiKey: string) =>
-    world
-      .migrationsOf(vmiKey)
-      .filter(({ status }) => !kubevirt.isFinal(status))
-      .map(keyOf);
+  const ofVmi = (vmiKey: string) => world.migrationsOf(vmiKey).map(keyOf);
   controller.watch(world.migrations, (migration) => [keyOf(migration)]);
   controller.watch(world.vmis, (vmi) => ofVmi(keyOf(vmi)));
-  controller.watch(world.launchers, (pod) => ofVmi(`${pod.metadata.namespace}/${controllerOf(pod)?.name}`));
-  // A migration that ends makes room for those that wait.
-  world.migrations.onChange((migration, previous) => {
-    if (migration !== undefined && !kubevirt.isFinal(migration.status)) return;
-    if (migration !== undefined && kubevirt.isFinal(previous?.status)) return;
-    for (const waiting of world.migrations.list())
-      if (waiting.status?.phase === "Pending") controller.enqueue(keyOf(waiting));
+  world.launchers.onChange((pod, previous) => {
+    if (previous === undefined) created.observe(pod?.metadata.labels?.[kubevirt.LABEL.migrationJobUID] ?? "");
   });
+  controller.watch(world.launchers, (pod) => ofVmi(`${pod.metadata.namespace}/${controllerOf(pod)?.name}`));
+  const ofQuota = ({ metadata: { namespace } }: KubeObject) =>
+    world
+      .unfinished()
+      .filter(
+        ({ metadata, status }) => metadata.namespace === namespace && isTrue(status?.conditions, phases.OVER_QUOTA),
+      )
+      .map(keyOf);
+  controller.watch(world.quotas, ofQuota);
   return controller;
 }

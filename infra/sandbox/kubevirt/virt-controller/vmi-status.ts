@@ -3,8 +3,9 @@
  * Owns: phases Pending to Scheduled and Failed, activePods, the conditions Ready and EvictionRequested.
  * Does not own: when it is reported (vmi.ts), what virt-handler reports.
  */
-import { isTrue, withCondition, type Condition } from "../../actors/conditions.ts";
+import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
+import { conditionOf, withCondition, withoutCondition } from "../conditions.ts";
 import { enterPhase } from "../phases.ts";
 import * as kubevirt from "../resources.ts";
 import { isActive } from "./world.ts";
@@ -16,7 +17,7 @@ type Status = kubevirt.VirtualMachineInstanceStatus;
 export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[], now: string): Vmi {
   const { status = {}, metadata } = vmi;
   const active = launchers.filter(isActive);
-  const conditions = withCondition(status.conditions, readyCondition(vmi, pod), now);
+  const conditions = withCondition(status.conditions, readyCondition(vmi, pod, now));
   const next: Status = {
     ...enterPhase(status, phaseOf(vmi, pod), now),
     activePods: Object.fromEntries(active.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
@@ -44,22 +45,25 @@ function phaseOf(vmi: Vmi, pod: Pod | undefined): string {
   return phase === "Scheduling" && isPodReady(pod) ? "Scheduled" : "Scheduling";
 }
 
-function readyCondition(vmi: Vmi, pod: Pod | undefined) {
-  if (isWaiting(vmi) || vmi.status?.phase === "Scheduled")
-    return notReady("GuestNotRunning", "Guest VM is not reported as running");
-  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined)
-    return notReady("PodTerminating", "virt-launcher pod is terminating");
-  if (!isPodReady(pod)) return notReady("PodNotReady", "virt-launcher pod is not ready");
-  return { type: "Ready", status: "True" };
+function readyCondition(vmi: Vmi, pod: Pod | undefined, now: string): Condition {
+  if (pod === undefined) return notReady("PodNotExists", "virt-launcher pod has not yet been scheduled", now);
+  if (pod.metadata.deletionTimestamp !== undefined || !isActive(pod))
+    return notReady("PodTerminating", "virt-launcher pod is terminating", now);
+  if (vmi.status?.phase !== "Running") return notReady("GuestNotRunning", "Guest VM is not reported as running", now);
+  const ready: Condition | undefined = findCondition(pod.status?.conditions, "Ready");
+  return ready === undefined
+    ? notReady("PodConditionMissing", "virt-launcher pod is missing the Ready condition", now)
+    : conditionOf(ready);
 }
 
-function notReady(reason: string, message: string) {
-  return { type: "Ready", status: "False", reason, message };
+function notReady(reason: string, message: string, now: string): Condition {
+  return conditionOf({ type: "Ready", status: "False", reason, message }, now);
 }
 
 /** There while the VMI is marked, gone when it is not. */
 function withEvictionRequested(conditions: readonly Condition[], { status }: Vmi, now: string): Condition[] {
   const type = "EvictionRequested";
-  if (status?.evacuationNodeName === undefined) return conditions.filter((condition) => condition.type !== type);
-  return withCondition(conditions, { type, status: "True", reason: type, message: "VMI is marked for eviction" }, now);
+  if (status?.evacuationNodeName === undefined) return withoutCondition(conditions, type);
+  const message = "VMI is marked for eviction";
+  return withCondition(conditions, conditionOf({ type, status: "True", reason: type, message }, now));
 }

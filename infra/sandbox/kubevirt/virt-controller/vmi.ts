@@ -12,6 +12,7 @@ import { isAlreadyExists } from "../../actors/status-error.ts";
 import * as kubevirt from "../resources.ts";
 import { launcherPod } from "./launcher-pod.ts";
 import { isSame } from "../same.ts";
+import { patchVmi } from "./vmi-patch.ts";
 import { isWaiting, stateOf } from "./vmi-status.ts";
 import { currentPod, isActive, type World } from "./world.ts";
 
@@ -70,6 +71,8 @@ export function startVmiController(options: ActorOptions, world: World): Control
 
   const sync = async (vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[]) => {
     const next = stateOf(vmi, pod, launchers, timestamp(clock));
+    // From Scheduled on virt-handler owns it.
+    if (["Scheduled", "Running"].includes(vmi.status?.phase ?? "")) return patchVmi(client, vmi, next);
     if (isSame(vmi.status, next.status) && isSame(vmi.metadata.labels ?? {}, next.metadata.labels ?? {})) return;
     await client.update(kubevirt.virtualMachineInstances, next);
   };

@@ -9,10 +9,12 @@ import {
   nodes,
   podDisruptionBudgets,
   pods,
+  resourceQuotas,
   type KubeObject,
   type Node,
   type Pod,
   type PodDisruptionBudget,
+  type ResourceQuota,
 } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
 
@@ -25,10 +27,12 @@ export interface World extends Actor {
   readonly migrations: Informer<Migration>;
   readonly nodes: Informer<Node>;
   readonly budgets: Informer<PodDisruptionBudget>;
+  readonly quotas: Informer<ResourceQuota>;
   readonly synced: Promise<unknown>;
   podsOf(vmi: Vmi): readonly Pod[];
   vmisOn(node: string): readonly Vmi[];
   migrationsOf(vmiKey: string): readonly Migration[];
+  unfinished(): readonly Migration[];
   configuration(): NonNullable<kubevirt.KubeVirt["spec"]["configuration"]>;
   /** The VMI's own strategy, else the cluster's, else None. */
   strategyOf(vmi: Vmi): string;
@@ -49,12 +53,16 @@ export function startWorld(options: ActorOptions): World {
   const migrations = startInformer({
     ...options,
     resource: kubevirt.migrations,
-    indexes: { vmi: ({ metadata, spec }: Migration) => [`${metadata.namespace}/${spec.vmiName}`] },
+    indexes: {
+      vmi: ({ metadata, spec }: Migration) => [`${metadata.namespace}/${spec.vmiName}`],
+      unfinished: ({ status }: Migration) => (kubevirt.isFinal(status) ? [] : ["all"]),
+    },
   });
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
   const allNodes = startInformer({ ...options, resource: nodes });
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
-  const informers = [launchers, vmis, migrations, kubeVirts, allNodes, budgets];
+  const quotas = startInformer({ ...options, resource: resourceQuotas });
+  const informers = [launchers, vmis, migrations, kubeVirts, allNodes, budgets, quotas];
   const configuration = () => [...kubeVirts.list()][0]?.spec.configuration ?? {};
 
   return {
@@ -63,10 +71,12 @@ export function startWorld(options: ActorOptions): World {
     migrations,
     nodes: allNodes,
     budgets,
+    quotas,
     synced: Promise.all(informers.map((informer) => informer.synced)),
     podsOf: (vmi) => launchers.byIndex("owner", vmi.metadata.uid),
     vmisOn: (node) => vmis.byIndex("node", node),
     migrationsOf: (vmiKey) => migrations.byIndex("vmi", vmiKey),
+    unfinished: () => migrations.byIndex("unfinished", "all"),
     configuration,
     strategyOf: (vmi) => vmi.spec.evictionStrategy ?? configuration().evictionStrategy ?? "None",
     stop: async () => void (await Promise.all(informers.map((informer) => informer.stop()))),

@@ -5,10 +5,10 @@
  */
 import { timestamp } from "../../actors/clock.ts";
 import type { ActorOptions } from "../../actors/actor.ts";
-import { withCondition } from "../../actors/conditions.ts";
 import type { Result } from "../../actors/controller.ts";
 import { podAddress } from "../../actors/pod-status.ts";
 import type { ContainerRuntime } from "../../actors/runtime.ts";
+import { withCondition } from "../conditions.ts";
 import { liveMigratable } from "../live-migratable.ts";
 import type { Attempt, MigrationPlan } from "../migration-plan.ts";
 import * as kubevirt from "../resources.ts";
@@ -74,17 +74,20 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   const arrive = async (vmi: Vmi, state: State): Promise<Result> => {
     const now = timestamp(clock);
     const { [kubevirt.ANNOTATION.evictionSource]: _source, ...annotations } = vmi.metadata.annotations ?? {};
-    const { [kubevirt.LABEL.migrationTargetNodeName]: _target, ...labels } = vmi.metadata.labels ?? {};
     const { evacuationNodeName: _mark, ...status } = vmi.status ?? {};
     const nodeName = state.targetNode ?? "";
     await client.update(kubevirt.virtualMachineInstances, {
       ...vmi,
-      metadata: { ...vmi.metadata, annotations, labels: { ...labels, [kubevirt.LABEL.nodeName]: nodeName } },
+      metadata: {
+        ...vmi.metadata,
+        annotations,
+        labels: { ...vmi.metadata.labels, [kubevirt.LABEL.nodeName]: nodeName },
+      },
       status: {
         ...status,
         nodeName,
         interfaces: [{ name: "default", ipAddress: podAddress(launcher(vmi, state.targetPod) ?? "") }],
-        conditions: withCondition(status.conditions, liveMigratable(vmi.spec), now),
+        conditions: withCondition(status.conditions, liveMigratable(vmi.spec)),
         migrationState: {
           ...state,
           targetNodeDomainDetected: true,
@@ -100,16 +103,15 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   const fail = (vmi: Vmi, state: State, failureReason: string): Promise<Result> =>
     write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
 
-  /** The launcher the guest has left has nothing more to do. */
+  /** Once it is over, the launcher without the guest ends, and the target's handler takes its label off. */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {
-    const source = launcher(vmi, state.sourcePod);
-    if (
-      state.failed !== true &&
-      state.sourceNode !== vmi.status?.nodeName &&
-      source !== undefined &&
-      runtime.isRunning(source)
-    )
-      runtime.exit(source, 0);
+    const failed = state.failed === true;
+    const empty = launcher(vmi, failed ? state.targetPod : state.sourcePod);
+    const isHere = (failed ? state.targetNode : state.sourceNode) === vmi.status?.nodeName;
+    if (empty !== undefined && !isHere && runtime.isRunning(empty)) runtime.exit(empty, 0);
+    const { [kubevirt.LABEL.migrationTargetNodeName]: target, ...labels } = vmi.metadata.labels ?? {};
+    if (target === undefined) return undefined;
+    await client.update(kubevirt.virtualMachineInstances, { ...vmi, metadata: { ...vmi.metadata, labels } });
     return undefined;
   };
 

@@ -5,7 +5,7 @@
 import type { KubeClient, Patch } from "../../actors/client.ts";
 import { isTrue } from "../../actors/conditions.ts";
 import { pods, type KubeObject, type Pod } from "../../actors/resources.ts";
-import { StatusError } from "../../actors/status-error.ts";
+import { messageOf } from "../../actors/status-error.ts";
 import * as kubevirt from "../resources.ts";
 import { ALLOWED, type AdmissionRequest, type AdmissionResponse, type Admit } from "./review.ts";
 
@@ -87,7 +87,7 @@ async function evacuate(
     const query = isDryRun(request) ? { dryRun: "All" } : {};
     await client.patch(kubevirt.virtualMachineInstances, metadata, markOf(vmi, pod, request.object), { query });
   } catch (error) {
-    return denied(`kubevirt failed marking the vmi for eviction: ${textOf(error)}`);
+    return denied(`kubevirt failed marking the vmi for eviction: ${messageOf(error)}`);
   }
   return denied(triggered);
 }
@@ -116,7 +116,7 @@ async function getVmi(client: KubeClient, key: { namespace: string; name: string
     const vmi = await client.get(kubevirt.virtualMachineInstances, key);
     return vmi ?? `virtualmachineinstances.kubevirt.io "${key.name}" not found`;
   } catch (error) {
-    return textOf(error);
+    return messageOf(error);
   }
 }
 
@@ -135,9 +135,4 @@ function isLiveLauncher({ metadata, status }: Pod): boolean {
 
 function denied(message: string): AdmissionResponse {
   return { allowed: false, status: { code: 429, message } };
-}
-
-function textOf(error: unknown): string {
-  if (error instanceof StatusError) return error.status.message ?? error.message;
-  return error instanceof Error ? error.message : String(error);
 }

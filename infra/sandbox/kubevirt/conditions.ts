@@ -1,0 +1,31 @@
+/**
+ * Conditions of VMIs and migrations, as KubeVirt's condition managers keep them.
+ * Owns: when one is replaced, what its unset times look like. Does not own: what any of them says.
+ */
+import { findCondition, type Condition } from "../actors/conditions.ts";
+
+type Conditions = readonly Condition[];
+
+/** KubeVirt writes a time it has not set as null, and expects to find null there. */
+export function conditionOf(said: Condition, at: string | null = null): Condition {
+  return { lastProbeTime: at, lastTransitionTime: at, ...said };
+}
+
+/** A condition is replaced when its status or its reason changes; another message alone changes nothing. */
+export function withCondition(conditions: Conditions | undefined, next: Condition): Condition[] {
+  const before = findCondition(conditions, next.type);
+  if (before === undefined) return [...(conditions ?? []), next];
+  return (conditions ?? []).map((other) => (other === before && !isAlike(before, next) ? next : other));
+}
+
+export function withoutCondition(conditions: Conditions | undefined, type: string): Condition[] {
+  return (conditions ?? []).filter((condition) => condition.type !== type);
+}
+
+export function areAlike(some: Conditions, others: Conditions): boolean {
+  return some.length === others.length && some.every((one) => others.some((other) => isAlike(one, other)));
+}
+
+function isAlike(a: Condition, b: Condition): boolean {
+  return a.type === b.type && a.status === b.status && a.reason === b.reason;
+}

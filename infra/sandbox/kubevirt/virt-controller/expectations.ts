@@ -1,0 +1,33 @@
+/**
+ * How much a controller has created that its caches do not show yet, counted by key as KubeVirt counts it.
+ * Owns: the counts, and that they expire. Does not own: what is created; one more that arrives lowers the count, whoever made it.
+ */
+import type { Clock } from "../../actors/clock.ts";
+
+export interface Expectations {
+  /** Forgets what was expected before. */
+  expect(key: string, count: number): void;
+  observe(key: string): void;
+  isMet(key: string): boolean;
+  areAllMet(): boolean;
+}
+
+const EXPIRES_MS = 5 * 60_000;
+
+export function createExpectations(clock: Clock): Expectations {
+  const expected = new Map<string, { readonly left: number; readonly since: number }>();
+  const isMet = (key: string) => {
+    const { left = 0, since = 0 } = expected.get(key) ?? {};
+    return left <= 0 || clock.now().getTime() - since > EXPIRES_MS;
+  };
+  return {
+    expect: (key, count) => void expected.set(key, { left: count, since: clock.now().getTime() }),
+    observe(key) {
+      const { left, since } = expected.get(key) ?? { left: 0, since: 0 };
+      if (left > 1) expected.set(key, { left: left - 1, since });
+      else expected.delete(key);
+    },
+    isMet,
+    areAllMet: () => [...expected.keys()].every(isMet),
+  };
+}
