@@ -11,7 +11,6 @@ import type {
   V1Pod,
   V1PodDisruptionBudget,
   V1PriorityClass,
-  V1ResourceQuota,
   V1Secret,
   V1ServiceAccount,
   CoreV1Event,
@@ -72,7 +71,6 @@ export type Lease = Model<V1Lease>;
 export type PodDisruptionBudget = Model<V1PodDisruptionBudget>;
 export type ConfigMap = Model<V1ConfigMap>;
 export type PriorityClass = Model<V1PriorityClass>;
-export type ResourceQuota = Model<V1ResourceQuota>;
 export type Event = Model<CoreV1Event>;
 
 export const pods: Resource<Pod> = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
@@ -107,12 +105,6 @@ export const podDisruptionBudgets: Resource<PodDisruptionBudget> = {
   apiVersion: "policy/v1",
   kind: "PodDisruptionBudget",
   plural: "poddisruptionbudgets",
-  namespaced: true,
-};
-export const resourceQuotas: Resource<ResourceQuota> = {
-  apiVersion: "v1",
-  kind: "ResourceQuota",
-  plural: "resourcequotas",
   namespaced: true,
 };
 export const priorityClasses: Resource<PriorityClass> = {

@@ -15,17 +15,10 @@ export function conditionOf(said: Condition, at: string | null = null): Conditio
 export function withCondition(conditions: Conditions | undefined, next: Condition): Condition[] {
   const before = findCondition(conditions, next.type);
   if (before === undefined) return [...(conditions ?? []), next];
-  return (conditions ?? []).map((other) => (other === before && !isAlike(before, next) ? next : other));
+  const isKept = before.status === next.status && before.reason === next.reason;
+  return (conditions ?? []).map((other) => (other === before && !isKept ? next : other));
 }
 
 export function withoutCondition(conditions: Conditions | undefined, type: string): Condition[] {
   return (conditions ?? []).filter((condition) => condition.type !== type);
-}
-
-export function areAlike(some: Conditions, others: Conditions): boolean {
-  return some.length === others.length && some.every((one) => others.some((other) => isAlike(one, other)));
-}
-
-function isAlike(a: Condition, b: Condition): boolean {
-  return a.type === b.type && a.status === b.status && a.reason === b.reason;
 }

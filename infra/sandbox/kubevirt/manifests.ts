@@ -14,22 +14,15 @@ function component(name: string, rules: readonly Rule[]): readonly Manifest[] {
   return [account, ...grant(name, subject, rules)];
 }
 
+// prettier-ignore
 export const KUBEVIRT_RBAC: readonly Manifest[] = [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: KUBEVIRT_NAMESPACE } },
   ...component("kubevirt-apiserver", [
     { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "delete", "patch"] },
     { apiGroups: [""], resources: ["nodes"], verbs: ["get"] },
-    {
-      apiGroups: ["kubevirt.io"],
-      resources: ["virtualmachines", "virtualmachineinstances"],
-      verbs: [...READ, "patch", "update"],
-    },
+    { apiGroups: ["kubevirt.io"], resources: ["virtualmachines", "virtualmachineinstances"], verbs: [...READ, "patch", "update"] },
     { apiGroups: ["kubevirt.io"], resources: ["virtualmachines/status"], verbs: ["patch"] },
-    {
-      apiGroups: ["kubevirt.io"],
-      resources: ["virtualmachineinstancemigrations"],
-      verbs: ["create", ...READ, "patch"],
-    },
+    { apiGroups: ["kubevirt.io"], resources: ["virtualmachineinstancemigrations"], verbs: ["create", ...READ, "patch"] },
     { apiGroups: ["kubevirt.io"], resources: ["kubevirts"], verbs: READ },
     { apiGroups: ["migrations.kubevirt.io"], resources: ["migrationpolicies"], verbs: READ },
   ]),
@@ -41,7 +34,6 @@ export const KUBEVIRT_RBAC: readonly Manifest[] = [
     { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
     { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
     { apiGroups: [""], resources: ["nodes"], verbs: [...READ, "update", "patch"] },
-    { apiGroups: [""], resources: ["resourcequotas"], verbs: ["list", "watch"] },
     { apiGroups: ["kubevirt.io"], resources: ["*"], verbs: ["*"] },
     { apiGroups: ["migrations.kubevirt.io"], resources: ["migrationpolicies"], verbs: READ },
   ]),
@@ -49,11 +41,7 @@ export const KUBEVIRT_RBAC: readonly Manifest[] = [
     EVENTS,
     { apiGroups: ["kubevirt.io"], resources: ["virtualmachineinstances"], verbs: ["update", "list", "watch"] },
     { apiGroups: [""], resources: ["nodes"], verbs: ["patch", "list", "watch", "get"] },
-    {
-      apiGroups: ["kubevirt.io"],
-      resources: ["kubevirts", "kubevirts/status"],
-      verbs: [...READ, "patch"],
-    },
+    { apiGroups: ["kubevirt.io"], resources: ["kubevirts", "kubevirts/status"], verbs: [...READ, "patch"] },
     { apiGroups: ["migrations.kubevirt.io"], resources: ["migrationpolicies"], verbs: READ },
   ]),
 ];

@@ -52,15 +52,6 @@ export interface PhaseTransition {
   phaseTransitionTimestamp: string;
 }
 
-export interface BackupStatus {
-  backupName?: string;
-  startTimestamp?: string;
-  endTimestamp?: string;
-  completed?: boolean;
-  failed?: boolean;
-  backupMsg?: string;
-}
-
 export interface VirtualMachineInstanceStatus {
   phase?: string;
   reason?: string;
@@ -73,7 +64,7 @@ export interface VirtualMachineInstanceStatus {
   migrationTransport?: string;
   migrationState?: MigrationState;
   interfaces?: { name: string; ipAddress: string }[];
-  changedBlockTracking?: { state: string; backupStatus?: BackupStatus };
+  changedBlockTracking?: { state: string; backupStatus?: { backupName?: string; completed?: boolean } };
   phaseTransitionTimestamps?: PhaseTransition[];
 }
 

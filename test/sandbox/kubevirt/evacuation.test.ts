@@ -67,6 +67,19 @@ describe("the evacuation controller", () => {
     for (const { metadata } of found) expect(metadata.name).toMatch(/^kubevirt-evacuation-.{5}$/);
   });
 
+  test("of all that are marked at once every one gets its migration at once", async () => {
+    const names = ["flock-1", "flock-2", "flock-3", "flock-4"];
+    await Promise.all(names.map((name) => createGuest({ name, evictionStrategy: "LiveMigrate" })));
+    await Promise.all(names.map((name) => mark(name)));
+    world.sandbox.evacuationController.enabled = true;
+    const phases = async () =>
+      (await Promise.all(names.map(migrationsOf))).flat().map(({ status }) => status?.phase ?? "");
+    const running = async () => (await phases()).filter((phase) => phase === "Running").length;
+    await world.pass(async () => (await running()) === 2);
+    expect((await phases()).toSorted()).toEqual(["Pending", "Pending", "Running", "Running"]);
+    await world.pass(async () => (await phases()).every((phase) => phase === "Succeeded"));
+  });
+
   test("switched off it leaves marks alone, switched on it finds them", async () => {
     await createGuest({ name: "alone", evictionStrategy: "LiveMigrate" });
     await mark("alone");

@@ -25,6 +25,12 @@ async function createGuest(name: string, more: { migratable?: boolean; reason?: 
   return { vmi, launcher };
 }
 
+async function mark(name: string, status: object = {}) {
+  const body = { status: { evacuationNodeName: "node-1", ...status } };
+  const asVirtApi = world.sandbox.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
+  await asVirtApi.patch(kubevirt.virtualMachineInstances, keyOf(name), { type: "merge", body });
+}
+
 test("a running guest has a launcher pod in KubeVirt's conventions", async () => {
   const { vmi, launcher } = await createGuest("conventional");
   expect(launcher.metadata.name).toMatch(/^virt-launcher-conventional-[a-z0-9]{5}$/);
@@ -58,6 +64,72 @@ test("of a long name the launcher's keeps 58 characters and its suffix", async (
   const { launcher } = await createGuest(name);
   expect(launcher.metadata.name).toMatch(/^virt-launcher-a{44}[a-z0-9]{5}$/);
   expect(launcher.metadata.annotations).toMatchObject({ [kubevirt.ANNOTATION.domain]: name });
+});
+
+test("launchers carry the labels and annotations of their VMI, but what kubectl and KubeVirt keep for themselves", async () => {
+  const labels = { "a.io/label": "l" };
+  const annotations = {
+    "a.io/annotation": "a",
+    "kubectl.kubernetes.io/x": "y",
+    "kubevirt.io/latest-observed-api-version": "v1",
+  };
+  const { client } = world.sandbox;
+  const key = keyOf("labelled");
+  await client.create(kubevirt.virtualMachineInstances, {
+    metadata: { ...key, labels, annotations },
+    spec: { domain: {} },
+  });
+  const { metadata } = await world.until(
+    kubevirt.virtualMachineInstances,
+    key,
+    ({ status }) => status?.phase === "Running",
+  );
+  const { items } = await client.list(pods, NAMESPACE, {
+    labelSelector: `${kubevirt.LABEL.createdBy}=${metadata.uid}`,
+  });
+  expect(items).toHaveLength(1);
+  expect(items[0]?.metadata.labels).toMatchObject(labels);
+  expect(Object.keys(items[0]?.metadata.annotations ?? {}).toSorted()).toEqual([
+    "a.io/annotation",
+    "kubectl.kubernetes.io/default-container",
+    "kubevirt.io/domain",
+  ]);
+});
+
+describe("what virt-handler and virt-controller write", () => {
+  const TIME = expect.stringMatching(/^2026-01-01T/) as string;
+
+  test("conditions have both times, and null for one that nothing set", async () => {
+    const { vmi, launcher } = await createGuest("timed");
+    const ready = launcher.status?.conditions?.find(({ type }) => type === "Ready");
+    expect(vmi.status).toMatchObject({
+      selinuxContext: "none",
+      conditions: [
+        { ...ready, type: "Ready", status: "True", lastProbeTime: null, lastTransitionTime: TIME },
+        { type: "LiveMigratable", status: "True", lastProbeTime: null, lastTransitionTime: null },
+      ],
+    });
+    await mark("timed");
+    await world.until(kubevirt.virtualMachineInstances, keyOf("timed"), ({ status }) =>
+      (status?.conditions ?? []).some(
+        ({ type, lastProbeTime }) => type === "EvictionRequested" && lastProbeTime != null,
+      ),
+    );
+  });
+
+  test("a writer that leaves the nulls out blocks virt-controller, which tests for them", async () => {
+    await createGuest("blocked");
+    const vmi = await world.sandbox.client.get(kubevirt.virtualMachineInstances, keyOf("blocked"));
+    const conditions = vmi?.status?.conditions ?? [];
+    const bare = conditions.map(({ type, status }) => ({ type, status }));
+    await mark("blocked", { conditions: bare });
+    world.clock.advance(60_000);
+    const has = async () =>
+      (await world.sandbox.client.get(kubevirt.virtualMachineInstances, keyOf("blocked")))?.status?.conditions;
+    expect(await has()).toEqual(bare);
+    await mark("blocked", { conditions });
+    await world.pass(async () => ((await has()) ?? []).some(({ type }) => type === "EvictionRequested"));
+  });
 });
 
 describe("LiveMigratable", () => {

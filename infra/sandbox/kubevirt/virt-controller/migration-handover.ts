@@ -10,23 +10,13 @@ import { patchVmi } from "./vmi-patch.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
-export interface HandOver {
-  readonly vmi: Vmi;
-  readonly migration: Migration;
-  readonly source: Pod | undefined;
-  readonly target: Pod;
-}
-
-export async function handOver(client: KubeClient, { vmi, migration, source, target }: HandOver): Promise<void> {
-  if (vmi.status?.migrationState?.migrationUid === migration.metadata.uid) return;
-  const targetNode = target.spec?.nodeName ?? "";
-  const migrationState: kubevirt.MigrationState = {
-    migrationUid: migration.metadata.uid,
-    sourceNode: vmi.status?.nodeName ?? "",
-    sourcePod: source?.metadata.name ?? "",
-    targetNode,
-    targetPod: target.metadata.name,
-  };
+export async function handOver(client: KubeClient, vmi: Vmi, migration: Migration, target: Pod): Promise<undefined> {
+  const { migrationState: before, nodeName: sourceNode = "" } = vmi.status ?? {};
+  const { uid: migrationUid } = migration.metadata;
+  if (before?.migrationUid === migrationUid) return;
+  const { sourcePod = "" } = migration.status?.migrationState ?? {};
+  const { nodeName: targetNode = "" } = target.spec ?? {};
+  const migrationState = { migrationUid, sourceNode, sourcePod, targetNode, targetPod: target.metadata.name };
   const labels = { ...vmi.metadata.labels, [kubevirt.LABEL.migrationTargetNodeName]: targetNode };
   await patchVmi(client, vmi, {
     ...vmi,

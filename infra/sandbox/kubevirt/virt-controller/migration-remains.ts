@@ -3,46 +3,44 @@
  * Owns: telling the VMI, keeping its state, letting go of it; of a VMI's finished ones only the five newest stay.
  * Does not own: when it is over (migration-phases.ts).
  */
+import { isDeepStrictEqual } from "node:util";
+import type { ActorOptions } from "../../actors/actor.ts";
 import type { KubeClient } from "../../actors/client.ts";
+import { timestamp } from "../../actors/clock.ts";
 import { keyOf, pods } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
-import { isSame } from "../same.ts";
 import { patchVmi } from "./vmi-patch.ts";
 import { newestFirst, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
-export interface Tools {
-  readonly client: KubeClient;
-  readonly world: World;
-  readonly now: string;
-}
-
 const KEPT = 5;
 
-export async function clearAway(tools: Tools, migration: Migration, vmi: Vmi): Promise<void> {
+/** What is left to do, one step at a time: every step changes something, so that there is another look. */
+export async function clearAway(options: ActorOptions, world: World, migration: Migration, vmi: Vmi): Promise<void> {
+  const { client, clock } = options;
   const { migrationState: state } = vmi.status ?? {};
   const isOurs = state?.migrationUid === migration.metadata.uid;
-  if (isOurs && migration.status?.phase === "Failed" && state.completed !== true) return markFailed(tools, vmi, state);
-  if (isOurs && !isSame(migration.status?.migrationState, state)) return keepState(tools, migration, state);
-  await release(tools, migration);
-  await forgetOld(tools, keyOf(vmi));
+  if (isOurs && migration.status?.phase === "Failed" && state.completed !== true)
+    return markFailed(client, vmi, timestamp(clock));
+  if (isOurs && !isDeepStrictEqual(migration.status?.migrationState, state)) {
+    const status = { ...migration.status, migrationState: state };
+    await client.update(kubevirt.migrations, { ...migration, status }, { subresource: "status" });
+    return;
+  }
+  await release(client, migration);
+  await forgetOld(client, world.migrationsOf(keyOf(vmi)));
 }
 
 /** A migration that failed before its source knew of it leaves a state that nothing else would end. */
-async function markFailed({ client, now }: Tools, vmi: Vmi, state: kubevirt.MigrationState): Promise<void> {
+async function markFailed(client: KubeClient, vmi: Vmi, now: string): Promise<void> {
   const unless = { startTimestamp: now, endTimestamp: now, failureReason: "Target pod is down" };
-  const migrationState = { ...unless, ...state, completed: true, failed: true };
+  const migrationState = { ...unless, ...vmi.status?.migrationState, completed: true, failed: true };
   await patchVmi(client, vmi, { ...vmi, status: { ...vmi.status, migrationState } });
 }
 
-async function keepState({ client }: Tools, migration: Migration, migrationState: kubevirt.MigrationState) {
-  const status = { ...migration.status, migrationState };
-  await client.update(kubevirt.migrations, { ...migration, status }, { subresource: "status" });
-}
-
-async function release({ client }: Tools, migration: Migration): Promise<void> {
+async function release(client: KubeClient, migration: Migration): Promise<void> {
   const { finalizers = [] } = migration.metadata;
   if (!finalizers.includes(kubevirt.FINALIZER.migration)) return;
   const rest = finalizers.filter((finalizer) => finalizer !== kubevirt.FINALIZER.migration);
@@ -50,9 +48,8 @@ async function release({ client }: Tools, migration: Migration): Promise<void> {
 }
 
 /** Its defunct launcher goes with it. */
-async function forgetOld({ client, world }: Tools, vmiKey: string): Promise<void> {
-  const finished = world
-    .migrationsOf(vmiKey)
+async function forgetOld(client: KubeClient, all: readonly Migration[]): Promise<void> {
+  const finished = all
     .filter(({ status, metadata }) => kubevirt.isFinal(status) && metadata.deletionTimestamp === undefined)
     .toSorted(newestFirst);
   for (const { metadata, status } of finished.slice(KEPT)) {

@@ -3,17 +3,16 @@
  * Owns: the migration's status, its target pod, its finalizer. Does not own: whose turn it is (migration-queue.ts), what
  * stays of finished ones (migration-remains.ts), moving the guest (virt-handler/).
  */
+import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";
-import { isTrue } from "../../actors/conditions.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";
-import { controllerOf, keyOf, pods, type KubeObject, type Pod } from "../../actors/resources.ts";
+import { controllerOf, keyOf, pods, type Pod } from "../../actors/resources.ts";
 import { isAlreadyExists, isOverQuota, messageOf } from "../../actors/status-error.ts";
 import type { MigrationPlan } from "../migration-plan.ts";
 import { enterPhase } from "../phases.ts";
 import * as kubevirt from "../resources.ts";
-import { isSame } from "../same.ts";
 import { createExpectations } from "./expectations.ts";
 import { isTargetOf, targetPod } from "./launcher-pod.ts";
 import { abortBackup, handOver, requestAbort } from "./migration-handover.ts";
@@ -37,9 +36,13 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     if (migration === undefined) return undefined;
     const vmi = world.vmis.get(`${migration.metadata.namespace}/${migration.spec.vmiName}`);
     if (vmi === undefined) return dissolve(migration);
-    if (kubevirt.isFinal(migration.status)) return finish(migration, vmi);
+    if (kubevirt.isFinal(migration.status)) {
+      await clearAway(options, world, migration, vmi);
+      for (const next of nextInLine(world)) controller.enqueue(keyOf(next));
+      return undefined;
+    }
     const target = world.podsOf(vmi).find((pod) => isTargetOf(pod, migration));
-    const facts = { migration, vmi, target, isTaken: isTaken(migration, vmi), overQuota: false };
+    const facts = { migration, vmi, target, isTaken: isTaken(migration, vmi) };
     try {
       const result = await act(facts);
       await report(facts);
@@ -70,33 +73,26 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     if (phases.isCancelled(facts)) return cancel(facts);
     switch (migration.status?.phase ?? "") {
       case "Pending":
-        await yieldTo(facts);
-        return target === undefined ? start(facts) : wait(migration, target);
+        return pend(facts);
       case "Scheduling":
-        return target && wait(migration, target);
+        return target && wait(target);
       case "Scheduled":
-        if (target !== undefined && phases.isReady(target))
-          await handOver(client, { vmi, migration, target, source: currentPod(vmi, world.podsOf(vmi)) });
-        return undefined;
+        return phases.isReady(target) ? handOver(client, vmi, migration, target) : undefined;
       default:
         return undefined;
     }
   };
 
-  const cancel = async (facts: Facts): Promise<Result> => {
-    const { migration, vmi, target } = facts;
-    if (phases.stateFor(facts) === undefined) return remove(migration, target, "migration canceled and pod is deleted");
-    if (migration.status?.phase === "Running") await requestAbort(client, vmi, migration);
-    return undefined;
+  const pend = async (facts: Facts): Promise<Result> => {
+    if (phases.endsBackup(facts)) await abortBackup(client, facts.vmi, timestamp(clock));
+    return facts.target === undefined ? start(facts) : wait(facts.target);
   };
 
-  /** A backup keeps a migration Pending, target pod or not; only a critical one ends it. */
-  const yieldTo = async ({ migration, vmi }: Facts): Promise<void> => {
-    const backup = phases.runningBackup(vmi);
-    if (backup === undefined || !phases.isCritical(migration)) return;
-    await abortBackup(client, vmi, timestamp(clock));
-    const message = `Aborting backup ${backup} for system-critical migration`;
-    await tell(migration, { type: "Normal", reason: "BackupAbortedForMigration", message });
+  const cancel = async (facts: Facts): Promise<Result> => {
+    const { migration, vmi, target } = facts;
+    if (phases.stateFor(facts) === undefined) return target && remove(target);
+    if (migration.status?.phase === "Running") await requestAbort(client, vmi, migration);
+    return undefined;
   };
 
   const start = async ({ migration, vmi, isTaken }: Facts): Promise<Result> => {
@@ -104,42 +100,33 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     const turn = turnOf(migration, vmi, { world, created, backoffMs: plan.backoffSeconds() * 1000, now: clock.now() });
     if (turn.turn === "Later") {
       const { reason, afterMs } = turn;
-      if (reason !== undefined) await warn(vmi, reason, `backoff migrating vmi ${keyOf(vmi)}`);
+      if (reason !== undefined) await tell(vmi, "Warning", reason, `backoff migrating vmi ${keyOf(vmi)}`);
       return afterMs === undefined ? undefined : { requeueAfterMs: afterMs };
     }
     const { uid } = migration.metadata;
     created.expect(uid, 1);
     try {
       const { metadata } = await client.create(pods, targetPod(vmi, migration));
-      const message = `Created migration target pod ${metadata.name}`;
-      await tell(migration, { type: "Normal", reason: "SuccessfulCreate", message });
+      await tell(vmi, "Normal", "SuccessfulCreate", `Created migration target pod ${metadata.name}`);
     } catch (error) {
       created.observe(uid);
       if (isAlreadyExists(error)) return undefined;
-      await warn(vmi, "FailedCreate", `Error creating pod: ${messageOf(error)}`);
+      await tell(vmi, "Warning", "FailedCreate", `Error creating pod: ${messageOf(error)}`);
       throw error;
     }
     return undefined;
   };
 
   /** A target pod that stays Pending is deleted in the end; its migration then fails for want of it. */
-  const wait = async (migration: Migration, target: Pod): Promise<Result> => {
-    const { unschedulable, leftMs } = phases.patienceWith(target, clock.now());
-    if (leftMs === undefined) return undefined;
-    if (unschedulable) {
-      const vmi = `${migration.metadata.namespace}/${migration.spec.vmiName}`;
-      const message = `Migration target pod for VMI [${vmi}] is currently unschedulable.`;
-      await tell(migration, { type: "Warning", reason: "migrationTargetPodUnschedulable", message });
-    }
-    if (leftMs > 0) return { requeueAfterMs: leftMs };
-    const what = unschedulable ? "unschedulable" : "pending";
-    return remove(migration, target, `${what} pod ${keyOf(target)} timeout period exceeded`);
+  const wait = async (target: Pod): Promise<Result> => {
+    const left = phases.patienceWith(target, clock.now());
+    if (left === undefined || left > 0) return left === undefined ? undefined : { requeueAfterMs: left };
+    return remove(target);
   };
 
-  const remove = async (migration: Migration, target: Pod | undefined, message: string): Promise<Result> => {
-    if (target === undefined || target.metadata.deletionTimestamp !== undefined) return undefined;
-    await client.delete(pods, target.metadata, { preconditions: { uid: target.metadata.uid } });
-    await tell(migration, { type: "Normal", reason: "SuccessfulDelete", message });
+  const remove = async ({ metadata }: Pod): Promise<Result> => {
+    if (metadata.deletionTimestamp === undefined)
+      await client.delete(pods, metadata, { preconditions: { uid: metadata.uid } });
     return undefined;
   };
 
@@ -155,22 +142,12 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     const source = currentPod(vmi, world.podsOf(vmi));
     if (status.phase === "Pending" && source !== undefined)
       status.migrationState = { ...status.migrationState, sourcePod: source.metadata.name };
-    if (isSame(migration.status, status)) return;
-    const message = phases.failureOf(facts);
-    if (message !== undefined) await tell(migration, { type: "Warning", reason: "FailedMigration", message });
+    if (isDeepStrictEqual(migration.status, status)) return;
     await client.update(kubevirt.migrations, { ...migration, status }, { subresource: "status" });
   };
 
-  const finish = async (migration: Migration, vmi: Vmi): Promise<Result> => {
-    await clearAway({ client, world, now: timestamp(clock) }, migration, vmi);
-    for (const next of nextInLine(world)) controller.enqueue(keyOf(next));
-    return undefined;
-  };
-
-  const tell = (migration: Migration, occurrence: Parameters<typeof recorder.record>[2]) =>
-    recorder.record(migration, kubevirt.migrations, occurrence);
-  const warn = (vmi: Vmi, reason: string, message: string) =>
-    recorder.record(vmi, kubevirt.virtualMachineInstances, { type: "Warning", reason, message });
+  const tell = (vmi: Vmi, type: "Normal" | "Warning", reason: string, message: string) =>
+    recorder.record(vmi, kubevirt.virtualMachineInstances, { type, reason, message });
 
   const controller = startController({ name: "migration", reconcile, ...options });
   const ofVmi = (vmiKey: string) => world.migrationsOf(vmiKey).map(keyOf);
@@ -180,13 +157,5 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     if (previous === undefined) created.observe(pod?.metadata.labels?.[kubevirt.LABEL.migrationJobUID] ?? "");
   });
   controller.watch(world.launchers, (pod) => ofVmi(`${pod.metadata.namespace}/${controllerOf(pod)?.name}`));
-  const ofQuota = ({ metadata: { namespace } }: KubeObject) =>
-    world
-      .unfinished()
-      .filter(
-        ({ metadata, status }) => metadata.namespace === namespace && isTrue(status?.conditions, phases.OVER_QUOTA),
-      )
-      .map(keyOf);
-  controller.watch(world.quotas, ofQuota);
   return controller;
 }

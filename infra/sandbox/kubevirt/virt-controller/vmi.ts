@@ -3,6 +3,7 @@
  * Owns: the launcher pod, the VMI's finalizer, when its status is looked at. Does not own: what the status says
  * (vmi-status.ts), Running and after (virt-handler.ts), migrations (migration.ts).
  */
+import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";
@@ -11,7 +12,6 @@ import { controllerOf, keyOf, pods, type Pod } from "../../actors/resources.ts";
 import { isAlreadyExists } from "../../actors/status-error.ts";
 import * as kubevirt from "../resources.ts";
 import { launcherPod } from "./launcher-pod.ts";
-import { isSame } from "../same.ts";
 import { patchVmi } from "./vmi-patch.ts";
 import { isWaiting, stateOf } from "./vmi-status.ts";
 import { currentPod, isActive, type World } from "./world.ts";
@@ -73,8 +73,7 @@ export function startVmiController(options: ActorOptions, world: World): Control
     const next = stateOf(vmi, pod, launchers, timestamp(clock));
     // From Scheduled on virt-handler owns it.
     if (["Scheduled", "Running"].includes(vmi.status?.phase ?? "")) return patchVmi(client, vmi, next);
-    if (isSame(vmi.status, next.status) && isSame(vmi.metadata.labels ?? {}, next.metadata.labels ?? {})) return;
-    await client.update(kubevirt.virtualMachineInstances, next);
+    if (!isDeepStrictEqual(vmi, next)) await client.update(kubevirt.virtualMachineInstances, next);
   };
 
   /** A deleted VMI takes its pods with it, then goes itself. */

@@ -9,12 +9,10 @@ import {
   nodes,
   podDisruptionBudgets,
   pods,
-  resourceQuotas,
   type KubeObject,
   type Node,
   type Pod,
   type PodDisruptionBudget,
-  type ResourceQuota,
 } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
 
@@ -27,7 +25,6 @@ export interface World extends Actor {
   readonly migrations: Informer<Migration>;
   readonly nodes: Informer<Node>;
   readonly budgets: Informer<PodDisruptionBudget>;
-  readonly quotas: Informer<ResourceQuota>;
   readonly synced: Promise<unknown>;
   podsOf(vmi: Vmi): readonly Pod[];
   vmisOn(node: string): readonly Vmi[];
@@ -61,8 +58,7 @@ export function startWorld(options: ActorOptions): World {
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
   const allNodes = startInformer({ ...options, resource: nodes });
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
-  const quotas = startInformer({ ...options, resource: resourceQuotas });
-  const informers = [launchers, vmis, migrations, kubeVirts, allNodes, budgets, quotas];
+  const informers = [launchers, vmis, migrations, kubeVirts, allNodes, budgets];
   const configuration = () => [...kubeVirts.list()][0]?.spec.configuration ?? {};
 
   return {
@@ -71,7 +67,6 @@ export function startWorld(options: ActorOptions): World {
     migrations,
     nodes: allNodes,
     budgets,
-    quotas,
     synced: Promise.all(informers.map((informer) => informer.synced)),
     podsOf: (vmi) => launchers.byIndex("owner", vmi.metadata.uid),
     vmisOn: (node) => vmis.byIndex("node", node),

@@ -13,47 +13,19 @@ export const PATHS = {
   admitEviction: "/pod-eviction-validate",
 } as const;
 
-interface Hook {
-  readonly name: string;
-  readonly path: string;
-  readonly operations: readonly ("CREATE" | "UPDATE")[];
-  readonly resource: string;
-}
+type Hook = readonly [name: string, path: string, operations: readonly ("CREATE" | "UPDATE")[], resource: string];
 
+// prettier-ignore
 const MUTATING: readonly Hook[] = [
-  {
-    name: "virtualmachineinstances-mutator.kubevirt.io",
-    path: PATHS.mutateVmi,
-    operations: ["CREATE", "UPDATE"],
-    resource: "virtualmachineinstances",
-  },
-  {
-    name: "migrations-mutator.kubevirt.io",
-    path: PATHS.mutateMigration,
-    operations: ["CREATE"],
-    resource: "virtualmachineinstancemigrations",
-  },
+  ["virtualmachineinstances-mutator.kubevirt.io", PATHS.mutateVmi,       ["CREATE", "UPDATE"], "virtualmachineinstances"],
+  ["migrations-mutator.kubevirt.io",              PATHS.mutateMigration, ["CREATE"],           "virtualmachineinstancemigrations"],
 ];
 
+// prettier-ignore
 const VALIDATING: readonly Hook[] = [
-  {
-    name: "vmi-update.kubevirt.io",
-    path: PATHS.admitVmiUpdate,
-    operations: ["UPDATE"],
-    resource: "virtualmachineinstances",
-  },
-  {
-    name: "migration-create.kubevirt.io",
-    path: PATHS.admitMigrationCreate,
-    operations: ["CREATE"],
-    resource: "virtualmachineinstancemigrations",
-  },
-  {
-    name: "migration-update.kubevirt.io",
-    path: PATHS.admitMigrationUpdate,
-    operations: ["UPDATE"],
-    resource: "virtualmachineinstancemigrations",
-  },
+  ["vmi-update.kubevirt.io",       PATHS.admitVmiUpdate,       ["UPDATE"], "virtualmachineinstances"],
+  ["migration-create.kubevirt.io", PATHS.admitMigrationCreate, ["CREATE"], "virtualmachineinstancemigrations"],
+  ["migration-update.kubevirt.io", PATHS.admitMigrationUpdate, ["UPDATE"], "virtualmachineinstancemigrations"],
 ];
 
 /** Evictions are named after their pods, so ordinary ones never come here. */
@@ -86,7 +58,7 @@ function configuration(kind: string, name: string, webhooks: readonly object[]) 
   return { apiVersion: "admissionregistration.k8s.io/v1", kind, metadata: { name, labels }, webhooks };
 }
 
-function ownKind({ name, path, operations, resource }: Hook, address: VirtApiAddress) {
+function ownKind([name, path, operations, resource]: Hook, address: VirtApiAddress) {
   const rule = { operations, apiGroups: ["kubevirt.io"], apiVersions: ["v1", "v1alpha3"], resources: [resource] };
   return { ...webhook(name, path, address), rules: [rule], sideEffects: "None" };
 }

@@ -2,10 +2,10 @@
  * virt-api's admission of VirtualMachineInstanceMigrations.
  * Owns: what may be migrated, by whom, and when. Does not own: migrating (virt-controller/).
  */
+import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import { findCondition } from "../../actors/conditions.ts";
 import * as kubevirt from "../resources.ts";
-import { isSame } from "../same.ts";
 import { ALLOWED, invalid, patched, refused, VIRT_CONTROLLER, type Admit, type Cause } from "./review.ts";
 
 type Migration = kubevirt.VirtualMachineInstanceMigration;
@@ -52,7 +52,8 @@ function invalidSpec(vmiName: string | undefined, priority: string | undefined, 
 
 export const admitMigrationUpdate: Admit<Migration> = ({ object, oldObject }) => {
   if (oldObject === null) return ALLOWED;
-  if (!isSame(object.spec, oldObject.spec)) return unsupported("update of Migration object's spec is restricted");
+  if (!isDeepStrictEqual(object.spec, oldObject.spec))
+    return unsupported("update of Migration object's spec is restricted");
   const before = oldObject.metadata.labels?.[kubevirt.LABEL.vmiName];
   if (before === undefined || kubevirt.isFinal(object.status)) return ALLOWED;
   const { labels } = object.metadata;

@@ -2,8 +2,8 @@
  * virt-api's admission of VirtualMachineInstances.
  * Owns: who may change their status, spec and reserved labels. Does not own: migrations (migrations.ts).
  */
+import { isDeepStrictEqual } from "node:util";
 import { FINALIZER, LABEL, type VirtualMachineInstance } from "../resources.ts";
-import { isSame } from "../same.ts";
 import { ALLOWED, invalid, isOwnAccount, patched, type Admit } from "./review.ts";
 
 const RESERVED_LABELS = [
@@ -25,14 +25,15 @@ export const mutateVmi: Admit<VirtualMachineInstance> = (request) => {
       { op: "add", path: "/status", value: { ...object.status, phase: "Pending" } },
     ]);
   }
-  if (operation !== "UPDATE" || isOwnAccount(request) || isSame(object.status, oldObject?.status)) return ALLOWED;
+  if (operation !== "UPDATE" || isOwnAccount(request) || isDeepStrictEqual(object.status, oldObject?.status))
+    return ALLOWED;
   return patched([{ op: "add", path: "/status", value: oldObject?.status ?? {} }]);
 };
 
 export const admitVmiUpdate: Admit<VirtualMachineInstance> = (request) => {
   const { object, oldObject } = request;
   if (oldObject === null || isOwnAccount(request)) return ALLOWED;
-  if (!isSame(object.spec, oldObject.spec))
+  if (!isDeepStrictEqual(object.spec, oldObject.spec))
     return invalid({ reason: "FieldValueNotSupported", message: "update of VMI object is restricted" });
   const changed = RESERVED_LABELS.some(
     (label) => object.metadata.labels?.[label] !== oldObject.metadata.labels?.[label],
