@@ -68,15 +68,14 @@ export function placeOf(before: VirtualMachine, vmi: VirtualMachine | undefined,
     return mayStop(before, vmi) ? { now: "shut down", mood: "stopped" } : { now: "LOST", mood: "lost" };
   }
   const migration = lastMigration(vmi, world);
-  if (migration !== undefined && !FINAL.has(migration.phase)) return moving(before, migration);
+  if (migration !== undefined && !FINAL.has(migration.phase)) return moving(before, vmi, migration);
   if (vmi.nodeName !== before.nodeName) return { now: `on ${vmi.nodeName}`, mood: "moved" };
   if (isLeaving(vmi, world)) return { now: "shutting down", mood: "stopped" };
   return staying(vmi, migration, world);
 }
 
-function moving(before: VirtualMachine, migration: MigrationView): Place {
-  const target = migration.targetNode ?? "…";
-  return { now: `${before.nodeName} → ${target}`, phase: migration.phase, mood: "moving" };
+function moving(before: VirtualMachine, { targetNode = "…" }: VirtualMachine, { phase }: MigrationView): Place {
+  return { now: `${before.nodeName} → ${targetNode}`, phase, mood: "moving" };
 }
 
 function staying(vmi: VirtualMachine, migration: MigrationView | undefined, world: World): Place {

@@ -21,13 +21,14 @@ export interface VirtualMachine {
   readonly deleting: boolean;
   /** Asked to leave the node that it is on. */
   readonly marked: boolean;
+  /** Where it is being moved to; its migration tells that only when it is over. */
+  readonly targetNode?: string;
 }
 
 export interface MigrationView {
   readonly vmi: string;
   readonly createdAt: string;
   readonly phase: string;
-  readonly targetNode?: string;
 }
 
 export interface PodView {
@@ -69,7 +70,7 @@ export function emptyWorld(): World {
 
 export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
   const { metadata, spec, status = {} } = vmi;
-  const { phase = "Pending", nodeName, evacuationNodeName, conditions } = status;
+  const { phase = "Pending", nodeName, evacuationNodeName, conditions, migrationState: state } = status;
   const migratable = findCondition(conditions, "LiveMigratable");
   return {
     key: keyOf(vmi),
@@ -80,16 +81,15 @@ export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
     ...(nodeName !== undefined && { nodeName }),
     deleting: metadata.deletionTimestamp !== undefined,
     marked: evacuationNodeName !== undefined && evacuationNodeName === nodeName,
+    ...(state?.targetNode !== undefined && state.endTimestamp === undefined && { targetNode: state.targetNode }),
   };
 }
 
 export function viewOfMigration({ metadata, spec, status = {} }: VirtualMachineInstanceMigration): MigrationView {
-  const targetNode = status.migrationState?.targetNode;
   return {
     vmi: `${metadata.namespace}/${spec.vmiName}`,
     createdAt: metadata.creationTimestamp,
     phase: status.phase ?? "Pending",
-    ...(targetNode !== undefined && { targetNode }),
   };
 }
 

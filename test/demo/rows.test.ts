@@ -48,6 +48,7 @@ describe("what was decided", () => {
 
 describe("where it is", () => {
   const evacuating = vm(marked);
+  const moving = vm({ ...marked, targetNode: "node-2" });
   const pods = [launcherOf(vm())];
   const away = vm({ nodeName: "node-2" });
   const optional = vm({ strategy: "None" });
@@ -58,8 +59,8 @@ describe("where it is", () => {
     ["marked",             vm(),     { vmis: [evacuating], pods },                                               { now: "waits for its turn",           mood: "waiting" }],
     ["marked, External",   external, { vmis: [external], pods },                                             { now: "waits for its owner",          mood: "waiting" }],
     ["refused",            vm(),     { vmis: [vm()], pods, told: ["EvictionRefused"] },                      { now: "stays, running",               mood: "refused"    }],
-    ["migrating",          vm(),     { vmis: [evacuating], migrations: [migration()] },                    { now: "node-1 → node-2", phase: "Running", mood: "moving" }],
-    ["no target yet",      vm(),     { vmis: [evacuating], migrations: [noTarget()] },                     { now: "node-1 → …", phase: "Pending", mood: "moving" }],
+    ["migrating",          vm(),     { vmis: [moving], migrations: [migration()] },                        { now: "node-1 → node-2", phase: "Running", mood: "moving" }],
+    ["no target yet",      vm(),     { vmis: [evacuating], migrations: [migration({ phase: "Pending" })] },   { now: "node-1 → …", phase: "Pending", mood: "moving" }],
     ["a migration failed", vm(),     { vmis: [evacuating], pods, migrations: [migration({ phase: "Failed" })] }, { now: "migration failed, will retry", mood: "waiting" }],
     ["it arrived",         vm(),     { vmis: [away], migrations: [migration({ phase: "Succeeded" })] },{ now: "on node-2",                    mood: "moved"   }],
     ["the guest ended",    vm(),     { vmis: [vm({ phase: "Failed" })] },                              { now: "LOST",                         mood: "lost"    }],
@@ -74,11 +75,6 @@ describe("where it is", () => {
     expect(row(vm(), { vmis: [evacuating], migrations: [second, first] }).phase).toBe("Scheduling");
   });
 });
-
-function noTarget() {
-  const { targetNode: _, ...rest } = migration({ phase: "Pending" });
-  return rest;
-}
 
 test("rows are those of the drained node, by name", () => {
   const vmis = [

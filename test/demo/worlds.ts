@@ -33,7 +33,7 @@ export function launcherOf(vmi: VirtualMachine, tweak: Partial<PodView> = {}): P
 }
 
 export function migration(tweak: Partial<MigrationView> = {}): MigrationView {
-  return { vmi: "shop/web", createdAt: "2026-01-01T00:00:00Z", phase: "Running", targetNode: "node-2", ...tweak };
+  return { vmi: "shop/web", createdAt: "2026-01-01T00:00:00Z", phase: "Running", ...tweak };
 }
 
 export interface Cast {

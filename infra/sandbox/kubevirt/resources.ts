@@ -100,16 +100,10 @@ export interface KubeVirt extends KubeObject {
 
 const namespaced = { apiVersion: "kubevirt.io/v1", namespaced: true };
 
-export const virtualMachineInstances: Resource<VirtualMachineInstance> = {
-  ...namespaced,
-  kind: "VirtualMachineInstance",
-  plural: "virtualmachineinstances",
-};
-export const migrations: Resource<VirtualMachineInstanceMigration> = {
-  ...namespaced,
-  kind: "VirtualMachineInstanceMigration",
-  plural: "virtualmachineinstancemigrations",
-};
+// prettier-ignore
+export const virtualMachineInstances: Resource<VirtualMachineInstance> = { ...namespaced, kind: "VirtualMachineInstance", plural: "virtualmachineinstances" };
+// prettier-ignore
+export const migrations: Resource<VirtualMachineInstanceMigration> = { ...namespaced, kind: "VirtualMachineInstanceMigration", plural: "virtualmachineinstancemigrations" };
 export const kubeVirts: Resource<KubeVirt> = { ...namespaced, kind: "KubeVirt", plural: "kubevirts" };
 
 export const KUBEVIRT_NAMESPACE = "kubevirt";

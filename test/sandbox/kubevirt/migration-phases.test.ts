@@ -36,7 +36,6 @@ describe("phases", () => {
 
   interface More {
     readonly vmi?: object;
-    readonly isTaken?: boolean;
     readonly deleted?: boolean;
     readonly backup?: object;
   }
@@ -50,7 +49,6 @@ describe("phases", () => {
   // prettier-ignore
   const rows: readonly Row[] = [
     ["",                undefined,           undefined,                                         "Pending", undefined],
-    ["",                undefined,           undefined,                                         "Failed",  { isTaken: true }],
     ["Pending",         undefined,           undefined,                                         "Pending", undefined],
     ["Pending",         targetOf("Pending"), undefined,                                         "Scheduling",undefined],
     ["Pending",         READY_POD,           undefined,                                         "Pending", { backup: { backupName: "b" } }],
@@ -73,7 +71,7 @@ describe("phases", () => {
     ["Running",         READY_POD,           OURS,                                              "Running", { deleted: true }],
   ];
   test.each(rows)("%s, case %#", (...[phase, target, migrationState, next, more = {}]) => {
-    const { vmi: vmiStatus, isTaken = false, deleted = false, backup } = more;
+    const { vmi: vmiStatus, deleted = false, backup } = more;
     const changedBlockTracking = backup && { changedBlockTracking: { state: "Enabled", backupStatus: backup } };
     const vmi: VirtualMachineInstance = {
       metadata,
@@ -85,6 +83,6 @@ describe("phases", () => {
       spec: { vmiName: "one" },
       status: { phase },
     };
-    expect(nextPhase({ migration, vmi, target, isTaken })).toBe(next);
+    expect(nextPhase({ migration, vmi, target })).toBe(next);
   });
 });

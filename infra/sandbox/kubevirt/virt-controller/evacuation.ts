@@ -76,15 +76,11 @@ export function startEvacuationController(options: ActorOptions, world: World, t
   };
   world.vmis.onChange((vmi) => lookAt(vmi?.status?.nodeName));
   world.migrations.onChange((migration, previous) => {
-    const { metadata, spec } = migration ?? previous ?? {};
-    lookAt(world.vmis.get(`${metadata?.namespace}/${spec?.vmiName}`)?.status?.nodeName);
-  });
-  world.migrations.onChange((migration, previous) => {
-    if (previous !== undefined) return;
-    const nodeName = migration?.metadata.annotations?.[kubevirt.ANNOTATION.evacuationMigration];
+    const { metadata, spec } = (migration ?? previous) as kubevirt.VirtualMachineInstanceMigration;
+    lookAt(world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName);
     // Whoever made it: one that this controller did not create lowers what it expects, too.
-    if (nodeName !== undefined) created.observe(nodeName);
-    lookAt(nodeName);
+    const evacuated = metadata.annotations?.[kubevirt.ANNOTATION.evacuationMigration];
+    if (previous === undefined && evacuated !== undefined) created.observe(evacuated);
   });
   controller.watch(world.nodes, (node) => [keyOf(node)]);
   toggle.onChange(() => {

@@ -4,25 +4,20 @@
  */
 import type { Clock } from "../../actors/clock.ts";
 
-export interface Expectations {
-  /** Forgets what was expected before. */
-  expect(key: string, count: number): void;
-  observe(key: string): void;
-  isMet(key: string): boolean;
-  areAllMet(): boolean;
-}
+export type Expectations = ReturnType<typeof createExpectations>;
 
 const EXPIRES_MS = 5 * 60_000;
 
-export function createExpectations(clock: Clock): Expectations {
+export function createExpectations(clock: Clock) {
   const expected = new Map<string, { readonly left: number; readonly since: number }>();
   const isMet = (key: string) => {
     const { left = 0, since = 0 } = expected.get(key) ?? {};
     return left <= 0 || clock.now().getTime() - since > EXPIRES_MS;
   };
   return {
-    expect: (key, count) => void expected.set(key, { left: count, since: clock.now().getTime() }),
-    observe(key) {
+    /** Forgets what was expected before. */
+    expect: (key: string, count: number) => void expected.set(key, { left: count, since: clock.now().getTime() }),
+    observe(key: string) {
       const { left, since } = expected.get(key) ?? { left: 0, since: 0 };
       if (left > 1) expected.set(key, { left: left - 1, since });
       else expected.delete(key);

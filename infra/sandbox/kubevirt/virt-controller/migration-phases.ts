@@ -12,8 +12,6 @@ export interface MigrationFacts {
   readonly migration: kubevirt.VirtualMachineInstanceMigration;
   readonly vmi: kubevirt.VirtualMachineInstance;
   readonly target: Pod | undefined;
-  /** The VMI is in the hands of another migration. */
-  readonly isTaken: boolean;
   /** A quota refused the target pod just now. */
   readonly overQuota?: boolean;
 }
@@ -41,7 +39,7 @@ export function nextPhase(facts: MigrationFacts): string {
   if (isLost(facts)) return "Failed";
   switch (phase) {
     case "":
-      return facts.isTaken ? "Failed" : "Pending";
+      return "Pending";
     case "Pending":
       return target === undefined || runningBackup(vmi) !== undefined ? phase : "Scheduling";
     default:

@@ -19,11 +19,16 @@ const KEPT = 5;
 
 /** What is left to do, one step at a time: every step changes something, so that there is another look. */
 export async function clearAway(options: ActorOptions, world: World, migration: Migration, vmi: Vmi): Promise<void> {
-  const { client, clock } = options;
+  const { client } = options;
+  const now = timestamp(options.clock);
   const { migrationState: state } = vmi.status ?? {};
   const isOurs = state?.migrationUid === migration.metadata.uid;
-  if (isOurs && migration.status?.phase === "Failed" && state.completed !== true)
-    return markFailed(client, vmi, timestamp(clock));
+  if (isOurs && migration.status?.phase === "Failed" && state.completed !== true) {
+    // It failed before its source knew of it: nothing else would end this state.
+    const unless = { startTimestamp: now, endTimestamp: now, failureReason: "Target pod is down" };
+    const migrationState = { ...unless, ...state, completed: true, failed: true };
+    return patchVmi(client, vmi, { ...vmi, status: { ...vmi.status, migrationState } });
+  }
   if (isOurs && !isDeepStrictEqual(migration.status?.migrationState, state)) {
     const status = { ...migration.status, migrationState: state };
     await client.update(kubevirt.migrations, { ...migration, status }, { subresource: "status" });
@@ -31,13 +36,6 @@ export async function clearAway(options: ActorOptions, world: World, migration: 
   }
   await release(client, migration);
   await forgetOld(client, world.migrationsOf(keyOf(vmi)));
-}
-
-/** A migration that failed before its source knew of it leaves a state that nothing else would end. */
-async function markFailed(client: KubeClient, vmi: Vmi, now: string): Promise<void> {
-  const unless = { startTimestamp: now, endTimestamp: now, failureReason: "Target pod is down" };
-  const migrationState = { ...unless, ...vmi.status?.migrationState, completed: true, failed: true };
-  await patchVmi(client, vmi, { ...vmi, status: { ...vmi.status, migrationState } });
 }
 
 async function release(client: KubeClient, migration: Migration): Promise<void> {

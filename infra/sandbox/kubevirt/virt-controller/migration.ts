@@ -22,7 +22,6 @@ import { clearAway } from "./migration-remains.ts";
 import { currentPod, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
-type Migration = kubevirt.VirtualMachineInstanceMigration;
 type Facts = phases.MigrationFacts;
 
 export function startMigrationController(options: ActorOptions, world: World, plan: MigrationPlan): Controller {
@@ -34,15 +33,19 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     await world.synced;
     const migration = world.migrations.get(key);
     if (migration === undefined) return undefined;
-    const vmi = world.vmis.get(`${migration.metadata.namespace}/${migration.spec.vmiName}`);
-    if (vmi === undefined) return dissolve(migration);
-    if (kubevirt.isFinal(migration.status)) {
+    const { metadata, spec, status } = migration;
+    const vmi = world.vmis.get(`${metadata.namespace}/${spec.vmiName}`);
+    if (vmi === undefined) {
+      // KubeVirt deletes it, and then looks at it no more, whatever holds it.
+      if (metadata.deletionTimestamp === undefined) await client.delete(kubevirt.migrations, metadata);
+      return undefined;
+    }
+    if (kubevirt.isFinal(status)) {
       await clearAway(options, world, migration, vmi);
       for (const next of nextInLine(world)) controller.enqueue(keyOf(next));
       return undefined;
     }
-    const target = world.podsOf(vmi).find((pod) => isTargetOf(pod, migration));
-    const facts = { migration, vmi, target, isTaken: isTaken(migration, vmi) };
+    const facts = { migration, vmi, target: world.podsOf(vmi).find((pod) => isTargetOf(pod, migration)) };
     try {
       const result = await act(facts);
       await report(facts);
@@ -51,19 +54,6 @@ export function startMigrationController(options: ActorOptions, world: World, pl
       if (isOverQuota(error)) await report({ ...facts, overQuota: true });
       throw error;
     }
-  };
-
-  /** The VMI's state names another migration, and that one is not over. */
-  const isTaken = ({ metadata }: Migration, vmi: Vmi): boolean => {
-    const holder = vmi.status?.migrationState?.migrationUid;
-    const others = world.migrationsOf(keyOf(vmi)).filter(({ status }) => !kubevirt.isFinal(status));
-    return holder !== metadata.uid && others.some((other) => other.metadata.uid === holder);
-  };
-
-  /** KubeVirt deletes the migrations of a VMI that is gone, and then looks at them no more, whatever holds them. */
-  const dissolve = async ({ metadata }: Migration): Promise<Result> => {
-    if (metadata.deletionTimestamp === undefined) await client.delete(kubevirt.migrations, metadata);
-    return undefined;
   };
 
   /** What the phase the migration is in asks for; the next look will see what came of it. */
@@ -95,21 +85,19 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     return undefined;
   };
 
-  const start = async ({ migration, vmi, isTaken }: Facts): Promise<Result> => {
-    if (isTaken) return undefined;
+  const start = async ({ migration, vmi }: Facts): Promise<Result> => {
     const turn = turnOf(migration, vmi, { world, created, backoffMs: plan.backoffSeconds() * 1000, now: clock.now() });
     if (turn.turn === "Later") {
       const { reason, afterMs } = turn;
       if (reason !== undefined) await tell(vmi, "Warning", reason, `backoff migrating vmi ${keyOf(vmi)}`);
       return afterMs === undefined ? undefined : { requeueAfterMs: afterMs };
     }
-    const { uid } = migration.metadata;
-    created.expect(uid, 1);
+    created.expect(migration.metadata.uid, 1);
     try {
       const { metadata } = await client.create(pods, targetPod(vmi, migration));
       await tell(vmi, "Normal", "SuccessfulCreate", `Created migration target pod ${metadata.name}`);
     } catch (error) {
-      created.observe(uid);
+      created.observe(migration.metadata.uid);
       if (isAlreadyExists(error)) return undefined;
       await tell(vmi, "Warning", "FailedCreate", `Error creating pod: ${messageOf(error)}`);
       throw error;
@@ -120,8 +108,8 @@ export function startMigrationController(options: ActorOptions, world: World, pl
   /** A target pod that stays Pending is deleted in the end; its migration then fails for want of it. */
   const wait = async (target: Pod): Promise<Result> => {
     const left = phases.patienceWith(target, clock.now());
-    if (left === undefined || left > 0) return left === undefined ? undefined : { requeueAfterMs: left };
-    return remove(target);
+    if (left === undefined) return undefined;
+    return left > 0 ? { requeueAfterMs: left } : remove(target);
   };
 
   const remove = async ({ metadata }: Pod): Promise<Result> => {
@@ -135,10 +123,8 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     const now = timestamp(clock);
     const conditions = phases.conditionsOf(facts, now);
     const { conditions: _, ...before } = migration.status ?? {};
-    const status = {
-      ...enterPhase(before, phases.nextPhase(facts), now),
-      ...(conditions.length > 0 && { conditions }),
-    };
+    const next = conditions.length > 0 ? { ...before, conditions } : before;
+    const status = enterPhase<NonNullable<typeof migration.status>>(next, phases.nextPhase(facts), now);
     const source = currentPod(vmi, world.podsOf(vmi));
     if (status.phase === "Pending" && source !== undefined)
       status.migrationState = { ...status.migrationState, sourcePod: source.metadata.name };

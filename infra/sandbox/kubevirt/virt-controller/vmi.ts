@@ -62,11 +62,8 @@ export function startVmiController(options: ActorOptions, world: World): Control
       return;
     }
     const message = `Created virtual machine pod ${draft.metadata.name}`;
-    await recorder.record(vmi, kubevirt.virtualMachineInstances, {
-      type: "Normal",
-      reason: "SuccessfulCreate",
-      message,
-    });
+    const created = { type: "Normal", reason: "SuccessfulCreate", message } as const;
+    await recorder.record(vmi, kubevirt.virtualMachineInstances, created);
   };
 
   const sync = async (vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[]) => {
