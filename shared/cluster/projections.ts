@@ -84,6 +84,11 @@ function isGuestOnTarget({ migrationState }: Parsed<typeof Vmi>["status"]): bool
   return migrationState.mode === "PostCopy" || migrationState.targetNodeDomainReadyTimestamp !== undefined;
 }
 
+function failureOf({ migrationState }: Parsed<typeof Vmi>["status"]): VmiFacts["failure"] {
+  const { migrationUid, failureReason } = migrationState ?? {};
+  return migrationUid && failureReason ? { migrationUID: migrationUid, reason: failureReason } : undefined;
+}
+
 export function vmiFacts({ metadata, spec, status }: Parsed<typeof Vmi>): VmiFacts {
   const { labels, annotations } = metadata;
   const condition = status.conditions.find((c) => c.type === "LiveMigratable");
@@ -104,6 +109,7 @@ export function vmiFacts({ metadata, spec, status }: Parsed<typeof Vmi>): VmiFac
       evictionStrategy: spec.evictionStrategy,
       nodeName: status.nodeName,
       evacuationNodeName: status.evacuationNodeName,
+      failure: failureOf(status),
       evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
       recordText,
       record: recordOf(recordText),
@@ -115,7 +121,7 @@ export function vmiFacts({ metadata, spec, status }: Parsed<typeof Vmi>): VmiFac
 export function migrationFacts({ metadata, spec, status }: Parsed<typeof Migration>): MigrationFacts {
   const annotations = metadata.annotations ?? {};
   const attempt = Number(annotations[names.ATTEMPT_ANNOTATION]);
-  const { sourceNode, targetNode, failureReason } = status.migrationState ?? {};
+  const { sourceNode, failureReason } = status.migrationState ?? {};
   return {
     ...identityOf(metadata),
     vmiName: spec.vmiName,
@@ -126,7 +132,6 @@ export function migrationFacts({ metadata, spec, status }: Parsed<typeof Migrati
       evacuationId: annotations[names.EVACUATION_ID_ANNOTATION],
       attempt: Number.isInteger(attempt) && attempt > 0 ? attempt : undefined,
       sourceNode,
-      targetNode,
       failureReason,
     }),
   };

@@ -105,6 +105,8 @@ export const Vmi = z.lazy(() =>
         conditions: Conditions,
         migrationState: z.nullish(
           z.object({
+            migrationUid: Text,
+            failureReason: Text,
             mode: Text,
             targetNodeDomainReadyTimestamp: Text,
             endTimestamp: Text,
@@ -124,7 +126,7 @@ export const Migration = z.lazy(() =>
     status: z.prefault(
       z.object({
         phase: z._default(z.string(), ""),
-        migrationState: z.nullish(z.object({ sourceNode: Text, targetNode: Text, failureReason: Text })),
+        migrationState: z.nullish(z.object({ sourceNode: Text, failureReason: Text })),
       }),
       {},
     ),

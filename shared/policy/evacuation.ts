@@ -10,7 +10,7 @@ import { URGENCY } from "./cause.ts";
 import { type BudgetFacts, isFinal, keyOf, type LauncherFacts, type MigrationFacts, type VmiFacts } from "./facts.ts";
 import { isGrown, isReadyForMigration } from "./budget.ts";
 import { isSaidInProgress } from "./descheduler-annotations.ts";
-import { deletions, type FailedAttempt, failedAttempt, withdrawn } from "./giving-up.ts";
+import { deletions, type FailedAttempt, failedAttempt, whyFailed, withdrawn } from "./giving-up.ts";
 import { countEndings, type Counters, uncountedOf } from "./counters.ts";
 import type { Plan } from "./plan.ts";
 import { beginRecord, type EvacuationRecord, justEndedRecord, restSeconds } from "./record.ts";
@@ -190,7 +190,7 @@ function actionsFor({ vmi, stage, migrations }: Staged, w: EvacuationWorld): rea
       return [tell(vmi, "NotMigratable", `cannot leave node ${stage.record.node}: ${why}`, stage.record.id)];
     }
     case "AttemptFailed": {
-      const why = stage.migration.failureReason ?? "no reason given";
+      const why = whyFailed(stage.migration, vmi);
       return failedAttempt({ ...stage, vmi, migrations, why, reason: "MigrationFailed" }, w);
     }
     case "Migrating":

@@ -109,6 +109,8 @@ export interface VmiFacts extends NamespacedName {
   readonly evictionSource?: string;
   /** The guest has gone over to the target of its migration, though `nodeName` does not say so yet. */
   readonly guestOnTarget?: boolean;
+  /** Of its last migration, which says so itself only some moments after it has failed. */
+  readonly failure?: { readonly migrationUID: string; readonly reason: string };
   /** Bytes that the guest may use. */
   readonly guestMemory?: number;
   /** The record as found, to test against when it is replaced; and parsed, if it is one. */
@@ -131,7 +133,6 @@ export interface MigrationFacts extends NamespacedName {
   /** The node that it evacuates (annotation), as set by KubeVirt or by us. */
   readonly evacuates?: string;
   readonly sourceNode?: string;
-  readonly targetNode?: string;
   readonly failureReason?: string;
   readonly evacuationId?: string;
   readonly attempt?: number;

@@ -55,6 +55,12 @@ export function failedAttempt(f: FailedAttempt, { settings, now }: Circumstances
   ];
 }
 
+/** KubeVirt writes the reason on the VMI, and copies it to the migration some moments after that has failed. */
+export function whyFailed({ uid, failureReason }: MigrationFacts, { failure }: VmiFacts): string {
+  const told = failure?.migrationUID === uid ? failure.reason : undefined;
+  return failureReason ?? told ?? "no reason given";
+}
+
 /**
  * Migrations of this evacuation that have not begun to move the guest. One that has is left to finish: it does no harm,
  * and to abort it could.

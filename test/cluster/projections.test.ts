@@ -2,8 +2,8 @@
 import * as z from "zod/mini";
 import { expect, test } from "vitest";
 import { budget } from "../../shared/cluster/manifests.ts";
-import { budgetFacts } from "../../shared/cluster/projections.ts";
-import { Budget } from "../../shared/cluster/schemas.ts";
+import { budgetFacts, vmiFacts } from "../../shared/cluster/projections.ts";
+import { Budget, Vmi } from "../../shared/cluster/schemas.ts";
 import { budgetName } from "../../shared/policy/budget.ts";
 import { vmi } from "../policy/fixtures.ts";
 
@@ -30,4 +30,16 @@ test("a budget that we create is ours when it is read", () => {
     minAvailable: 1,
     owners: [{ kind: "VirtualMachineInstance", controller: false }],
   });
+});
+
+// prettier-ignore
+test.each([
+  ["none",                        undefined,                                                undefined],
+  ["one that has not failed",     { migrationUid: "m" },                                    undefined],
+  ["one that has failed",         { migrationUid: "m", failed: true, failureReason: "why" }, { migrationUID: "m", reason: "why" }],
+  ["one of an unknown migration", { failed: true, failureReason: "why" },                   undefined],
+])("the failure of a VMI's last migration: %s", (_, migrationState, failure) => {
+  const metadata = { namespace: "apps", name: "one", uid: "u", resourceVersion: "1" };
+  const status = { phase: "Running", ...(migrationState && { migrationState }) };
+  expect(vmiFacts(Vmi.parse({ metadata, spec: {}, status })).failure).toEqual(failure);
 });

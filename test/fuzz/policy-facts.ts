@@ -129,6 +129,7 @@ export const vmi: fc.Arbitrary<VmiFacts> = facts(
     evacuationNodeName: nodeName,
     evictionSource: few("descheduler"),
     guestOnTarget: fc.boolean(),
+    failure: fc.record({ migrationUID: uid, reason: fc.string() }),
     guestMemory: bytes,
     recordText: fc.string(),
     record,
@@ -150,7 +151,6 @@ export const migration: fc.Arbitrary<MigrationFacts> = facts(
   {
     evacuates: nodeName,
     sourceNode: nodeName,
-    targetNode: nodeName,
     failureReason: fc.string(),
     evacuationId: few("0000000a", "0000000b"),
     attempt: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.maxSafeNat()),

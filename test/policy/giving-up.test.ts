@@ -1,7 +1,7 @@
 /** Attempts that fail: back-off, giving up, and what is tidied up then. */
 import { describe, expect, test } from "vitest";
 import { refusedMigration } from "../../shared/policy/evacuation.ts";
-import type { MigrationFacts } from "../../shared/policy/facts.ts";
+import type { MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { failedAttempt } from "../../shared/policy/giving-up.ts";
 import { at, attempt, marked, migration, NODE, NOW, only, record, settings, time, verbs, vmi } from "./fixtures.ts";
 import { plannedEvacuations, slotOf, world } from "./worlds.ts";
@@ -15,8 +15,8 @@ function failing(attempts: number, migrations: readonly MigrationFacts[] = []) {
   return { subject, actions: failedAttempt(given, { settings: S, now: NOW }) };
 }
 
-function told(m: MigrationFacts) {
-  return only("Event", plannedEvacuations({ vmis: [marked()], migrations: [m] }))[0];
+function told(m: MigrationFacts, tweak: Partial<VmiFacts> = {}) {
+  return only("Event", plannedEvacuations({ vmis: [marked(tweak)], migrations: [m] }))[0];
 }
 
 describe("an attempt fails", () => {
@@ -54,6 +54,14 @@ describe("an attempt fails", () => {
     const failed = attempt({ phase: "Failed", failureReason: "no room" });
     expect(told(failed)?.message).toContain("failed: no room;");
     expect(told(attempt({ phase: "Failed" }))?.message).toContain("failed: no reason given;");
+  });
+
+  // prettier-ignore
+  test.each([
+    ["its VMI tells it first",       { migrationUID: attempt().uid, reason: "no room" }, "no room"        ],
+    ["its VMI tells of another one", { migrationUID: "another",     reason: "no room" }, "no reason given"],
+  ])("in a plan: %s", (_, failure, why) => {
+    expect(told(attempt({ phase: "Failed" }), { failure })?.message).toContain(`failed: ${why};`);
   });
 });
 
