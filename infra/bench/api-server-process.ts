@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { startApiServer } from "../sandbox/apiserver/server.ts";
 import { createAuthority } from "../sandbox/certificates.ts";
-import { KUBEVIRT_KINDS } from "../sandbox/kubevirt/kinds.ts";
+import { KUBEVIRT_DEFINITIONS } from "../sandbox/kubevirt/kinds.ts";
 import { argumentOf, say } from "./child.ts";
 import { startSlowNetwork } from "./slow-network.ts";
 
@@ -19,7 +19,7 @@ const { tokens, roundTripMs, ageSeconds } = argumentOf(
 
 const authority = await createAuthority("lifeboat-bench");
 const now = () => new Date(Date.now() - ageSeconds * 1000);
-const server = await startApiServer({ authority, tokens, kinds: KUBEVIRT_KINDS, now });
+const server = await startApiServer({ authority, tokens, definitions: KUBEVIRT_DEFINITIONS, now });
 const slow = await Promise.all(roundTripMs.map((ms) => startSlowNetwork(server.port, ms)));
 say({ url: server.url, caPem: authority.caPem, slowUrls: slow.map((port) => `https://127.0.0.1:${port}`) });
 

@@ -12,7 +12,7 @@ import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
 import { CONTROL_PLANE_RBAC } from "./actors/rbac.ts";
 import { createIdentities, USERS, type Role } from "./identities.ts";
 import { kubeconfigOf, kubeconfigText } from "./kubeconfig.ts";
-import { KUBEVIRT_KINDS } from "./kubevirt/kinds.ts";
+import { KUBEVIRT_DEFINITIONS } from "./kubevirt/kinds.ts";
 import { createMigrationPlan, type MigrationPlan } from "./kubevirt/migration-plan.ts";
 import { createSwitch } from "./kubevirt/switch.ts";
 import { startControlPlane } from "./control-plane.ts";
@@ -91,7 +91,7 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
     authority,
     port,
     tokens,
-    kinds: KUBEVIRT_KINDS,
+    definitions: KUBEVIRT_DEFINITIONS,
     faults: new FaultPlan(options.faultSeed),
     now: () => clock.now(),
   });

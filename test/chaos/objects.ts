@@ -32,7 +32,7 @@ export function vmi(tweak: VmiTweak = {}): VirtualMachineInstance {
       ...(label !== undefined && { labels: { "lifeboat.dev/evacuation": label } }),
       ...(deleting && { deletionTimestamp: "2026-01-01T00:01:00Z" }),
     },
-    spec: { domain: {}, evictionStrategy: strategy },
+    spec: { domain: { devices: {} }, evictionStrategy: strategy },
     status: { phase: "Running", nodeName: "node-1", conditions: pinned ? [] : [MIGRATABLE], ...status },
   };
 }

@@ -168,7 +168,7 @@ describe("between read and write, the VMI", () => {
     const pod = await cluster.createVm({ name: "anew", strategy: "LiveMigrate" });
     const again = async () => {
       await cluster.client.delete(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name: "anew" });
-      const spec = { domain: {}, evictionStrategy: "LiveMigrate" };
+      const spec = { domain: { devices: {} }, evictionStrategy: "LiveMigrate" };
       const metadata = { namespace: NAMESPACE, name: "anew" };
       await cluster.client.create(kubevirt.virtualMachineInstances, { metadata, spec, status: { nodeName: "node01" } });
     };

@@ -98,7 +98,7 @@ export async function startStage(): Promise<Stage> {
     createVmi: (name) =>
       client.create(kubevirt.virtualMachineInstances, {
         metadata: { namespace: NAMESPACE, name },
-        spec: { domain: {}, evictionStrategy: "LiveMigrate" },
+        spec: { domain: { devices: {} }, evictionStrategy: "LiveMigrate" },
       }),
     createNode: (name) => client.create(nodes, { metadata: { name }, spec: {} }),
     tell: ({ metadata: { namespace = "", name, uid } }, reason) =>

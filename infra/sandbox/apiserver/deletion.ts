@@ -94,7 +94,7 @@ export function remove(state: ServerState, kind: ResourceKind, { stored, options
   const collection = collectionOf(state, kind);
   const object = parse(stored);
   const grace = graceOf(kind, object, options);
-  const finalizers = finalizersAfter(object, options);
+  const finalizers = finalizersAfter(kind, object, options);
   const gone = grace === 0 && finalizers.length === 0 && !hasOwnFinalizers(object);
   const last = gone ? object : markDeleted(state, structuredClone(object), { grace, finalizers });
   if (last === undefined) return { object, gone };
@@ -137,9 +137,10 @@ function graceOf(kind: ResourceKind, object: KubeObject, options: DeleteOptions)
   return wanted < 0 ? 1 : wanted;
 }
 
-function finalizersAfter({ metadata }: KubeObject, options: DeleteOptions): readonly string[] {
+function finalizersAfter(kind: ResourceKind, { metadata }: KubeObject, options: DeleteOptions): readonly string[] {
   const policy = options.propagationPolicy ?? (options.orphanDependents ? "Orphan" : undefined);
-  const finalizers = metadata.finalizers ?? [];
+  const own = kind.finalizer !== undefined && metadata.deletionTimestamp === undefined ? [kind.finalizer] : [];
+  const finalizers = [...(metadata.finalizers ?? []), ...own];
   if (policy === undefined || metadata.deletionTimestamp !== undefined) return finalizers;
   const others = finalizers.filter((one) => one !== "orphan" && one !== "foregroundDeletion");
   if (policy === "Orphan") return [...others, "orphan"];

@@ -8,6 +8,10 @@ export function invalidValue(field: string, value: unknown, detail: string): Fie
   return { reason: "FieldValueInvalid", field, message: `Invalid value: ${shown(value)}: ${detail}` };
 }
 
+export function typeInvalid(field: string, value: unknown, detail: string): FieldError {
+  return { ...invalidValue(field, value, detail), reason: "FieldValueTypeInvalid" };
+}
+
 export function requiredValue(field: string, detail = ""): FieldError {
   return { reason: "FieldValueRequired", field, message: `Required value${detail === "" ? "" : `: ${detail}`}` };
 }
@@ -22,6 +26,10 @@ export function duplicateValue(field: string, value: unknown): FieldError {
 
 export function tooLongValue(field: string, limit: number): FieldError {
   return { reason: "FieldValueTooLong", field, message: `Too long: may not be more than ${limit} bytes` };
+}
+
+export function tooManyValue(field: string, limit: number, actual: number): FieldError {
+  return { reason: "FieldValueTooMany", field, message: `Too many: ${actual}: must have at most ${limit} items` };
 }
 
 export function unsupportedValue(field: string, value: unknown, supported: readonly string[]): FieldError {

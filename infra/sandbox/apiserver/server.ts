@@ -10,15 +10,14 @@ import type { Authority } from "../certificates.ts";
 import { bootstrapObjects } from "./bootstrap.ts";
 import { type ServerState, collectionOf, timestamp } from "./context.ts";
 import { FaultPlan } from "./faults.ts";
-import { type CustomKind, definitionOf, kindsOf } from "./kinds/custom.ts";
 import { KindRegistry } from "./kinds/registry.ts";
 import { type KubeObject, isRecord } from "./objects.ts";
 import { handleRequest } from "./pipeline.ts";
 import { TokenIssuer } from "./service-account-tokens.ts";
-import { Store, parse } from "./store.ts";
+import { serveDefinitions } from "./served-kinds.ts";
+import { Store } from "./store.ts";
 
 export { type Effect, type Fault, FaultPlan } from "./faults.ts";
-export type { CustomKind, PrinterColumn } from "./kinds/custom.ts";
 
 export interface ApiServerOptions {
   /** Issues the serving certificate. */
@@ -27,8 +26,8 @@ export interface ApiServerOptions {
   readonly port?: number;
   /** As in kube-apiserver's --token-auth-file. */
   readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups?: readonly string[] }>>;
-  /** Known from the start, as if their CustomResourceDefinitions had been created. */
-  readonly kinds?: readonly CustomKind[];
+  /** CustomResourceDefinitions that are there from the start. */
+  readonly definitions?: readonly KubeObject[];
   /** What is to go wrong; more can be injected while it runs. */
   readonly faults?: FaultPlan;
   /** The clock: timestamps, grace periods, the expiry of tokens. */
@@ -100,7 +99,13 @@ function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
 
 /** What there is before the first request. */
 export function createState(options: Omit<ApiServerOptions, "authority" | "port">): ServerState {
-  const { tokens, kinds = [], faults = new FaultPlan(), now = () => new Date(), setTimer = systemTimer } = options;
+  const {
+    tokens,
+    definitions = [],
+    faults = new FaultPlan(),
+    now = () => new Date(),
+    setTimer = systemTimer,
+  } = options;
   const users = Object.entries(tokens);
   const state: ServerState = {
     store: new Store(),
@@ -111,29 +116,9 @@ export function createState(options: Omit<ApiServerOptions, "authority" | "port"
     now,
     setTimer,
   };
-  installDefinitions(state);
-  for (const object of [...bootstrapObjects(), ...kinds.map(definitionOf)]) seed(state, object);
+  serveDefinitions(state);
+  for (const object of [...bootstrapObjects(), ...structuredClone(definitions)]) seed(state, object);
   return state;
-}
-
-/** A custom kind is served from the moment its definition is stored. */
-function installDefinitions(state: ServerState): void {
-  const definitions = state.kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-  if (definitions === undefined) throw new Error("CustomResourceDefinition is not a built-in kind");
-  collectionOf(state, definitions).log.react = ({ type, object }) => {
-    const definition = parse(object);
-    if (type !== "DELETED") return state.kinds.install(definition);
-    removeObjects(state, definition);
-    state.kinds.uninstall(definition);
-  };
-}
-
-/** The objects of a kind go with its definition. */
-function removeObjects(state: ServerState, definition: KubeObject): void {
-  const [kind] = kindsOf(definition);
-  if (kind === undefined) return;
-  const collection = collectionOf(state, kind);
-  for (const stored of collection.list("")) collection.remove(stored, parse(stored));
 }
 
 function seed(state: ServerState, object: KubeObject): void {

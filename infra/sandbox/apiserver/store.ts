@@ -52,7 +52,7 @@ const SELECTIVE = 8;
 
 export class Collection {
   readonly log = new WatchLog();
-  readonly #paths: readonly string[];
+  #paths: readonly string[] = [];
   readonly #nextRevision: () => number;
   readonly #objects = new Map<string, StoredObject>();
   readonly #keys: string[] = [];
@@ -60,9 +60,22 @@ export class Collection {
   readonly #index = new Map<string, Set<string>>();
 
   constructor(fields: SelectableFields, nextRevision: () => number) {
-    // Name and namespace are the key already.
-    this.#paths = [...new Set(Object.values(fields))].filter((path) => !path.startsWith("metadata.n"));
     this.#nextRevision = nextRevision;
+    this.indexBy([fields]);
+  }
+
+  /** From now on; the objects that there are, too. */
+  indexBy(fields: readonly SelectableFields[]): void {
+    // Name and namespace are the key already.
+    const paths = fields.flatMap((one) => Object.values(one)).filter((path) => !path.startsWith("metadata.n"));
+    this.#paths = [...new Set(paths)];
+    for (const [key, stored] of this.#objects) {
+      this.#put(key, { ...stored, fields: this.#fieldsOf(parse(stored)) }, stored);
+    }
+  }
+
+  #fieldsOf(object: KubeObject): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#paths.map((path) => [path, stringAt(object, path)]));
   }
 
   get size(): number {
@@ -145,8 +158,7 @@ export class Collection {
     const revision = this.#nextRevision();
     object.metadata.resourceVersion = String(revision);
     const { namespace = "", name = "", labels = {} } = object.metadata;
-    const fields = Object.fromEntries(this.#paths.map((path) => [path, stringAt(object, path)]));
-    return { namespace, name, revision, labels, fields, json: JSON.stringify(object) };
+    return { namespace, name, revision, labels, fields: this.#fieldsOf(object), json: JSON.stringify(object) };
   }
 
   #put(key: string, stored: StoredObject, previous: StoredObject | undefined): void {

@@ -89,7 +89,7 @@ function vmiOf({ name, strategy, migratable = true, status, metadata }: TestVm) 
   const reason = migratable ? {} : { reason: "DisksNotLiveMigratable" };
   return {
     metadata: { namespace: NAMESPACE, name, labels: { app: name }, annotations: { note: "kept" }, ...metadata },
-    spec: { domain: {}, ...(strategy === undefined ? {} : { evictionStrategy: strategy }) },
+    spec: { domain: { devices: {} }, ...(strategy === undefined ? {} : { evictionStrategy: strategy }) },
     status: {
       phase: "Running",
       nodeName: "node01",

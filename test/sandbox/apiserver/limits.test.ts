@@ -40,7 +40,7 @@ test("custom kinds whose versions differ", async () => {
       group: "example.com",
       scope: "Namespaced",
       names: { kind: "Thing", plural: "things" },
-      versions: [{ name: "v1", served: true, storage: true }],
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
       conversion: { strategy: "Webhook" },
     },
   };

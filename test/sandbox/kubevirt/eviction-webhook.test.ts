@@ -17,7 +17,7 @@ beforeAll(async () => {
   const { client } = guests.sandbox;
   await client.create(kubevirt.virtualMachineInstances, {
     metadata: { namespace: NAMESPACE, name: VMI },
-    spec: { domain: {} },
+    spec: { domain: { devices: {} } },
   });
 });
 afterAll(() => guests.stop());

@@ -68,7 +68,7 @@ export async function startGuests(): Promise<Guests> {
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
   for (const { name, phase, condition } of GUESTS) {
     const metadata = { namespace: NAMESPACE, name };
-    const spec = { domain: {}, evictionStrategy: "LiveMigrate" };
+    const spec = { domain: { devices: {} }, evictionStrategy: "LiveMigrate" };
     await client.create(kubevirt.virtualMachineInstances, { metadata, spec });
     const body = { status: { phase, nodeName: "node01", conditions: [condition] } };
     await client.as(VIRT_CONTROLLER).patch(kubevirt.virtualMachineInstances, metadata, { type: "merge", body });

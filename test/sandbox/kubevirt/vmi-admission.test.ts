@@ -30,7 +30,7 @@ describe("the status of a VMI", () => {
       apiVersion: "kubevirt.io/v1",
       kind: "VirtualMachineInstance",
       metadata: { name: "born" },
-      spec: { domain: {} },
+      spec: { domain: { devices: {} } },
       status: { phase: "Running" },
     };
     const answer = await guests.ask(FOREIGN, { method: "POST", path: VMIS, body });

@@ -1,120 +1,100 @@
 /**
  * Custom kinds: what a CustomResourceDefinition says, as ResourceKinds.
- * Owns: that translation, both ways. Does not own: the definition's own kind (extension.ts).
+ * Owns: that translation. Does not own: the definition's own kind (definitions.ts).
  */
-import { type KubeObject, isRecord, stringAt, recordsAt, stringsAt, viewAs } from "../objects.ts";
-import { AGE, NAME, ageOf } from "./columns.ts";
-import { applySchemaDefaults, schemaOf, validateBySchema } from "../schema/structural.ts";
+import { type KubeObject, type Tree, recordAt, recordsAt, stringAt, stringsAt, textOf, viewAs } from "../objects.ts";
+import { EMBEDDED, type Structural, applySchemaDefaults, schemaOf } from "../schema/structural.ts";
+import { validateBySchema } from "../schema/validation.ts";
+import { NAME, AGE, ageOf } from "./columns.ts";
 import { evaluateJsonPath } from "./json-path.ts";
-import { type Cell, type Column, type ResourceKind, defineKind } from "./kind.ts";
+import { type Cell, type Column, type ResourceKind, SET, defineKind } from "./kind.ts";
 
-export interface PrinterColumn {
+/** One ResourceKind for each served version; all share the stored objects. */
+export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
+  const group = stringAt(definition, "spec.group");
+  const names = recordAt(definition, "spec.names");
+  const versions = recordsAt(definition, "spec.versions");
+  const storageVersion = `${group}/${textOf(versions.find(({ storage }) => storage === true)?.name)}`;
+  const served = versions.filter((version) => version.served !== false);
+  return served.map((version) => {
+    const name = textOf(version.name);
+    const apiVersion = `${group}/${name}`;
+    const schema = { ...schemaOf(version), [EMBEDDED]: true };
+    const deprecation = `${apiVersion} ${textOf(names.kind)} is deprecated`;
+    return defineKind({
+      group,
+      version: name,
+      kind: textOf(names.kind),
+      plural: textOf(names.plural),
+      singular: textOf(names.singular) || textOf(names.kind).toLowerCase(),
+      shortNames: stringsAt(names, "shortNames"),
+      categories: stringsAt(names, "categories"),
+      namespaced: stringAt(definition, "spec.scope") !== "Cluster",
+      storageVersion,
+      custom: true,
+      hasStatus: recordAt(version, "subresources").status !== undefined,
+      hasGeneration: true,
+      unconditionalUpdate: false,
+      model: undefined,
+      schema,
+      ...listsIn(schema),
+      ...(version.deprecated === true && { deprecation: textOf(version.deprecationWarning) || deprecation }),
+      selectableFields: selectableFields(version),
+      applyDefaults: (object) => applySchemaDefaults(object, schema),
+      validate: (object, previous) => validateBySchema(object, schema, previous),
+      columns: columnsOf(version),
+      toServed: (object) => ({ ...object, apiVersion }),
+      toStored: (object) => ({ ...object, apiVersion: storageVersion }),
+    });
+  });
+}
+
+function selectableFields(version: Tree): Record<string, string> {
+  const paths = recordsAt(version, "selectableFields").map(({ jsonPath }) => textOf(jsonPath).replace(/^\./, ""));
+  return Object.fromEntries(paths.map((path) => [path, path]));
+}
+
+/** What server-side apply has to know of lists and maps. */
+function listsIn(schema: Structural, path = ""): Pick<ResourceKind, "lists" | "atomicMaps"> {
+  const type = schema["x-kubernetes-list-type"];
+  const keys = type === "map" ? stringsAt(schema, "x-kubernetes-list-map-keys") : type === "set" ? SET : undefined;
+  const below = Object.entries(recordAt(schema, "properties")).map(([key, part]) => {
+    return listsIn(viewAs(part), path === "" ? key : `${path}.${key}`);
+  });
+  if (schema.items !== undefined) below.push(listsIn(recordAt(schema, "items"), path));
+  const isAtomic = schema["x-kubernetes-map-type"] === "atomic";
+  return {
+    lists: Object.assign({}, keys && { [path]: keys }, ...below.map(({ lists }) => lists)),
+    atomicMaps: [...(isAtomic ? [path] : []), ...below.flatMap(({ atomicMaps }) => atomicMaps)],
+  };
+}
+
+interface PrinterColumn {
   readonly name: string;
-  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  readonly type: Column["type"];
+  readonly format?: string;
   readonly jsonPath: string;
   readonly priority?: number;
   readonly description?: string;
 }
 
-/** A custom kind in short: everything its CustomResourceDefinition needs. */
-export interface CustomKind {
-  readonly group: string;
-  /** The first is the one objects are stored in. */
-  readonly versions: readonly string[];
-  readonly kind: string;
-  readonly plural: string;
-  readonly singular?: string;
-  readonly scope: "Namespaced" | "Cluster";
-  readonly hasStatus: boolean;
-  readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
-  readonly columns?: readonly PrinterColumn[];
+function columnsOf(version: Tree): readonly Column[] {
+  const columns = viewAs<readonly PrinterColumn[]>(recordsAt(version, "additionalPrinterColumns"));
+  if (columns.length === 0) return [NAME, { ...AGE, type: "date" }];
+  return [NAME, ...columns.map(({ jsonPath, ...column }) => printerColumn(column, jsonPath))];
 }
 
-export function definitionOf(custom: CustomKind): KubeObject {
-  const { group, kind, plural, scope, shortNames = [], categories = [] } = custom;
-  const versions = custom.versions.map((name, index) => ({
-    name,
-    served: true,
-    storage: index === 0,
-    schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
-    ...(custom.hasStatus && { subresources: { status: {} } }),
-    ...(custom.columns && { additionalPrinterColumns: custom.columns }),
-  }));
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope,
-      names: { kind, plural, singular: custom.singular ?? kind.toLowerCase(), shortNames, categories },
-      versions,
-    },
-  };
+function printerColumn(column: Omit<PrinterColumn, "jsonPath">, jsonPath: string): Column {
+  const description = `Custom resource definition column (in JSONPath format): ${jsonPath}`;
+  const cell = (object: KubeObject, now: Date): Cell => cellOf(evaluateJsonPath(jsonPath, object)[0], column.type, now);
+  return { description, ...column, cell };
 }
 
-/** One ResourceKind for each served version; all share the stored objects. */
-export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
-  const group = stringAt(definition, "spec.group");
-  const of = (field: string): string => stringAt(definition, `spec.names.${field}`);
-  const [kind, plural, singular] = [of("kind"), of("plural"), of("singular")];
-  const shortNames = stringsAt(definition, "spec.names.shortNames");
-  const categories = stringsAt(definition, "spec.names.categories");
-  const versions = recordsAt(definition, "spec.versions");
-  const stored = versions.find((version) => version.storage === true) ?? versions[0];
-  const storageVersion = `${group}/${stringAt(stored, "name")}`;
-  return versions
-    .filter((version) => version.served !== false)
-    .map((version) => {
-      const apiVersion = `${group}/${stringAt(version, "name")}`;
-      const schema = schemaOf(version);
-      const hasStatus = isRecord(version.subresources) && version.subresources.status !== undefined;
-      return defineKind({
-        group,
-        version: stringAt(version, "name"),
-        kind,
-        plural,
-        ...(singular !== "" && { singular }),
-        shortNames,
-        categories,
-        namespaced: stringAt(definition, "spec.scope") !== "Cluster",
-        storageVersion,
-        custom: true,
-        hasStatus,
-        hasGeneration: true,
-        unconditionalUpdate: false,
-        model: undefined,
-        schema,
-        applyDefaults: (object) => applySchemaDefaults(object, schema),
-        validate: (object) => validateBySchema(object, schema),
-        columns: columnsOf(version),
-        toServed: (object) => ({ ...object, apiVersion }),
-        toStored: (object) => ({ ...object, apiVersion: storageVersion }),
-      });
-    });
-}
-
-function columnsOf(version: Record<string, unknown>): readonly Column[] {
-  const columns = recordsAt(version, "additionalPrinterColumns");
-  if (columns.length === 0) return [NAME, AGE];
-  return [NAME, ...columns.map((column) => printerColumn(viewAs(column)))];
-}
-
-function printerColumn({ name, type, jsonPath, priority, description }: PrinterColumn): Column {
-  return {
-    name,
-    type,
-    ...(priority !== undefined && { priority }),
-    ...(description !== undefined && { description }),
-    cell: (object, now) => cellOf(evaluateJsonPath(jsonPath, object), type, now),
-  };
-}
-
-function cellOf(values: readonly unknown[], type: PrinterColumn["type"], now: Date): Cell {
-  const [value] = values;
+/** Nothing, if the value is not of the column's type. */
+function cellOf(value: unknown, type: Column["type"], now: Date): Cell {
   if (value === undefined || value === null) return null;
-  if (type === "date") return ageOf(value, now);
   if (type === "string") return typeof value === "string" ? value : JSON.stringify(value);
-  return viewAs(value);
+  if (type === "date") return Number.isNaN(Date.parse(textOf(value))) ? "<invalid>" : ageOf(value, now);
+  if (typeof value === "number" && type === "integer") return Math.trunc(value);
+  return typeof value === type ? viewAs(value) : null;
 }

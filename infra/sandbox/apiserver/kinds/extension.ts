@@ -1,23 +1,12 @@
 /**
- * The kinds by which a cluster extends its API server: webhook configurations and CustomResourceDefinitions.
- * Owns: their shape and defaults. Does not own: calling webhooks (admission/), the kinds a definition makes (custom.ts).
+ * Webhook configurations.
+ * Owns: their shape and defaults. Does not own: calling webhooks (admission/).
  */
-import {
-  type KubeObject,
-  type Tree,
-  childOf,
-  fieldAt,
-  isRecord,
-  recordsAt,
-  stringAt,
-  stringsAt,
-  textOf,
-} from "../objects.ts";
+import { type KubeObject, type Tree, fieldAt, recordsAt, stringAt, stringsAt, textOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { problemWith } from "../admission/cel.ts";
-import { schemaOf, unsupportedKeywords } from "../schema/structural.ts";
-import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from "../field-errors.ts";
-import { AGE, CREATED_AT, NAME, countOf } from "./columns.ts";
+import { invalidValue, requiredValue, unsupportedValue } from "../field-errors.ts";
+import { AGE, NAME, countOf } from "./columns.ts";
 import { type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 
 const WEBHOOKS = {
@@ -87,47 +76,6 @@ function validateUrl(field: string, url: unknown): readonly FieldError[] {
   return scheme === "https" ? [] : [invalidValue(field, scheme, `'https' is the only allowed URL scheme${form}`)];
 }
 
-const CUSTOM_RESOURCE_DEFINITIONS: ResourceKind = defineKind({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  kind: "CustomResourceDefinition",
-  plural: "customresourcedefinitions",
-  shortNames: ["crd", "crds"],
-  categories: ["api-extensions"],
-  namespaced: false,
-  hasStatus: true,
-  hasGeneration: true,
-  unconditionalUpdate: false,
-  lists: { "spec.versions": ["name"], "status.conditions": ["type"] },
-  columns: [NAME, CREATED_AT],
-  applyDefaults: (definition) => {
-    const names = fieldAt(definition, "spec.names");
-    if (!isRecord(names)) return;
-    names.singular ??= stringAt(names, "kind").toLowerCase();
-    names.listKind ??= `${stringAt(names, "kind")}List`;
-    childOf(definition, "spec").conversion ??= { strategy: "None" };
-  },
-  validate: validateDefinition,
-});
-
-function validateDefinition(definition: KubeObject): readonly FieldError[] {
-  const expected = `${stringAt(definition, "spec.names.plural")}.${stringAt(definition, "spec.group")}`;
-  const name = definition.metadata.name ?? "";
-  const strategy = fieldAt(definition, "spec.conversion.strategy");
-  return [
-    ...(name === expected ? [] : [invalidValue("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]),
-    ...unsupported("spec.conversion.strategy", strategy, ["None"]),
-    ...recordsAt(definition, "spec.versions").flatMap(validateVersion),
-  ];
-}
-
-function validateVersion(version: Tree, index: number): readonly FieldError[] {
-  const path = `spec.versions[${index}].schema.openAPIV3Schema`;
-  return unsupportedKeywords(schemaOf(version), path).map((field) =>
-    forbiddenValue(field, "this API server does not support this part of a schema"),
-  );
-}
-
 function validateConditions(webhook: Tree, field: string): readonly FieldError[] {
   return recordsAt(webhook, "matchConditions").flatMap((condition, index) => {
     const expression = stringAt(condition, "expression");
@@ -152,5 +100,4 @@ export const EXTENSION: readonly ResourceKind[] = [
     applyDefaults: (configuration) => defaultWebhooks(configuration, { reinvocationPolicy: "Never" }),
     validate: validateWebhooks,
   }),
-  CUSTOM_RESOURCE_DEFINITIONS,
 ];

@@ -48,6 +48,10 @@ export interface ResourceKind {
   /** Paths of maps that server-side apply takes as one value. */
   readonly atomicMaps: readonly string[];
   readonly nameRule: "subdomain" | "label" | "path";
+  /** What its objects wait for when they are deleted, for something of the server's own. */
+  readonly finalizer?: string;
+  /** Whoever uses this version is warned. */
+  readonly deprecation?: string;
   readonly columns: readonly Column[];
   /** The name of the model in the Kubernetes client library that describes its fields. */
   readonly model: string | undefined;

@@ -5,6 +5,7 @@
 import { type KubeObject, apiVersionOf } from "../objects.ts";
 import { CORE } from "./core.ts";
 import { kindsOf } from "./custom.ts";
+import { CUSTOM_RESOURCE_DEFINITIONS } from "./definitions.ts";
 import { EVENTS } from "./events.ts";
 import { EXTENSION } from "./extension.ts";
 import type { ResourceKind } from "./kind.ts";
@@ -14,7 +15,17 @@ import { POD_DISRUPTION_BUDGETS } from "./policy.ts";
 import { RBAC } from "./rbac.ts";
 import { PRIORITY_CLASSES } from "./scheduling.ts";
 
-const BUILT_IN = [...CORE, PODS, ...EVENTS, POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, ...RBAC, ...EXTENSION, ...OTHERS];
+const BUILT_IN = [
+  ...CORE,
+  PODS,
+  ...EVENTS,
+  POD_DISRUPTION_BUDGETS,
+  PRIORITY_CLASSES,
+  ...RBAC,
+  ...EXTENSION,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  ...OTHERS,
+];
 
 export class KindRegistry {
   #kinds: readonly ResourceKind[] = BUILT_IN;

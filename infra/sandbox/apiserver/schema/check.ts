@@ -8,7 +8,7 @@ import type { ResourceKind } from "../kinds/kind.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";
 import type { WriteOptions } from "../options.ts";
 import { badRequest } from "../status.ts";
-import { prune } from "./structural.ts";
+import { applySchemaDefaults, prune } from "./structural.ts";
 import { type FieldType, type ModelField, type Models, loadModels } from "./models.ts";
 
 /** Drops what the kind does not have, and reports it as the request wants. */
@@ -21,7 +21,10 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
   return (object) => {
     const found: Findings = { models, unknown: [], kind };
     checkModel(object, root, { found, path: "", goPath: "" });
-    if (kind.schema !== undefined) found.unknown.push(...prune(object, kind.schema));
+    if (kind.schema !== undefined) {
+      found.unknown.push(...prune(object, kind.schema));
+      applySchemaDefaults(object, kind.schema); // before anybody admits it
+    }
     const messages = found.unknown.map((path) => `unknown field "${path}"`);
     if (messages.length === 0 || fieldValidation === "Ignore") return;
     if (fieldValidation === "Strict") refuse(kind, `strict decoding error: ${messages.join(", ")}`);

@@ -5,7 +5,7 @@
 import type { Answer, RequestContext } from "../context.ts";
 import { groupVersionsOf } from "../discovery.ts";
 import type { ResourceKind } from "../kinds/kind.ts";
-import { apiVersionOf } from "../objects.ts";
+import { apiVersionOf, recordAt } from "../objects.ts";
 import { fail } from "../status.ts";
 import {
   type Documentation,
@@ -39,8 +39,8 @@ async function documentOf(kinds: readonly ResourceKind[]) {
   const models = new Map<string, Model>();
   const lists = new Map<string, readonly string[]>();
   for (const kind of kinds) {
+    await loadModels(kind.model ?? "V1ObjectMeta", models);
     if (kind.model === undefined) continue;
-    await loadModels(kind.model, models);
     for (const [path, keys] of Object.entries(kind.lists)) lists.set(fieldAtPath(models, kind.model, path), keys);
   }
   const schemas: Record<string, object> = {};
@@ -57,7 +57,8 @@ async function documentOf(kinds: readonly ResourceKind[]) {
 }
 
 function nameOf({ model, kind, group, version }: ResourceKind): string {
-  return model === undefined ? `${group}.${version}.${kind}` : schemaName(model);
+  const domain = group.split(".").toReversed().join(".");
+  return model === undefined ? `${domain}.${version}.${kind}` : schemaName(model);
 }
 
 /** kubectl explain shows what follows the last dot. */
@@ -65,9 +66,12 @@ function schemaName(model: string): string {
   return `io.k8s.${model.replace(/^[A-Za-z]*?V\d+(?=[A-Z])/, "")}`;
 }
 
-/** Of a custom kind its definition has the schema. */
+/** Of a custom kind its definition has the schema, but for what every object has. */
 function identityOf({ group, version, kind, schema }: ResourceKind) {
-  return { ...schema, "x-kubernetes-group-version-kind": [{ group, version, kind }] };
+  const metadata = typeOf({ of: "model", name: "V1ObjectMeta" }, "");
+  const common = { apiVersion: { type: "string" }, kind: { type: "string" }, metadata };
+  const properties = schema && { properties: { ...recordAt(schema, "properties"), ...common } };
+  return { ...schema, ...properties, "x-kubernetes-group-version-kind": [{ group, version, kind }] };
 }
 
 /** `V1PodSpec.containers`: where a path like spec.containers leads. */

@@ -20,8 +20,10 @@ export const mutateVmi: Admit<VirtualMachineInstance> = (request) => {
   const { object, oldObject, operation } = request;
   if (operation === "CREATE") {
     const finalizers = [...new Set([...(object.metadata.finalizers ?? []), FINALIZER.vmi])];
+    const domain = { devices: {}, ...object.spec?.domain };
     return patched([
       { op: "add", path: "/metadata/finalizers", value: finalizers },
+      { op: "add", path: "/spec", value: { ...object.spec, domain } },
       { op: "add", path: "/status", value: { ...object.status, phase: "Pending" } },
     ]);
   }

@@ -1,11 +1,9 @@
 /** KubeVirt's VMIs and migrations as kinds of the server: those two, as when the questions were recorded. */
-import { definitionOf } from "../../../../infra/sandbox/apiserver/kinds/custom.ts";
-import { KUBEVIRT_KINDS } from "../../../../infra/sandbox/kubevirt/kinds.ts";
+import { KUBEVIRT_DEFINITIONS as DEFINITIONS } from "../../../../infra/sandbox/kubevirt/kinds.ts";
 import { del, get, post } from "../../requests.ts";
 import { type Step, attempt, until } from "../world.ts";
 
 const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const DEFINITIONS = KUBEVIRT_KINDS.map(definitionOf);
 
 export const served = (path: string): Step => until(get(path), ({ code }) => code === 200);
 

@@ -1,0 +1,41 @@
+/**
+ * Everything a schema says of an object, in the order of the API extensions server.
+ * Owns: that order, what is not looked at in an object that is wrong anyway. Does not own: values (values.ts), rules in CEL
+ * (rules.ts).
+ */
+import type { Tree } from "../objects.ts";
+import type { FieldError } from "../status.ts";
+import { ruleErrors } from "./rules.ts";
+import type { Node, Structural } from "./structural.ts";
+import { duplicates, valueErrors } from "./values.ts";
+
+const BLOCKING = new Set(
+  ["NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid"].map((one) => `FieldValue${one}`),
+);
+
+const UNCHECKED: FieldError = {
+  reason: "FieldValueInvalid",
+  field: "<nil>",
+  message:
+    "Invalid value: null: some validation rules were not checked because the object was invalid; " +
+    "correct the existing errors to complete validation",
+};
+
+/** What was wrong before and has not changed is left alone. */
+export function validateBySchema(object: Tree, schema: Structural, previous?: Tree): readonly FieldError[] {
+  const root: Node = { value: object, schema, old: previous, path: "", keyed: "" };
+  const twice = duplicates(root);
+  const wasTwice = previous !== undefined && duplicates({ ...root, value: previous }).length > 0;
+  const errors = [...valueErrors(root), ...(wasTwice ? [] : twice)];
+  if (!hasRules(schema)) return errors;
+  const isBlocked = errors.some(({ reason }) => BLOCKING.has(reason));
+  return isBlocked ? [...errors, UNCHECKED] : [...errors, ...ruleErrors(root)];
+}
+
+const withRules = new WeakMap<Structural, boolean>();
+
+function hasRules(schema: Structural): boolean {
+  const known = withRules.get(schema) ?? JSON.stringify(schema).includes('"x-kubernetes-validations"');
+  withRules.set(schema, known);
+  return known;
+}

@@ -1,0 +1,67 @@
+/**
+ * Keeps what is served in step with the CustomResourceDefinitions.
+ * Owns: their status, serving their kinds, the end of their objects. Does not own: what a definition makes (kinds/custom.ts).
+ */
+import { type ServerState, collectionOf, timestamp } from "./context.ts";
+import { remove } from "./deletion.ts";
+import { kindsOf } from "./kinds/custom.ts";
+import { CUSTOM_RESOURCE_DEFINITIONS, acceptNames, isEstablished } from "./kinds/definitions.ts";
+import type { KubeObject } from "./objects.ts";
+import { type StoredObject, parse } from "./store.ts";
+import { changeStored } from "./updating.ts";
+import { Bell } from "./watch-log.ts";
+
+export function serveDefinitions(state: ServerState): void {
+  const definitions = collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS);
+  definitions.log.react = ({ type, object }) => {
+    const definition = parse(object);
+    if (type === "DELETED") state.kinds.uninstall(definition);
+    else if (isEstablished(definition)) install(state, definition);
+    void settleAfter(state, Promise.resolve());
+  };
+}
+
+/** The real server's controllers, too, come after the answer; what goes wrong in here harms no request. */
+async function settleAfter(state: ServerState, change: Promise<void>): Promise<void> {
+  try {
+    await change;
+    settle(state);
+  } catch (error) {
+    console.error(error);
+  }
+}
+
+function install(state: ServerState, definition: KubeObject): void {
+  const kinds = kindsOf(definition);
+  state.kinds.install(definition);
+  for (const { storage } of kinds) state.store.collection(storage).indexBy(kinds.map((kind) => kind.selectableFields));
+}
+
+function settle(state: ServerState): void {
+  const definitions = collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS);
+  for (const stored of definitions.list("")) {
+    const others = definitions
+      .list("")
+      .filter(({ name }) => name !== stored.name)
+      .map(parse);
+    const { metadata } = parse(stored);
+    if (metadata.deletionTimestamp !== undefined) empty(state, stored);
+    else changeStored(definitions, stored, (definition) => acceptNames(definition, others, timestamp(state.now())));
+  }
+}
+
+/** The objects go with their definition, and the definition when the last of them has gone. */
+function empty(state: ServerState, stored: StoredObject): void {
+  const definition = parse(stored);
+  const [kind] = kindsOf(definition);
+  const objects = kind === undefined ? undefined : collectionOf(state, kind);
+  if (kind !== undefined && objects !== undefined) {
+    for (const object of objects.list("")) remove(state, kind, { stored: object, options: {} });
+    if (objects.size > 0) {
+      const bell = new Bell();
+      const stop = objects.log.subscribe(bell);
+      return void settleAfter(state, bell.heard().then(stop));
+    }
+  }
+  collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS).remove(stored, definition);
+}
