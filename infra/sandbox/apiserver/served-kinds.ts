@@ -2,6 +2,7 @@
  * Keeps what is served in step with the CustomResourceDefinitions.
  * Owns: their status, serving their kinds, the end of their objects. Does not own: what a definition makes (kinds/custom.ts).
  */
+import { inBackground } from "./background.ts";
 import { type ServerState, collectionOf, timestamp } from "./context.ts";
 import { remove } from "./deletion.ts";
 import { kindsOf } from "./kinds/custom.ts";
@@ -17,18 +18,8 @@ export function serveDefinitions(state: ServerState): void {
     const definition = parse(object);
     if (type === "DELETED") state.kinds.uninstall(definition);
     else if (isEstablished(definition)) install(state, definition);
-    void settleAfter(state, Promise.resolve());
+    inBackground(Promise.resolve().then(() => settle(state)));
   };
-}
-
-/** The real server's controllers, too, come after the answer; what goes wrong in here harms no request. */
-async function settleAfter(state: ServerState, change: Promise<void>): Promise<void> {
-  try {
-    await change;
-    settle(state);
-  } catch (error) {
-    console.error(error);
-  }
 }
 
 function install(state: ServerState, definition: KubeObject): void {
@@ -60,7 +51,12 @@ function empty(state: ServerState, stored: StoredObject): void {
     if (objects.size > 0) {
       const bell = new Bell();
       const stop = objects.log.subscribe(bell);
-      return void settleAfter(state, bell.heard().then(stop));
+      return inBackground(
+        bell.heard().then(() => {
+          stop();
+          settle(state);
+        }),
+      );
     }
   }
   collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS).remove(stored, definition);

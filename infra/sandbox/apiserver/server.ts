@@ -6,6 +6,7 @@
 import { once } from "node:events";
 import { type Server, createServer } from "node:https";
 import type { Socket } from "node:net";
+import { checkPolicies } from "./admission/type-checking.ts";
 import type { Authority } from "../certificates.ts";
 import { bootstrapObjects } from "./bootstrap.ts";
 import { type ServerState, collectionOf, timestamp } from "./context.ts";
@@ -117,6 +118,7 @@ export function createState(options: Omit<ApiServerOptions, "authority" | "port"
     setTimer,
   };
   serveDefinitions(state);
+  checkPolicies(state);
   for (const object of [...bootstrapObjects(), ...structuredClone(definitions)]) seed(state, object);
   return state;
 }

@@ -19,6 +19,8 @@ export interface Webhook {
     readonly apiVersions?: readonly string[];
     readonly resources?: readonly string[];
     readonly scope?: string;
+    /** Of policies. */
+    readonly resourceNames?: readonly string[];
   }[];
   readonly failurePolicy?: "Fail" | "Ignore";
   readonly matchPolicy?: "Exact" | "Equivalent";

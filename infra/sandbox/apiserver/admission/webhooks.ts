@@ -1,16 +1,16 @@
 /**
  * Admission webhooks: which of them a request concerns, in what order they are asked, what their answers mean.
- * Owns: matching rules and selectors, failure policies, patches and warnings. Does not own: the call over TLS
- * (webhook-client.ts), conditions in CEL (match-conditions.ts).
+ * Owns: failure policies, patches and warnings. Does not own: the call over TLS (webhook-client.ts), rules and selectors
+ * (matching.ts), conditions in CEL (match-conditions.ts).
  */
-import { type ResourceContext, collectionOf } from "../context.ts";
-import { NAMESPACES } from "../kinds/core.ts";
+import type { ResourceContext } from "../context.ts";
 import { type KubeObject, recordsAt, viewAs } from "../objects.ts";
 import { applyJsonPatch, readJsonPatch } from "../patch/json.ts";
-import { type LabelSelector, type Labels, matchesLabels, requirementsOf } from "../selectors.ts";
 import { parsedOnce } from "../store.ts";
 import { badRequest, fail } from "../status.ts";
 import { conditionsHold } from "./match-conditions.ts";
+import { concerns } from "./matching.ts";
+import { admitByPolicies } from "./policies.ts";
 import { type AdmissionRequest, type AdmissionSubject, reviewOf } from "./review.ts";
 import { type AdmissionResponse, type Webhook, WebhookError, callWebhook } from "./webhook-client.ts";
 
@@ -47,8 +47,9 @@ async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<
   return current.object;
 }
 
-/** All at once: none can change anything. The first that denies decides. */
+/** After the policies; all at once: none can change anything. The first that denies decides. */
 export async function admitValidating(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
+  admitByPolicies(ctx, subject);
   const webhooks = webhooksOf(ctx, "validatingwebhookconfigurations");
   if (webhooks.length === 0) return;
   const outcomes = await Promise.allSettled(webhooks.map((webhook) => ask(ctx, webhook, subject)));
@@ -121,68 +122,4 @@ function patched(object: KubeObject | undefined, { webhook, response }: Answered
   }
   const patch: unknown = JSON.parse(Buffer.from(response.patch ?? "", "base64").toString());
   return viewAs(applyJsonPatch(structuredClone(object), readJsonPatch(patch)));
-}
-
-function concerns(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): boolean {
-  const rules = webhook.rules ?? [];
-  return (
-    rules.some((rule) => matchesRule(ctx, rule, { webhook, operation: subject.operation })) &&
-    matchesNamespace(ctx, webhook.namespaceSelector ?? {}, subject) &&
-    matchesObject(webhook.objectSelector ?? {}, subject)
-  );
-}
-
-type Rule = NonNullable<Webhook["rules"]>[number];
-
-function matchesRule(
-  { kind, info }: ResourceContext,
-  rule: Rule,
-  { webhook, operation }: { webhook: Webhook; operation: string },
-): boolean {
-  // Equivalent: another version of the same resource is the same resource.
-  const anyVersion = webhook.matchPolicy !== "Exact";
-  const scope = kind.namespaced ? "Namespaced" : "Cluster";
-  return (
-    includes(rule.operations, operation) &&
-    includes(rule.apiGroups, kind.group) &&
-    (anyVersion || includes(rule.apiVersions, kind.version)) &&
-    (rule.scope === undefined || rule.scope === "*" || rule.scope === scope) &&
-    (rule.resources ?? []).some((resource) => matchesResource(resource, info.resource, info.subresource))
-  );
-}
-
-function includes(list: readonly string[] | undefined, value: string): boolean {
-  return list !== undefined && (list.includes("*") || list.includes(value));
-}
-
-/** `pods`, `pods/eviction`, `pods/*`, `*` (no subresources), `*` with `/*` (everything). */
-function matchesResource(pattern: string, resource: string, subresource: string): boolean {
-  const [wantedResource = "", wantedSubresource = ""] = pattern.split("/", 2);
-  const resourceMatches = wantedResource === "*" || wantedResource === resource;
-  const subresourceMatches = wantedSubresource === "*" || wantedSubresource === subresource;
-  return resourceMatches && subresourceMatches;
-}
-
-function matchesNamespace(
-  ctx: ResourceContext,
-  selector: LabelSelector,
-  { object, oldObject }: AdmissionSubject,
-): boolean {
-  const requirements = requirementsOf(selector);
-  if (requirements.length === 0) return true;
-  if (ctx.kind.plural === "namespaces") return matchesLabels(requirements, labelsOf(object ?? oldObject));
-  if (!ctx.kind.namespaced) return true;
-  const namespace = collectionOf(ctx.state, NAMESPACES).get({ namespace: "", name: ctx.info.namespace });
-  return matchesLabels(requirements, namespace?.labels ?? {});
-}
-
-/** Of an update either state may match. */
-function matchesObject(selector: LabelSelector, { object, oldObject }: AdmissionSubject): boolean {
-  const requirements = requirementsOf(selector);
-  const states = [object, oldObject].filter((state) => state !== undefined);
-  return requirements.length === 0 || states.some((state) => matchesLabels(requirements, labelsOf(state)));
-}
-
-function labelsOf(object: KubeObject | undefined): Labels {
-  return object?.metadata.labels ?? {};
 }

@@ -3,6 +3,7 @@
  * Owns: finding a kind by resource or by apiVersion and kind. Does not own: their objects (store.ts).
  */
 import { type KubeObject, apiVersionOf } from "../objects.ts";
+import { ADMISSION_POLICIES } from "./admission-policies.ts";
 import { CORE } from "./core.ts";
 import { kindsOf } from "./custom.ts";
 import { CUSTOM_RESOURCE_DEFINITIONS } from "./definitions.ts";
@@ -23,6 +24,7 @@ const BUILT_IN = [
   PRIORITY_CLASSES,
   ...RBAC,
   ...EXTENSION,
+  ...ADMISSION_POLICIES,
   CUSTOM_RESOURCE_DEFINITIONS,
   ...OTHERS,
 ];

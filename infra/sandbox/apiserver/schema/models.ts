@@ -5,6 +5,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { INT_OR_STRING, type Structural } from "./structural.ts";
 
 export type FieldType =
   | { readonly of: "string" | "number" | "boolean" | "any" }
@@ -41,6 +42,22 @@ export async function loadModels(root: string, into = new Map<string, Model>()):
 function modelsIn(type: FieldType): readonly string[] {
   if (type.of === "model") return [type.name];
   return type.of === "list" || type.of === "map" ? modelsIn(type.items) : [];
+}
+
+/** The same as the schema of a custom kind would say it; what would contain itself stays open. */
+export async function structureOf(root: string): Promise<Structural> {
+  const models = await loadModels(root);
+  const of = (type: FieldType, format: string, above: readonly string[]): Structural => {
+    if (type.of === "list") return { type: "array", items: of(type.items, format, above) };
+    if (type.of === "map") return { type: "object", additionalProperties: of(type.items, format, above) };
+    if (type.of === "any") return { [INT_OR_STRING]: true };
+    if (type.of === "number") return { type: format === "double" ? "number" : "integer" };
+    if (type.of !== "model") return { type: type.of, format };
+    const fields = above.includes(type.name) ? [] : [...(models.get(type.name)?.values() ?? [])];
+    const properties = fields.map((field) => [field.name, of(field.type, field.format, [...above, type.name])]);
+    return { type: "object", properties: Object.fromEntries(properties) };
+  };
+  return of({ of: "model", name: root }, "", []);
 }
 
 interface Attribute {
