@@ -1,7 +1,10 @@
 /**
- * What Kubernetes' own components may do: the part of the bootstrap policy our actors live under.
+ * What Kubernetes' own components may do: the part of the bootstrap policy our actors live under, rbac.yaml.
  * Owns: roles and bindings in Kubernetes' names. A real API server has them from the start; elsewhere they are applied.
  */
+import { readFileSync } from "node:fs";
+import { load } from "js-yaml";
+
 const GROUP = "rbac.authorization.k8s.io";
 const API_VERSION = `${GROUP}/v1`;
 
@@ -38,119 +41,24 @@ export function grant(name: string, subject: Subject, rules: readonly Rule[]): r
   return [role, binding];
 }
 
-const EVENTS: Rule = {
-  apiGroups: ["", "events.k8s.io"],
-  resources: ["events"],
-  verbs: ["create", "patch", "update", "get"],
-};
-const READ = ["get", "list", "watch"];
-
-function controller(name: string, rules: readonly Rule[]): readonly Manifest[] {
-  return grant(`system:controller:${name}`, { kind: "ServiceAccount", name, namespace: "kube-system" }, [
-    ...rules,
-    EVENTS,
-  ]);
+interface Grant {
+  readonly name: string;
+  readonly subject: Subject;
+  /** Instead of both: the name of one in kube-controller-manager. */
+  readonly controller?: string;
+  readonly rules: readonly Rule[];
 }
 
-export const CONTROL_PLANE_RBAC: readonly Manifest[] = [
-  ...grant("system:discovery", { kind: "Group", name: "system:authenticated" }, [
-    {
-      nonResourceURLs: [
-        "/api",
-        "/api/*",
-        "/apis",
-        "/apis/*",
-        "/healthz",
-        "/livez",
-        "/readyz",
-        "/openapi",
-        "/openapi/*",
-        "/version",
-        "/version/",
-      ],
-      verbs: ["get"],
-    },
-  ]),
-  ...grant("system:basic-user", { kind: "Group", name: "system:authenticated" }, [
-    {
-      apiGroups: ["authorization.k8s.io"],
-      resources: ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
-      verbs: ["create"],
-    },
-    { apiGroups: ["authentication.k8s.io"], resources: ["selfsubjectreviews"], verbs: ["create"] },
-  ]),
-  // Through this account all controllers read, and the token controller writes.
-  ...grant("system:kube-controller-manager", { kind: "User", name: "system:kube-controller-manager" }, [
-    EVENTS,
-    { apiGroups: ["*"], resources: ["*"], verbs: ["list", "watch"] },
-    { apiGroups: [""], resources: ["secrets", "serviceaccounts"], verbs: ["create", "delete", "get", "update"] },
-    { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
-    { apiGroups: [""], resources: ["namespaces"], verbs: ["get"] },
-  ]),
-  ...controller("disruption-controller", [
-    { apiGroups: ["apps"], resources: ["deployments", "replicasets", "statefulsets"], verbs: READ },
-    { apiGroups: [""], resources: ["replicationcontrollers"], verbs: READ },
-    { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: READ },
-    { apiGroups: ["policy"], resources: ["poddisruptionbudgets/status"], verbs: ["update"] },
-    { apiGroups: [""], resources: ["pods/status"], verbs: ["patch", "update"] },
-    { apiGroups: ["*"], resources: ["*/scale"], verbs: ["get"] },
-  ]),
-  ...controller("generic-garbage-collector", [
-    { apiGroups: ["*"], resources: ["*"], verbs: ["delete", "get", "list", "patch", "update", "watch"] },
-  ]),
-  ...controller("namespace-controller", [
-    { apiGroups: [""], resources: ["namespaces"], verbs: ["delete", ...READ] },
-    { apiGroups: [""], resources: ["namespaces/finalize", "namespaces/status"], verbs: ["update"] },
-    { apiGroups: ["*"], resources: ["*"], verbs: ["delete", "deletecollection", "get", "list"] },
-  ]),
-  ...controller("node-controller", [
-    { apiGroups: [""], resources: ["nodes"], verbs: ["delete", "get", "list", "patch", "update"] },
-    { apiGroups: [""], resources: ["nodes/status", "pods/status"], verbs: ["patch", "update"] },
-    { apiGroups: [""], resources: ["pods"], verbs: ["delete", "get", "list"] },
-  ]),
-  ...controller("pod-garbage-collector", [
-    { apiGroups: [""], resources: ["pods"], verbs: ["delete", "list", "watch"] },
-    { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list"] },
-    { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
-  ]),
-];
+const grants = load(readFileSync(new URL("rbac.yaml", import.meta.url), "utf8")) as Record<string, readonly Grant[]>;
 
-export const SCHEDULER_RBAC: readonly Manifest[] = grant(
-  "system:kube-scheduler",
-  { kind: "User", name: "system:kube-scheduler" },
-  [
-    EVENTS,
-    { apiGroups: [""], resources: ["nodes"], verbs: READ },
-    { apiGroups: [""], resources: ["pods"], verbs: ["delete", ...READ] },
-    { apiGroups: [""], resources: ["bindings", "pods/binding"], verbs: ["create"] },
-    { apiGroups: [""], resources: ["pods/status"], verbs: ["patch", "update"] },
-    { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: READ },
-  ],
-);
+function granted(part: string): readonly Manifest[] {
+  return (grants[part] ?? []).flatMap(({ controller, name, subject, rules }) => {
+    if (controller === undefined) return grant(name, subject, rules);
+    const account = { kind: "ServiceAccount", name: controller, namespace: "kube-system" } as const;
+    return grant(`system:controller:${controller}`, account, rules);
+  });
+}
 
-export const NODE_RBAC: readonly Manifest[] = [
-  // What the node authorizer grants a real kubelet.
-  ...grant("system:node", { kind: "Group", name: "system:nodes" }, [
-    EVENTS,
-    { apiGroups: [""], resources: ["nodes"], verbs: ["create", "patch", "update", ...READ] },
-    { apiGroups: [""], resources: ["nodes/status"], verbs: ["patch", "update"] },
-    { apiGroups: [""], resources: ["pods"], verbs: ["create", "delete", ...READ] },
-    { apiGroups: [""], resources: ["pods/status"], verbs: ["patch", "update"] },
-    {
-      apiGroups: ["coordination.k8s.io"],
-      resources: ["leases"],
-      verbs: ["create", "delete", "get", "patch", "update"],
-    },
-  ]),
-  // One process plays all kubelets: it reads as itself and writes as the node a thing is about.
-  ...grant("system:sandbox:kubelets", { kind: "User", name: "system:sandbox:kubelets" }, [
-    { apiGroups: [""], resources: ["nodes", "pods"], verbs: READ },
-    { apiGroups: [""], resources: ["users"], verbs: ["impersonate"] },
-    {
-      apiGroups: [""],
-      resources: ["groups"],
-      resourceNames: ["system:nodes", "system:authenticated"],
-      verbs: ["impersonate"],
-    },
-  ]),
-];
+export const CONTROL_PLANE_RBAC = granted("controlPlane");
+export const SCHEDULER_RBAC = granted("scheduler");
+export const NODE_RBAC = granted("nodes");

@@ -32,14 +32,15 @@ function matchesRule(
   // Equivalent: another version of the same resource is the same resource.
   const versions = selection.matchPolicy === "Exact" ? rule.apiVersions : ANY;
   const scope = kind.namespaced ? "Namespaced" : "Cluster";
-  return (
-    includes(rule.operations, operation) &&
-    includes(rule.apiGroups, kind.group) &&
-    includes(versions, kind.version) &&
-    includes(rule.resourceNames ?? ANY, info.name) &&
-    (rule.scope === undefined || includes([rule.scope], scope)) &&
-    (rule.resources ?? []).some((resource) => matchesResource(resource, info.resource, info.subresource))
-  );
+  const facts = [
+    [rule.operations, operation],
+    [rule.apiGroups, kind.group],
+    [versions, kind.version],
+    [rule.resourceNames ?? ANY, info.name],
+    [[rule.scope ?? "*"], scope],
+  ] as const;
+  const concerned = (rule.resources ?? []).some((one) => matchesResource(one, info.resource, info.subresource));
+  return concerned && facts.every(([list, fact]) => includes(list, fact));
 }
 
 function includes(list: readonly string[] | undefined, value: string): boolean {
