@@ -1,46 +1,23 @@
 /**
  * What a new cluster has before anybody creates anything: namespaces, default roles, priority classes.
- * Owns: those objects as data. Does not own: how they are stored (server.ts).
+ * Owns: those objects; the roles are in bootstrap.yaml. Does not own: how they are stored (server.ts).
  */
+import { readFileSync } from "node:fs";
+import { load } from "js-yaml";
 import { RBAC_GROUP } from "./kinds/rbac.ts";
 import { systemPriorityClasses } from "./kinds/scheduling.ts";
-import type { KubeObject } from "./objects.ts";
+import { type KubeObject, viewAs } from "./objects.ts";
 
 const RBAC = `${RBAC_GROUP}/v1`;
 
-interface PolicyRule {
-  readonly verbs: readonly string[];
-  readonly apiGroups?: readonly string[];
-  readonly resources?: readonly string[];
-  readonly nonResourceURLs?: readonly string[];
+interface Role {
+  readonly groups: readonly string[];
+  readonly rules: readonly object[];
 }
 
-const HEALTH_AND_VERSION = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
-const DISCOVERY = ["/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", ...HEALTH_AND_VERSION];
-
-const ROLES: Readonly<Record<string, readonly PolicyRule[]>> = {
-  "cluster-admin": [
-    { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
-    { verbs: ["*"], nonResourceURLs: ["*"] },
-  ],
-  "system:discovery": [{ verbs: ["get"], nonResourceURLs: DISCOVERY }],
-  "system:public-info-viewer": [{ verbs: ["get"], nonResourceURLs: HEALTH_AND_VERSION }],
-  "system:basic-user": [
-    {
-      verbs: ["create"],
-      apiGroups: ["authorization.k8s.io"],
-      resources: ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
-    },
-    { verbs: ["create"], apiGroups: ["authentication.k8s.io"], resources: ["selfsubjectreviews"] },
-  ],
-};
-
-const BINDINGS: readonly { readonly role: string; readonly groups: readonly string[] }[] = [
-  { role: "cluster-admin", groups: ["system:masters"] },
-  { role: "system:discovery", groups: ["system:authenticated"] },
-  { role: "system:public-info-viewer", groups: ["system:authenticated", "system:unauthenticated"] },
-  { role: "system:basic-user", groups: ["system:authenticated"] },
-];
+const ROLES = viewAs<Readonly<Record<string, Role>>>(
+  load(readFileSync(new URL("bootstrap.yaml", import.meta.url), "utf8")),
+);
 
 const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
@@ -50,18 +27,14 @@ export function bootstrapObjects(): readonly KubeObject[] {
   return [
     ...NAMESPACES.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
     ...systemPriorityClasses(),
-    ...Object.entries(ROLES).map(([name, rules]) => ({
-      apiVersion: RBAC,
-      kind: "ClusterRole",
-      metadata: { name, labels: BOOTSTRAPPED },
-      rules,
-    })),
-    ...BINDINGS.map(({ role, groups }) => ({
-      apiVersion: RBAC,
-      kind: "ClusterRoleBinding",
-      metadata: { name: role, labels: BOOTSTRAPPED },
-      roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: role },
-      subjects: groups.map((name) => ({ apiGroup: RBAC_GROUP, kind: "Group", name })),
-    })),
+    ...Object.entries(ROLES).flatMap(([name, { groups, rules }]) => {
+      const metadata = { name, labels: BOOTSTRAPPED };
+      const subjects = groups.map((group) => ({ apiGroup: RBAC_GROUP, kind: "Group", name: group }));
+      const roleRef = { apiGroup: RBAC_GROUP, kind: "ClusterRole", name };
+      return [
+        { apiVersion: RBAC, kind: "ClusterRole", metadata: { ...metadata }, rules },
+        { apiVersion: RBAC, kind: "ClusterRoleBinding", metadata: { ...metadata }, roleRef, subjects },
+      ];
+    }),
   ];
 }

@@ -1,10 +1,10 @@
 /**
  * ValidatingAdmissionPolicies: rules in CEL that the server judges by itself.
- * Owns: which policies concern a request, what their verdicts do. Does not own: the kinds (kinds/admission-policies.ts),
+ * Owns: which policies concern a request, what their verdicts do. Does not own: the kinds (kinds/admission.ts),
  * matching (matching.ts).
  */
 import { type ResourceContext, collectionOf, resourceOf } from "../context.ts";
-import { ADMISSION_GROUP, type Policy, type PolicyBinding } from "../kinds/admission-policies.ts";
+import { ADMISSION_GROUP, type Policy, type PolicyBinding } from "../kinds/admission.ts";
 import { NAMESPACES } from "../kinds/core.ts";
 import { type KubeObject, viewAs } from "../objects.ts";
 import { fail } from "../status.ts";

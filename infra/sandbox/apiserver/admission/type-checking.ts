@@ -6,7 +6,7 @@
 import { inBackground } from "../background.ts";
 import { type ServerState, collectionOf } from "../context.ts";
 import { problemIn } from "../cel/language.ts";
-import { POLICIES, type Policy } from "../kinds/admission-policies.ts";
+import { POLICIES, type Policy } from "../kinds/admission.ts";
 import type { ResourceKind } from "../kinds/kind.ts";
 import { viewAs } from "../objects.ts";
 import { structureOf } from "../schema/models.ts";

@@ -3,12 +3,11 @@
  * Owns: finding a kind by resource or by apiVersion and kind. Does not own: their objects (store.ts).
  */
 import { type KubeObject, apiVersionOf } from "../objects.ts";
-import { ADMISSION_POLICIES } from "./admission-policies.ts";
+import { ADMISSION } from "./admission.ts";
 import { CORE } from "./core.ts";
 import { kindsOf } from "./custom.ts";
 import { CUSTOM_RESOURCE_DEFINITIONS } from "./definitions.ts";
 import { EVENTS } from "./events.ts";
-import { EXTENSION } from "./extension.ts";
 import type { ResourceKind } from "./kind.ts";
 import { OTHERS } from "./others.ts";
 import { PODS } from "./pods.ts";
@@ -23,8 +22,7 @@ const BUILT_IN = [
   POD_DISRUPTION_BUDGETS,
   PRIORITY_CLASSES,
   ...RBAC,
-  ...EXTENSION,
-  ...ADMISSION_POLICIES,
+  ...ADMISSION,
   CUSTOM_RESOURCE_DEFINITIONS,
   ...OTHERS,
 ];
