@@ -10,7 +10,7 @@ import { IMMORTAL, hasOwnFinalizers } from "./namespaces.ts";
 import { type KubeObject, childOf, stringAt } from "./objects.ts";
 import { type DeleteOptions, readDeleteOptions } from "./options.ts";
 import { selectObjects } from "./reading.ts";
-import { type StoredObject, parse } from "./store.ts";
+import { type Collection, type StoredObject, parse } from "./store.ts";
 import { fail } from "./status.ts";
 
 export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
@@ -96,11 +96,19 @@ export function remove(state: ServerState, kind: ResourceKind, { stored, options
   const grace = graceOf(kind, object, options);
   const finalizers = finalizersAfter(kind, object, options);
   const gone = grace === 0 && finalizers.length === 0 && !hasOwnFinalizers(object);
-  const last = gone ? object : markDeleted(state, structuredClone(object), { grace, finalizers });
-  if (last === undefined) return { object, gone };
+  const marked = gone && !isPod(kind) ? undefined : markDeleted(state, structuredClone(object), { grace, finalizers });
+  const last = marked ?? object;
   if (options.isDryRun) return { object: last, gone };
-  const written = gone ? collection.remove(stored, last) : collection.replace(stored, last);
-  return written && { object: last, gone };
+  return write(collection, { stored, marked, last: gone ? last : undefined }) && { object: last, gone };
+}
+
+/** A pod is seen to terminate even if it has no time for it. */
+function write(
+  collection: Collection,
+  { stored, marked, last }: { stored: StoredObject; marked?: KubeObject | undefined; last: KubeObject | undefined },
+): StoredObject | undefined {
+  const current = marked === undefined ? stored : collection.replace(stored, marked);
+  return current && last ? collection.remove(current, last) : current;
 }
 
 function checkPreconditions(kind: ResourceKind, object: KubeObject, wanted: DeleteOptions["preconditions"]): void {

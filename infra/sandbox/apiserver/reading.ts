@@ -4,6 +4,7 @@
  */
 import { type Answer, type ListMeta, type ResourceContext, resourceOf } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
+import { type ListOptions, readListOptions } from "./list-options.ts";
 import {
   type FieldRequirement,
   type LabelRequirement,
@@ -13,10 +14,12 @@ import {
   parseLabelSelector,
 } from "./selectors.ts";
 import { type StoredObject, fieldEntry, fieldOf, labelEntry } from "./store.ts";
+import type { Tree } from "./objects.ts";
 import { badRequest, fail } from "./status.ts";
 
 export function handleGet(ctx: ResourceContext): Answer {
   const { kind, collection, info } = ctx;
+  requireRevision(ctx, readRevision(info.query.get("resourceVersion") ?? ""));
   const stored = collection.get(info);
   if (stored === undefined) return fail({ reason: "NotFound", resource: resourceOf(kind), name: info.name });
   return { type: "Object", code: 200, object: stored };
@@ -41,7 +44,7 @@ export function readSelection(ctx: ResourceContext): Selection {
   const fields = named.map((one) => byPath(ctx.kind, one));
   return {
     matches: (stored) =>
-      (namespace === "" || stored.namespace === namespace) &&
+      isIn(stored, namespace) &&
       matchesLabels(labels, stored.labels) &&
       matchesFields(fields, (path) => fieldOf(stored, path)),
     entries: [...labels.flatMap(labelEntries), ...fields.flatMap(fieldEntries)],
@@ -74,90 +77,86 @@ function requireSelectable(kind: ResourceKind, field: string): void {
   );
 }
 
-interface Page {
-  readonly items: readonly StoredObject[];
-  readonly metadata: ListMeta;
-}
-
-export function selectObjects(ctx: ResourceContext): Page {
-  const limit = Number(ctx.info.query.get("limit") || Number.POSITIVE_INFINITY);
+export function selectObjects(ctx: ResourceContext): { items: readonly StoredObject[]; metadata: ListMeta } {
+  const options = readListOptions(ctx.info.query, "list");
   const selection = readSelection(ctx);
-  const start = readStart(ctx, selection);
-  const { items, more } = take(start.candidates, selection, limit);
-  const metadata = { resourceVersion: String(start.revision) };
-  const last = items.at(-1);
-  if (!more || last === undefined) return { items, metadata };
-  const remaining = selection.isEverything && start.count && { remainingItemCount: start.count(keyOf(last)) };
-  return { items, metadata: { ...metadata, continue: encodeToken(start.revision, keyOf(last)), ...remaining } };
-}
-
-function take(candidates: Iterable<StoredObject>, { matches }: Selection, limit: number) {
+  const { revision, candidates } = readStart(ctx, options, selection);
+  // A list of any revision comes whole.
+  const limit = options.limit > 0 && options.version !== "0" ? options.limit : Number.POSITIVE_INFINITY;
   const items: StoredObject[] = [];
+  let left = candidates.length;
   for (const stored of candidates) {
-    if (!matches(stored)) continue;
-    if (items.length >= limit) return { items, more: true };
-    items.push(stored);
+    if (items.length === limit) break;
+    if (selection.matches(stored)) items.push(stored);
+    left -= 1;
   }
-  return { items, more: false };
+  const metadata = { resourceVersion: String(revision) };
+  const last = items.at(-1);
+  if (left === 0 || last === undefined) return { items, metadata };
+  // A next page, even if nothing on it is selected.
+  const token = encodeToken(ctx, revision, `${keyOf(last)}\0`);
+  const remaining = selection.isEverything && { remainingItemCount: left };
+  return { items, metadata: { ...metadata, continue: token, ...remaining } };
 }
 
 interface Start {
   readonly revision: number;
-  readonly candidates: Iterable<StoredObject>;
-  /** How many there are after a key; for the present only. */
-  readonly count?: (after: string) => number;
+  readonly candidates: readonly StoredObject[];
 }
 
-function readStart(ctx: ResourceContext, selection: Selection): Start {
-  const { query, namespace } = ctx.info;
-  const { collection, state } = ctx;
-  const token = query.get("continue");
-  if (token) {
-    const { rv: revision, start: after } = decodeToken(token);
-    return { revision, candidates: snapshot(ctx, selection, { revision, after }) };
-  }
-  const wanted = readRevision(query.get("resourceVersion"));
-  if (wanted > state.store.revision) {
-    return fail({ reason: "TooLargeResourceVersion", asked: wanted, current: state.store.revision });
-  }
-  if (query.get("resourceVersionMatch") === "Exact" && wanted > 0) {
-    return { revision: wanted, candidates: snapshot(ctx, selection, { revision: wanted, after: "" }) };
-  }
-  return {
+function readStart(ctx: ResourceContext, options: ListOptions, { entries }: Selection): Start {
+  const { token, version, match, limit } = options;
+  const { collection, info, state } = ctx;
+  // What is left for other pages is counted without the index.
+  const present = (from = ""): Start => ({
     revision: state.store.revision,
-    candidates: collection.scan({ namespace, entries: selection.entries, after: "" }),
-    count: (after) => collection.count(namespace, after),
-  };
+    candidates: collection.list(info.namespace, limit > 0 ? [] : entries, from),
+  });
+  if (token !== "") {
+    const { revision, from } = decodeToken(ctx, token);
+    if (Number(version) !== 0) badRequest("specifying resource version is not allowed when using continue");
+    return revision < 0 ? present(from) : past(ctx, revision, from);
+  }
+  const wanted = readRevision(version, (message) => badRequest(`invalid resource version: ${message}`));
+  const exact = match === "Exact" || (match === "" && limit > 0);
+  if (exact && wanted > 0) return past(ctx, wanted);
+  requireRevision(ctx, wanted);
+  return present();
 }
 
-export function readRevision(text: string | null): number {
-  if (text === null || text === "") return 0;
-  if (/^\d+$/.test(text)) return Number(text);
-  return badRequest(
-    `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-  );
+export function readRevision(
+  text: string,
+  refuse: (message: string) => never = (message) => fail({ reason: "Unclassified", message }),
+): number {
+  if (/^\d*$/.test(text)) return Number(text);
+  const shown = JSON.stringify(text);
+  return refuse(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`);
+}
+
+/** Clients only know revisions that there were. */
+function requireRevision({ state }: ResourceContext, asked: number): void {
+  const current = state.store.revision;
+  if (asked > current) fail({ reason: "TooLargeResourceVersion", asked, current });
 }
 
 /** The collection as it was: the present, with the objects that have changed since then put back. */
-function snapshot(
-  ctx: ResourceContext,
-  { entries }: Selection,
-  { revision, after }: { revision: number; after: string },
-): Iterable<StoredObject> {
+function past(ctx: ResourceContext, revision: number, from = ""): Start {
+  requireRevision(ctx, revision);
   const { collection, info } = ctx;
+  const present = collection.list(info.namespace, [], from);
   const changes = collection.log.since(revision);
-  if (changes === undefined) return expired(ctx, after);
-  const present = collection.scan({ namespace: info.namespace, entries, after });
-  if (changes.length === 0) return present;
+  if (changes === undefined) return expired(ctx, from);
   const then = new Map<string, StoredObject | undefined>();
   for (const { object, previous } of changes.toReversed()) then.set(keyOf(object), previous);
-  const unchanged = [...present].filter((stored) => !then.has(keyOf(stored)));
-  const putBack = [...then.values()].filter((stored) => stored !== undefined).filter((stored) => keyOf(stored) > after);
-  return [...unchanged, ...putBack].toSorted(byKey);
+  if (then.size === 0) return { revision, candidates: present };
+  const unchanged = present.filter((stored) => !then.has(keyOf(stored)));
+  const isWanted = (stored: StoredObject): boolean => isIn(stored, info.namespace) && keyOf(stored) >= from;
+  const putBack = [...then.values()].filter((stored) => stored !== undefined).filter(isWanted);
+  return { revision, candidates: [...unchanged, ...putBack].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)) };
 }
 
-function byKey(a: StoredObject, b: StoredObject): number {
-  return keyOf(a) < keyOf(b) ? -1 : 1;
+function isIn(stored: StoredObject, namespace: string): boolean {
+  return namespace === "" || stored.namespace === namespace;
 }
 
 const CONTINUE_TOO_OLD =
@@ -166,34 +165,33 @@ const CONTINUE_TOO_OLD =
   "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or " +
   "deleted between the time the first chunk was returned and now may show up in the list.";
 
-function expired({ state }: ResourceContext, after: string): never {
-  if (after === "")
-    return fail({ reason: "Expired", message: "The resourceVersion for the provided list is too old." });
-  return fail({ reason: "Expired", message: CONTINUE_TOO_OLD, continue: encodeToken(state.store.revision, after) });
+function expired(ctx: ResourceContext, from: string): never {
+  if (from === "") return fail({ reason: "Expired", message: "The resourceVersion for the provided list is too old." });
+  return fail({ reason: "Expired", message: CONTINUE_TOO_OLD, continue: encodeToken(ctx, LATEST, from) });
 }
 
 export function keyOf({ namespace, name }: StoredObject): string {
   return `${namespace}/${name}`;
 }
 
-interface ContinueToken {
-  readonly v: "meta.k8s.io/v1";
-  readonly rv: number;
-  readonly start: string;
+/** In a token: as of now. */
+const LATEST = -1;
+
+/** The key in it is without the namespace that the request names anyway. */
+function encodeToken({ info }: ResourceContext, rv: number, from: string): string {
+  const start = from.slice(info.namespace.length);
+  return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv, start })).toString("base64url");
 }
 
-function encodeToken(rv: number, start: string): string {
-  const token: ContinueToken = { v: "meta.k8s.io/v1", rv, start };
-  return Buffer.from(JSON.stringify(token)).toString("base64url");
-}
-
-function decodeToken(text: string): ContinueToken {
+function decodeToken({ info, kind }: ResourceContext, text: string): { revision: number; from: string } {
   try {
-    const token: Partial<ContinueToken> = JSON.parse(Buffer.from(text, "base64url").toString());
-    const { v, rv, start } = token;
-    if (v === "meta.k8s.io/v1" && typeof rv === "number" && typeof start === "string") return { v, rv, start };
+    const { v, rv, start }: Tree = JSON.parse(Buffer.from(text, "base64url").toString());
+    if (v === "meta.k8s.io/v1" && typeof rv === "number" && rv !== 0 && typeof start === "string" && start !== "") {
+      const key = start.replace(/^\//, "");
+      return { revision: rv, from: kind.namespaced && info.namespace === "" ? key : `${info.namespace}/${key}` };
+    }
   } catch {
     // said below
   }
-  return badRequest("continue key is not valid: encoded in unexpected form");
+  return badRequest("invalid continue token: continue key is not valid");
 }

@@ -3,7 +3,8 @@
  * Owns: the verb, group, resource, namespace and name that authorization and routing see.
  * Does not own: whether any of it exists (routes.ts).
  */
-import { type FieldRequirement, parseFieldSelector } from "./selectors.ts";
+import { isTrue } from "./list-options.ts";
+import { parseFieldSelector } from "./selectors.ts";
 
 export interface ResourceRequest {
   readonly isResource: true;
@@ -49,7 +50,7 @@ export function readRequest(method: string, target: string): RequestInfo {
   }
   const place = placeOf(parts.slice(prefix.length));
   const verb = collectionVerb(VERBS[method] ?? method.toLowerCase(), place.name, query);
-  const name = place.name === "" && verb !== "create" ? nameFromSelector(query) : place.name;
+  const name = verb === "list" || verb === "watch" ? nameFromSelector(query) : place.name;
   return { isResource: true, verb, path: url.pathname, ...prefix.version, ...place, name, query };
 }
 
@@ -90,27 +91,17 @@ function placeOf(parts: readonly string[]) {
 }
 
 function collectionVerb(verb: string, name: string, query: URLSearchParams): string {
-  if (verb === "get" && isTrue(query.get("watch"))) return "watch";
   if (name !== "") return verb;
-  if (verb === "get") return "list";
+  if (verb === "get") return isTrue(query.get("watch")) ? "watch" : "list";
   return verb === "delete" ? "deletecollection" : verb;
 }
 
 /** A list of exactly one name is authorized like a read of that name. */
 function nameFromSelector(query: URLSearchParams): string {
-  const text = query.get("fieldSelector");
-  if (text === null) return "";
   try {
-    return parseFieldSelector(text).find(isName)?.value ?? "";
+    const requirements = parseFieldSelector(query.get("fieldSelector") ?? "");
+    return requirements.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value ?? "";
   } catch {
     return ""; // malformed: the handler says so, after authorization
   }
-}
-
-function isName({ field, operator }: FieldRequirement): boolean {
-  return field === "metadata.name" && operator === "=";
-}
-
-export function isTrue(value: string | null): boolean {
-  return value === "true" || value === "1";
 }

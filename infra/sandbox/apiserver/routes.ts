@@ -52,11 +52,17 @@ export function dispatch(ctx: RequestContext): Answer | Promise<Answer> {
 
 function resource(ctx: RequestContext, info: ResourceRequest): Answer | Promise<Answer> {
   const kind = ctx.state.kinds.find(info.group, info.version, info.resource);
-  if (kind === undefined || isMisplacedKind(info, kind.namespaced)) return fail({ reason: "PageNotFound" });
+  if (kind === undefined || isMisplacedKind(info, kind.namespaced)) return unknown(ctx, info);
   const handler = handlersOf(info, kind)[info.verb];
   if (handler === undefined || isMisplaced(info, kind.namespaced)) return fail({ reason: "MethodNotAllowed" });
   const namespace = kind.namespaced ? info.namespace : "";
   return handler({ ...ctx, info: { ...info, namespace }, kind, collection: collectionOf(ctx.state, kind) });
+}
+
+/** Only a group of the server's own knows what a Status is. */
+function unknown({ state }: RequestContext, { group, version }: ResourceRequest): never {
+  const isOwn = state.kinds.all().some((one) => !one.custom && one.group === group && one.version === version);
+  return fail({ reason: isOwn ? "NoSuchResource" : "PageNotFound" });
 }
 
 /** Across all namespaces there are only lists and watches; a named object lies in one. */
@@ -79,7 +85,7 @@ function handlersOf({ subresource }: ResourceRequest, kind: ResourceKind): Reado
     return fail({ reason: "NotImplemented", message: `${kind.plural}/${name}` });
   }
   const handlers = kind.subresources.includes(subresource) ? SUBRESOURCES[subresource] : undefined;
-  return handlers ?? fail({ reason: "PageNotFound" });
+  return handlers ?? fail({ reason: "NoSuchResource" });
 }
 
 /** POST to a name, PUT and PATCH without one, changes across all namespaces. */

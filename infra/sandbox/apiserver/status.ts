@@ -54,6 +54,7 @@ export type Failure =
   | { readonly reason: "ServiceUnavailable"; readonly message: string }
   /** Something the real server can and this one cannot. */
   | { readonly reason: "NotImplemented"; readonly message: string }
+  | { readonly reason: "NoSuchResource" }
   | { readonly reason: "PageNotFound" };
 
 export interface DenialStatus {
@@ -162,7 +163,7 @@ function outcome(f: Failure): Outcome {
       return {
         code: 504,
         reason: "Timeout",
-        message: `Too large resource version: ${f.asked}, current: ${f.current}`,
+        message: `Timeout: Too large resource version: ${f.asked}, current: ${f.current}`,
         details: {
           causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
           retryAfterSeconds: 1,
@@ -193,6 +194,13 @@ function outcome(f: Failure): Outcome {
       return { code: 503, reason: "ServiceUnavailable", message: f.message };
     case "NotImplemented":
       return { code: 501, reason: f.reason, message: `not supported by this API server: ${f.message}` };
+    case "NoSuchResource":
+      return {
+        code: 404,
+        reason: "NotFound",
+        message: "the server could not find the requested resource",
+        details: {},
+      };
     case "PageNotFound":
       return { code: 404, reason: "NotFound", message: "404 page not found" };
   }

@@ -40,14 +40,6 @@ export class Store {
   }
 }
 
-export interface Scan {
-  /** Empty: all. */
-  readonly namespace: string;
-  readonly entries: readonly string[];
-  /** Only keys behind this one. */
-  readonly after: string;
-}
-
 const SELECTIVE = 8;
 
 export class Collection {
@@ -119,39 +111,26 @@ export class Collection {
     return stored;
   }
 
-  list(namespace: string, entries: readonly string[] = []): readonly StoredObject[] {
-    return [...this.scan({ namespace, entries, after: "" })];
+  /** In key order, from a key on; `entries` (label=value) narrow the search to what the index holds for the rarest. */
+  list(namespace: string, entries: readonly string[] = [], from = ""): readonly StoredObject[] {
+    return this.#candidates(namespace, entries, from).flatMap((key) => this.#objects.get(key) ?? []);
   }
 
-  /** In key order; `entries` (label=value) narrow the search to what the index holds for the rarest of them. */
-  *scan({ namespace, entries, after }: Scan): Generator<StoredObject> {
-    for (const key of this.#candidates(namespace, entries, after)) {
-      const object = this.#objects.get(key);
-      if (object !== undefined) yield object;
-    }
-  }
-
-  /** How many objects come after a key. */
-  count(namespace: string, after: string): number {
-    const [from, to] = this.#range(namespace, after);
-    return to - from;
-  }
-
-  #candidates(namespace: string, entries: readonly string[], after: string): Iterable<string> {
+  #candidates(namespace: string, entries: readonly string[], from: string): readonly string[] {
     const sets = entries.map((entry) => this.#index.get(entry) ?? new Set<string>());
     const [rarest] = sets.toSorted((a, b) => a.size - b.size);
     // What many of the objects carry is found faster in key order than by sorting.
     if (rarest !== undefined && rarest.size * SELECTIVE < this.#keys.length) {
       const keys = namespace === "" ? [...rarest] : [...rarest].filter((key) => key.startsWith(`${namespace}/`));
-      return keys.filter((key) => key > after).toSorted();
+      return keys.filter((key) => key >= from).toSorted();
     }
-    return this.#keys.slice(...this.#range(namespace, after));
+    return this.#keys.slice(...this.#range(namespace, from));
   }
 
-  #range(namespace: string, after: string): [number, number] {
-    // Nothing stands between a key and the same with "\0" behind it; "0" follows "/" in ASCII.
+  #range(namespace: string, from: string): [number, number] {
+    // "0" follows "/" in ASCII.
     const [first, end] = namespace === "" ? ["", "\uffff"] : [`${namespace}/`, `${namespace}0`];
-    return [this.#position(after === "" ? first : `${after}\0`), this.#position(end)];
+    return [this.#position(from > first ? from : first), this.#position(end)];
   }
 
   #store(object: KubeObject): StoredObject {

@@ -5,9 +5,10 @@
  */
 import type { Answer, ResourceContext, WatchSink } from "./context.ts";
 import { apiVersionOf } from "./objects.ts";
+import { readListOptions } from "./list-options.ts";
 import { type Selection, readRevision, readSelection } from "./reading.ts";
-import { isTrue } from "./request-info.ts";
-import { badRequest, fail, toStatus } from "./status.ts";
+import { type Failure, toStatus } from "./status.ts";
+import { type StoredObject, parse } from "./store.ts";
 import type { Change } from "./watch-log.ts";
 
 const BOOKMARK_INTERVAL_MS = 60_000;
@@ -16,37 +17,30 @@ const DEFAULT_TIMEOUT_SECONDS = 30 * 60;
 const INITIAL_EVENTS_END = { "k8s.io/initial-events-end": "true" };
 
 export function handleWatch(ctx: ResourceContext): Answer {
-  const { query } = ctx.info;
+  const { version, initial, bookmarks } = readListOptions(ctx.info.query, "watch");
   const selection = readSelection(ctx);
-  const from = readRevision(query.get("resourceVersion"));
-  const current = ctx.state.store.revision;
-  const initial = readInitialEvents(query, from);
-  if (from > current) return fail({ reason: "TooLargeResourceVersion", asked: from, current });
-  return { type: "Watch", start: (sink) => run(ctx, sink, { selection, from, initial }) };
-}
-
-/** sendInitialEvents asks for the present state as ADDED events, closed by a bookmark. */
-function readInitialEvents(query: URLSearchParams, from: number): "none" | "events" | "events and bookmark" {
-  const asked = query.get("sendInitialEvents");
-  if (asked === null) return from === 0 ? "events" : "none";
-  if (query.get("resourceVersionMatch") !== "NotOlderThan") {
-    badRequest(
-      "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-    );
-  }
-  return isTrue(asked) ? "events and bookmark" : "none";
+  const from = readRevision(version);
+  return {
+    type: "Watch",
+    start: (sink) =>
+      run(ctx, sink, { selection, from, bookmarks, initial: initial ?? from === 0, marked: initial === true }),
+  };
 }
 
 interface WatchStart {
   readonly selection: Selection;
   readonly from: number;
-  readonly initial: "none" | "events" | "events and bookmark";
+  /** Does it begin with the present state, as ADDED events? */
+  readonly initial: boolean;
+  /** Is the end of that state marked by a bookmark? Only where it was asked for by name. */
+  readonly marked: boolean;
+  readonly bookmarks: boolean;
 }
 
 /** Resolves with the end of the watch; what fails in here fails this watch. */
 async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Promise<void> {
   const { collection, info, signal, state } = ctx;
-  const bookmarks = isTrue(info.query.get("allowWatchBookmarks"));
+  const { bookmarks } = start;
   const seconds = Number(info.query.get("timeoutSeconds")) || DEFAULT_TIMEOUT_SECONDS;
   const time = { leftMs: Math.max(0, seconds * 1000), isUp: false };
   const passTime = () => {
@@ -77,7 +71,10 @@ async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Pr
 function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Changes" | "Client"> {
   const { log } = ctx.collection;
   const { from, initial, selection } = start;
-  let seen = initial === "none" ? from || ctx.state.store.revision : yield* feedPresent(ctx, sink, start);
+  const current = ctx.state.store.revision;
+  // Why a granted watch cannot begin where it should is an event, too.
+  if (initial && from > current) return sendFailure(sink, { reason: "TooLargeResourceVersion", asked: from, current });
+  let seen = initial ? yield* feedPresent(ctx, sink, start) : from || current;
   let change = seen < log.compacted ? "Forgotten" : log.after(seen);
   for (; change !== "Forgotten"; change = log.after(seen)) {
     if (sink.isFull) yield "Client";
@@ -87,8 +84,11 @@ function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Genera
       send(sink, change, selection);
     }
   }
-  const message = `too old resource version: ${seen} (${log.compacted})`;
-  sink.sendRaw("ERROR", toStatus({ reason: "Expired", message }));
+  sendFailure(sink, { reason: "Expired", message: `too old resource version: ${seen} (${log.compacted})` });
+}
+
+function sendFailure(sink: WatchSink, failure: Failure): void {
+  sink.sendRaw("ERROR", toStatus(failure));
 }
 
 /** Returns the revision of what it sends. */
@@ -100,21 +100,25 @@ function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart):
     while (sink.isFull) yield "Client";
     sink.send("ADDED", stored);
   }
-  const isAsked = start.initial === "events and bookmark" && isTrue(info.query.get("allowWatchBookmarks"));
-  if (isAsked) bookmark(ctx, sink, revision, INITIAL_EVENTS_END);
+  if (start.bookmarks && start.marked) bookmark(ctx, sink, revision, INITIAL_EVENTS_END);
   return revision;
 }
 
-/** An object that begins to match is new to this client, one that stops matching is gone for it. */
-function send(sink: WatchSink, { type, object, previous }: Change, { matches }: Selection): void {
+/** An object that begins to match is new to this client; one that stops matching is gone for it, as it last matched. */
+function send(sink: WatchSink, { type, object, previous, revision }: Change, { matches }: Selection): void {
   const before = previous !== undefined && matches(previous);
   const after = type !== "DELETED" && matches(object);
-  if (before && after) sink.send("MODIFIED", object);
-  else if (after) sink.send("ADDED", object);
-  else if (before) sink.send("DELETED", object);
+  if (after) sink.send(before ? "MODIFIED" : "ADDED", object);
+  else if (before) sink.send("DELETED", atRevision(previous, revision));
+}
+
+function atRevision(stored: StoredObject, revision: number): StoredObject {
+  const object = parse(stored);
+  object.metadata.resourceVersion = String(revision);
+  return { ...stored, revision, json: JSON.stringify(object) };
 }
 
 function bookmark({ kind }: ResourceContext, sink: WatchSink, revision: number, annotations?: object): void {
-  const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...(annotations && { annotations }) };
+  const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
   sink.sendRaw("BOOKMARK", { kind: kind.kind, apiVersion: apiVersionOf(kind.group, kind.version), metadata });
 }
