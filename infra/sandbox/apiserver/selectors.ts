@@ -3,6 +3,7 @@
  * Owns: their grammar, its errors, and matching. Does not own: which fields a kind can be selected by (kinds/).
  */
 import { badRequest } from "./status.ts";
+import { labelKeyProblems, labelValueProblems } from "./validation.ts";
 
 export type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
 
@@ -25,17 +26,19 @@ export interface LabelSelector {
 
 export type Labels = Readonly<Record<string, string>>;
 
-const TOKEN = /\s*(!=|==|=|!|<|>|\(|\)|,|[^\s=!<>(),]+)/y;
+const TOKEN = /\s*(!=|==|[=!<>(),]|[^\s=!<>(),]+)/y;
 
 export function parseLabelSelector(text: string): readonly LabelRequirement[] {
   const tokens = tokenize(text);
   const requirements: LabelRequirement[] = [];
-  while (tokens.peek() !== "") {
+  while (tokens.peek() !== "" || requirements.length > 0) {
+    const next = tokens.peek();
+    const expected = requirements.length > 0 ? "identifier after ','" : "!, identifier, or 'end of string'";
+    if (next !== "!" && !isIdentifier(next)) return unexpected(next, expected, "");
     requirements.push(requirement(tokens));
-    const next = tokens.take();
-    if (next === "") break;
-    if (next !== ",") unparsable(next, "',' or 'end of string'");
-    if (tokens.peek() === "") unparsable("", "identifier after ','");
+    const end = tokens.take();
+    if (end === "") break;
+    if (end !== ",") unexpected(end, "',' or 'end of string'", "");
   }
   return requirements;
 }
@@ -53,27 +56,49 @@ function tokenize(text: string): Tokens {
   return { peek: () => tokens[position] ?? "", take: () => tokens[position++] ?? "" };
 }
 
-function unparsable(found: string, expected: string): never {
-  return badRequest(`unable to parse requirement: found '${found}', expected: ${expected}`);
+const WHERE = "unable to parse requirement: ";
+
+function unexpected(found: string, expected: string, where = WHERE): never {
+  return badRequest(`${where}found '${found}', expected: ${expected}`);
+}
+
+function invalid(where: string, value: string, problems: readonly string[]): void {
+  if (problems.length > 0) {
+    badRequest(`${WHERE}${where}: Invalid value: ${JSON.stringify(value)}: ${problems.join("; ")}`);
+  }
+}
+
+function isIdentifier(token: string): boolean {
+  return /^[^=!<>(),]+$/.test(token);
 }
 
 function identifier(tokens: Tokens): string {
   const token = tokens.take();
-  return /^[^=!<>(),]+$/.test(token) ? token : unparsable(token, "identifier");
+  return isIdentifier(token) ? token : unexpected(token, "identifier");
 }
 
 function requirement(tokens: Tokens): LabelRequirement {
-  if (tokens.peek() === "!") {
-    tokens.take();
-    return { key: identifier(tokens), operator: "DoesNotExist", values: [] };
-  }
+  const isNegated = tokens.peek() === "!" && tokens.take() === "!";
   const key = identifier(tokens);
-  const next = tokens.peek();
-  if (next === "" || next === ",") return { key, operator: "Exists", values: [] };
-  const operator = OPERATORS[tokens.take()];
-  if (operator === undefined) return unparsable(next, "in, notin, =, ==, !=, gt, lt");
-  return { key, operator, values: next === "in" || next === "notin" ? valueSet(tokens) : [exactValue(tokens)] };
+  invalid("<nil>", key, labelKeyProblems(key));
+  if (isNegated) return { key, operator: "DoesNotExist", values: [] };
+  if (isEnd(tokens.peek())) return { key, operator: "Exists", values: [] };
+  const sign = tokens.take();
+  const operator = OPERATORS[sign] ?? unexpected(sign, "in, notin, =, ==, !=, gt, lt");
+  const values = sign === "in" || sign === "notin" ? valueSet(tokens) : [exactValue(tokens)];
+  for (const [index, value] of values.entries()) {
+    if (/^[<>]$/.test(sign) && !INTEGER.test(value)) invalid(`values[${index}]`, value, [NO_INTEGER]);
+    invalid(`values[${index}][${key}]`, value, labelValueProblems(value));
+  }
+  return { key, operator, values };
 }
+
+function isEnd(token: string): boolean {
+  return token === "" || token === ",";
+}
+
+const INTEGER = /^[-+]?\d+$/;
+const NO_INTEGER = "for 'Gt', 'Lt' operators, the value must be an integer";
 
 const OPERATORS: Readonly<Record<string, LabelOperator>> = {
   "=": "In",
@@ -87,21 +112,22 @@ const OPERATORS: Readonly<Record<string, LabelOperator>> = {
 
 /** `a=` selects the empty value. */
 function exactValue(tokens: Tokens): string {
-  return tokens.peek() === "" || tokens.peek() === "," ? "" : identifier(tokens);
+  return isEnd(tokens.peek()) ? "" : identifier(tokens);
 }
 
+/** `(a,b)`; where a value is missing it is the empty one. */
 function valueSet(tokens: Tokens): readonly string[] {
   const open = tokens.take();
-  if (open !== "(") return unparsable(open, "'('");
+  if (open !== "(") return badRequest(`${WHERE}found '${open}' expected: '('`);
   const values = new Set<string>();
   for (;;) {
-    if (tokens.peek() === ")" && values.size > 0) break;
-    values.add(tokens.peek() === "," || tokens.peek() === ")" ? "" : identifier(tokens));
+    const isMissing = tokens.peek() === "," || tokens.peek() === ")";
+    if (!isMissing && !isIdentifier(tokens.peek())) unexpected(tokens.peek(), "',', ')' or identifier");
+    values.add(isMissing ? "" : tokens.take());
     const next = tokens.take();
-    if (next === ")") break;
-    if (next !== ",") return unparsable(next, "',' or ')'");
+    if (next === ")") return [...values].toSorted();
+    if (next !== ",") return unexpected(next, "',' or ')'");
   }
-  return [...values].toSorted();
 }
 
 /** An absent selector selects nothing, an empty one everything (a caller that differs says so). */
@@ -129,22 +155,26 @@ function matchesLabel({ operator, values }: LabelRequirement, value: string | un
     case "DoesNotExist":
       return value === undefined;
     case "Gt":
-      return Number(value) > Number(values[0]);
+      return INTEGER.test(value ?? "") && Number(value) > Number(values[0]);
     case "Lt":
-      return Number(value) < Number(values[0]);
+      return INTEGER.test(value ?? "") && Number(value) < Number(values[0]);
   }
 }
 
 export function parseFieldSelector(text: string): readonly FieldRequirement[] {
-  return text
-    .split(/(?<!\\),/)
-    .filter((part) => part !== "")
-    .map((part) => {
-      const match = /^([^=!]*)(==|!=|=)(.*)$/s.exec(part);
-      if (match === null) return badRequest(`invalid selector: '${text}'; can't understand '${part}'`);
-      const [, field = "", operator, value = ""] = match;
-      return { field, operator: operator === "!=" ? "!=" : "=", value: value.replace(/\\([,=\\])/g, "$1") };
-    });
+  const parts = text.match(/(?:\\.|[^,\\]|\\$)+/gs) ?? [];
+  return parts.map((part) => {
+    const match = /^(.*?)(==|!=|=)(.*)$/s.exec(part);
+    if (match === null) return badRequest(`invalid selector: '${text}'; can't understand '${part}'`);
+    const [, field = "", operator, value = ""] = match;
+    return { field, operator: operator === "!=" ? "!=" : "=", value: value.replaceAll(/\\(.?)|=/gs, unescaped) };
+  });
+}
+
+function unescaped(found: string, escaped: string | undefined): string {
+  if (escaped === undefined) badRequest(`invalid field selector: unescaped character in value: ${found.charCodeAt(0)}`);
+  if (escaped !== "" && ",=\\".includes(escaped)) return escaped;
+  return badRequest(`invalid field selector: invalid escape sequence: ${found}`);
 }
 
 export function matchesFields(requirements: readonly FieldRequirement[], fieldOf: (field: string) => string): boolean {

@@ -45,7 +45,7 @@ const LABEL = rule(
 const QUALIFIED_NAME = rule(
   QUALIFIED_FORM,
   63,
-  "name part must consist of alphanumeric characters, '-', '_' or '.', " +
+  "must consist of alphanumeric characters, '-', '_' or '.', " +
     "and must start and end with an alphanumeric character",
   "MyName",
   "my.name",
@@ -62,10 +62,26 @@ const LABEL_VALUE = rule(
   "12345",
 );
 
-function broken({ pattern, limit, message }: Rule, field: string, value: string): FieldError[] {
-  const errors = value.length > limit ? [invalidValue(field, value, `must be no more than ${limit} bytes`)] : [];
-  return pattern.test(value) ? errors : [...errors, invalidValue(field, value, message)];
+function problemsOf({ pattern, limit, message }: Rule, value: string): readonly string[] {
+  const tooLong = value.length > limit ? [`must be no more than ${limit} bytes`] : [];
+  return pattern.test(value) ? tooLong : [...tooLong, message];
 }
+
+/** In words, as a label's value or a key is judged everywhere. */
+export function labelValueProblems(value: string): readonly string[] {
+  return problemsOf(LABEL_VALUE, value);
+}
+
+export function labelKeyProblems(key: string): readonly string[] {
+  const [name = "", prefix, ...more] = key.split("/").toReversed();
+  if (more.length > 0) return [`a valid label key ${QUALIFIED_NAME.message} ${OPTIONAL_PREFIX}`];
+  const ofPrefix = prefix === undefined ? [] : prefix === "" ? [EMPTY] : problemsOf(SUBDOMAIN, prefix);
+  const ofName = [...(name === "" ? [EMPTY] : []), ...problemsOf(QUALIFIED_NAME, name)];
+  return [...ofPrefix.map((problem) => `prefix part ${problem}`), ...ofName.map((problem) => `name part ${problem}`)];
+}
+
+const EMPTY = "must be non-empty";
+const OPTIONAL_PREFIX = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 
 export function validateObject(kind: ResourceKind, object: KubeObject, previous: KubeObject | undefined): void {
   const errors = [
@@ -83,7 +99,8 @@ function nameErrors(kind: ResourceKind, { name = "" }: ObjectMeta): readonly Fie
   const field = "metadata.name";
   if (name === "") return [requiredValue(field, "name or generateName is required")];
   if (kind.nameRule === "path") return pathErrors(field, name);
-  return broken(kind.nameRule === "label" ? LABEL : SUBDOMAIN, field, name);
+  const rule = kind.nameRule === "label" ? LABEL : SUBDOMAIN;
+  return problemsOf(rule, name).map((problem) => invalidValue(field, name, problem));
 }
 
 function pathErrors(field: string, name: string): readonly FieldError[] {
@@ -96,24 +113,12 @@ function labelErrors({ labels = {} }: ObjectMeta): readonly FieldError[] {
   const field = "metadata.labels";
   return Object.entries(labels).flatMap(([key, value]) => [
     ...keyErrors(field, key),
-    ...broken(LABEL_VALUE, field, value),
+    ...labelValueProblems(value).map((problem) => invalidValue(field, value, problem)),
   ]);
 }
 
-function keyErrors(field: string, key: string): readonly FieldError[] {
-  const [name = "", prefix] = key.split("/", 2).toReversed();
-  const prefixErrors = prefix === undefined || SUBDOMAIN.pattern.test(prefix) ? [] : [prefixed(field, key)];
-  if (name === "") return [...prefixErrors, invalidValue(field, key, "name part must be non-empty")];
-  return [...prefixErrors, ...broken(QUALIFIED_NAME, field, name).map((error) => ({ ...error, ...shown(error, key) }))];
-}
-
-function prefixed(field: string, key: string): FieldError {
-  return invalidValue(field, key, `prefix part ${SUBDOMAIN.message}`);
-}
-
-/** The whole key is shown, though only its name part was judged. */
-function shown({ message }: FieldError, key: string): { message: string } {
-  return { message: message.replace(/^Invalid value: "[^"]*"/, `Invalid value: ${JSON.stringify(key)}`) };
+function keyErrors(field: string, key: string, judged = key): readonly FieldError[] {
+  return labelKeyProblems(judged).map((problem) => invalidValue(field, key, problem));
 }
 
 const ANNOTATIONS_LIMIT = 256 * 1024;
@@ -122,7 +127,7 @@ function annotationErrors({ annotations = {} }: ObjectMeta): readonly FieldError
   const field = "metadata.annotations";
   const entries = Object.entries(annotations);
   const size = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
-  const errors = entries.flatMap(([key]) => keyErrors(field, key.toLowerCase()));
+  const errors = entries.flatMap(([key]) => keyErrors(field, key, key.toLowerCase()));
   return size > ANNOTATIONS_LIMIT ? [...errors, tooLongValue(field, ANNOTATIONS_LIMIT)] : errors;
 }
 
