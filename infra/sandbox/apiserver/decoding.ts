@@ -4,7 +4,7 @@
  */
 import { load } from "js-yaml";
 import type { RequestContext, ResourceContext } from "./context.ts";
-import { type KubeObject, apiVersionOf, isRecord, textOf, viewAs } from "./objects.ts";
+import { type KubeObject, type Tree, apiVersionOf, isRecord, textOf, viewAs } from "./objects.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { badRequest, fail } from "./status.ts";
 
@@ -12,67 +12,97 @@ export function mediaTypeOf(ctx: RequestContext): string {
   return (ctx.headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
 }
 
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, refuse = (why: string) => badRequest(`error decoding JSON: ${why}`)): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    return badRequest(`the body of the request is not JSON: ${error instanceof Error ? error.message : ""}`);
+    const why = error instanceof Error ? error.message : "";
+    const found = /^Unexpected token '(.)'/su.exec(why)?.[1] ?? text[Number(/ position (\d+)/.exec(why)?.[1])];
+    if (found === undefined) return refuse("unexpected end of JSON input");
+    return refuse(`invalid character '${found}' looking for beginning of value`);
   }
 }
 
-export function parseYaml(text: string): unknown {
+export function parseYaml(text: string, refuse = (why: string) => badRequest(`error decoding YAML: ${why}`)): unknown {
   try {
     return load(text);
   } catch (error) {
-    return badRequest(`error decoding YAML: ${error instanceof Error ? error.message : ""}`);
+    return refuse(error instanceof Error ? error.message : "");
   }
 }
 
-const FORMATS: Readonly<Record<string, (text: string) => unknown>> = {
+const FORMATS: Readonly<Record<string, typeof parseJson>> = {
   "application/json": parseJson,
   "application/yaml": parseYaml,
   // curl's default: the real server, too, then takes the body for JSON.
   "application/x-www-form-urlencoded": parseJson,
 };
 
-export function decodeBody(ctx: RequestContext): Record<string, unknown> {
+/** `type`: what the request expects in its body. */
+export function decodeBody(ctx: RequestContext, type = "object"): Tree {
   if (mediaTypeOf(ctx) === "application/vnd.kubernetes.protobuf") return decodeProtobuf(ctx.body);
-  const parseText = FORMATS[mediaTypeOf(ctx)];
-  if (parseText === undefined) {
+  const parse = FORMATS[mediaTypeOf(ctx)];
+  if (parse === undefined) {
     const accepted = "application/json, application/yaml";
     return fail({
       reason: "UnsupportedMediaType",
       message: `the body of the request was in an unknown format - accepted media types include: ${accepted}`,
     });
   }
-  const value = parseText(ctx.body.toString());
-  return isRecord(value) ? value : badRequest("the object provided is unrecognized: the body must be an object");
+  const refuse = (why: string): never => {
+    const what = `couldn't get version/kind; json parse error: ${why} (${summaryOf(ctx.body)})`;
+    return badRequest(`the object provided is unrecognized (must be of type ${type}): ${what}`);
+  };
+  const value = parse(ctx.body.toString(), refuse) ?? {};
+  return isRecord(value)
+    ? value
+    : refuse(`json: cannot unmarshal ${goTypeOf(value)} into Go value of type ${TYPE_META}`);
 }
+
+function summaryOf(body: Buffer): string {
+  if (body.length === 0) return "<empty>";
+  const isObject = body.toString("latin1", 0, 1) === "{";
+  return `${body.toString(isObject ? "utf8" : "hex", 0, 30)}${body.length > 30 ? " ..." : ""}`;
+}
+
+export function goTypeOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value;
+}
+
+const TYPE_META = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
 /** The object in the body, with the apiVersion, kind and namespace that the URL says. */
 export function decodeObject(ctx: ResourceContext): KubeObject {
-  return checkObject(ctx, decodeBody(ctx));
+  return checkObject(ctx, decodeBody(ctx, ctx.kind.kind));
 }
 
-export function checkObject(ctx: ResourceContext, value: Record<string, unknown>): KubeObject {
+export function checkObject(ctx: ResourceContext, value: Tree): KubeObject {
   const { kind, info } = ctx;
-  const apiVersion = apiVersionOf(kind.group, kind.version);
-  value.apiVersion ??= apiVersion;
-  value.kind ??= kind.kind;
-  if (value.kind !== kind.kind) {
-    badRequest(`${textOf(value.kind)} in version "${textOf(value.apiVersion)}" cannot be handled as a ${kind.kind}`);
-  }
-  if (value.apiVersion !== apiVersion) {
-    badRequest(
-      `the API version in the data (${textOf(value.apiVersion)}) does not match the expected API version (${apiVersion})`,
-    );
-  }
+  checkType(ctx, value);
   if (value.metadata === null || value.metadata === undefined) value.metadata = {};
   if (!isRecord(value.metadata)) badRequest("metadata: expected an object");
   const object = viewAs<KubeObject>(value);
   alignNamespace(object, kind.namespaced ? info.namespace : "");
   return object;
 }
+
+function checkType({ kind, state }: ResourceContext, value: Tree): void {
+  const expected = apiVersionOf(kind.group, kind.version);
+  const apiVersion = textOf((value.apiVersion ||= expected));
+  const given = textOf((value.kind ||= kind.kind));
+  const refuse = (why: string): never =>
+    badRequest(`${given} in version "${apiVersion.split("/").at(-1)}" cannot be handled as a ${kind.kind}: ${why}`);
+  if (!kind.custom && state.kinds.ofObject(apiVersion, given) === undefined) {
+    refuse(`no kind "${given}" is registered for version "${apiVersion}" in scheme "${SCHEME}"`);
+  }
+  if (given !== kind.kind) refuse("unknown conversion");
+  if (apiVersion === expected) return;
+  badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected})`);
+}
+
+/** Where the real server is compiled from. */
+const SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 
 function alignNamespace(object: KubeObject, namespace: string): void {
   const { metadata } = object;

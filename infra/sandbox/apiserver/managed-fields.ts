@@ -163,10 +163,15 @@ function entryOf(
   return { ...rest, fieldsType: "FieldsV1", fieldsV1, ...(subresource !== "" && { subresource }) };
 }
 
+/** In an order of their own: a write that changes nothing leaves no trace. */
 function setEntries(object: KubeObject, entries: readonly ManagedFieldsEntry[]): void {
   const kept = entries.filter(({ fieldsV1 }) => Object.keys(fieldsV1).length > 0);
   if (kept.length === 0) delete object.metadata.managedFields;
-  else object.metadata.managedFields = kept;
+  else object.metadata.managedFields = kept.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+}
+
+function orderOf({ operation, time, manager, apiVersion, subresource }: ManagedFieldsEntry): string {
+  return [operation, time, manager, apiVersion, subresource].join("\n");
 }
 
 /** Without ownership; and with the maps that every object has, so that nobody comes to own them as such. */

@@ -36,7 +36,7 @@ export function readWriteOptions(ctx: RequestContext): WriteOptions {
   const kind = OPTIONS_KIND[verb] ?? "CreateOptions";
   const validation = query.get("fieldValidation") || "Warn";
   if (validation !== "Ignore" && validation !== "Warn" && validation !== "Strict") {
-    return invalidOption(kind, "fieldValidation", validation, ["Ignore", "Warn", "Strict"]);
+    return invalidOption(kind, "fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]);
   }
   return {
     dryRun: readDryRun(kind, query.getAll("dryRun")),

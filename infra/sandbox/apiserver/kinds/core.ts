@@ -2,7 +2,10 @@
  * The kinds of the core group beside pods and events.
  * Owns: namespaces, nodes, configmaps, secrets, serviceaccounts. Does not own: what happens to what lies in a namespace.
  */
+import { duplicateValue, invalidValue, requiredValue, unsupportedValue } from "../field-errors.ts";
 import { type KubeObject, isRecord, stringAt, recordsAt, childOf, textOf } from "../objects.ts";
+import type { FieldError } from "../status.ts";
+import { labelKeyProblems, labelValueProblems } from "../validation.ts";
 import { AGE, NAME, at, countOf, text, wide } from "./columns.ts";
 import { type ResourceKind, SET, defineKind } from "./kind.ts";
 
@@ -60,7 +63,27 @@ const NODES: ResourceKind = defineKind({
     node.spec ??= {};
     node.status ??= {};
   },
+  // The real server, too, checks an update twice.
+  validate: (node, previous) => [...taintErrors(node), ...(previous === undefined ? [] : taintErrors(node))],
 });
+
+const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+function taintErrors(node: KubeObject): readonly FieldError[] {
+  const taints = recordsAt(node, "spec.taints");
+  return taints.flatMap((taint, index) => {
+    const [key, value, effect] = [textOf(taint.key), textOf(taint.value), textOf(taint.effect)];
+    const field = `metadata.taints[${index}]`;
+    const isSecond = taints.findIndex((one) => one.key === taint.key && one.effect === taint.effect) < index;
+    return [
+      ...labelKeyProblems(key).map((problem) => invalidValue(`${field}.key`, key, problem)),
+      ...labelValueProblems(value).map((problem) => invalidValue(`${field}.value`, value, problem)),
+      ...(effect === "" ? [requiredValue(`${field}.effect`)] : []),
+      ...(["", ...EFFECTS].includes(effect) ? [] : [unsupportedValue(`${field}.effect`, effect, EFFECTS)]),
+      ...(isSecond ? [duplicateValue(field, taint)] : []),
+    ];
+  });
+}
 
 function nodeStatus(node: KubeObject): string {
   const ready = recordsAt(node, "status.conditions").find((condition) => condition.type === "Ready");

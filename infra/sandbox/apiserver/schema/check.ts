@@ -4,6 +4,7 @@
  * whether values make sense (validation.ts).
  */
 import type { ResourceContext } from "../context.ts";
+import { goTypeOf, mediaTypeOf } from "../decoding.ts";
 import type { ResourceKind } from "../kinds/kind.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";
 import type { WriteOptions } from "../options.ts";
@@ -18,6 +19,8 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
   const { kind } = ctx;
   const root = kind.model ?? METADATA_ONLY;
   const models = kind.model === undefined ? await metadataModels() : await loadModels(kind.model);
+  const isJson = /json|form/.test(mediaTypeOf(ctx));
+  const duplicates = isJson && fieldValidation !== "Ignore" ? duplicateFields(ctx.body.toString()) : [];
   return (object) => {
     const found: Findings = { models, unknown: [], kind };
     checkModel(object, root, { found, path: "", goPath: "" });
@@ -25,11 +28,31 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
       found.unknown.push(...prune(object, kind.schema));
       applySchemaDefaults(object, kind.schema); // before anybody admits it
     }
-    const messages = found.unknown.map((path) => `unknown field "${path}"`);
+    const unknown = found.unknown.map((path) => `unknown field "${path}"`);
+    const messages = [...duplicates.map((path) => `duplicate field "${path}"`), ...unknown];
     if (messages.length === 0 || fieldValidation === "Ignore") return;
     if (fieldValidation === "Strict") refuse(kind, `strict decoding error: ${messages.join(", ")}`);
     ctx.warnings.push(...messages.filter((message) => !ctx.warnings.includes(message)));
   };
+}
+
+/** Those that the text has twice in one object, of which the last counts. */
+function duplicateFields(json: string): readonly string[] {
+  let count = 0;
+  const keepingAll = json.replaceAll(/"((?:[^"\\]|\\.)*)"(\s*:)?/g, (text, name: string, colon?: string) =>
+    colon === undefined ? text : `"${(count += 1)} ${name}":`,
+  );
+  return [...new Set(namedTwice(JSON.parse(keepingAll), ""))];
+}
+
+function namedTwice(value: unknown, path: string): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => namedTwice(item, `${path}[${index}]`));
+  const seen = new Set<string>();
+  return Object.entries(isRecord(value) ? value : {}).flatMap(([numbered, child]) => {
+    const at = joined(path, numbered.slice(numbered.indexOf(" ") + 1));
+    const below = namedTwice(child, at);
+    return seen.size === seen.add(at).size ? [at, ...below] : below;
+  });
 }
 
 /** Of a custom object only the metadata has a model; its other fields are in the schema of its definition. */
@@ -67,8 +90,8 @@ function checkModel(value: Tree, name: string, { found, path, goPath }: At): voi
   for (const [key, child] of Object.entries(value)) {
     const field = model.get(key);
     const at = { found, path: joined(path, key), goPath: joined(goPath, key) };
-    // No other null means a thing but that the field is absent; elsewhere some are shown, like a condition's times.
-    if (child === null && name === "V1ObjectMeta") delete value[key];
+    // A null says nothing; only times are shown as one where they are missing.
+    if (child === null && field !== undefined && field.format !== "date-time") delete value[key];
     else if (field !== undefined) checkValue(child, field.type, { ...at, owner: name, field });
     else if (name !== METADATA_ONLY) {
       found.unknown.push(at.path);
@@ -122,9 +145,8 @@ function hasType(value: unknown, type: FieldType, { name }: ModelField): boolean
 }
 
 function mismatch(value: unknown, type: FieldType, { found, owner, goPath }: AtField): never {
-  const json = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
   const struct = owner.replace(/^V\d[a-z\d]*/, "");
-  const what = `json: cannot unmarshal ${json} into Go struct field ${struct}.${goPath} of type ${goType(type)}`;
+  const what = `json: cannot unmarshal ${goTypeOf(value)} into Go struct field ${struct}.${goPath} of type ${goType(type)}`;
   return refuse(found.kind, what);
 }
 
