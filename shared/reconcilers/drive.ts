@@ -62,7 +62,9 @@ async function run(loop: Loop, { pass, now, sleep }: DriveDeps): Promise<void> {
     loop.asked.clear();
     loop.again = false;
     loop.seen = now().getTime();
-    const { requeueAfterSeconds } = await pass(named);
+    const result = await pass(named);
+    const { requeueAfterSeconds } = result;
+    if (isUnfinished(result)) askAgain(loop, named);
     if (requeueAfterSeconds === undefined && !loop.again) return;
     const due = now().getTime() + (requeueAfterSeconds ?? 0) * 1000;
     do {
@@ -71,4 +73,14 @@ async function run(loop: Loop, { pass, now, sleep }: DriveDeps): Promise<void> {
     } while (!loop.again && loop.seen < Math.min(due, loop.end));
     // Whoever has asked meanwhile relies on this loop, also at its end.
   } while (loop.seen < loop.end || loop.again);
+}
+
+/** Another writer was faster, or something could not be done. */
+function isUnfinished({ requeueAfterSeconds, failures }: Result): boolean {
+  return requeueAfterSeconds === 0 || failures > 0;
+}
+
+/** Until a VMI has the label, only its name leads to it. What was asked for meanwhile is newer. */
+function askAgain({ asked }: Loop, named: readonly Pointer[]): void {
+  for (const pointer of named) if (!asked.has(pointerKey(pointer))) asked.set(pointerKey(pointer), pointer);
 }
