@@ -83,6 +83,15 @@ contract("apply beside other writes", ({ asks, given }) => {
     "spec.containers.name": ["one", "two"],
     "spec.containers.image": ["example/one", "example/mine"],
   });
+  given("labels by an update", patch("pods/p?fieldManager=labeller", "merge", { metadata: { labels: { a: "b" } } }));
+  asks(
+    "are owned, too",
+    apply("pods/p", "me", { ...pod("p"), metadata: { labels: { a: "c" } }, spec: image("two", "example/mine").spec }),
+    {
+      code: 409,
+      message: 'Apply failed with 1 conflict: conflict with "labeller" using v1: .metadata.labels.a',
+    },
+  );
   asks(
     "status has owners of its own",
     apply(

@@ -8,6 +8,7 @@ import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
 import { requireQuota } from "./admission/quota.ts";
 import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
+import { authorize } from "./authorization.ts";
 import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
 import { decodeObject } from "./decoding.ts";
 import { refuseEscalation } from "./escalation.ts";
@@ -54,6 +55,7 @@ export async function createObject(
   else trackUpdate(ctx.kind, stored, { previous: undefined, writer: writerOf(ctx) });
   refuseEscalation(ctx, stored);
   validateObject(ctx.kind, stored, undefined);
+  if (ctx.info.verb !== "create") authorize(ctx.state, ctx.user, { ...ctx.info, verb: "create" });
   await admitValidating(ctx, subject(ctx.kind.toServed(stored)));
   requireQuota(ctx, stored);
   return write(ctx, stored, { dryRun: options.dryRun, generated });

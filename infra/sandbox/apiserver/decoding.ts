@@ -2,11 +2,15 @@
  * From the bytes of a request to an object of the expected kind.
  * Owns: accepted body formats, the checks that body and URL agree. Does not own: the fields of a kind (schema.ts).
  */
-import { load } from "js-yaml";
+import { CORE_SCHEMA, boolYaml11Tag, intYaml11Tag, load as loadAs, mergeTag } from "js-yaml";
 import type { RequestContext, ResourceContext } from "./context.ts";
 import { type KubeObject, type Tree, apiVersionOf, isRecord, textOf, viewAs } from "./objects.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { badRequest, fail } from "./status.ts";
+
+/** The real server reads YAML 1.1, in which `yes` is true, but leaves times as texts. */
+const YAML = { schema: CORE_SCHEMA.withTags(boolYaml11Tag, intYaml11Tag, mergeTag) };
+const load = (text: string): unknown => loadAs(text, YAML);
 
 export function mediaTypeOf(ctx: RequestContext): string {
   return (ctx.headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";

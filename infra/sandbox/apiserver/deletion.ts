@@ -3,20 +3,23 @@
  * Owns: grace, finalizers, propagation, preconditions, collections. Does not own: collecting orphans and emptying
  * namespaces (controllers, over HTTP).
  */
+import { isDeepStrictEqual } from "node:util";
 import { admitDeletion } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, type ServerState, collectionOf, resourceOf, timestamp } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
-import { IMMORTAL, hasOwnFinalizers } from "./namespaces.ts";
+import { IMMORTAL } from "./namespaces.ts";
 import { type KubeObject, childOf, stringAt } from "./objects.ts";
 import { type DeleteOptions, readDeleteOptions } from "./options.ts";
 import { selectObjects } from "./reading.ts";
-import { type Collection, type StoredObject, parse } from "./store.ts";
+import { type StoredObject, parse } from "./store.ts";
 import { fail } from "./status.ts";
+import { isFinished } from "./updating.ts";
 
 export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
-  const options = readDeleteOptions(ctx);
+  const options = await readDeleteOptions(ctx);
   const { object, gone } = await deleteObject(ctx, options);
-  if (!gone || RETURNED_WHOLE.has(ctx.kind.plural)) return { type: "Object", code: 200, object };
+  const code = !gone && options.orphanDependents === false ? 202 : 200;
+  if (!gone || RETURNED_WHOLE.has(ctx.kind.plural)) return { type: "Object", code, object };
   const { kind, info } = ctx;
   const { uid } = object.metadata;
   const group = kind.group === "" ? {} : { group: kind.group };
@@ -25,7 +28,7 @@ export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
 }
 
 /** These answer with the deleted object instead of a Status. */
-const RETURNED_WHOLE = new Set(["pods", "serviceaccounts"]);
+const RETURNED_WHOLE = new Set(["pods", "serviceaccounts", "persistentvolumeclaims"]);
 
 export function successStatus(code: number, details?: unknown): unknown {
   const base = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success" };
@@ -33,7 +36,7 @@ export function successStatus(code: number, details?: unknown): unknown {
 }
 
 export async function handleDeleteCollection(ctx: ResourceContext): Promise<Answer> {
-  const options = readDeleteOptions(ctx);
+  const options = await readDeleteOptions(ctx);
   const { items, metadata } = selectObjects(ctx);
   for (const { namespace, name } of items) {
     await deleteObject({ ...ctx, info: { ...ctx.info, namespace, name } }, options);
@@ -53,35 +56,38 @@ export async function deleteObject(
   options: DeleteOptions & { readonly isDryRun: boolean },
 ): Promise<Deletion> {
   const { state, kind, collection, info } = ctx;
+  const { isDryRun, ...rest } = options;
   for (;;) {
     const stored = collection.get(info);
     if (stored === undefined) return fail({ reason: "NotFound", resource: resourceOf(kind), name: info.name });
     const oldObject = parse(stored);
     checkPreconditions(kind, oldObject, options.preconditions);
+    const marked = mark(state, kind, oldObject, options);
+    if (marked === undefined) return { object: oldObject, gone: false };
     if (kind.plural === "namespaces" && IMMORTAL.has(info.name)) {
-      fail({
-        reason: "Forbidden",
-        resource: resourceOf(kind),
-        name: info.name,
-        message: "this namespace may not be deleted",
-      });
+      const message = "this namespace may not be deleted";
+      fail({ reason: "Forbidden", resource: resourceOf(kind), name: info.name, message });
     }
-    await admitDeletion(ctx, {
-      operation: "DELETE",
-      object: undefined,
-      oldObject: kind.toServed(oldObject),
-      options: {
-        kind: "DeleteOptions",
-        apiVersion: "meta.k8s.io/v1",
-        ...options,
-        ...(isPod(kind) && { gracePeriodSeconds: graceOf(kind, oldObject, options) }),
-        isDryRun: undefined,
-      },
-      dryRun: options.isDryRun,
-    });
+    const gracePeriodSeconds = marked.metadata.deletionGracePeriodSeconds;
+    const identity = { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" };
+    const admit = (object: KubeObject): Promise<void> =>
+      admitDeletion(ctx, {
+        operation: "DELETE",
+        object: undefined,
+        oldObject: kind.toServed(object),
+        options: { ...rest, ...identity, ...(isPod(kind) && { gracePeriodSeconds }) },
+        dryRun: isDryRun,
+      });
+    await admit(oldObject);
+    // A pod that ends at once is marked as terminating first, then deleted: both are asked about.
+    if (isSeenToEnd(kind, oldObject, marked) && !isDryRun) await admit(marked);
     const deletion = remove(state, kind, { stored, options });
     if (deletion !== undefined) return deletion; // else it changed during admission: look again
   }
+}
+
+function isSeenToEnd(kind: ResourceKind, before: KubeObject, marked: KubeObject): boolean {
+  return isPod(kind) && isFinished(marked) && !isDeepStrictEqual(before, marked);
 }
 
 interface Removal {
@@ -92,42 +98,32 @@ interface Removal {
 /** For the server itself as well; undefined: the object is no longer what `stored` says. */
 export function remove(state: ServerState, kind: ResourceKind, { stored, options }: Removal): Deletion | undefined {
   const collection = collectionOf(state, kind);
-  const object = parse(stored);
-  const grace = graceOf(kind, object, options);
-  const finalizers = finalizersAfter(kind, object, options);
-  const gone = grace === 0 && finalizers.length === 0 && !hasOwnFinalizers(object);
-  const marked = gone && !isPod(kind) ? undefined : markDeleted(state, structuredClone(object), { grace, finalizers });
-  const last = marked ?? object;
-  if (options.isDryRun) return { object: last, gone };
-  return write(collection, { stored, marked, last: gone ? last : undefined }) && { object: last, gone };
+  const before = parse(stored);
+  const marked = mark(state, kind, before, options) ?? before;
+  const gone = isFinished(marked);
+  const object = gone && !isPod(kind) ? before : marked;
+  if (options.isDryRun) return { object, gone };
+  const changed = object !== before && !isDeepStrictEqual(object, before);
+  const current = changed ? collection.replace(stored, object) : stored;
+  if (current === undefined || (gone && collection.remove(current, object) === undefined)) return undefined;
+  return { object, gone };
 }
 
-/** A pod is seen to terminate even if it has no time for it. */
-function write(
-  collection: Collection,
-  { stored, marked, last }: { stored: StoredObject; marked?: KubeObject | undefined; last: KubeObject | undefined },
-): StoredObject | undefined {
-  const current = marked === undefined ? stored : collection.replace(stored, marked);
-  return current && last ? collection.remove(current, last) : current;
-}
+const PRECONDITIONS = [
+  ["uid", "UID", "deleted and then recreated"],
+  ["resourceVersion", "ResourceVersion", "modified"],
+] as const;
 
-function checkPreconditions(kind: ResourceKind, object: KubeObject, wanted: DeleteOptions["preconditions"]): void {
-  const { uid, resourceVersion } = object.metadata;
-  const conflict = (message: string): never => {
-    const resource = { group: kind.group, resource: kind.kind };
-    return fail({ reason: "Conflict", resource, name: object.metadata.name ?? "", message });
-  };
-  if (wanted?.uid && wanted.uid !== uid) {
-    conflict(
-      `the UID in the precondition (${wanted.uid}) does not match the UID in record (${uid}). ` +
-        "The object might have been deleted and then recreated",
-    );
-  }
-  if (wanted?.resourceVersion && wanted.resourceVersion !== resourceVersion) {
-    conflict(
-      `the ResourceVersion in the precondition (${wanted.resourceVersion}) does not match the ResourceVersion in record ` +
-        `(${resourceVersion}). The object might have been modified`,
-    );
+export function checkPreconditions(
+  kind: ResourceKind,
+  { metadata }: KubeObject,
+  wanted: DeleteOptions["preconditions"],
+): void {
+  const about = { resource: { group: kind.group, resource: kind.kind }, name: metadata.name ?? "" };
+  for (const [field, name, what] of PRECONDITIONS) {
+    if (!wanted?.[field] || wanted[field] === metadata[field]) continue;
+    const values = `the ${name} in the precondition (${wanted[field]}) does not match the ${name} in record (${metadata[field]})`;
+    fail({ reason: "Conflict", ...about, message: `${values}. The object might have been ${what}` });
   }
 }
 
@@ -136,38 +132,62 @@ function isPod(kind: ResourceKind): boolean {
 }
 
 /** Only a pod that runs somewhere needs time to terminate; the kubelet there ends it with a grace of 0. */
-function graceOf(kind: ResourceKind, object: KubeObject, options: DeleteOptions): number {
+function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): number {
   if (!isPod(kind)) return 0;
-  const phase = stringAt(object, "status.phase");
-  if (stringAt(object, "spec.nodeName") === "" || phase === "Succeeded" || phase === "Failed") return 0;
-  const own = Number(stringAt(object, "spec.terminationGracePeriodSeconds") || 30);
-  const wanted = options.gracePeriodSeconds ?? object.metadata.deletionGracePeriodSeconds ?? own;
-  return wanted < 0 ? 1 : wanted;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
+  const isIdle = stringAt(pod, "spec.nodeName") === "" || /Succeeded|Failed/.test(stringAt(pod, "status.phase"));
+  if (deletionTimestamp === undefined && isIdle) return 0;
+  const own = Number(stringAt(pod, "spec.terminationGracePeriodSeconds") || 30);
+  const grace = asked ?? deletionGracePeriodSeconds ?? own;
+  return grace < 0 ? 1 : grace;
 }
 
-function finalizersAfter(kind: ResourceKind, { metadata }: KubeObject, options: DeleteOptions): readonly string[] {
-  const policy = options.propagationPolicy ?? (options.orphanDependents ? "Orphan" : undefined);
-  const own = kind.finalizer !== undefined && metadata.deletionTimestamp === undefined ? [kind.finalizer] : [];
+/** What the garbage collector takes away again when it is done. */
+const WAITING: Readonly<Record<string, readonly string[]>> = { Orphan: ["orphan"], Foreground: ["foregroundDeletion"] };
+
+function finalizersAfter(kind: ResourceKind, { metadata }: KubeObject, options: DeleteOptions): string[] {
+  const isNew = metadata.deletionTimestamp === undefined;
+  const own = isNew && kind.finalizer !== undefined ? [kind.finalizer] : [];
   const finalizers = [...(metadata.finalizers ?? []), ...own];
-  if (policy === undefined || metadata.deletionTimestamp !== undefined) return finalizers;
-  const others = finalizers.filter((one) => one !== "orphan" && one !== "foregroundDeletion");
-  if (policy === "Orphan") return [...others, "orphan"];
-  return policy === "Foreground" ? [...others, "foregroundDeletion"] : others;
+  const { propagationPolicy: policy, orphanDependents: orphan } = options;
+  if ((!policy && typeof orphan !== "boolean") || kind.plural === "events") return finalizers;
+  const wanted = WAITING[orphan === true ? "Orphan" : (policy ?? "Background")] ?? [];
+  if (wanted.some((one) => finalizers.includes(one))) return finalizers;
+  return [...finalizers.filter((one) => one !== "orphan" && one !== "foregroundDeletion"), ...wanted];
 }
 
-/** undefined: it is terminating already, and no sooner than now asked for. */
-function markDeleted(
+/** The object as the request leaves it; undefined: it terminates already, and no sooner was asked for. */
+function mark(
   state: ServerState,
-  object: KubeObject,
-  { grace, finalizers }: { grace: number; finalizers: readonly string[] },
+  kind: ResourceKind,
+  before: KubeObject,
+  options: DeleteOptions,
 ): KubeObject | undefined {
+  const object = structuredClone(before);
   const { metadata } = object;
-  const { deletionGracePeriodSeconds: given, deletionTimestamp } = metadata;
-  if (deletionTimestamp !== undefined && (given ?? 0) <= grace) return undefined;
-  metadata.deletionTimestamp = timestamp(new Date(state.now().getTime() + grace * 1000));
-  metadata.deletionGracePeriodSeconds = grace;
-  if (finalizers.length > 0) metadata.finalizers = [...finalizers];
-  if (metadata.generation !== undefined) metadata.generation += 1;
-  if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
+  const { deletionTimestamp, deletionGracePeriodSeconds: given = 0 } = metadata;
+  const grace = graceOf(kind, object, options);
+  if (given > 0 && grace >= given) return undefined;
+  metadata.finalizers = finalizersAfter(kind, object, options);
+  if (metadata.finalizers.length === 0) delete metadata.finalizers;
+  const now = state.now().getTime();
+  if (deletionTimestamp === undefined) {
+    Object.assign(metadata, endingAt(now + milliseconds(grace), grace));
+    if (metadata.generation !== undefined) metadata.generation += 1;
+    if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
+  } else if (given > 0) {
+    // The shorter grace counts from the first request on; when it is over already, the kubelet still has a second.
+    const end = Date.parse(deletionTimestamp) - milliseconds(given) + milliseconds(grace);
+    Object.assign(metadata, end < now ? endingAt(now, Math.min(grace, 1)) : endingAt(end, grace));
+  }
   return object;
+}
+
+function endingAt(end: number, grace: number) {
+  return { deletionTimestamp: timestamp(new Date(end)), deletionGracePeriodSeconds: grace };
+}
+
+/** Go counts nanoseconds in 64 bits: a very long grace wraps around. */
+function milliseconds(seconds: number): number {
+  return Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 }

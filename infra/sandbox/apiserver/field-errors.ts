@@ -4,6 +4,10 @@
  */
 import type { FieldError } from "./status.ts";
 
+export function unless(fine: boolean, error: FieldError): readonly FieldError[] {
+  return fine ? [] : [error];
+}
+
 export function invalidValue(field: string, value: unknown, detail: string): FieldError {
   return { reason: "FieldValueInvalid", field, message: `Invalid value: ${shown(value)}: ${detail}` };
 }

@@ -18,66 +18,40 @@ export interface Writer {
   readonly time: string;
 }
 
-/** Nobody owns what the system sets. */
-const SYSTEM = ["f:apiVersion", "f:kind", "f:metadata"];
+// prettier-ignore
 const SYSTEM_METADATA = [
-  "creationTimestamp",
-  "deletionGracePeriodSeconds",
-  "deletionTimestamp",
-  "generateName",
-  "generation",
-  "managedFields",
-  "name",
-  "namespace",
-  "resourceVersion",
-  "selfLink",
-  "uid",
+  "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "name", "namespace",
+  "resourceVersion", "selfLink", "uid",
 ];
-const NOT_OWNED = new Set([...SYSTEM, ...SYSTEM_METADATA.map((field) => `f:metadata\nf:${field}`)]);
+/** What the system sets is nobody's. */
+const NOT_OWNED = new Set([
+  "apiVersion",
+  "kind",
+  "metadata",
+  ...SYSTEM_METADATA.map((field) => `metadata\nf:${field}`),
+]);
 
 export function ownable(fields: Iterable<string>): FieldSet {
-  return new Set(
-    [...fields].filter((field) => !NOT_OWNED.has(field) && !field.startsWith("f:metadata\nf:managedFields\n")),
-  );
+  return new Set([...fields].filter((field) => !NOT_OWNED.has(field.slice("f:".length))));
 }
 
-/** After a create, replace or patch: what changed belongs to the writer, whoever had it before. */
-export function trackUpdate(
-  kind: ResourceKind,
-  object: KubeObject,
-  how: { previous: KubeObject | undefined; writer: Writer },
-): void {
-  const { previous, writer } = how;
-  const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
-  const gained = ownable([...added, ...modified]);
-  const lost = new Set([...gained, ...removed]);
-  const others = entriesOf(previous)
-    .filter((entry) => !isSame(entry, writer))
-    .map((entry) => without(entry, lost));
-  const own = entriesOf(previous).find((entry) => isSame(entry, writer));
-  const before = own === undefined ? new Set<string>() : decodeFields(own.fieldsV1);
-  const fields = new Set([...minus(before, removed), ...gained]);
-  setEntries(object, [...others, entryOf(writer, { fields, own })]);
-}
-
-export interface Application {
-  readonly previous: KubeObject;
+export interface Write {
+  readonly previous: KubeObject | undefined;
   readonly writer: Writer;
-  /** All fields of the applied configuration. */
-  readonly fields: FieldSet;
-  readonly force: boolean;
+  /** The fields of an applied configuration; changing another's takes force. */
+  readonly applied?: { readonly fields: FieldSet; readonly force: boolean };
 }
 
-/** After an apply: the configuration's fields are the writer's; changing another's takes force. */
-export function trackApply(kind: ResourceKind, object: KubeObject, application: Application): void {
-  const { previous, writer, fields, force } = application;
+/** What changed belongs to the writer, whoever had it before; after an apply, what was applied. */
+export function trackUpdate(kind: ResourceKind, object: KubeObject, { previous, writer, applied }: Write): void {
   const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
   const changed = ownable([...added, ...modified]);
-  const all = entriesOf(previous);
-  const others = all.filter((entry) => !isSame(entry, writer));
-  if (!force) refuseConflicts(others, changed);
+  const own = entriesOf(previous).find((entry) => isSame(entry, writer));
+  const others = entriesOf(previous).filter((entry) => entry !== own);
+  if (applied?.force === false) refuseConflicts(others, changed);
   const lost = new Set([...changed, ...removed]);
-  const own = all.find((entry) => isSame(entry, writer));
+  const before = decodeFields(own?.fieldsV1 ?? {});
+  const fields = applied?.fields ?? new Set([...minus(before, removed), ...changed]);
   setEntries(object, [
     ...others.map((entry) => without(entry, lost)),
     entryOf(writer, { fields: ownable(fields), own }),
@@ -109,41 +83,30 @@ function refuseConflicts(others: readonly ManagedFieldsEntry[], changed: FieldSe
     message: `conflict with ${who}`,
     field,
   }));
-  const message =
-    conflicts.length === 1
-      ? `Apply failed with 1 conflict: conflict with ${first.who}: ${first.field}`
-      : `Apply failed with ${conflicts.length} conflicts: ${conflictLines(conflicts)}`;
-  fail({ reason: "ApplyConflict", message, causes });
-}
-
-function conflictLines(conflicts: readonly { who: string; field: string }[]): string {
   const groups = Map.groupBy(conflicts, ({ who }) => who);
-  const managers = [...groups.keys()].toSorted();
-  const lines = managers.flatMap((who) => [
-    `conflicts with ${who}:`,
-    ...(groups.get(who) ?? []).map(({ field }) => `- ${field}`),
-  ]);
-  return lines.join("\n");
+  const lines = [...groups.keys()]
+    .toSorted()
+    .flatMap((who) => [`conflicts with ${who}:`, ...(groups.get(who) ?? []).map(({ field }) => `- ${field}`)]);
+  const one = `1 conflict: conflict with ${first.who}: ${first.field}`;
+  const message = conflicts.length === 1 ? one : `${conflicts.length} conflicts: ${lines.join("\n")}`;
+  fail({ reason: "ApplyConflict", message: `Apply failed with ${message}`, causes });
 }
 
-function shownManager({ manager, operation, subresource, apiVersion, time }: ManagedFieldsEntry): string {
+function shownManager({ manager, operation, subresource, apiVersion }: ManagedFieldsEntry): string {
   const name = `${JSON.stringify(manager)}${subresource ? ` with subresource ${JSON.stringify(subresource)}` : ""}`;
-  if (operation === "Apply") return name;
-  return time === undefined ? `${name} using ${apiVersion}` : `${name} using ${apiVersion} at ${time}`;
+  return operation === "Apply" ? name : `${name} using ${apiVersion}`;
 }
 
 function entriesOf(object: KubeObject | undefined): readonly ManagedFieldsEntry[] {
   return object?.metadata.managedFields ?? [];
 }
 
+/** A manager that applies is the same in any version. */
 function isSame(entry: ManagedFieldsEntry, writer: Writer): boolean {
-  const { manager, operation, apiVersion, subresource } = writer;
-  return (
-    entry.manager === manager &&
-    entry.operation === operation &&
-    entry.apiVersion === apiVersion &&
-    (entry.subresource ?? "") === subresource
+  const [one, other] = [entry, writer].map(({ manager, operation, apiVersion, subresource = "" }) =>
+    [manager, operation, operation === "Apply" ? "" : apiVersion, subresource].join("\n"),
   );
+  return one === other;
 }
 
 function without(entry: ManagedFieldsEntry, lost: FieldSet): ManagedFieldsEntry {

@@ -4,7 +4,6 @@
  * over HTTP), what may still be created in it (admission/namespace-lifecycle.ts).
  */
 import type { Answer, ResourceContext } from "./context.ts";
-import { type KubeObject, stringsAt } from "./objects.ts";
 import { readWriteOptions } from "./options.ts";
 import { fieldCheck } from "./schema/check.ts";
 import { modifyObject, replaceWith } from "./updating.ts";
@@ -20,9 +19,4 @@ export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
     change: (current) => ({ ...current, spec: change(current).spec }),
   });
   return { type: "Object", code: 200, object };
-}
-
-/** A namespace has finalizers in its spec, too: it is not gone before somebody has emptied it. */
-export function hasOwnFinalizers(object: KubeObject): boolean {
-  return object.kind === "Namespace" && object.apiVersion === "v1" && stringsAt(object, "spec.finalizers").length > 0;
 }

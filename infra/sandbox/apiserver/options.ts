@@ -3,11 +3,12 @@
  * Owns: reading and checking them. Does not own: what they change.
  */
 import { type RequestContext, type ResourceContext, timestamp } from "./context.ts";
-import { decodeBody } from "./decoding.ts";
-import { unsupportedValue } from "./field-errors.ts";
+import { decodeBody, mediaTypeOf } from "./decoding.ts";
+import { forbiddenValue, invalidValue, requiredValue, tooLongValue, unsupportedValue } from "./field-errors.ts";
 import type { Writer } from "./managed-fields.ts";
-import { apiVersionOf, viewAs } from "./objects.ts";
-import { badRequest, fail } from "./status.ts";
+import { apiVersionOf, textOf, viewAs } from "./objects.ts";
+import { checkFields } from "./schema/check.ts";
+import { type FieldError, badRequest, fail } from "./status.ts";
 
 export interface WriteOptions {
   readonly dryRun: boolean;
@@ -16,11 +17,11 @@ export interface WriteOptions {
 }
 
 export interface DeleteOptions {
-  gracePeriodSeconds?: number | null;
-  preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | null;
-  propagationPolicy?: "Orphan" | "Background" | "Foreground" | null;
-  orphanDependents?: boolean | null;
-  dryRun?: readonly string[] | null;
+  gracePeriodSeconds?: number;
+  preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  propagationPolicy?: "Orphan" | "Background" | "Foreground";
+  orphanDependents?: boolean;
+  dryRun?: readonly string[];
 }
 
 const OPTIONS_KIND: Readonly<Record<string, string>> = {
@@ -34,6 +35,7 @@ const OPTIONS_KIND: Readonly<Record<string, string>> = {
 export function readWriteOptions(ctx: RequestContext): WriteOptions {
   const { query, verb } = ctx.info;
   const kind = OPTIONS_KIND[verb] ?? "CreateOptions";
+  for (const error of [...patchErrors(ctx), ...managerErrors(query.get("fieldManager") ?? "")]) refuse(kind, error);
   const validation = query.get("fieldValidation") || "Warn";
   if (validation !== "Ignore" && validation !== "Warn" && validation !== "Strict") {
     return invalidOption(kind, "fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]);
@@ -41,13 +43,33 @@ export function readWriteOptions(ctx: RequestContext): WriteOptions {
   return {
     dryRun: readDryRun(kind, query.getAll("dryRun")),
     fieldValidation: validation,
-    force: query.get("force") === "true",
+    force: isTruthy(query.get("force")),
   };
 }
 
 function invalidOption(kind: string, field: string, value: unknown, supported: readonly string[]): never {
-  const options = { group: "meta.k8s.io", kind };
-  return fail({ reason: "Invalid", kind: options, name: "", errors: [unsupportedValue(field, value, supported)] });
+  return refuse(kind, unsupportedValue(field, value, supported));
+}
+
+function refuse(kind: string, error: FieldError): never {
+  return fail({ reason: "Invalid", kind: { group: "meta.k8s.io", kind }, name: "", errors: [error] });
+}
+
+function patchErrors(ctx: RequestContext): readonly FieldError[] {
+  const { query, verb } = ctx.info;
+  const isApply = mediaTypeOf(ctx) === "application/apply-patch+yaml";
+  if (verb !== "patch" || (isApply ? query.get("fieldManager") : !query.has("force"))) return [];
+  if (isApply) return [requiredValue("fieldManager", "is required for apply patch")];
+  return [forbiddenValue("force", "may not be specified for non-apply patch")];
+}
+
+const MANAGER_LIMIT = 128;
+
+function managerErrors(manager: string): readonly FieldError[] {
+  if (Buffer.byteLength(manager) > MANAGER_LIMIT) return [tooLongValue("fieldManager", MANAGER_LIMIT)];
+  const at = manager.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u);
+  const code = manager.codePointAt(at)?.toString(16).toUpperCase().padStart(4, "0");
+  return at === -1 ? [] : [invalidValue("fieldManager", manager, `invalid character U+${code} (at position ${at})`)];
 }
 
 function readDryRun(kind: string, values: readonly string[]): boolean {
@@ -55,12 +77,12 @@ function readDryRun(kind: string, values: readonly string[]): boolean {
   return values.length > 0;
 }
 
-/** As whom a request that is no apply owns the fields it changes. */
-export function writerOf(ctx: ResourceContext): Writer {
+/** As whom a request owns the fields it sets. */
+export function writerOf(ctx: ResourceContext, operation: Writer["operation"] = "Update"): Writer {
   const { kind, info, state } = ctx;
   return {
     manager: info.query.get("fieldManager") || defaultManager(ctx),
-    operation: "Update",
+    operation,
     apiVersion: apiVersionOf(kind.group, kind.version),
     subresource: info.subresource,
     time: timestamp(state.now()),
@@ -69,26 +91,50 @@ export function writerOf(ctx: ResourceContext): Writer {
 
 /** The real server, too, falls back on the first word of the user agent. */
 function defaultManager(ctx: RequestContext): string {
-  return ctx.headers["user-agent"]?.split("/")[0] || "unknown";
+  return ctx.headers["user-agent"]?.split("/")[0]?.slice(0, MANAGER_LIMIT) || "unknown";
 }
 
-/** The body wins over the query, as a whole. */
-export function readDeleteOptions(ctx: RequestContext): DeleteOptions & { readonly isDryRun: boolean } {
-  const { query } = ctx.info;
-  const options = ctx.body.length > 0 ? (decodeBody(ctx) as DeleteOptions) : optionsFromQuery(query);
-  if (options.propagationPolicy && typeof options.orphanDependents === "boolean") {
-    badRequest("orphanDependents and deletionPropagation cannot be both set");
+/** Beside a body the query does not count. */
+export async function readDeleteOptions(ctx: RequestContext): Promise<DeleteOptions & { readonly isDryRun: boolean }> {
+  const options = ctx.body.length > 0 ? await optionsFromBody(ctx) : optionsFromQuery(ctx.info.query);
+  const { propagationPolicy: policy, orphanDependents } = options;
+  const kind = "DeleteOptions";
+  if (policy !== undefined && orphanDependents !== undefined) refuse(kind, invalidValue(POLICY, policy, BOTH));
+  if (policy !== undefined && !POLICIES.includes(policy)) invalidOption(kind, POLICY, policy, [...POLICIES, "nil"]);
+  return { ...options, isDryRun: readDryRun(kind, options.dryRun ?? []) };
+}
+
+const POLICY = "propagationPolicy";
+const POLICIES = ["Foreground", "Background", "Orphan"];
+const BOTH = "orphanDependents and deletionPropagation cannot be both set";
+
+async function optionsFromBody(ctx: RequestContext): Promise<DeleteOptions> {
+  const { apiVersion = "meta.k8s.io/v1", kind = "DeleteOptions", ...options } = decodeBody(ctx);
+  if (kind !== "DeleteOptions") {
+    const scheme = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
+    badRequest(`no kind "${textOf(kind)}" is registered for version "${textOf(apiVersion)}" in scheme "${scheme}"`);
   }
-  const dryRun = [...(options.dryRun ?? []), ...(ctx.body.length > 0 ? query.getAll("dryRun") : [])];
-  return { ...options, isDryRun: readDryRun("DeleteOptions", dryRun) };
+  await checkFields(options, "V1DeleteOptions");
+  return viewAs(options);
 }
 
 function optionsFromQuery(query: URLSearchParams): DeleteOptions {
-  const grace = query.get("gracePeriodSeconds");
-  const policy = query.get("propagationPolicy");
+  const [grace, orphan, policy, uid, resourceVersion] = QUERY.map((name) => query.get(name) ?? undefined);
+  if (grace !== undefined && !/^[-+]?\d+$/.test(grace)) {
+    badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
+  }
   return {
-    dryRun: query.getAll("dryRun"),
-    ...(grace !== null && { gracePeriodSeconds: Number(grace) }),
-    ...(policy !== null && { propagationPolicy: viewAs<"Orphan">(policy) }),
+    ...(query.has("dryRun") && { dryRun: query.getAll("dryRun") }),
+    ...(grace !== undefined && { gracePeriodSeconds: Number(grace) }),
+    ...(orphan !== undefined && { orphanDependents: isTruthy(orphan) }),
+    ...(policy !== undefined && { propagationPolicy: viewAs<"Orphan">(policy) }),
+    ...((uid || resourceVersion) && { preconditions: viewAs<object>({ uid, resourceVersion }) }),
   };
+}
+
+const QUERY = ["gracePeriodSeconds", "orphanDependents", POLICY, "uid", "resourceVersion"];
+
+/** As Go reads a query: all but 0 and false is true. */
+function isTruthy(value: string | null): boolean {
+  return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }

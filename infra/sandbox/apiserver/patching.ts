@@ -4,8 +4,8 @@
  */
 import { type Answer, type ResourceContext } from "./context.ts";
 import { checkObject, mediaTypeOf, parseJson } from "./decoding.ts";
-import { forbiddenValue } from "./field-errors.ts";
-import { type KubeObject, isRecord } from "./objects.ts";
+import { invalidValue } from "./field-errors.ts";
+import { type Tree, apiVersionOf, isRecord, recordAt } from "./objects.ts";
 import { readWriteOptions } from "./options.ts";
 import { handleApply } from "./patch/apply.ts";
 import { applyJsonPatch, readJsonPatch } from "./patch/json.ts";
@@ -13,23 +13,15 @@ import { applyMergePatch } from "./patch/merge.ts";
 import { applyStrategicPatch } from "./patch/strategic.ts";
 import { fieldCheck } from "./schema/check.ts";
 import { badRequest, fail } from "./status.ts";
-import { modifyObject } from "./updating.ts";
+import { checkName, modifyObject } from "./updating.ts";
 
-type Change = (current: KubeObject) => unknown;
+type Format = (current: Tree, patch: unknown, ctx: ResourceContext) => unknown;
 
-const FORMATS: Readonly<Record<string, (ctx: ResourceContext) => Change>> = {
-  "application/json-patch+json": (ctx) => {
-    const operations = readJsonPatch(parseJson(ctx.body.toString()));
-    return (current) => applyJsonPatch(current, operations);
-  },
-  "application/merge-patch+json": (ctx) => {
-    const patch = readPatchObject(ctx);
-    return (current) => applyMergePatch(current, patch);
-  },
-  "application/strategic-merge-patch+json": (ctx) => {
-    const patch = readPatchObject(ctx);
-    return (current) => applyStrategicPatch(current, patch, ctx.kind.lists);
-  },
+const FORMATS: Readonly<Record<string, Format>> = {
+  "application/json-patch+json": (current, patch) => applyJsonPatch(current, readJsonPatch(patch)),
+  "application/merge-patch+json": (current, patch) => applyMergePatch(current, objectIn(patch)),
+  "application/strategic-merge-patch+json": (current, patch, { kind }) =>
+    applyStrategicPatch(current, objectIn(patch), kind.lists, kind.replacedMaps),
 };
 
 const APPLY = "application/apply-patch+yaml";
@@ -38,34 +30,43 @@ const STRATEGIC = "application/strategic-merge-patch+json";
 export async function handlePatch(ctx: ResourceContext): Promise<Answer> {
   const part = ctx.info.subresource === "status" ? "status" : "main";
   if (mediaTypeOf(ctx) === APPLY) return handleApply(ctx, part);
+  const format = formatOf(ctx);
   const options = readWriteOptions(ctx);
-  if (options.force) invalidForce();
-  const change = changeOf(ctx);
+  const patch = parseJson(ctx.body.toString());
   const check = await fieldCheck(ctx, options);
+  const { kind } = ctx;
+  const apiVersion = apiVersionOf(kind.group, kind.version);
   const object = await modifyObject(ctx, {
     part,
     dryRun: options.dryRun,
     change: (current) => {
-      const patched = change(current);
-      if (!isRecord(patched)) return badRequest("the patch does not leave an object");
+      const patched = format(current, patch, ctx);
+      const refuse = (why: string): never => refusePatched(patched, why);
+      if (!isRecord(patched) || patched.kind !== kind.kind || patched.apiVersion !== apiVersion) {
+        return refuse(`it cannot be converted to a ${kind.kind}`);
+      }
       const object = checkObject(ctx, patched);
-      check(object);
+      check(object, { refuse });
+      checkName(ctx, object);
       return object;
     },
   });
   return { type: "Object", code: 200, object };
 }
 
-function invalidForce(): never {
-  const kind = { group: "meta.k8s.io", kind: "PatchOptions" };
-  const errors = [forbiddenValue("force", "may not be specified for non-apply patch")];
-  return fail({ reason: "Invalid", kind, name: "", errors });
+/** What a patch leaves cannot be read as an object of the kind. It is shown in the order of Go's JSON. */
+function refusePatched(patched: unknown, why: string): never {
+  const { managedFields, ...metadata } = recordAt(patched, "metadata");
+  const { metadata: _last, ...rest }: Tree = isRecord(patched) ? patched : {};
+  const shown = JSON.stringify({ ...rest, metadata: { ...metadata, managedFields } });
+  const errors = [invalidValue("patch", shown, why)];
+  return fail({ reason: "Invalid", kind: { group: "", kind: "" }, name: "", errors });
 }
 
-function changeOf(ctx: ResourceContext): Change {
+function formatOf(ctx: ResourceContext): Format {
   const mediaType = mediaTypeOf(ctx);
   const format = FORMATS[mediaType];
-  if (format !== undefined && !(ctx.kind.custom && mediaType === STRATEGIC)) return format(ctx);
+  if (format !== undefined && !(ctx.kind.custom && mediaType === STRATEGIC)) return format;
   return fail({ reason: "UnsupportedMediaType", message: unsupported(ctx) });
 }
 
@@ -75,7 +76,7 @@ function unsupported({ kind }: ResourceContext): string {
   return `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
 }
 
-function readPatchObject(ctx: ResourceContext): Record<string, unknown> {
-  const patch = parseJson(ctx.body.toString());
-  return isRecord(patch) ? patch : badRequest("the patch must be an object");
+function objectIn(patch: unknown): Tree {
+  if (isRecord(patch)) return patch;
+  return badRequest("error decoding patch: json: cannot unmarshal it into Go value of type map[string]interface {}");
 }

@@ -126,5 +126,6 @@ function readValue(reader: Reader, type: string): unknown {
 /** Go's zero time is a message without fields: no time at all. */
 function timeOf({ seconds, nanos = 0 }: Record<string, unknown>): string | undefined {
   if (typeof seconds !== "number") return undefined;
-  return new Date(seconds * 1000 + Number(nanos) / 1e6).toISOString();
+  const micros = String(Math.floor(Number(nanos) / 1000)).padStart(6, "0");
+  return `${new Date(seconds * 1000).toISOString().slice(0, -"000Z".length)}${micros}Z`;
 }

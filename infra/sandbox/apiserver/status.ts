@@ -105,6 +105,9 @@ export function toStatus(failure: Failure): Status {
   return { kind: "Status", apiVersion: "v1", metadata, status: "Failure", ...rest, code };
 }
 
+const REJECTED = "the server rejected our request due to an error in our request";
+const NOT_ALLOWED = "the server does not allow this method on the requested resource";
+
 // One arm for each reason: the switch is the table of all error answers.
 // oxlint-disable-next-line complexity
 function outcome(f: Failure): Outcome {
@@ -124,12 +127,7 @@ function outcome(f: Failure): Outcome {
     case "Invalid":
       return invalid(f);
     case "PatchRejected":
-      return {
-        code: 422,
-        reason: "Invalid",
-        message: "the server rejected our request due to an error in our request",
-        details: {},
-      };
+      return { code: 422, reason: "Invalid", message: REJECTED, details: {} };
     case "ApplyConflict":
       return { code: 409, reason: "Conflict", message: f.message, details: { causes: f.causes } };
     case "Unauthorized":
@@ -137,26 +135,13 @@ function outcome(f: Failure): Outcome {
     case "BadRequest":
       return { code: 400, reason: "BadRequest", message: f.message };
     case "MethodNotAllowed":
-      return {
-        code: 405,
-        reason: "MethodNotAllowed",
-        message: "the server does not allow this method on the requested resource",
-        details: {},
-      };
+      return { code: 405, reason: f.reason, message: NOT_ALLOWED, details: {} };
     case "NotAcceptable":
-      return {
-        code: 406,
-        reason: "NotAcceptable",
-        message: `only the following media types are accepted: ${f.accepted}`,
-      };
+      return { code: 406, reason: f.reason, message: `only the following media types are accepted: ${f.accepted}` };
     case "UnsupportedMediaType":
       return { code: 415, reason: "UnsupportedMediaType", message: f.message };
     case "RequestEntityTooLarge":
-      return {
-        code: 413,
-        reason: "RequestEntityTooLarge",
-        message: `Request entity too large: limit is ${f.limit}`,
-      };
+      return { code: 413, reason: f.reason, message: `Request entity too large: limit is ${f.limit}` };
     case "Expired":
       return { code: 410, reason: "Expired", message: f.message, ...(f.continue && { continue: f.continue }) };
     case "TooLargeResourceVersion":
@@ -172,12 +157,7 @@ function outcome(f: Failure): Outcome {
     case "DisruptionBudget":
       return disruptionBudget(f);
     case "TooManyRequests":
-      return {
-        code: 429,
-        reason: "TooManyRequests",
-        message: f.message,
-        details: { retryAfterSeconds: f.retryAfterSeconds },
-      };
+      return { code: 429, reason: f.reason, message: f.message, details: { retryAfterSeconds: f.retryAfterSeconds } };
     case "WebhookDenied":
       return { ...f.status, code: f.status.code ?? 400, message: f.message };
     case "WebhookFailed":

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf } from "./context.ts";
+import { createObject } from "./creation.ts";
 import { decodeObject } from "./decoding.ts";
 import { invalidValue } from "./field-errors.ts";
 import { type KubeObject, type NamespacedName, type ObjectMeta, isRecord } from "./objects.ts";
@@ -37,6 +38,11 @@ export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
   const options = readWriteOptions(ctx);
   const part = ctx.info.subresource === "status" ? "status" : "main";
   const change = replaceWith(ctx, await fieldCheck(ctx, options));
+  if (part === "main" && ctx.kind.createsOnUpdate && ctx.collection.get(ctx.info) === undefined) {
+    const wanted = change({ apiVersion: "", kind: "", metadata: {} });
+    delete wanted.metadata.resourceVersion;
+    return { type: "Object", code: 201, object: await createObject(ctx, wanted, options) };
+  }
   const object = await modifyObject(ctx, { part, change, dryRun: options.dryRun });
   return { type: "Object", code: 200, object };
 }
@@ -44,17 +50,22 @@ export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
 export function replaceWith(ctx: ResourceContext, check: FieldCheck): Modification["change"] {
   const wanted = decodeObject(ctx);
   check(wanted);
-  const { name } = ctx.info;
-  if ((wanted.metadata.name ||= name) !== name) {
-    badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`);
-  }
+  checkName(ctx, wanted);
   return (current) => {
     checkUid(ctx, wanted.metadata, current.metadata);
     return structuredClone(wanted);
   };
 }
 
-function checkUid(ctx: ResourceContext, { uid }: ObjectMeta, { uid: actual }: ObjectMeta): void {
+/** A change leaves the name that is on the URL. */
+export function checkName({ info: { name } }: ResourceContext, { metadata }: KubeObject): void {
+  const missing = `the name of the object (${name} based on URL) was undeterminable: name must be provided`;
+  if (!metadata.name) badRequest(missing);
+  if (metadata.name === name) return;
+  badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+}
+
+function checkUid(ctx: ResourceContext, { uid }: ObjectMeta, { uid: actual = "" }: ObjectMeta): void {
   if (!uid || uid === actual) return;
   const { kind, info } = ctx;
   const place = [kind.custom ? kind.group : "", kind.plural, info.namespace, info.name].filter(Boolean).join("/");
@@ -101,7 +112,7 @@ function commit(ctx: ResourceContext, stored: StoredObject, object: KubeObject):
 }
 
 /** A deleted object goes with its last finalizer, unless it still has time to terminate. */
-function isFinished({ kind, metadata, spec }: KubeObject): boolean {
+export function isFinished({ kind, metadata, spec }: KubeObject): boolean {
   if (metadata.deletionTimestamp === undefined || (metadata.finalizers?.length ?? 0) > 0) return false;
   const held = kind === "Namespace" && isRecord(spec) && Array.isArray(spec.finalizers) && spec.finalizers.length > 0;
   return !held && (metadata.deletionGracePeriodSeconds ?? 0) === 0;
@@ -152,15 +163,14 @@ function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMe
   meta.resourceVersion = previous.resourceVersion ?? "";
 }
 
-/** What a client leaves out of these stays as it was; what it changes is refused later. */
-const SYSTEM_FIELDS = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"] as const;
-
+/** No client changes these times; a uid or a grace period that it changes, or a deletion that it sets, is refused later. */
 function keepSystemFields(meta: ObjectMeta, old: ObjectMeta): void {
-  for (const field of [...SYSTEM_FIELDS, "deletionGracePeriodSeconds"] as const) {
-    const value = old[field];
-    if (value !== undefined && value !== null) Object.assign(meta, { [field]: meta[field] ?? value });
-    else if (field.startsWith("deletion")) delete meta[field];
-  }
+  const { uid = "", creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds: grace } = old;
+  meta.uid ||= uid;
+  if (creationTimestamp) meta.creationTimestamp = creationTimestamp;
+  if (deletionTimestamp !== undefined) meta.deletionTimestamp = deletionTimestamp;
+  else if (!meta.deletionTimestamp) delete meta.deletionTimestamp;
+  if (grace !== undefined) meta.deletionGracePeriodSeconds ??= grace;
 }
 
 function prepare(ctx: ResourceContext, object: KubeObject, how: { previous: KubeObject; part: Part }): KubeObject {

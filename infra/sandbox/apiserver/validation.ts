@@ -92,7 +92,10 @@ export function validateObject(kind: ResourceKind, object: KubeObject, previous:
     ...ownerErrors(object.metadata),
     ...kind.validate(object, previous),
   ];
-  if (errors.length > 0) fail({ reason: "Invalid", kind, name: object.metadata.name ?? "", errors });
+  // Events are told by the group that they are kept in.
+  const [, group = ""] = object.apiVersion.split("/").toReversed();
+  const shown = { group, kind: kind.kind };
+  if (errors.length > 0) fail({ reason: "Invalid", kind: shown, name: object.metadata.name ?? "", errors });
 }
 
 function nameErrors(kind: ResourceKind, { name = "" }: ObjectMeta): readonly FieldError[] {

@@ -2,7 +2,10 @@
  * Events: one kind in two API groups, core/v1 and events.k8s.io/v1, over the same objects.
  * Owns: both views and the translation between them. Does not own: who writes events and when they expire.
  */
-import { type KubeObject, stringAt, viewAs, textOf } from "../objects.ts";
+import { isDeepStrictEqual } from "node:util";
+import { invalidValue, requiredValue, unless } from "../field-errors.ts";
+import { type KubeObject, fieldAt, stringAt, viewAs, textOf } from "../objects.ts";
+import type { FieldError } from "../status.ts";
 import { ageOf, at, text, wide } from "./columns.ts";
 import { type Column, type ResourceKind, defineKind } from "./kind.ts";
 
@@ -32,6 +35,7 @@ const EVENT = {
   shortNames: ["ev"],
   storage: "events",
   storageVersion: "v1",
+  createsOnUpdate: true,
   columns: eventColumns(),
   applyDefaults: (event: KubeObject) => {
     event.reportingComponent ??= "";
@@ -49,6 +53,8 @@ const REGARDING = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVe
 const CORE_EVENTS: ResourceKind = defineKind({
   ...EVENT,
   model: "CoreV1Event",
+  nameRule: "path",
+  validate: validateEvent,
   selectableFields: {
     ...Object.fromEntries(CORE_FIELDS.map((field) => [field, field])),
     ...Object.fromEntries(REGARDING.map((field) => [`involvedObject.${field}`, `involvedObject.${field}`])),
@@ -60,6 +66,10 @@ const MODERN_EVENTS: ResourceKind = defineKind({
   ...EVENT,
   group: "events.k8s.io",
   model: "EventsV1Event",
+  validate: (event, previous) => [
+    ...validateEvent(event),
+    ...(previous === undefined ? validateNew(event) : validateChange(event, previous)),
+  ],
   selectableFields: {
     reason: "reason",
     type: "type",
@@ -69,6 +79,61 @@ const MODERN_EVENTS: ResourceKind = defineKind({
   toServed: (stored) => rename(stored, CORE_NAMES, "events.k8s.io/v1"),
   toStored: (served) => rename(served, RENAMED, "v1"),
 });
+
+/** In both groups; those with an eventTime are of the newer form. */
+function validateEvent(event: KubeObject): readonly FieldError[] {
+  const { namespace = "" } = event.metadata;
+  const about = stringAt(event, "involvedObject.namespace");
+  const modern = Boolean(event.eventTime);
+  const homes = about === "" ? ["default", modern ? "kube-system" : ""] : [modern ? namespace : about];
+  const elsewhere = invalidValue("involvedObject.namespace", about, "does not match event.namespace");
+  return [...unless(homes.includes(namespace), elsewhere), ...(modern ? Object.keys(TEXTS) : []).flatMap(textErrors)];
+
+  function textErrors(name: string): readonly FieldError[] {
+    const field = name === "reportingComponent" ? "reportingController" : name;
+    const [text, limit = Infinity] = [stringAt(event, name), TEXTS[name]];
+    const tooLong = invalidValue(field, "", `can have at most ${limit} characters`);
+    if (text === "") return unless(name === "message", requiredValue(field));
+    return unless(Buffer.byteLength(text) <= limit, tooLong);
+  }
+}
+
+const TEXTS: Readonly<Record<string, number>> = {
+  reportingComponent: Infinity,
+  reportingInstance: 128,
+  action: 128,
+  reason: 128,
+  message: 1024,
+};
+const DEPRECATED = ["firstTimestamp", "lastTimestamp", "count"];
+
+function validateNew(event: KubeObject): readonly FieldError[] {
+  const { eventTime, type } = event;
+  const hasSource = stringAt(event, "source.component") !== "" || stringAt(event, "source.host") !== "";
+  const unwanted = [...DEPRECATED.filter((field) => Boolean(event[field])), ...(hasSource ? ["source"] : [])];
+  return [
+    ...seriesErrors(event),
+    ...unless(Boolean(eventTime), requiredValue("eventTime")),
+    ...unless(type === "Normal" || type === "Warning", invalidValue("type", "", `has invalid value: ${textOf(type)}`)),
+    ...unwanted.map((field) => invalidValue(field, "", "needs to be unset")),
+  ];
+}
+
+function seriesErrors({ series }: KubeObject): readonly FieldError[] {
+  if (series === undefined) return [];
+  return [
+    ...unless(Number(fieldAt(series, "count")) >= 2, invalidValue("series.count", "", "should be at least 2")),
+    ...unless(Boolean(fieldAt(series, "lastObservedTime")), requiredValue("series.lastObservedTime")),
+  ];
+}
+
+const FIXED = ["involvedObject", "source", ...DEPRECATED, "type", "eventTime", "related", ...Object.keys(TEXTS)];
+
+function validateChange(event: KubeObject, previous: KubeObject): readonly FieldError[] {
+  const changed = (field: string): boolean => !isDeepStrictEqual(event[field], previous[field]);
+  const errors = FIXED.filter(changed).map((field) => invalidValue(field, event[field], "field is immutable"));
+  return changed("series") ? [...seriesErrors(event), ...errors] : errors;
+}
 
 function eventColumns(): readonly Column[] {
   return [

@@ -37,6 +37,8 @@ export interface ResourceKind {
   readonly keepsStatusOnCreate: boolean;
   /** Does a change of the desired state count in metadata.generation? */
   readonly hasGeneration: boolean;
+  /** Does a PUT of what is not there create it? */
+  readonly createsOnUpdate: boolean;
   /** May a PUT come without a resourceVersion, and overwrite whatever is there? */
   readonly unconditionalUpdate: boolean;
   readonly subresources: readonly string[];
@@ -47,6 +49,8 @@ export interface ResourceKind {
   readonly lists: Readonly<Record<string, readonly string[]>>;
   /** Paths of maps that server-side apply takes as one value. */
   readonly atomicMaps: readonly string[];
+  /** Paths of maps that a strategic merge patch replaces. */
+  readonly replacedMaps: readonly string[];
   readonly nameRule: "subdomain" | "label" | "path";
   /** What its objects wait for when they are deleted, for something of the server's own. */
   readonly finalizer?: string;
@@ -94,10 +98,12 @@ export function defineKind(definition: KindDefinition): ResourceKind {
     hasStatus: false,
     keepsStatusOnCreate: false,
     hasGeneration: false,
+    createsOnUpdate: false,
     unconditionalUpdate: true,
     subresources: [],
     verbs: ALL_VERBS,
     atomicMaps: [],
+    replacedMaps: [],
     nameRule: "subdomain",
     columns: [],
     model: `${version.charAt(0).toUpperCase()}${version.slice(1)}${kind}`,

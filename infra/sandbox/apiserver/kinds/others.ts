@@ -3,6 +3,8 @@
  * Owns: leases, persistent volume claims, resource quotas, workloads (apps). Does not own: the controllers that act on them.
  */
 import { type KubeObject, childOf, fieldAt, stringAt } from "../objects.ts";
+import { invalidValue, unless } from "../field-errors.ts";
+import type { FieldError } from "../status.ts";
 import { AGE, NAME, at, countOf, text } from "./columns.ts";
 import { type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 import { POD_LISTS } from "./pods.ts";
@@ -12,9 +14,19 @@ const LEASES = defineKind({
   version: "v1",
   kind: "Lease",
   plural: "leases",
+  createsOnUpdate: true,
   unconditionalUpdate: false,
   columns: [NAME, at("Holder", "spec.holderIdentity", { absent: "" }), AGE],
+  validate: (lease) => [
+    ...atLeast(lease, "spec.leaseDurationSeconds", 1, "must be greater than 0"),
+    ...atLeast(lease, "spec.leaseTransitions", 0, "must be greater than or equal to 0"),
+  ],
 });
+
+function atLeast(object: KubeObject, path: string, least: number, otherwise: string): readonly FieldError[] {
+  const value = fieldAt(object, path) ?? least;
+  return unless(Number(value) >= least, invalidValue(path, value, otherwise));
+}
 
 const PERSISTENT_VOLUME_CLAIMS = defineKind({
   version: "v1",

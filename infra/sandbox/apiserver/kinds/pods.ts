@@ -2,9 +2,10 @@
  * Pods: their defaults, what may change, how they are listed.
  * Owns: the Pod kind. Does not own: eviction (eviction.ts), binding (binding.ts), grace (deletion.ts).
  */
+import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, type Tree, fieldAt, isRecord, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
-import { forbiddenValue, requiredValue } from "../field-errors.ts";
+import { forbiddenValue, requiredValue, unless } from "../field-errors.ts";
 import { AGE, NAME, ageOf, at, text, wide } from "./columns.ts";
 import { type Column, type ResourceKind, defineKind } from "./kind.ts";
 
@@ -130,8 +131,18 @@ function validatePodUpdate(pod: KubeObject, previous: KubeObject): readonly Fiel
       return withoutImages(spec[field]) !== withoutImages(old[field]);
     return !MUTABLE.has(field) && JSON.stringify(spec[field]) !== JSON.stringify(old[field]);
   });
-  return changed.length === 0 ? [] : [forbiddenValue("spec", POD_UPDATE_MESSAGE)];
+  const kept = tolerationsOf(old).every((one) => tolerationsOf(spec).some((other) => isDeepStrictEqual(one, other)));
+  return [
+    ...unless(kept, forbiddenValue("spec.tolerations", TOLERATIONS_MESSAGE)),
+    ...unless(changed.length === 0, forbiddenValue("spec", POD_UPDATE_MESSAGE)),
+  ];
 }
+
+function tolerationsOf(spec: Tree): readonly Tree[] {
+  return recordsAt(spec, "tolerations").map(({ tolerationSeconds: _mayChange, ...rest }) => rest);
+}
+
+const TOLERATIONS_MESSAGE = "existing toleration can not be modified except its tolerationSeconds";
 
 const POD_UPDATE_MESSAGE =
   "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`," +

@@ -6,11 +6,11 @@ import { type KubeObject, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { invalidValue } from "../field-errors.ts";
 import { AGE, CREATED_AT, NAME, text, wide } from "./columns.ts";
-import { type Column, type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
+import { type Column, type ResourceKind, defineKind } from "./kind.ts";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
 
-const BASE = { group: RBAC_GROUP, version: "v1", nameRule: "path" } as const satisfies Partial<KindDefinition>;
+const BASE = { group: RBAC_GROUP, version: "v1", nameRule: "path", createsOnUpdate: true } as const;
 
 const subjectsOf = (kind: string) => (binding: KubeObject) =>
   recordsAt(binding, "subjects")

@@ -3,76 +3,68 @@
  * Owns: reading the configuration, merging it, dropping what the client no longer wants. Does not own: ownership and
  * conflicts (managed-fields.ts).
  */
-import { type Answer, type ResourceContext, timestamp } from "../context.ts";
+import { type Answer, type ResourceContext, resourceOf } from "../context.ts";
 import { createObject } from "../creation.ts";
 import { checkObject, parseYaml } from "../decoding.ts";
-import { requiredValue } from "../field-errors.ts";
-import { fieldsOf, hasBelow, mergeFields, minus, removeFields } from "../fields.ts";
-import { type Writer, ownable, ownedBy, trackApply } from "../managed-fields.ts";
-import { type KubeObject, apiVersionOf, isRecord, viewAs } from "../objects.ts";
-import { type WriteOptions, readWriteOptions } from "../options.ts";
-import { fieldCheck } from "../schema/check.ts";
+import { type FieldSet, fieldsOf, hasBelow, mergeFields, minus, removeFields } from "../fields.ts";
+import { type Writer, ownable, ownedBy, trackUpdate } from "../managed-fields.ts";
+import { type KubeObject, isRecord, stringAt, textOf, viewAs } from "../objects.ts";
+import { readWriteOptions, writerOf } from "../options.ts";
+import { type FieldCheck, fieldCheck } from "../schema/check.ts";
 import { badRequest, fail } from "../status.ts";
-import { type Part, modifyObject } from "../updating.ts";
+import { type Part, checkName, modifyObject } from "../updating.ts";
 
 export async function handleApply(ctx: ResourceContext, part: Part): Promise<Answer> {
   const options = readWriteOptions(ctx);
-  const writer = writerOf(ctx);
-  const config = readConfiguration(ctx);
-  const check = await fieldCheck(ctx, options);
-  check(config);
-  const fields = fieldsOf(config, ctx.kind);
-  if (ctx.collection.get(ctx.info) === undefined && part === "main") return create(ctx, config, { options, writer });
+  const writer = writerOf(ctx, "Apply");
+  const config = readConfiguration(ctx, await fieldCheck(ctx, options));
+  const applied = { fields: appliedFields(ctx, config, part), force: options.force };
+  if (ctx.collection.get(ctx.info) === undefined && part === "main") {
+    refuseIdentity(ctx, config);
+    const track = (object: KubeObject): void =>
+      trackUpdate(ctx.kind, object, { previous: undefined, writer, applied: { ...applied, force: true } });
+    return { type: "Object", code: 201, object: await createObject(ctx, config, { ...options, track }) };
+  }
   const object = await modifyObject(ctx, {
     part,
     dryRun: options.dryRun,
     change: (live) => mergeInto(ctx, live, { config, writer }),
-    track: (merged, previous) => trackApply(ctx.kind, merged, { previous, writer, fields, force: options.force }),
+    track: (merged, previous) => trackUpdate(ctx.kind, merged, { previous, writer, applied }),
   });
   return { type: "Object", code: 200, object };
 }
 
-async function create(
-  ctx: ResourceContext,
-  config: KubeObject,
-  { options, writer }: { options: WriteOptions; writer: Writer },
-): Promise<Answer> {
-  const fields = fieldsOf(config, ctx.kind);
-  const track = (object: KubeObject): void => {
-    const previous: KubeObject = { apiVersion: object.apiVersion, kind: object.kind, metadata: {} };
-    trackApply(ctx.kind, object, { previous, writer, fields, force: true });
-  };
-  const object = await createObject(ctx, structuredClone(config), { ...options, track });
-  return { type: "Object", code: 201, object };
+/** What is to be created has no uid yet; the version it should have does not matter. */
+function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
+  checkName(ctx, config);
+  const { uid } = config.metadata;
+  const message = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+  if (uid) fail({ reason: "Conflict", resource: resourceOf(ctx.kind), name: ctx.info.name, message });
+  delete config.metadata.resourceVersion;
 }
 
-function writerOf(ctx: ResourceContext): Writer {
-  const manager = ctx.info.query.get("fieldManager");
-  if (!manager) {
-    const kind = { group: "meta.k8s.io", kind: "PatchOptions" };
-    const errors = [requiredValue("fieldManager", "is required for apply patch")];
-    return fail({ reason: "Invalid", kind, name: "", errors });
-  }
-  const { group, version } = ctx.kind;
-  const time = timestamp(ctx.state.now());
-  return {
-    manager,
-    operation: "Apply",
-    apiVersion: apiVersionOf(group, version),
-    subresource: ctx.info.subresource,
-    time,
-  };
+/** Not what the request cannot change: it is nobody's for having been applied. */
+function appliedFields({ kind }: ResourceContext, config: KubeObject, part: Part): FieldSet {
+  const ignored = part === "main" ? /^f:status\b/ : kind.custom ? /^f:(spec|metadata)\b/ : /^f:spec\b/;
+  if (part === "main" && !kind.hasStatus) return fieldsOf(config, kind);
+  return new Set([...fieldsOf(config, kind)].filter((field) => !ignored.test(field)));
 }
 
-function readConfiguration(ctx: ResourceContext): KubeObject {
+function readConfiguration(ctx: ResourceContext, check: FieldCheck): KubeObject {
   const value = parseYaml(ctx.body.toString());
-  if (!isRecord(value)) return badRequest("the applied configuration must be an object");
-  const config = checkObject(ctx, viewAs(withoutNulls(value)));
-  if (config.metadata.managedFields !== undefined) badRequest("metadata.managedFields must be nil");
-  const { name } = ctx.info;
-  if ((config.metadata.name ??= name) !== name) {
-    badRequest(`the name of the object (${config.metadata.name}) does not match the name on the URL (${name})`);
-  }
+  if (!isRecord(value)) return badRequest("error decoding patch: json: cannot unmarshal it into an object");
+  const { kind, group, version } = ctx.kind;
+  const [ofVersion, ofGroup = ""] = textOf(value.apiVersion).split("/").toReversed();
+  const type = `${ofGroup}/${ofVersion}, Kind=${textOf(value.kind)}`;
+  if (type !== `${group}/${version}, Kind=${kind}`) badRequest(`invalid object type: ${type}`);
+  const config = viewAs<KubeObject>(withoutNulls(value));
+  const place = `${stringAt(config, "metadata.namespace")}/${stringAt(config, "metadata.name")}`;
+  const refuse = (why: string): never =>
+    fail({ reason: "Unclassified", message: `failed to create typed patch object (${place}; ${type}): ${why}` });
+  check(config, { applied: true, refuse });
+  if (config.metadata?.managedFields !== undefined) badRequest("metadata.managedFields must be nil");
+  checkObject(ctx, config);
+  if (config.metadata.name) checkName(ctx, config);
   return config;
 }
 

@@ -1,93 +1,113 @@
 /**
- * JSON Patch (RFC 6902) as the real server's library reads it (github.com/evanphx/json-patch v4).
- * Owns: where that library is more lenient or stricter than the RFC. Does not own: applying one operation (fast-json-patch).
+ * JSON Patch as the real server's library does it (gopkg.in/evanphx/json-patch.v4), which is not RFC 6902: it takes null for
+ * missing, counts negative indexes from the end, and ignores what a path has before its first slash.
+ * Owns: the operations. Does not own: what becomes of the patched object (patching.ts).
  */
 import { isDeepStrictEqual } from "node:util";
-import jsonPatch, { type Operation } from "fast-json-patch";
-import { isRecord, viewAs } from "../objects.ts";
+import { type Tree, isRecord } from "../objects.ts";
 import { badRequest, fail } from "../status.ts";
 
 const LIMIT = 10_000;
-const OPERATIONS = new Set(["add", "remove", "replace", "move", "copy", "test"]);
+
+export interface Operation {
+  readonly op?: unknown;
+  readonly path?: unknown;
+  readonly from?: unknown;
+  readonly value?: unknown;
+}
 
 export function readJsonPatch(value: unknown): readonly Operation[] {
-  if (!Array.isArray(value)) {
-    return badRequest("json: cannot unmarshal object into Go value of type jsonpatch.Patch");
+  const operations = value ?? [];
+  if (!Array.isArray(operations) || !operations.every(isOperation)) {
+    return badRequest("error decoding patch: json: cannot unmarshal it into Go value of type []handlers.jsonPatchOp");
   }
-  if (value.length > LIMIT) fail({ reason: "RequestEntityTooLarge", limit: LIMIT });
-  return viewAs(value);
+  return operations.length > LIMIT ? fail({ reason: "RequestEntityTooLarge", limit: LIMIT }) : operations;
 }
 
-export function applyJsonPatch(document: object, operations: readonly Operation[]): object {
-  let result = document;
-  for (const operation of operations) {
-    if (!applicable(result, operation)) fail({ reason: "PatchRejected" });
-    if (operation.op === "test") continue;
-    result = jsonPatch.applyOperation(result, lenient(result, operation), false, true, true).newDocument;
-  }
-  return result;
+function isOperation(value: unknown): value is Operation {
+  return isRecord(value) && [value.op, value.path, value.from].every((text) => typeof (text ?? "") === "string");
 }
 
-/** A `replace` of a key that is missing adds it, where the RFC wants an error. */
-function lenient(document: object, operation: Operation): Operation {
-  if (operation.op !== "replace") return structuredClone(operation);
-  const parent = parentOf(document, operation.path);
-  const op = isRecord(parent) ? "add" : "replace";
-  return { ...structuredClone(operation), op };
+/** Changes the document, or puts another in its place. `refuse` is told what does not apply; a client is not. */
+export function applyJsonPatch(
+  document: object,
+  operations: readonly Operation[],
+  refuse: (why: string) => never = () => fail({ reason: "PatchRejected" }),
+): object {
+  return operations.reduce((root: object, operation) => {
+    try {
+      return perform(root, operation);
+    } catch (error) {
+      if (!(error instanceof Inapplicable)) throw error;
+      const [op, path] = [String(operation.op), String(operation.path)];
+      const missing = `${op} operation does not apply: doc is missing path: "${path}": missing value`;
+      return refuse(op === "test" ? `testing value ${path} failed: test failed` : missing);
+    }
+  }, document);
 }
 
-function applicable(document: object, operation: Operation): boolean {
-  if (!OPERATIONS.has(operation.op) || typeof operation.path !== "string") return false;
-  switch (operation.op) {
-    case "test":
-      return isDeepStrictEqual(valueAt(document, operation.path) ?? null, operation.value ?? null);
-    case "add":
-      return isPlace(document, operation.path, 1);
-    case "replace":
-      return isPlace(document, operation.path, 0);
-    case "remove":
-      return exists(document, operation.path);
-    case "move":
-    case "copy":
-      return exists(document, operation.from) && isPlace(document, operation.path, 1);
-    case "_get":
-      return false;
-  }
+class Inapplicable extends Error {}
+
+function reject(): never {
+  throw new Inapplicable();
 }
 
-/** Can something stand there? Its container must exist; a list takes indexes up to its length, less what `beyond` says. */
-function isPlace(document: object, path: string, beyond: 0 | 1): boolean {
-  if (path === "") return true;
-  const parent = parentOf(document, path);
-  if (isRecord(parent)) return true;
-  if (!Array.isArray(parent)) return false;
-  const key = lastKey(path);
-  if (key === "-") return beyond === 1;
-  return /^\d+$/.test(key) && Number(key) < parent.length + beyond;
+function perform(root: object, { op, path, from, value = null }: Operation): object {
+  if (path === "" && op === "replace") return isContainer(value) ? structuredClone(value) : reject();
+  if (path === "" && op === "test") return isDeepStrictEqual(root, value) ? root : reject();
+  const operate = OPERATIONS.get(op) ?? reject();
+  operate(root, { path, from, value });
+  return root;
 }
 
-function exists(document: object, path: string | undefined): boolean {
-  if (typeof path !== "string") return false;
-  const parent = path === "" ? {} : parentOf(document, path);
-  if (Array.isArray(parent)) return isPlace(document, path, 0) && lastKey(path) !== "-";
-  return path === "" || (isRecord(parent) && Object.hasOwn(parent, lastKey(path)));
+const OPERATIONS: ReadonlyMap<unknown, (root: object, operation: Operation) => unknown> = new Map([
+  ["test", (root, { path, value }) => isDeepStrictEqual(read(find(root, path)), value) || reject()],
+  ["replace", (root, { path, value }) => replace(find(root, path), value)],
+  ["add", (root, { path, value }) => insert(root, path, value)],
+  ["remove", (root, { path }) => take(find(root, path))],
+  ["copy", (root, { path, from }) => insert(root, path, read(find(root, from)))],
+  ["move", (root, { path, from }) => insert(root, path, take(find(root, from)))],
+]);
+
+type Container = Tree | unknown[];
+type Place = readonly [container: Container, key: string];
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === "object" && value !== null;
 }
 
-function lastKey(path: string): string {
-  return path
-    .slice(path.lastIndexOf("/") + 1)
-    .replaceAll("~1", "/")
-    .replaceAll("~0", "~");
+function find(root: unknown, path: unknown): Place {
+  const [, ...keys] = typeof path === "string" ? path.split("/") : [];
+  const names = keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const last = names.pop() ?? reject();
+  const container = names.reduce((parent, name) => (isContainer(parent) ? read([parent, name]) : reject()), root);
+  return isContainer(container) ? [container, last] : reject();
 }
 
-function parentOf(document: object, path: string): unknown {
-  return valueAt(document, path.slice(0, path.lastIndexOf("/")));
+function read([container, key]: Place): unknown {
+  if (Array.isArray(container)) return container[indexOf(key, container.length)];
+  return Object.hasOwn(container, key) ? container[key] : null;
 }
 
-function valueAt(document: object, path: string): unknown {
-  try {
-    return jsonPatch.getValueByPointer(document, path) as unknown;
-  } catch {
-    return undefined; // a container on the way is missing
-  }
+function indexOf(key: string, length: number): number {
+  const index = /^[-+]?\d+$/.test(key) ? Number(key) : Number.NaN;
+  const position = index < 0 ? index + length : index;
+  return position >= 0 && position < length ? position : reject();
+}
+
+function replace([container, key]: Place, value: unknown): void {
+  Reflect.set(container, Array.isArray(container) ? indexOf(key, container.length) : key, structuredClone(value));
+}
+
+function insert(root: unknown, path: unknown, value: unknown): void {
+  const [container, key] = find(root, path);
+  if (!Array.isArray(container)) return replace([container, key], value);
+  container.splice(key === "-" ? container.length : indexOf(key, container.length + 1), 0, structuredClone(value));
+}
+
+function take([container, key]: Place): unknown {
+  if (Array.isArray(container)) return container.splice(indexOf(key, container.length), 1)[0];
+  const value = Object.hasOwn(container, key) ? container[key] : reject();
+  delete container[key];
+  return value;
 }

@@ -1,10 +1,11 @@
 /**
- * JSON Merge Patch (RFC 7386).
- * Owns: its five lines of logic. Does not own: the check that the body is an object (patching.ts).
+ * JSON Merge Patch (RFC 7386), except that nulls go from within lists, too: the real server's library prunes them.
+ * Owns: its few lines of logic. Does not own: the check that the body is an object (patching.ts).
  */
 import { isRecord } from "../objects.ts";
 
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (Array.isArray(patch)) return patch.map((item: unknown) => applyMergePatch(undefined, item));
   if (!isRecord(patch)) return patch;
   const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {

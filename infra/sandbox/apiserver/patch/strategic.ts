@@ -4,44 +4,51 @@
  * The order follows k8s.io/apimachinery/pkg/util/strategicpatch, which client tools rely on.
  */
 import { isDeepStrictEqual } from "node:util";
-import { fieldAt, isRecord } from "../objects.ts";
-import { badRequest } from "../status.ts";
+import { type Tree, fieldAt, isRecord, textOf } from "../objects.ts";
+import { badRequest, fail } from "../status.ts";
 
 type Lists = Readonly<Record<string, readonly string[]>>;
-type Item = Record<string, unknown>;
 
-const DELETE_FROM_SET = "$deleteFromPrimitiveList/";
-const ELEMENT_ORDER = "$setElementOrder/";
-const DIRECTIVES = new Set(["$patch", "$retainKeys"]);
-
-export function applyStrategicPatch(original: Item, patch: Item, lists: Lists): Item {
-  return mergeMap(original, patch, { lists, path: "" });
+export function applyStrategicPatch(original: Tree, patch: Tree, lists: Lists, replaced: readonly string[] = []): Tree {
+  return mergeMap(original, patch, { lists, replaced, path: "" });
 }
 
 interface Place {
   readonly lists: Lists;
+  /** Paths of maps that are not merged. */
+  readonly replaced: readonly string[];
   readonly path: string;
 }
 
-function below({ lists, path }: Place, key: string): Place {
-  return { lists, path: path === "" ? key : `${path}.${key}` };
+function below(place: Place, key: string): Place {
+  return { ...place, path: place.path === "" ? key : `${place.path}.${key}` };
 }
 
-function mergeMap(original: Item, patch: Item, place: Place): Item {
-  if (patch.$patch === "replace") return withoutDirectives(patch);
-  if (patch.$patch === "delete") return {};
-  if (patch.$patch !== undefined && patch.$patch !== "merge") {
-    badRequest(`Unknown patch directive: ${JSON.stringify(patch.$patch)}`);
+function mergeMap(original: Tree, patch: Tree, place: Place): Tree {
+  const { $patch, $retainKeys, ...wanted } = patch;
+  if ($patch === "replace") return wanted;
+  if ($patch === "delete") return {};
+  if ($patch !== undefined) refuse(`unknown patch type: ${textOf($patch)} in map: ${JSON.stringify(patch)}`);
+  const result = retainKeys(original, wanted, $retainKeys);
+  for (const [key, value] of Object.entries(wanted)) {
+    const { directive, name } = partsOf(key);
+    const at = { place: below(place, name), order: wanted[`$setElementOrder/${name}`] };
+    if (directive === "$deleteFromPrimitiveList") deleteFromSet(result, name, value);
+    else if (directive === undefined) mergeField(result, value, { name, at });
+    // Without the list itself it only changes its order.
+    else if (wanted[name] === undefined) mergeField(result, result[name] ?? null, { name, at });
   }
-  const result = retainKeys(original, patch.$retainKeys);
-  for (const [key, value] of Object.entries(patch)) {
-    if (DIRECTIVES.has(key) || key.startsWith(ELEMENT_ORDER)) continue;
-    if (key.startsWith(DELETE_FROM_SET)) deleteFromSet(result, key.slice(DELETE_FROM_SET.length), value);
-    else if (value === null) delete result[key];
-    else result[key] = mergeValue(result[key], value, { place: below(place, key), order: patch[ELEMENT_ORDER + key] });
-  }
-  orderUntouched(result, patch, place);
   return result;
+}
+
+/** `$directive/name`, or a name alone. */
+function partsOf(key: string): { readonly directive?: string | undefined; readonly name: string } {
+  const [, directive, name = key] = /^(\$\w+)\/(.*)$/.exec(key) ?? [];
+  return { directive, name };
+}
+
+function refuse(message: string): never {
+  return fail({ reason: "Unclassified", message });
 }
 
 interface ListPlace {
@@ -50,66 +57,48 @@ interface ListPlace {
   readonly order: unknown;
 }
 
+/** There is nothing that a directive could change where there is no map. */
+function mergeField(result: Tree, value: unknown, { name, at }: { name: string; at: ListPlace }): void {
+  const isVoid = isRecord(value) && value.$patch !== undefined && !isRecord(result[name]);
+  if (value === null || isVoid) delete result[name];
+  else result[name] = mergeValue(result[name], value, at);
+}
+
 function mergeValue(original: unknown, patch: unknown, { place, order }: ListPlace): unknown {
-  if (isRecord(patch)) return mergeMap(isRecord(original) ? original : {}, patch, place);
-  if (!Array.isArray(patch)) return patch;
+  const merges = isRecord(original) && !place.replaced.includes(place.path);
+  if (isRecord(patch)) return mergeMap(merges ? original : {}, patch, place);
   const keys = place.lists[place.path];
-  if (keys === undefined) return patch;
-  const wanted = Array.isArray(order) ? order : undefined;
-  const list: unknown[] = Array.isArray(original) ? original : [];
-  const [key] = keys;
-  return key === undefined
-    ? mergeSet(list, patch, wanted)
-    : mergeItems(list.filter(isRecord), patch.filter(isRecord), { key, place, wanted });
-}
+  if (!Array.isArray(patch) || keys === undefined) return patch;
+  const identity = (item: unknown): unknown => (isRecord(item) ? item[keys[0] ?? ""] : item);
+  const patched = patch.filter((item) => fieldAt(item, "$patch") === undefined);
+  const list: readonly unknown[] = Array.isArray(original) ? original : [];
+  const replaces = patch.some((item) => fieldAt(item, "$patch") === "replace");
+  const merged = replaces ? patched : patch.reduce(mergeItem, list);
+  return arrange(merged, list.map(identity), {
+    identity,
+    order: (Array.isArray(order) ? order : patched).map(identity),
+  });
 
-function mergeSet(
-  original: readonly unknown[],
-  patch: readonly unknown[],
-  wanted: readonly unknown[] | undefined,
-): unknown[] {
-  const merged = [...original, ...patch.filter((value) => !original.includes(value))];
-  return arrange(merged, { patched: patch, original, wanted, identity: (value) => value });
-}
-
-function mergeItems(
-  original: readonly Item[],
-  patch: readonly Item[],
-  { key, place, wanted }: { key: string; place: Place; wanted: readonly unknown[] | undefined },
-): unknown[] {
-  if (patch.some((item) => item.$patch === "replace")) {
-    return patch.filter((item) => item.$patch !== "replace" || Object.keys(item).length > 1).map(withoutDirectives);
+  function mergeItem(items: readonly unknown[], item: unknown): readonly unknown[] {
+    const [key, id] = [keys?.[0], identity(item)];
+    if (key && id === undefined) refuse(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`);
+    if (fieldAt(item, "$patch") === "delete") return items.filter((one) => identity(one) !== id);
+    const before = items.find((one) => identity(one) === id);
+    const after = isRecord(item) ? mergeMap(isRecord(before) ? before : {}, item, place) : item;
+    return before === undefined ? [...items, after] : items.map((one) => (one === before ? after : one));
   }
-  let merged = [...original];
-  const contents: Item[] = [];
-  for (const item of patch) {
-    if (item[key] === undefined) badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`);
-    const index = merged.findIndex((one) => one[key] === item[key]);
-    if (item.$patch === "delete") {
-      merged = merged.filter((one) => one[key] !== item[key]);
-      continue;
-    }
-    contents.push(item);
-    if (index === -1) merged.push(mergeMap({}, item, place));
-    else merged[index] = mergeMap(merged[index] ?? {}, item, place);
-  }
-  return arrange(merged, { patched: contents, original, wanted, identity: (item) => fieldAt(item, key) });
 }
 
 interface Arrangement {
-  readonly patched: readonly unknown[];
-  readonly original: readonly unknown[];
-  readonly wanted: readonly unknown[] | undefined;
   readonly identity: (item: unknown) => unknown;
+  readonly order: readonly unknown[];
 }
 
 /**
  * What the patch names comes in the patch's order, the rest in its own; the two are interleaved so that nothing moves
  * without need, and what is new comes before what the patch did not name.
  */
-function arrange(merged: readonly unknown[], { patched, original, wanted, identity }: Arrangement): unknown[] {
-  const order = (wanted ?? patched).map((item) => (isRecord(item) ? identity(item) : item));
-  const rank = original.map(identity);
+function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));
   named.sort((a, b) => order.indexOf(identity(a)) - order.indexOf(identity(b)));
   const rest = merged.filter((item) => !order.includes(identity(item)));
@@ -122,28 +111,17 @@ function arrange(merged: readonly unknown[], { patched, original, wanted, identi
   return [...result, ...rest, ...named];
 }
 
-/** `$setElementOrder/x` without `x`: the list only changes its order. */
-function orderUntouched(result: Item, patch: Item, place: Place): void {
-  for (const [directive, order] of Object.entries(patch)) {
-    if (!directive.startsWith(ELEMENT_ORDER)) continue;
-    const key = directive.slice(ELEMENT_ORDER.length);
-    const list = result[key];
-    if (patch[key] !== undefined || !Array.isArray(list) || !Array.isArray(order)) continue;
-    result[key] = mergeValue(list, [], { place: below(place, key), order });
-  }
-}
-
-function deleteFromSet(result: Item, key: string, values: unknown): void {
+function deleteFromSet(result: Tree, key: string, values: unknown): void {
   const list = result[key];
   if (!Array.isArray(list) || !Array.isArray(values)) return;
   result[key] = list.filter((item) => !values.some((value) => isDeepStrictEqual(value, item)));
 }
 
-function retainKeys(original: Item, keys: unknown): Item {
-  if (!Array.isArray(keys)) return { ...original };
+function retainKeys(original: Tree, patch: Tree, keys: unknown): Tree {
+  if (keys === undefined) return { ...original };
+  const named = Object.keys(patch).filter((key) => !key.startsWith("$") && patch[key] !== null);
+  if (!Array.isArray(keys) || named.some((key) => !keys.includes(key))) {
+    return badRequest("invalid patch format of retainKeys");
+  }
   return Object.fromEntries(Object.entries(original).filter(([key]) => keys.includes(key)));
-}
-
-function withoutDirectives(item: Item): Item {
-  return Object.fromEntries(Object.entries(item).filter(([key]) => !key.startsWith("$")));
 }

@@ -5,15 +5,21 @@
  */
 import type { ResourceContext } from "../context.ts";
 import { goTypeOf, mediaTypeOf } from "../decoding.ts";
-import type { ResourceKind } from "../kinds/kind.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";
 import type { WriteOptions } from "../options.ts";
 import { badRequest } from "../status.ts";
 import { applySchemaDefaults, prune } from "./structural.ts";
 import { type FieldType, type ModelField, type Models, loadModels } from "./models.ts";
+import { readTime } from "./time.ts";
 
 /** Drops what the kind does not have, and reports it as the request wants. */
-export type FieldCheck = (object: KubeObject) => void;
+export type FieldCheck = (object: KubeObject, objections?: Objections) => void;
+
+export interface Objections {
+  readonly refuse: (why: string) => never;
+  /** What is applied may have no unknown field, whatever the request wants. */
+  readonly applied?: boolean;
+}
 
 export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: WriteOptions): Promise<FieldCheck> {
   const { kind } = ctx;
@@ -21,17 +27,19 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
   const models = kind.model === undefined ? await metadataModels() : await loadModels(kind.model);
   const isJson = /json|form/.test(mediaTypeOf(ctx));
   const duplicates = isJson && fieldValidation !== "Ignore" ? duplicateFields(ctx.body.toString()) : [];
-  return (object) => {
-    const found: Findings = { models, unknown: [], kind };
+  const what = `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}`;
+  return (object, { refuse, applied = false } = { refuse: (why) => badRequest(`${what}: ${why}`) }) => {
+    const found: Findings = { models, unknown: [], refuse, applied };
     checkModel(object, root, { found, path: "", goPath: "" });
     if (kind.schema !== undefined) {
       found.unknown.push(...prune(object, kind.schema));
       applySchemaDefaults(object, kind.schema); // before anybody admits it
     }
+    if (applied && found.unknown.length > 0) refuse(`.${found.unknown[0]}: field not declared in schema`);
     const unknown = found.unknown.map((path) => `unknown field "${path}"`);
     const messages = [...duplicates.map((path) => `duplicate field "${path}"`), ...unknown];
     if (messages.length === 0 || fieldValidation === "Ignore") return;
-    if (fieldValidation === "Strict") refuse(kind, `strict decoding error: ${messages.join(", ")}`);
+    if (fieldValidation === "Strict") refuse(`strict decoding error: ${messages.join(", ")}`);
     ctx.warnings.push(...messages.filter((message) => !ctx.warnings.includes(message)));
   };
 }
@@ -55,6 +63,12 @@ function namedTwice(value: unknown, path: string): readonly string[] {
   });
 }
 
+/** Of a body that is no object of a kind: what is unknown does not matter in it. */
+export async function checkFields(value: Tree, model: string): Promise<void> {
+  const found = { models: await loadModels(model), unknown: [], refuse: badRequest, applied: false };
+  checkModel(value, model, { found, path: "", goPath: "" });
+}
+
 /** Of a custom object only the metadata has a model; its other fields are in the schema of its definition. */
 const METADATA_ONLY = "(custom)";
 
@@ -64,10 +78,9 @@ async function metadataModels(): Promise<Models> {
   return new Map([...models, [METADATA_ONLY, new Map([["metadata", metadata]])]]);
 }
 
-interface Findings {
+interface Findings extends Required<Objections> {
   readonly models: Models;
   readonly unknown: string[];
-  readonly kind: ResourceKind;
 }
 
 interface At {
@@ -77,22 +90,13 @@ interface At {
   readonly goPath: string;
 }
 
-function refuse({ kind, version, group }: ResourceKind, why: string): never {
-  const apiVersion = group === "" ? version : `${group}/${version}`;
-  return badRequest(
-    `${kind} in version ${JSON.stringify(apiVersion.split("/").at(-1))} cannot be handled as a ${kind}: ${why}`,
-  );
-}
-
 function checkModel(value: Tree, name: string, { found, path, goPath }: At): void {
   const model = found.models.get(name);
   if (model === undefined || model.size === 0) return;
   for (const [key, child] of Object.entries(value)) {
     const field = model.get(key);
     const at = { found, path: joined(path, key), goPath: joined(goPath, key) };
-    // A null says nothing; only times are shown as one where they are missing.
-    if (child === null && field !== undefined && field.format !== "date-time") delete value[key];
-    else if (field !== undefined) checkValue(child, field.type, { ...at, owner: name, field });
+    if (field !== undefined) checkField(value, child, { ...at, owner: name, field });
     else if (name !== METADATA_ONLY) {
       found.unknown.push(at.path);
       delete value[key];
@@ -107,6 +111,14 @@ function joined(path: string, key: string): string {
 interface AtField extends At {
   readonly owner: string;
   readonly field: ModelField;
+}
+
+/** A null says nothing, except that a missing time is shown as one; in a map of texts it is the empty one. */
+function checkField(parent: Tree, value: unknown, at: AtField): void {
+  const { name, type, format, layout } = at.field;
+  if (value === null && format !== "date-time") delete parent[name];
+  checkValue(value, type, at);
+  if (layout !== undefined && typeof value === "string") parent[name] = readTime(value, layout, at.found.refuse);
 }
 
 function checkValue(value: unknown, type: FieldType, at: AtField): void {
@@ -127,7 +139,9 @@ function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list"
 /** Quantities are declared as strings, but `cpu: 2` is one, too. */
 const QUANTITIES = new Set(["limits", "requests", "capacity", "allocatable", "overhead", "sizeLimit", "divisor"]);
 
-function hasType(value: unknown, type: FieldType, { name }: ModelField): boolean {
+const HIGHEST: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: 2 ** 63 };
+
+function hasType(value: unknown, type: FieldType, { name, format }: ModelField): boolean {
   switch (type.of) {
     case "list":
       return Array.isArray(value);
@@ -137,6 +151,8 @@ function hasType(value: unknown, type: FieldType, { name }: ModelField): boolean
     case "string":
       return typeof value === "string" || (typeof value === "number" && QUANTITIES.has(name));
     case "number":
+      if (HIGHEST[format] === undefined) return typeof value === "number";
+      return Number.isInteger(value) && Math.abs(Number(value)) <= HIGHEST[format];
     case "boolean":
       return typeof value === type.of;
     case "any":
@@ -144,10 +160,15 @@ function hasType(value: unknown, type: FieldType, { name }: ModelField): boolean
   }
 }
 
-function mismatch(value: unknown, type: FieldType, { found, owner, goPath }: AtField): never {
+function mismatch(value: unknown, type: FieldType, { found, owner, path, goPath, field }: AtField): never {
+  if (found.applied) {
+    const wanted = type.of === "number" ? "numeric (int or float)" : type.of === "model" ? "map" : type.of;
+    found.refuse(`.${path}: expected ${wanted}, got &value.valueUnstructured{Value:${JSON.stringify(value)}}`);
+  }
   const struct = owner.replace(/^V\d[a-z\d]*/, "");
-  const what = `json: cannot unmarshal ${goTypeOf(value)} into Go struct field ${struct}.${goPath} of type ${goType(type)}`;
-  return refuse(found.kind, what);
+  const shown = typeof value === "number" && type.of === "number" ? `number ${value}` : goTypeOf(value);
+  const wanted = type.of === "number" && field.format !== "" ? field.format : goType(type);
+  return found.refuse(`json: cannot unmarshal ${shown} into Go struct field ${struct}.${goPath} of type ${wanted}`);
 }
 
 function goType(type: FieldType): string {

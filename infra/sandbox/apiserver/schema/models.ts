@@ -6,6 +6,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { INT_OR_STRING, type Structural } from "./structural.ts";
+import { LAYOUTS } from "./time.ts";
 
 export type FieldType =
   | { readonly of: "string" | "number" | "boolean" | "any" }
@@ -16,6 +17,8 @@ export interface ModelField {
   readonly name: string;
   readonly type: FieldType;
   readonly format: string;
+  /** Of a time. */
+  readonly layout?: string | undefined;
 }
 
 export type Model = ReadonlyMap<string, ModelField>;
@@ -72,7 +75,10 @@ async function loadModel(name: string): Promise<Model> {
   const attributes: readonly Attribute[] =
     typeof declared === "function" ? Reflect.get(declared, "attributeTypeMap") : [];
   return new Map(
-    attributes.map(({ baseName, type, format }) => [baseName, { name: baseName, type: parseType(type), format }]),
+    attributes.map(({ baseName: name, type, format }) => [
+      name,
+      { name, type: parseType(type), format, layout: LAYOUTS[type] },
+    ]),
   );
 }
 

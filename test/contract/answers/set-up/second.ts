@@ -46,7 +46,7 @@ const PATCHES: Scenes = {
   "immutable ConfigMap: labels may change": {
     before: [post(MAPS, configMap("im", { labels: { a: "1" } }, { data: { a: "1" }, immutable: true }))],
   },
-  "jp: index out of range": { before: runningPod(B, "jp", {}, { tolerations: TOLERATIONS }) },
+  "jp: index out of range": { before: runningPod(B, "jp", { app: "jp" }, { tolerations: TOLERATIONS }) },
   "strategic: delete from a list of strings": {
     before: [post(MAPS, configMap("fin", { finalizers: ["x.io/a", "x.io/b", "x.io/c"] }))],
   },

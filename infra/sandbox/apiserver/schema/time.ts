@@ -1,0 +1,38 @@
+/**
+ * Times as Go reads them from JSON and writes them again: in UTC, with the digits that their layout has.
+ * Owns: metav1.Time and metav1.MicroTime. Does not own: which fields are times (models.ts).
+ */
+import { timestamp } from "../context.ts";
+
+const RFC3339 = "2006-01-02T15:04:05Z07:00";
+
+/** Type of a field in the models → how it is written. */
+export const LAYOUTS: Readonly<Record<string, string>> = {
+  Date: RFC3339,
+  V1MicroTime: "2006-01-02T15:04:05.000000Z07:00",
+};
+
+export function readTime(text: string, layout: string, refuse: (why: string) => never): string {
+  let rest = text;
+  for (const [part] of layout.matchAll(/2006|Z07:00|\.0+|\d\d|./g)) {
+    const found = formOf(part, layout).exec(rest)?.[0];
+    rest = rest.slice(found?.length);
+    if (found === undefined) refuse(`parsing time "${text}" as "${layout}": cannot parse "${rest}" as "${part}"`);
+  }
+  if (rest !== "") refuse(`parsing time "${text}": extra text: "${rest}"`);
+  if (!isDate(text)) refuse(`parsing time "${text}": day out of range`);
+  const seconds = timestamp(new Date(text));
+  return layout === RFC3339 ? seconds : seconds.replace("Z", `${text.slice(19, 26)}Z`);
+}
+
+function formOf(part: string, layout: string): RegExp {
+  if (part === "Z07:00") return /^(Z|[-+]\d\d:\d\d)/;
+  // A fraction is read even where the layout has none.
+  if (part === "05" && layout === RFC3339) return /^\d\d(\.\d+)?/;
+  return new RegExp(`^${part.replace(".", "\\.").replaceAll(/\d/g, "\\d")}`);
+}
+
+/** JavaScript takes 30 February for 2 March. */
+function isDate(text: string): boolean {
+  return !Number.isNaN(Date.parse(text)) && new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
+}
