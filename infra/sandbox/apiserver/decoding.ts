@@ -4,7 +4,8 @@
  */
 import { CORE_SCHEMA, boolYaml11Tag, intYaml11Tag, load as loadAs, mergeTag } from "js-yaml";
 import type { RequestContext, ResourceContext } from "./context.ts";
-import { type KubeObject, type Tree, apiVersionOf, isRecord, textOf, viewAs } from "./objects.ts";
+import { invalidValue } from "./field-errors.ts";
+import { type KubeObject, type Tree, apiVersionOf, isRecord, stringAt, textOf, viewAs } from "./objects.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { badRequest, fail } from "./status.ts";
 
@@ -99,6 +100,10 @@ function checkType({ kind, state }: ResourceContext, value: Tree): void {
     badRequest(`${given} in version "${apiVersion.split("/").at(-1)}" cannot be handled as a ${kind.kind}: ${why}`);
   if (!kind.custom && state.kinds.ofObject(apiVersion, given) === undefined) {
     refuse(`no kind "${given}" is registered for version "${apiVersion}" in scheme "${SCHEME}"`);
+  }
+  if (given !== kind.kind && kind.custom) {
+    const errors = [invalidValue("kind", given, `must be ${kind.kind}`)];
+    fail({ reason: "Invalid", kind: { ...kind, kind: given }, name: stringAt(value, "metadata.name"), errors });
   }
   if (given !== kind.kind) refuse("unknown conversion");
   if (apiVersion === expected) return;

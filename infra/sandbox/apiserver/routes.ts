@@ -4,7 +4,7 @@
  */
 import { REVIEWS, handleReview } from "./access-reviews.ts";
 import { handleBinding } from "./binding.ts";
-import { type Answer, type RequestContext, type ResourceContext, collectionOf } from "./context.ts";
+import { type Answer, type RequestContext, type ResourceContext, collectionOf, resourceOf } from "./context.ts";
 import { handleCreate } from "./creation.ts";
 import { handleDelete, handleDeleteCollection } from "./deletion.ts";
 import { type Discovery, VERSION, coreDiscovery, groupDiscovery, oneGroup, resourceDiscovery } from "./discovery.ts";
@@ -56,6 +56,7 @@ function resource(ctx: RequestContext, info: ResourceRequest): Answer | Promise<
   const handler = handlersOf(info, kind)[info.verb];
   if (handler === undefined || isMisplaced(info, kind.namespaced)) return fail({ reason: "MethodNotAllowed" });
   const namespace = kind.namespaced ? info.namespace : "";
+  if (kind.deprecation !== undefined) ctx.warnings.push(kind.deprecation);
   return handler({ ...ctx, info: { ...info, namespace }, kind, collection: collectionOf(ctx.state, kind) });
 }
 
@@ -77,11 +78,13 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   nodes: ["proxy"],
 };
 
-function handlersOf({ subresource }: ResourceRequest, kind: ResourceKind): Readonly<Record<string, Handler>> {
+function handlersOf(info: ResourceRequest, kind: ResourceKind): Readonly<Record<string, Handler>> {
+  const { subresource } = info;
   if (subresource === "") return MAIN;
   if (subresource === "status" && kind.hasStatus) return STATUS;
+  if (kind.custom) return fail({ reason: "NotFound", resource: resourceOf(kind), name: info.name });
   const [name = ""] = subresource.split("/");
-  if (!kind.custom && ELSEWHERE[kind.plural]?.includes(name)) {
+  if (ELSEWHERE[kind.plural]?.includes(name)) {
     return fail({ reason: "NotImplemented", message: `${kind.plural}/${name}` });
   }
   const handlers = kind.subresources.includes(subresource) ? SUBRESOURCES[subresource] : undefined;

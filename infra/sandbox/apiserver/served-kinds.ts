@@ -2,6 +2,7 @@
  * Keeps what is served in step with the CustomResourceDefinitions.
  * Owns: their status, serving their kinds, the end of their objects. Does not own: what a definition makes (kinds/custom.ts).
  */
+import { setImmediate } from "node:timers/promises";
 import { inBackground } from "./background.ts";
 import { type ServerState, collectionOf, timestamp } from "./context.ts";
 import { remove } from "./deletion.ts";
@@ -18,46 +19,41 @@ export function serveDefinitions(state: ServerState): void {
     const definition = parse(object);
     if (type === "DELETED") state.kinds.uninstall(definition);
     else if (isEstablished(definition)) install(state, definition);
-    inBackground(Promise.resolve().then(() => settle(state)));
+    // The real server's controllers, too, come after the answer.
+    inBackground(setImmediate().then(() => settleDefinitions(state)));
   };
 }
 
 function install(state: ServerState, definition: KubeObject): void {
   const kinds = kindsOf(definition);
   state.kinds.install(definition);
-  for (const { storage } of kinds) state.store.collection(storage).indexBy(kinds.map((kind) => kind.selectableFields));
+  for (const { storage } of kinds.slice(0, 1)) {
+    state.store.collection(storage).indexBy(kinds.map(({ selectableFields }) => selectableFields));
+  }
 }
 
-function settle(state: ServerState): void {
+/** Until nothing is left to be said or done. */
+export function settleDefinitions(state: ServerState): void {
   const definitions = collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS);
+  const now = timestamp(state.now());
   for (const stored of definitions.list("")) {
-    const others = definitions
-      .list("")
-      .filter(({ name }) => name !== stored.name)
-      .map(parse);
-    const { metadata } = parse(stored);
-    if (metadata.deletionTimestamp !== undefined) empty(state, stored);
-    else changeStored(definitions, stored, (definition) => acceptNames(definition, others, timestamp(state.now())));
+    const others = definitions.list("").filter(({ name }) => name !== stored.name);
+    if (parse(stored).metadata.deletionTimestamp !== undefined) empty(state, stored);
+    else changeStored(definitions, stored, (definition) => acceptNames(definition, others.map(parse), now));
   }
 }
 
 /** The objects go with their definition, and the definition when the last of them has gone. */
 function empty(state: ServerState, stored: StoredObject): void {
   const definition = parse(stored);
-  const [kind] = kindsOf(definition);
-  const objects = kind === undefined ? undefined : collectionOf(state, kind);
-  if (kind !== undefined && objects !== undefined) {
+  for (const kind of kindsOf(definition).slice(0, 1)) {
+    const objects = collectionOf(state, kind);
     for (const object of objects.list("")) remove(state, kind, { stored: object, options: {} });
-    if (objects.size > 0) {
-      const bell = new Bell();
-      const stop = objects.log.subscribe(bell);
-      return inBackground(
-        bell.heard().then(() => {
-          stop();
-          settle(state);
-        }),
-      );
-    }
+    if (objects.size === 0) continue;
+    const bell = new Bell();
+    const stop = objects.log.subscribe(bell);
+    const emptied = bell.heard().then(stop);
+    return inBackground(emptied.then(() => settleDefinitions(state)));
   }
   collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS).remove(stored, definition);
 }

@@ -15,7 +15,7 @@ import { KindRegistry } from "./kinds/registry.ts";
 import { type KubeObject, isRecord } from "./objects.ts";
 import { handleRequest } from "./pipeline.ts";
 import { TokenIssuer } from "./service-account-tokens.ts";
-import { serveDefinitions } from "./served-kinds.ts";
+import { serveDefinitions, settleDefinitions } from "./served-kinds.ts";
 import { Store } from "./store.ts";
 
 export { type Effect, type Fault, FaultPlan } from "./faults.ts";
@@ -120,6 +120,7 @@ export function createState(options: Omit<ApiServerOptions, "authority" | "port"
   serveDefinitions(state);
   checkPolicies(state);
   for (const object of [...bootstrapObjects(), ...structuredClone(definitions)]) seed(state, object);
+  settleDefinitions(state);
   return state;
 }
 

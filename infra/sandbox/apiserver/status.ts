@@ -26,7 +26,6 @@ export type Failure =
   | ({ readonly reason: "NotFound" | "AlreadyExists" } & Named)
   | ({ readonly reason: "Conflict"; readonly message: string } & Named)
   | ({ readonly reason: "Forbidden"; readonly message: string; readonly causes?: readonly Cause[] } & Named)
-  | ({ readonly reason: "PolicyDenied"; readonly message: string; readonly as: string } & Named)
   | { readonly reason: "NonResourceForbidden"; readonly message: string }
   | {
       readonly reason: "Invalid";
@@ -120,8 +119,6 @@ function outcome(f: Failure): Outcome {
       return named(409, f, `Operation cannot be fulfilled on ${qualified(f.resource)} "${f.name}": ${f.message}`);
     case "Forbidden":
       return named(403, f, `${qualified(f.resource)}${f.name === "" ? "" : ` "${f.name}"`} is forbidden: ${f.message}`);
-    case "PolicyDenied":
-      return policyDenied(f);
     case "NonResourceForbidden":
       return { code: 403, reason: "Forbidden", message: `forbidden: ${f.message}`, details: {} };
     case "Invalid":
@@ -195,19 +192,6 @@ function named(code: number, f: Named & { reason: string; causes?: readonly Caus
     ...(f.causes && { causes: f.causes }),
   };
   return { code, reason: f.reason, message, details };
-}
-
-const POLICY_CODES: Readonly<Record<string, number>> = {
-  Forbidden: 403,
-  Unauthorized: 401,
-  RequestEntityTooLarge: 413,
-};
-
-/** Forbidden, though by another code. */
-function policyDenied(f: Failure & { reason: "PolicyDenied" }): Outcome {
-  const what = `${qualified(f.resource)} "${f.name}" is forbidden: ${f.message}`;
-  const { resource, name } = f;
-  return named(POLICY_CODES[f.as] ?? 422, { resource, name, reason: f.as, causes: [{ message: f.message }] }, what);
 }
 
 function invalid(f: Failure & { reason: "Invalid" }): Outcome {

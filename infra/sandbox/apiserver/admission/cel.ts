@@ -2,9 +2,7 @@
  * CEL expressions as admission configurations use them.
  * Owns: the variables they see. Does not own: the language (cel/), what a result means (match-conditions.ts, policies.ts).
  */
-import type { Environment } from "@marcbachmann/cel-js";
-import { type Program, compile, newEnvironment, problemIn, wordsOf } from "../cel/language.ts";
-import { type CelType, DYN, declareType } from "../cel/types.ts";
+import { Language, type Values, wordsOf } from "../cel/language.ts";
 import { INT_OR_STRING, type Structural } from "../schema/structural.ts";
 import type { AdmissionRequest } from "./review.ts";
 
@@ -29,42 +27,27 @@ const NAMESPACE = struct({
 });
 
 /** With a schema of the object its fields are known. */
-export function environmentFor(object?: Structural): { environment: Environment; types: Record<string, CelType> } {
-  const environment = newEnvironment();
-  const typeOf = (schema: Structural | undefined): CelType => (schema && declareType(environment, schema)) ?? DYN;
-  const ofObject = typeOf(object);
-  const [request, namespaceObject] = [typeOf(REQUEST), typeOf(NAMESPACE)];
-  const types = { object: ofObject, oldObject: ofObject, request, namespaceObject, variables: DYN };
-  for (const [name, type] of Object.entries(types)) environment.registerVariable(name, type.name);
-  return { environment, types };
+export function languageOf(object?: Structural): Language {
+  const language = new Language().declare(object, "object", "oldObject").declare(undefined, "variables");
+  return language.declare(REQUEST, "request").declare(NAMESPACE, "namespaceObject");
 }
 
-const { environment, types } = environmentFor();
-const programs = new Map<string, Program>();
+const LANGUAGE = languageOf();
 
-export type Variables = Readonly<Record<string, unknown>>;
-
-export function variablesOf(request: AdmissionRequest, namespaceObject: unknown = null): Variables {
-  const values = { object: request.object, oldObject: request.oldObject, request, namespaceObject };
-  const shown = Object.entries(values).map(([name, value]) => [
-    name,
-    value === null ? null : types[name]?.valueOf(value),
-  ]);
-  return Object.fromEntries(shown);
+export function valuesOf(request: AdmissionRequest, namespaceObject: unknown = null): Values {
+  return LANGUAGE.valuesOf({ object: request.object, oldObject: request.oldObject, request, namespaceObject });
 }
 
 /** Throws what went wrong, in the words of an admission error. */
-export function evaluate(expression: string, variables: Variables): unknown {
+export function evaluate(expression: string, values: Values): unknown {
   try {
-    const program = programs.get(expression) ?? compile(environment, expression);
-    programs.set(expression, program);
-    return program(variables);
+    return LANGUAGE.run(expression, values);
   } catch (error) {
     throw new Error(`expression '${expression}' resulted in error: ${wordsOf(error)}`, { cause: error });
   }
 }
 
 /** undefined: nothing is wrong. */
-export function problemWith(expression: string, ...wanted: readonly string[]): string | undefined {
-  return problemIn(environment, expression, ...wanted);
+export function problemWith(expression: string, ...types: readonly string[]): string | undefined {
+  return LANGUAGE.problem(expression, ...types);
 }

@@ -4,16 +4,17 @@
  */
 import { type ResourceContext, resourceOf } from "../context.ts";
 import { fail } from "../status.ts";
-import { type Variables, evaluate, variablesOf } from "./cel.ts";
+import type { Values } from "../cel/language.ts";
+import { evaluate, valuesOf } from "./cel.ts";
 import { type AdmissionRequest, nameInRefusal } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
 /** Any false condition decides; only if there is none does an error matter: its words. */
-export function judgeConditions(conditions: Webhook["matchConditions"] = [], variables: Variables): boolean | string {
+export function judgeConditions(conditions: Webhook["matchConditions"] = [], values: Values): boolean | string {
   const errors: string[] = [];
   for (const { expression } of conditions) {
     try {
-      if (evaluate(expression, variables) !== true) return false;
+      if (evaluate(expression, values) !== true) return false;
     } catch (error) {
       errors.push(error instanceof Error ? error.message : "");
     }
@@ -23,7 +24,7 @@ export function judgeConditions(conditions: Webhook["matchConditions"] = [], var
 
 export function conditionsHold(ctx: ResourceContext, webhook: Webhook, request: AdmissionRequest): boolean {
   if (webhook.matchConditions === undefined) return true;
-  const outcome = judgeConditions(webhook.matchConditions, variablesOf(request));
+  const outcome = judgeConditions(webhook.matchConditions, valuesOf(request));
   if (typeof outcome === "boolean") return outcome;
   if (webhook.failurePolicy === "Ignore") return false;
   const name = nameInRefusal(ctx, request.object);

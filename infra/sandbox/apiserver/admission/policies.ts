@@ -3,32 +3,27 @@
  * Owns: which policies concern a request, what their verdicts do. Does not own: the kinds (kinds/admission.ts),
  * matching (matching.ts).
  */
-import { type ResourceContext, collectionOf, resourceOf } from "../context.ts";
-import { ADMISSION_GROUP, type Policy, type PolicyBinding } from "../kinds/admission.ts";
+import { type Values, messageOf } from "../cel/language.ts";
+import { type ResourceContext, collectionOf } from "../context.ts";
+import { ADMISSION_GROUP, type Policy, type PolicyBinding, type PolicySpec } from "../kinds/admission.ts";
 import { NAMESPACES } from "../kinds/core.ts";
-import { type KubeObject, viewAs } from "../objects.ts";
+import { type KubeObject, qualified, viewAs } from "../objects.ts";
 import { fail } from "../status.ts";
 import { parsedOnce } from "../store.ts";
-import { type Variables, evaluate, variablesOf } from "./cel.ts";
+import { evaluate, valuesOf } from "./cel.ts";
 import { judgeConditions } from "./match-conditions.ts";
 import { concerns } from "./matching.ts";
 import { type AdmissionSubject, nameInRefusal, reviewOf } from "./review.ts";
-
-/** What is said of a request that a policy does not let pass. */
-interface Refusal {
-  readonly message: string;
-  readonly reason?: string;
-}
 
 export function admitByPolicies(ctx: ResourceContext, subject: AdmissionSubject): void {
   if (ctx.kind.group === ADMISSION_GROUP) return;
   const bindings = viewAs<readonly PolicyBinding[]>(stored(ctx, "validatingadmissionpolicybindings"));
   if (bindings.length === 0) return;
   for (const { metadata, spec } of viewAs<readonly Policy[]>(stored(ctx, "validatingadmissionpolicies"))) {
-    if (!matches(ctx, spec.matchConstraints, subject)) continue;
-    for (const binding of bindings.filter((one) => one.spec.policyName === metadata.name)) {
-      if (binding.spec.matchResources && !matches(ctx, binding.spec.matchResources, subject)) continue;
-      act(ctx, { subject, binding, policy: metadata.name ?? "" }, refusalsOf(ctx, spec, subject));
+    const bound = bindings.filter((one) => one.spec.policyName === metadata.name);
+    if (bound.length === 0 || !matches(ctx, spec.matchConstraints, subject)) continue;
+    for (const binding of bound.filter((one) => matches(ctx, one.spec.matchResources ?? {}, subject))) {
+      act(ctx, binding, { subject, refusals: refusalsOf(ctx, spec, subject) });
     }
   }
 }
@@ -37,71 +32,66 @@ function stored(ctx: ResourceContext, plural: string): readonly KubeObject[] {
   return ctx.state.store.collection(`${ADMISSION_GROUP}/${plural}`).list("").map(parsedOnce);
 }
 
-function matches(ctx: ResourceContext, wanted: Policy["spec"]["matchConstraints"], subject: AdmissionSubject): boolean {
-  const { resourceRules, excludeResourceRules = [], ...selectors } = wanted;
-  const anywhere = [{ operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] }];
-  if (!concerns(ctx, { ...selectors, rules: resourceRules ?? anywhere }, subject)) return false;
-  return excludeResourceRules.length === 0 || !concerns(ctx, { rules: excludeResourceRules }, subject);
+const ANYTHING = [{ operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] }];
+
+function matches(ctx: ResourceContext, wanted: PolicySpec["matchConstraints"], subject: AdmissionSubject): boolean {
+  const { resourceRules: rules = ANYTHING, excludeResourceRules, ...selectors } = wanted;
+  const isExcluded = excludeResourceRules !== undefined && concerns(ctx, { rules: excludeResourceRules }, subject);
+  return !isExcluded && concerns(ctx, { ...selectors, rules }, subject);
 }
 
-function refusalsOf(ctx: ResourceContext, spec: Policy["spec"], subject: AdmissionSubject): readonly Refusal[] {
+interface Refusal {
+  readonly message: string;
+  readonly reason?: string | undefined;
+}
+
+function refusalsOf(ctx: ResourceContext, spec: PolicySpec, subject: AdmissionSubject): readonly Refusal[] {
   const namespace = collectionOf(ctx.state, NAMESPACES).get({ namespace: "", name: ctx.info.namespace });
-  const variables = variablesOf(reviewOf(ctx, subject), namespace ? parsedOnce(namespace) : null);
-  const isConcerned = judgeConditions(spec.matchConditions, variables);
-  if (isConcerned === false) return [];
+  const given = valuesOf(reviewOf(ctx, subject), namespace && parsedOnce(namespace));
   const onError = (message: string): readonly Refusal[] => (spec.failurePolicy === "Ignore" ? [] : [{ message }]);
-  if (isConcerned !== true) return onError(isConcerned);
-  const all = withOwn(variables, spec.variables ?? []);
-  return spec.validations.flatMap((validation) => {
+  const isConcerned = judgeConditions(spec.matchConditions, given);
+  if (typeof isConcerned === "string") return onError(isConcerned);
+  const values = withOwn(given, spec.variables);
+  return (isConcerned ? spec.validations : []).flatMap((validation) => {
+    const { expression, reason } = validation;
     try {
-      if (evaluate(validation.expression, all) === true) return [];
+      if (evaluate(expression, values) === true) return [];
     } catch (error) {
       return onError(error instanceof Error ? error.message : "");
     }
-    const { reason } = validation;
-    return [{ message: messageOf(validation, all), ...(reason !== undefined && { reason }) }];
+    const otherwise = `failed expression: ${expression.trim()}`;
+    return [{ reason, message: messageOf(validation, (words) => evaluate(words, values)) || otherwise }];
   });
 }
 
-/** The policy's own variables: each is worked out when it is first asked for. */
-function withOwn(variables: Variables, own: NonNullable<Policy["spec"]["variables"]>): Variables {
-  const known: Record<string, unknown> = {};
-  const all = { ...variables, variables: known };
+/** The policy's own variables: each is worked out when it is asked for. */
+function withOwn(given: Values, own: PolicySpec["variables"] = []): Values {
+  const variables = {};
+  const values = { ...given, variables };
   for (const { name, expression } of own) {
-    let value: unknown;
-    const get = (): unknown => (value ??= evaluate(expression, all));
-    Object.defineProperty(known, name, { enumerable: true, get });
+    Object.defineProperty(variables, name, { enumerable: true, get: () => evaluate(expression, values) });
   }
-  return all;
+  return values;
 }
 
-function messageOf(validation: Policy["spec"]["validations"][number], variables: Variables): string {
-  const { message = "", messageExpression, expression } = validation;
-  let words: unknown;
-  try {
-    words = messageExpression === undefined ? undefined : evaluate(messageExpression, variables);
-  } catch {
-    // the plain message is said instead
-  }
-  const said = typeof words === "string" && !words.trim().includes("\n") ? words.trim() : "";
-  return said || message.trim() || `failed expression: ${expression.trim()}`;
-}
+const CODES: Readonly<Record<string, number>> = { Forbidden: 403, Unauthorized: 401, RequestEntityTooLarge: 413 };
 
-interface Judged {
-  readonly policy: string;
-  readonly binding: PolicyBinding;
+interface Judgement {
   readonly subject: AdmissionSubject;
+  readonly refusals: readonly Refusal[];
 }
 
-/** Audit logs are kept nowhere here. */
-function act(ctx: ResourceContext, { policy, binding, subject }: Judged, refusals: readonly Refusal[]): void {
-  const { validationActions } = binding.spec;
-  const by = `ValidatingAdmissionPolicy '${policy}' with binding '${binding.metadata.name}'`;
-  if (validationActions.includes("Warn"))
-    ctx.warnings.push(...refusals.map(({ message }) => `Validation failed for ${by}: ${message}`));
-  const [refusal] = refusals;
-  if (refusal === undefined || !validationActions.includes("Deny")) return;
-  const name = nameInRefusal(ctx, subject.object);
-  const message = `${by} denied request: ${refusal.message}`;
-  fail({ reason: "PolicyDenied", resource: resourceOf(ctx.kind), name, message, as: refusal.reason ?? "Invalid" });
+/** Audits go nowhere here. */
+function act(ctx: ResourceContext, { metadata, spec }: PolicyBinding, { subject, refusals }: Judgement): void {
+  const by = `ValidatingAdmissionPolicy '${spec.policyName}' with binding '${metadata.name}'`;
+  const warnings = refusals.map(({ message }) => `Validation failed for ${by}: ${message}`);
+  if (spec.validationActions.includes("Warn")) ctx.warnings.push(...warnings);
+  const [refusal] = spec.validationActions.includes("Deny") ? refusals : [];
+  if (refusal === undefined) return;
+  const { group, plural } = ctx.kind;
+  const [name, reason] = [nameInRefusal(ctx, subject.object), refusal.reason ?? "Invalid"];
+  const cause = `${by} denied request: ${refusal.message}`;
+  const details = { name, ...(group !== "" && { group }), kind: plural, causes: [{ message: cause }] };
+  const message = `${qualified({ group, resource: plural })} "${name}" is forbidden: ${cause}`;
+  fail({ reason: "WebhookDenied", message, status: { code: CODES[reason] ?? 422, reason, details } });
 }

@@ -5,15 +5,12 @@
  */
 import { inBackground } from "../background.ts";
 import { type ServerState, collectionOf } from "../context.ts";
-import { problemIn } from "../cel/language.ts";
 import { POLICIES, type Policy } from "../kinds/admission.ts";
-import type { ResourceKind } from "../kinds/kind.ts";
 import { viewAs } from "../objects.ts";
 import { structureOf } from "../schema/models.ts";
-import type { Structural } from "../schema/structural.ts";
 import { type StoredObject, parse } from "../store.ts";
 import { changeStored } from "../updating.ts";
-import { environmentFor } from "./cel.ts";
+import { languageOf } from "./cel.ts";
 
 export function checkPolicies(state: ServerState): void {
   const policies = collectionOf(state, POLICIES);
@@ -24,40 +21,34 @@ export function checkPolicies(state: ServerState): void {
 
 async function writeWarnings(state: ServerState, stored: StoredObject): Promise<void> {
   const policy = viewAs<Policy>(parse(stored));
-  const { generation } = policy.metadata;
-  const warnings = await warningsOf(state, policy);
-  const typeChecking = warnings.length === 0 ? {} : { expressionWarnings: warnings };
+  const { generation: observedGeneration } = policy.metadata;
+  const expressionWarnings = await warningsOf(state, policy);
+  const typeChecking = expressionWarnings.length === 0 ? {} : { expressionWarnings };
   changeStored(collectionOf(state, POLICIES), stored, (current) => {
-    if (current.metadata.generation === generation) current.status = { observedGeneration: generation, typeChecking };
+    if (current.metadata.generation === observedGeneration) current.status = { observedGeneration, typeChecking };
   });
 }
 
 async function warningsOf(state: ServerState, { spec }: Policy) {
-  const rules = spec.matchConstraints.resourceRules ?? [];
+  const { resourceRules = [] } = spec.matchConstraints;
   const kinds = state.kinds
     .all()
     .filter(({ group, version, plural }) =>
-      rules.some(
-        ({ apiGroups, apiVersions, resources }) =>
-          apiGroups?.includes(group) && apiVersions?.includes(version) && resources?.includes(plural),
+      resourceRules.some(
+        (rule) =>
+          rule.apiGroups?.includes(group) && rule.apiVersions?.includes(version) && rule.resources?.includes(plural),
       ),
     );
-  const checks = await Promise.all(kinds.map(async (kind) => ({ kind, ...environmentFor(await schemaOf(kind)) })));
-  const warningOf = (expression: string): string => {
-    const problems = checks.map(({ kind: { group, version, kind }, environment }) => {
-      const problem = problemIn(environment, expression);
-      return problem === undefined ? "" : `${group}/${version}, Kind=${kind}: ${problem}\n`;
-    });
-    return problems.filter((one) => one !== "").join("\n");
-  };
-  return spec.validations.flatMap(({ expression, messageExpression = "" }, index) =>
-    Object.entries({ expression, messageExpression }).flatMap(([field, text]) => {
-      const warning = text === "" ? "" : warningOf(text);
-      return warning === "" ? [] : [{ fieldRef: `spec.validations[${index}].${field}`, warning }];
+  const languages = await Promise.all(
+    kinds.map(async ({ group, version, kind, schema, model = "" }) => {
+      return { name: `${group}/${version}, Kind=${kind}`, language: languageOf(schema ?? (await structureOf(model))) };
     }),
   );
-}
-
-function schemaOf({ schema, model = "" }: ResourceKind): Structural | Promise<Structural> {
-  return schema ?? structureOf(model);
+  return spec.validations.flatMap(({ expression, messageExpression = "''" }, index) =>
+    Object.entries({ expression, messageExpression }).flatMap(([field, text]) => {
+      const problems = languages.map(({ name, language }) => ({ name, problem: language.problem(text) }));
+      const told = problems.flatMap(({ name, problem }) => (problem === undefined ? [] : [`${name}: ${problem}\n`]));
+      return told.length === 0 ? [] : [{ fieldRef: `spec.validations[${index}].${field}`, warning: told.join("\n") }];
+    }),
+  );
 }

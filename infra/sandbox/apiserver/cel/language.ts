@@ -1,54 +1,118 @@
 /**
- * The Common Expression Language as the API server uses it.
- * Owns: what is wrong with an expression, in cel-go's words. Does not own: the language (@marcbachmann/cel-js), types
+ * The Common Expression Language with the variables of one use of it.
+ * Owns: declaring, checking and running, in cel-go's words. Does not own: the language (@marcbachmann/cel-js), types
  * (types.ts), who uses expressions for what (schema/rules.ts, admission/).
  */
-import { type ASTNode, Environment, type TypeCheckResult, serialize } from "@marcbachmann/cel-js";
+import { type ASTNode, Environment, type ParseResult, serialize } from "@marcbachmann/cel-js";
 import { isRecord, viewAs } from "../objects.ts";
+import type { Structural } from "../schema/structural.ts";
+import { type CelType, DYN, declareType } from "./types.ts";
 
-export type Program = (variables: Readonly<Record<string, unknown>>) => unknown;
+export type Values = Readonly<Record<string, unknown>>;
 
 const BASE = new Environment({ enableOptionalTypes: true });
 
-export function newEnvironment(): Environment {
-  return BASE.clone();
+export class Language {
+  readonly #environment = BASE.clone();
+  readonly #types = new Map<string, CelType>();
+  readonly #programs = new Map<string, ParseResult>();
+
+  /** Without a schema nothing is known of the values. */
+  declare(schema: Structural | undefined, ...names: readonly string[]): this {
+    const type = (schema && declareType(this.#environment, schema)) ?? DYN;
+    for (const name of names) {
+      const isOptional = name.endsWith("?");
+      const plain = name.replace("?", "");
+      this.#types.set(plain, type);
+      this.#environment.registerVariable(plain, isOptional ? `optional<${type.name}>` : type.name);
+    }
+    return this;
+  }
+
+  /** From JSON; without what is undefined. */
+  valuesOf(json: Values): Values {
+    const known = Object.entries(json).filter(([, value]) => value !== undefined);
+    const valueOf = (name: string, value: unknown): unknown =>
+      value === null ? null : this.#types.get(name)?.valueOf(value);
+    return Object.fromEntries(known.map(([name, value]) => [name, valueOf(name, value)]));
+  }
+
+  /** Throws what went wrong. */
+  run(expression: string, values: Values): unknown {
+    const program = this.#programs.get(expression) ?? this.#environment.parse(expression);
+    this.#programs.set(expression, program);
+    return program(values);
+  }
+
+  /** undefined: nothing is wrong, and its value is of one of these types; none: of any. */
+  problem(expression: string, ...types: readonly string[]): string | undefined {
+    const { valid, error, type = "dyn" } = this.#environment.check(expression);
+    const failure = valid ? this.#undefinedField(expression) : pictureOf(expression, error);
+    if (failure !== undefined) return `compilation failed: ${failure}`;
+    return types.length === 0 || types.includes(type) ? undefined : `must evaluate to ${types[0]} but got ${type}`;
+  }
+
+  uses(expression: string, variable: string): boolean {
+    const isValid = this.#environment.check(expression).valid;
+    return isValid && this.#nodesOf(expression).some(({ op, args }) => op === "id" && args === variable);
+  }
+
+  /** The library takes `has(a.b)` and `a.?b` of any field; cel-go only of those that there are. */
+  #undefinedField(expression: string): string | undefined {
+    for (const { op, args, range } of this.#nodesOf(expression)) {
+      if (op !== ".?" && op !== ".") continue;
+      const [receiver, field] = args;
+      const { error } = this.#environment.check(`${serialize(receiver)}.${field}`);
+      const isUnknown = error?.message.startsWith(`No such key: ${field}\n`) === true;
+      if (isUnknown) return picture(expression, range.end - field.length - op.length, `undefined field '${field}'`);
+    }
+    return undefined;
+  }
+
+  #nodesOf(expression: string): readonly ASTNode[] {
+    return nodesIn(this.#environment.parse(expression).ast);
+  }
 }
 
-/** Throws what is wrong with the expression. */
-export function compile(environment: Environment, expression: string): Program {
-  return viewAs<Program>(environment.parse(expression));
+function nodesIn(node: unknown): readonly ASTNode[] {
+  if (Array.isArray(node)) return node.flatMap(nodesIn);
+  return isRecord(node) && "op" in node ? [viewAs<ASTNode>(node), ...nodesIn(node.args)] : [];
 }
 
-/** cel-go's words where they differ; without the picture of the source that the library adds. */
+/** Without the picture of the source that the library adds. */
 export function wordsOf(error: unknown): string {
   const [line = ""] = error instanceof Error ? error.message.split("\n") : [];
   return line.replace(/^No such key/, "no such key");
 }
 
-/** undefined: nothing is wrong, and its value is of one of these types; none: of any. */
-export function problemIn(
-  environment: Environment,
-  expression: string,
-  ...types: readonly string[]
-): string | undefined {
-  const result = environment.check(expression);
-  const failure = result.valid ? undefinedField(environment, expression) : pictureOf(expression, result);
-  if (failure !== undefined) return `compilation failed: ${failure}`;
-  const { type = "dyn" } = result;
-  return types.length === 0 || types.includes(type) ? undefined : `must evaluate to ${types[0]} but got ${type}`;
+interface Messages {
+  readonly message?: string;
+  readonly messageExpression?: string;
+}
+
+/** What is said where a rule is broken; empty: nothing in particular. */
+export function messageOf({ message = "", messageExpression }: Messages, run: (expression: string) => unknown): string {
+  try {
+    const words = messageExpression === undefined ? "" : run(messageExpression);
+    if (typeof words === "string" && words.trim() !== "" && !words.trim().includes("\n")) return words.trim();
+  } catch {
+    // the plain message is said instead
+  }
+  return message.trim();
 }
 
 /** The library's words → cel-go's, and where its picture points relative to the library's. */
+// prettier-ignore
 const WORDS: readonly (readonly [RegExp, string, number])[] = [
-  [/^No such key: (.*)/, "undefined field '$1'", -1],
+  [/^no such key: (.*)/, "undefined field '$1'", -1],
   [/^Unknown variable: (.*)/, "undeclared reference to '$1' (in container '')", 0],
   [/^no such overload: (.*) (\S+) (.*)/, "found no matching overload for '_$2_' applied to '($1, $3)'", 0],
   [/^found no matching overload for '(?:[^.(]*\.)?(\w+)\(.*/, "undeclared reference to '$1' (in container '')", 0],
   [/^Unexpected (.*)/, "Syntax error: unexpected $1", 0],
 ];
 
-function pictureOf(expression: string, { error }: TypeCheckResult): string {
-  const [words = ""] = error?.message.split("\n") ?? [];
+function pictureOf(expression: string, error: ReturnType<Environment["check"]>["error"]): string {
+  const words = wordsOf(error);
   const [pattern, told, shift] = WORDS.find(([known]) => known.test(words)) ?? [/^/, "", 0];
   return picture(expression, (error?.range?.start ?? 0) + shift, words.replace(pattern, told));
 }
@@ -58,28 +122,4 @@ function picture(expression: string, at: number, words: string): string {
   const column = before.at(-1)?.length ?? 0;
   const line = expression.split("\n")[before.length - 1] ?? "";
   return `ERROR: <input>:${before.length}:${column + 1}: ${words}\n | ${line}\n | ${".".repeat(column)}^`;
-}
-
-/** The library takes `has(a.b)` and `a.?b` of any field; cel-go only of those that there are. */
-function undefinedField(environment: Environment, expression: string): string | undefined {
-  for (const { op, args, range } of nodesIn(environment.parse(expression).ast)) {
-    if (op !== ".?" && op !== ".") continue;
-    const [receiver, field] = args;
-    const { error } = environment.check(`${serialize(receiver)}.${field}`);
-    if (!error?.message.startsWith(`No such key: ${field}\n`)) continue;
-    return picture(expression, range.end - field.length - op.length, `undefined field '${field}'`);
-  }
-  return undefined;
-}
-
-export function usesVariable(environment: Environment, expression: string, name: string): boolean {
-  const { valid } = environment.check(expression);
-  return valid && nodesIn(environment.parse(expression).ast).some(({ op, args }) => op === "id" && args === name);
-}
-
-/** Every part of an expression. */
-function nodesIn(node: unknown): readonly ASTNode[] {
-  if (Array.isArray(node)) return node.flatMap(nodesIn);
-  if (!isRecord(node) || !("op" in node)) return [];
-  return [viewAs<ASTNode>(node), ...nodesIn(node.args)];
 }

@@ -23,15 +23,13 @@ export const DYN: CelType = {
 };
 
 const asIs = (name: string): CelType => ({ name, valueOf: (json) => json });
-const timestamp: CelType = { name: "google.protobuf.Timestamp", valueOf: (json) => new Date(textOf(json)) };
-const bytes: CelType = { name: "bytes", valueOf: (json) => new Uint8Array(Buffer.from(textOf(json), "base64")) };
-const TEXTS: Readonly<Record<string, CelType>> = { "date-time": timestamp, date: timestamp, byte: bytes };
 
-const SCALARS: Readonly<Record<string, (schema: Structural) => CelType>> = {
-  string: ({ format }) => TEXTS[textOf(format)] ?? asIs("string"),
-  integer: () => ({ ...DYN, name: "int" }),
-  number: () => asIs("double"),
-  boolean: () => asIs("bool"),
+const SCALARS: Readonly<Record<string, CelType>> = {
+  string: asIs("string"),
+  integer: { ...DYN, name: "int" },
+  number: asIs("double"),
+  boolean: asIs("bool"),
+  "date-time": { name: "google.protobuf.Timestamp", valueOf: (json) => new Date(textOf(json)) },
 };
 
 function mapped(json: Tree, type: CelType): Tree {
@@ -39,32 +37,35 @@ function mapped(json: Tree, type: CelType): Tree {
 }
 
 const text = { type: "string" };
-const RESOURCE = { apiVersion: text, kind: text };
-const METADATA = { type: "object", properties: { name: text, generateName: text } };
+const RESOURCE = {
+  apiVersion: text,
+  kind: text,
+  metadata: { type: "object", properties: { name: text, generateName: text } },
+};
 
 /** Undefined: values of this schema are invisible to expressions. */
 export function declareType(environment: Environment, schema: Structural): CelType | undefined {
   if (schema[INT_OR_STRING] === true) return DYN;
-  if (schema.type === "array") {
-    const items = declareType(environment, recordAt(schema, "items"));
-    if (items === undefined) return undefined;
-    return { name: `list<${items.name}>`, valueOf: (json) => (Array.isArray(json) ? json.map(items.valueOf) : json) };
-  }
-  if (schema.type !== "object") return SCALARS[textOf(schema.type)]?.(schema);
-  if (!isRecord(schema.additionalProperties)) return declareStruct(environment, schema);
-  const values = declareType(environment, schema.additionalProperties);
-  return (
-    values && { name: `map<string, ${values.name}>`, valueOf: (json) => (isRecord(json) ? mapped(json, values) : json) }
-  );
+  if (schema.type === "array") return declareMany(environment, schema.items, (items) => `list<${items}>`);
+  if (schema.type !== "object") return SCALARS[textOf(schema.format)] ?? SCALARS[textOf(schema.type)];
+  const { additionalProperties: values } = schema;
+  if (!isRecord(values)) return declareStruct(environment, schema);
+  return declareMany(environment, values, (name) => `map<string, ${name}>`);
+}
+
+function declareMany(environment: Environment, one: unknown, nameOf: (one: string) => string): CelType | undefined {
+  const type = isRecord(one) ? declareType(environment, one) : undefined;
+  const valueOf = (json: unknown): unknown => {
+    if (Array.isArray(json)) return json.map((item) => type?.valueOf(item));
+    return isRecord(json) && type ? mapped(json, type) : json;
+  };
+  return type && { name: nameOf(type.name), valueOf };
 }
 
 let declared = 0;
 
 function declareStruct(environment: Environment, schema: Structural): CelType {
-  const properties = {
-    ...recordAt(schema, "properties"),
-    ...(schema[EMBEDDED] === true && { ...RESOURCE, metadata: METADATA }),
-  };
+  const properties = { ...recordAt(schema, "properties"), ...(schema[EMBEDDED] === true && RESOURCE) };
   const fields = Object.entries(properties).flatMap(([key, part]) => {
     const type = isRecord(part) ? declareType(environment, part) : undefined;
     return type ? [{ key, name: escaped(key), type }] : [];
@@ -79,18 +80,19 @@ function declareStruct(environment: Environment, schema: Structural): CelType {
   environment.registerType(name, { ctor: Struct, fields: types });
   environment.registerOperator(`${name} == ${name}`, isDeepStrictEqual);
   const valueOf = (json: unknown): unknown => {
-    const present = fields.filter(({ key }) => isRecord(json) && json[key] !== undefined && json[key] !== null);
-    const values = present.map((field) => [field.name, field.type.valueOf(recordAt({ json }, "json")[field.key])]);
-    return Object.assign(new Struct(), Object.fromEntries(values));
+    const values = isRecord(json) ? json : {};
+    const present = fields.filter(({ key }) => values[key] !== undefined && values[key] !== null);
+    const entries = present.map((field) => [field.name, field.type.valueOf(values[field.key])]);
+    return Object.assign(new Struct(), Object.fromEntries(entries));
   };
   return { name, valueOf };
 }
 
-const KEYWORDS =
-  /^(?:true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void|while)$/;
+const KEYWORDS = ["as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let"];
+const MORE_KEYWORDS = ["loop", "namespace", "null", "package", "return", "true", "var", "void", "while"];
 const MARKS: Readonly<Record<string, string>> = { __: "underscores", ".": "dot", "-": "dash", "/": "slash" };
 
 function escaped(key: string): string {
-  if (KEYWORDS.test(key)) return `__${key}__`;
+  if ([...KEYWORDS, ...MORE_KEYWORDS].includes(key)) return `__${key}__`;
   return key.replaceAll(/__|[.\-/]/g, (mark) => `__${MARKS[mark]}__`);
 }

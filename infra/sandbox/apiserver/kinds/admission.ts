@@ -5,7 +5,7 @@
 import { problemWith } from "../admission/cel.ts";
 import type { Webhook } from "../admission/webhook-client.ts";
 import { forbiddenValue, invalidValue } from "../field-errors.ts";
-import { type KubeObject, fieldAt, recordsAt, stringAt } from "../objects.ts";
+import { type KubeObject, type Tree, fieldAt, recordsAt, stringAt } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { byRules } from "./by-rules.ts";
 import { AGE, NAME, at, countOf } from "./columns.ts";
@@ -18,20 +18,18 @@ interface Matching extends Pick<Webhook, "matchPolicy" | "namespaceSelector" | "
   readonly excludeResourceRules?: NonNullable<Webhook["rules"]>;
 }
 
-export interface Validation {
-  readonly expression: string;
-  readonly message?: string;
-  readonly messageExpression?: string;
-  readonly reason?: string;
+export interface PolicySpec extends Pick<Webhook, "failurePolicy" | "matchConditions"> {
+  readonly matchConstraints: Matching;
+  readonly variables?: Webhook["matchConditions"];
+  readonly validations: readonly {
+    readonly expression: string;
+    readonly message?: string;
+    readonly messageExpression?: string;
+    readonly reason?: string;
+  }[];
 }
 
-export interface Policy extends KubeObject {
-  spec: Pick<Webhook, "failurePolicy" | "matchConditions"> & {
-    readonly matchConstraints: Matching;
-    readonly variables?: readonly { readonly name: string; readonly expression: string }[];
-    readonly validations: readonly Validation[];
-  };
-}
+export type Policy = KubeObject & { readonly spec: PolicySpec };
 
 export interface PolicyBinding extends KubeObject {
   spec: {
@@ -62,13 +60,19 @@ function expressionErrors(owner: unknown, path: string): readonly FieldError[] {
 
 function webhookErrors(configuration: KubeObject): readonly FieldError[] {
   return recordsAt(configuration, "webhooks").flatMap((webhook, index) => {
-    const scheme = stringAt(webhook, "clientConfig.url").split(":")[0] ?? "";
-    const wanted = "'https' is the only allowed URL scheme; desired format: https://host[/path]";
     const field = `webhooks[${index}]`;
-    const errors = expressionErrors(webhook, field);
-    if (scheme === "" || scheme === "https") return errors;
-    return [...errors, invalidValue(`${field}.clientConfig.url`, scheme, wanted)];
+    return [...expressionErrors(webhook, field), ...urlErrors(`${field}.clientConfig.url`, webhook)];
   });
+}
+
+function urlErrors(field: string, webhook: Tree): readonly FieldError[] {
+  const url = stringAt(webhook, "clientConfig.url");
+  const [scheme = "", user] = url.split(/:\/\/|@/);
+  if (url !== "" && scheme !== "https") {
+    const wanted = "'https' is the only allowed URL scheme; desired format: https://host[/path]";
+    return [invalidValue(field, scheme.split(":")[0], wanted)];
+  }
+  return url.includes("@") ? [invalidValue(field, user, "user information is not permitted in the URL")] : [];
 }
 
 function policyErrors(policy: KubeObject): readonly FieldError[] {

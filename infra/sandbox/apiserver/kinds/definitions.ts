@@ -16,7 +16,7 @@ import {
   textOf,
 } from "../objects.ts";
 import { schemaErrors } from "../schema/definition.ts";
-import { EMBEDDED, type Structural, partOf, schemaOf } from "../schema/structural.ts";
+import { EMBEDDED, type Structural, partAt, schemaOf } from "../schema/structural.ts";
 import type { FieldError } from "../status.ts";
 import { byRules } from "./by-rules.ts";
 import { CREATED_AT, NAME } from "./columns.ts";
@@ -79,16 +79,17 @@ function versionErrors(definition: KubeObject): readonly FieldError[] {
 }
 
 const SELECTABLE = ["boolean", "integer", "string"];
+const MUST =
+  "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
 
 function selectableErrors(schema: Structural, jsonPath: string, field: string): readonly FieldError[] {
-  const [, ...keys] = jsonPath.split(".");
-  const target = keys.reduce<Structural | undefined>((part, key) => part && partOf(part, key), schema);
-  const wrong = (detail: string) => [invalidValue(field, jsonPath, detail)];
-  if (target === undefined) return wrong("is an invalid path: does not refer to a valid field");
-  if (keys[0] === "metadata") return wrong("must not point to fields in metadata");
-  const allowed = "must point to a field of type string, boolean or integer.";
-  const more = "Enum string fields and strings with formats are allowed.";
-  return SELECTABLE.includes(textOf(target.type)) ? [] : wrong(`${allowed} ${more}`);
+  const type = textOf(partAt(schema, jsonPath)?.type);
+  if (SELECTABLE.includes(type) && !jsonPath.startsWith(".metadata.")) return [];
+  const unknown = "is an invalid path: does not refer to a valid field";
+  const detail = partAt(schema, jsonPath) === undefined ? unknown : MUST;
+  return [
+    invalidValue(field, jsonPath, jsonPath.startsWith(".metadata.") ? "must not point to fields in metadata" : detail),
+  ];
 }
 
 /** As the server's own controllers write it: who comes first in a group keeps a name. */

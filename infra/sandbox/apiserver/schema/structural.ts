@@ -25,6 +25,17 @@ export function partOf(schema: Structural, key: string): Structural | undefined 
   return isRecord(part) ? part : part === true ? {} : undefined;
 }
 
+/** Where a path like `.spec.node` leads. */
+export function partAt(schema: Structural, path: string): Structural | undefined {
+  const keys = path.split(".").slice(1);
+  return keys.reduce<Structural | undefined>((part, key) => part && partOf(part, key), schema);
+}
+
+/** Of no type. */
+export function isFree(schema: Structural): boolean {
+  return schema[INT_OR_STRING] === true || schema[PRESERVE] === true;
+}
+
 function mayNotBeNull(schema: Structural | undefined): boolean {
   return schema !== undefined && schema.nullable !== true;
 }

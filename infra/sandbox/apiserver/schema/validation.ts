@@ -27,15 +27,6 @@ export function validateBySchema(object: Tree, schema: Structural, previous?: Tr
   const twice = duplicates(root);
   const wasTwice = previous !== undefined && duplicates({ ...root, value: previous }).length > 0;
   const errors = [...valueErrors(root), ...(wasTwice ? [] : twice)];
-  if (!hasRules(schema)) return errors;
-  const isBlocked = errors.some(({ reason }) => BLOCKING.has(reason));
-  return isBlocked ? [...errors, UNCHECKED] : [...errors, ...ruleErrors(root)];
-}
-
-const withRules = new WeakMap<Structural, boolean>();
-
-function hasRules(schema: Structural): boolean {
-  const known = withRules.get(schema) ?? JSON.stringify(schema).includes('"x-kubernetes-validations"');
-  withRules.set(schema, known);
-  return known;
+  if (!errors.some(({ reason }) => BLOCKING.has(reason))) return [...errors, ...ruleErrors(root)];
+  return JSON.stringify(schema).includes('"x-kubernetes-validations"') ? [...errors, UNCHECKED] : errors;
 }

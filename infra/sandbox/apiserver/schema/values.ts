@@ -1,12 +1,12 @@
 /**
  * What is wrong with a custom object by its schema, in the words of the API extensions server.
- * Owns: types, formats, limits, combinations, unique items. Does not own: rules in CEL (rules.ts), unknown fields
+ * Owns: types, formats, limits, unique items. Does not own: rules in CEL (rules.ts), unknown fields
  * (structural.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import * as errors from "../field-errors.ts";
-import { isRecord, recordsAt, stringsAt, textOf, viewAs } from "../objects.ts";
+import { isRecord, stringsAt, textOf, viewAs } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { COMMON, INT_OR_STRING, type Node, childrenOf, joined, keyOf } from "./structural.ts";
 
@@ -14,9 +14,7 @@ import { COMMON, INT_OR_STRING, type Node, childrenOf, joined, keyOf } from "./s
 export function valueErrors(node: Node): readonly FieldError[] {
   const { value, schema, old } = node;
   if (value === null && schema.nullable === true) return [];
-  const here = [typeErrors, formatErrors, enumErrors, missing, limitErrors, combinationErrors].flatMap((check) =>
-    check(node),
-  );
+  const here = [typeErrors, formatErrors, enumErrors, missing, limitErrors].flatMap((check) => check(node));
   const found = [...here, ...childrenOf(node).flatMap(valueErrors)];
   return found.length > 0 && old !== undefined && isDeepStrictEqual(value, old) ? [] : found;
 }
@@ -118,26 +116,6 @@ function tooMuch({ value, schema, path }: Node, keyword: string, [applies, isBro
   if (words === "") return [(type === "string" ? errors.tooLongValue : errors.tooManyValue)(path, limit, size)];
   const should = words.replace("LIMIT", String(limit)).replace(isStrict ? " or equal to" : "", "");
   return [errors.invalidValue(path, typeof value === "object" ? size : value, `${path} in body should ${should}`)];
-}
-
-function isMet(found: readonly FieldError[]): boolean {
-  return found.length === 0;
-}
-
-function combinationErrors(node: Node): readonly FieldError[] {
-  const judged = (keyword: string) => recordsAt(node.schema, keyword).map((schema) => valueErrors({ ...node, schema }));
-  const [all, any, one] = [judged("allOf").flat(), judged("anyOf"), judged("oneOf")];
-  const met = one.filter(isMet).length;
-  const alternatives = met === 0 ? "none valid" : `${met} valid alternatives`;
-  const { not } = node.schema;
-  const broken: readonly (readonly [boolean, string])[] = [
-    [all.length > 0, "validate all the schemas (allOf)"],
-    [any.length > 0 && !any.some(isMet), "validate at least one schema (anyOf)"],
-    [one.length > 0 && met !== 1, `validate one and only one schema (oneOf). Found ${alternatives}`],
-    [isRecord(not) && isMet(valueErrors({ ...node, schema: not })), "not validate the schema (not)"],
-  ];
-  const told = broken.filter(([isBroken]) => isBroken);
-  return [...told.map(([, words]) => placeless(`${JSON.stringify(node.path)} must ${words}`)), ...all];
 }
 
 /** Lists that are sets or maps in disguise have no item twice. */
