@@ -3,6 +3,7 @@
  * Owns: which controllers there are and as whom they act. Does not own: what they do.
  */
 import type { Actor, ActorOptions } from "./actors/actor.ts";
+import { startClusterRoleAggregation } from "./actors/cluster-role-aggregation.ts";
 import { startDisruptionController } from "./actors/disruption.ts";
 import { startGarbageCollector } from "./actors/garbage-collector.ts";
 import { startNamespaceController } from "./actors/namespaces.ts";
@@ -12,6 +13,7 @@ import type { Role } from "./identities.ts";
 export function startControlPlane(optionsOf: (role: Role) => ActorOptions, caPem: string): Actor {
   const manager = optionsOf("controllerManager");
   const controllers = [
+    startClusterRoleAggregation(optionsOf("clusterRoleAggregation")),
     startDisruptionController({ ...optionsOf("disruptionController"), reader: manager.client }),
     startGarbageCollector(optionsOf("garbageCollector")),
     startNamespaceController({ ...optionsOf("namespaceController"), reader: manager.client }),

@@ -1,6 +1,6 @@
 /**
  * Who is who in the sandbox: the accounts its actors act as, each with a token made up at start.
- * Owns: users and groups, in Kubernetes' and KubeVirt's own names. Does not own: what they may do (rbac.ts).
+ * Owns: users and groups, in Kubernetes' and KubeVirt's own names. Does not own: what they may do (bootstrap-roles.yaml, kubevirt/manifests.ts).
  */
 import { randomBytes } from "node:crypto";
 
@@ -9,6 +9,7 @@ export const USERS = {
   controllerManager: { user: "system:kube-controller-manager" },
   scheduler: { user: "system:kube-scheduler" },
   disruptionController: serviceAccount("kube-system", "disruption-controller"),
+  clusterRoleAggregation: serviceAccount("kube-system", "clusterrole-aggregation-controller"),
   garbageCollector: serviceAccount("kube-system", "generic-garbage-collector"),
   namespaceController: serviceAccount("kube-system", "namespace-controller"),
   nodeController: serviceAccount("kube-system", "node-controller"),

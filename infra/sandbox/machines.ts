@@ -5,7 +5,6 @@
 import type { Actor, ActorOptions } from "./actors/actor.ts";
 import type { KubeClient } from "./actors/client.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
-import { NODE_RBAC, SCHEDULER_RBAC } from "./actors/rbac.ts";
 import { createContainerRuntime } from "./actors/runtime.ts";
 import type { Authority } from "./certificates.ts";
 import type { Role } from "./identities.ts";
@@ -37,7 +36,7 @@ export interface MachinesOptions {
 export async function startMachines(options: MachinesOptions): Promise<Actor> {
   const { admin, authority, optionsOf, plan } = options;
   const { evacuationController, deschedulerAnnotations, budgetDeletion } = options;
-  await applyManifests(admin, [...SCHEDULER_RBAC, ...NODE_RBAC, ...KUBEVIRT_RBAC, KUBEVIRT]);
+  await applyManifests(admin, [...KUBEVIRT_RBAC, KUBEVIRT]);
   const virtApi = await startVirtApi(optionsOf("virtApi").client, authority);
   await applyManifests(admin, webhookConfigurations({ url: virtApi.url, caPem: authority.caPem }, options));
 

@@ -2,14 +2,12 @@
  * A cluster in one process: an API server, the actors that bring it to life, and KubeVirt.
  * Owns: who is started as whom, in which order, and stopping all of it. Does not own: any behaviour.
  */
-import { applyManifests } from "./manifests.ts";
 import { createAuthority, type Authority } from "./certificates.ts";
 import { FaultPlan, startApiServer, type ApiServer } from "./apiserver/server.ts";
 import type { ActorOptions } from "./actors/actor.ts";
 import { createClient, type KubeClient } from "./actors/client.ts";
 import { systemClock, type Clock } from "./actors/clock.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
-import { CONTROL_PLANE_RBAC } from "./actors/rbac.ts";
 import { createIdentities, USERS, type Role } from "./identities.ts";
 import { kubeconfigOf, kubeconfigText } from "./kubeconfig.ts";
 import { KUBEVIRT_DEFINITIONS } from "./kubevirt/kinds.ts";
@@ -109,7 +107,6 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
   const deschedulerAnnotations = createSwitch(options.deschedulerAnnotations ?? false);
   const budgetDeletion = createSwitch(options.budgetDeletion ?? true);
   const knobs = createNodeKnobs();
-  await applyManifests(admin, CONTROL_PLANE_RBAC);
   const controlPlane = startControlPlane(optionsOf, caPem);
   closers.push(() => controlPlane.stop());
   if (!empty) {

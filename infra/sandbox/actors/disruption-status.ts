@@ -96,23 +96,23 @@ export function statusOf(pdb: PodDisruptionBudget, count: Count, now: string): S
 }
 
 /** What cannot be computed allows nothing. */
-export function failedStatus(pdb: PodDisruptionBudget, message: string, now: string): Status {
-  const { generation = 0 } = pdb.metadata;
+export function failedStatus({ status }: PodDisruptionBudget, message: string, now: string): Status {
+  const { observedGeneration } = status ?? {};
   const condition = {
     type: "DisruptionAllowed",
     status: "False",
     reason: "SyncFailed",
     message,
-    observedGeneration: generation,
+    ...(observedGeneration !== undefined && { observedGeneration }),
     lastTransitionTime: now,
   };
   return {
     currentHealthy: 0,
     desiredHealthy: 0,
     expectedPods: 0,
-    ...pdb.status,
+    ...status,
     disruptionsAllowed: 0,
-    conditions: withCondition(pdb.status?.conditions, condition, now),
+    conditions: withCondition(status?.conditions, condition, now),
   };
 }
 

@@ -13,7 +13,7 @@ import { createEventRecorder } from "./event-recorder.ts";
 import { startInformer } from "./informer.ts";
 import { keyOf, podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget } from "./resources.ts";
 import { scaleOf, UncountableError } from "./scale.ts";
-import { matchesSelector } from "./selectors.ts";
+import { matchesSelector } from "../labels.ts";
 
 export interface DisruptionOptions extends ActorOptions {
   /** kube-controller-manager's own account, through which all its controllers read. */

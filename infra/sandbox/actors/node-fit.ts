@@ -5,7 +5,7 @@
 import { isTrue } from "./conditions.ts";
 import { whatIsShort } from "./resource-fit.ts";
 import type { Node, Pod } from "./resources.ts";
-import { matchesSelector } from "./selectors.ts";
+import { matchesSelector } from "../labels.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];

@@ -4,7 +4,7 @@
  */
 import { whyNot } from "./node-fit.ts";
 import type { Node, Pod, PodDisruptionBudget } from "./resources.ts";
-import { matchesSelector } from "./selectors.ts";
+import { matchesSelector } from "../labels.ts";
 
 export interface Candidate {
   readonly node: string;

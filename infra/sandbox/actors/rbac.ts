@@ -1,10 +1,8 @@
 /**
- * What Kubernetes' own components may do: the part of the bootstrap policy our actors live under, rbac.yaml.
- * Owns: roles and bindings in Kubernetes' names. A real API server has them from the start; elsewhere they are applied.
+ * ClusterRoles and their bindings in short, for components that are not Kubernetes' own (those have theirs from the start:
+ * apiserver/bootstrap-roles.yaml).
+ * Owns: the form. Does not own: what anybody may do.
  */
-import { readFileSync } from "node:fs";
-import { load } from "js-yaml";
-
 const GROUP = "rbac.authorization.k8s.io";
 const API_VERSION = `${GROUP}/v1`;
 
@@ -40,25 +38,3 @@ export function grant(name: string, subject: Subject, rules: readonly Rule[]): r
   };
   return [role, binding];
 }
-
-interface Grant {
-  readonly name: string;
-  readonly subject: Subject;
-  /** Instead of both: the name of one in kube-controller-manager. */
-  readonly controller?: string;
-  readonly rules: readonly Rule[];
-}
-
-const grants = load(readFileSync(new URL("rbac.yaml", import.meta.url), "utf8")) as Record<string, readonly Grant[]>;
-
-function granted(part: string): readonly Manifest[] {
-  return (grants[part] ?? []).flatMap(({ controller, name, subject, rules }) => {
-    if (controller === undefined) return grant(name, subject, rules);
-    const account = { kind: "ServiceAccount", name: controller, namespace: "kube-system" } as const;
-    return grant(`system:controller:${controller}`, account, rules);
-  });
-}
-
-export const CONTROL_PLANE_RBAC = granted("controlPlane");
-export const SCHEDULER_RBAC = granted("scheduler");
-export const NODE_RBAC = granted("nodes");

@@ -3,6 +3,7 @@
  * Owns: which path a kind lives at. Does not own: KubeVirt's kinds (kubevirt/resources.ts), requests.
  */
 import type {
+  V1ClusterRole,
   V1ConfigMap,
   V1Lease,
   V1Namespace,
@@ -71,48 +72,26 @@ export type Lease = Model<V1Lease>;
 export type PodDisruptionBudget = Model<V1PodDisruptionBudget>;
 export type ConfigMap = Model<V1ConfigMap>;
 export type PriorityClass = Model<V1PriorityClass>;
+export type ClusterRole = Model<V1ClusterRole>;
 export type Event = Model<CoreV1Event>;
 
-export const pods: Resource<Pod> = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
-export const nodes: Resource<Node> = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false };
-export const events: Resource<Event> = { apiVersion: "v1", kind: "Event", plural: "events", namespaced: true };
-export const secrets: Resource<Secret> = { apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true };
-export const configMaps: Resource<ConfigMap> = {
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  plural: "configmaps",
-  namespaced: true,
-};
-export const namespaces: Resource<Namespace> = {
-  apiVersion: "v1",
-  kind: "Namespace",
-  plural: "namespaces",
-  namespaced: false,
-};
-export const serviceAccounts: Resource<ServiceAccount> = {
-  apiVersion: "v1",
-  kind: "ServiceAccount",
-  plural: "serviceaccounts",
-  namespaced: true,
-};
-export const leases: Resource<Lease> = {
-  apiVersion: "coordination.k8s.io/v1",
-  kind: "Lease",
-  plural: "leases",
-  namespaced: true,
-};
-export const podDisruptionBudgets: Resource<PodDisruptionBudget> = {
-  apiVersion: "policy/v1",
-  kind: "PodDisruptionBudget",
-  plural: "poddisruptionbudgets",
-  namespaced: true,
-};
-export const priorityClasses: Resource<PriorityClass> = {
-  apiVersion: "scheduling.k8s.io/v1",
-  kind: "PriorityClass",
-  plural: "priorityclasses",
-  namespaced: false,
-};
+function resource<T extends KubeObject>(apiVersion: string, kind: string, namespaced = true): Resource<T> {
+  const plural = `${kind.toLowerCase()}${kind.endsWith("s") ? "es" : "s"}`;
+  return { apiVersion, kind, plural, namespaced };
+}
+
+export const pods = resource<Pod>("v1", "Pod");
+export const nodes = resource<Node>("v1", "Node", false);
+export const events = resource<Event>("v1", "Event");
+export const secrets = resource<Secret>("v1", "Secret");
+export const configMaps = resource<ConfigMap>("v1", "ConfigMap");
+export const namespaces = resource<Namespace>("v1", "Namespace", false);
+export const serviceAccounts = resource<ServiceAccount>("v1", "ServiceAccount");
+export const leases = resource<Lease>("coordination.k8s.io/v1", "Lease");
+export const podDisruptionBudgets = resource<PodDisruptionBudget>("policy/v1", "PodDisruptionBudget");
+export const priorityClasses = resource<PriorityClass>("scheduling.k8s.io/v1", "PriorityClass", false);
+export const clusterRoles = resource<ClusterRole>("rbac.authorization.k8s.io/v1", "ClusterRole", false);
+
 /** Name and namespace of one object; cluster-scoped ones have no namespace. */
 export interface Key {
   readonly namespace?: string | undefined;

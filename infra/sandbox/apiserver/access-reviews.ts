@@ -2,87 +2,83 @@
  * Questions about oneself and about others' permissions: SelfSubjectAccessReview and its relatives, TokenReview.
  * Owns: these create-only resources. Does not own: the decisions they report (authorization.ts, authentication.ts).
  */
-import { authenticate } from "./authentication.ts";
+import { userOf } from "./authentication.ts";
 import { type Attributes, decide, rulesFor } from "./authorization.ts";
 import type { Answer, RequestContext, User } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
-import { fieldAt, isRecord, stringAt, stringsAt } from "./objects.ts";
+import { invalidIf, invalidValue } from "./field-errors.ts";
+import { type Tree, fieldAt, isRecord, recordAt, stringAt, stringsAt } from "./objects.ts";
+import { type FieldError, badRequest, fail } from "./status.ts";
 
 export interface Review {
   readonly group: string;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  readonly statusOf: (ctx: RequestContext, spec: Record<string, unknown>) => Record<string, unknown>;
+  readonly statusOf: (ctx: RequestContext, spec: Tree) => Tree;
 }
 
 const AUTHORIZATION = "authorization.k8s.io";
 const AUTHENTICATION = "authentication.k8s.io";
 
-const accessStatus = (ctx: RequestContext, spec: Record<string, unknown>, user: User): Record<string, unknown> => {
-  const { allowed, reason } = decide(ctx.state, user, attributesOf(spec));
-  return { allowed, ...(reason !== "" && { reason }) };
-};
+function review(group: string, kind: string, statusOf: Review["statusOf"]): Review {
+  return { group, kind, plural: `${kind.toLowerCase()}s`, namespaced: kind.startsWith("Local"), statusOf };
+}
 
 export const REVIEWS: readonly Review[] = [
-  {
-    group: AUTHORIZATION,
-    plural: "selfsubjectaccessreviews",
-    kind: "SelfSubjectAccessReview",
-    namespaced: false,
-    statusOf: (ctx, spec) => accessStatus(ctx, spec, ctx.user),
-  },
-  {
-    group: AUTHORIZATION,
-    plural: "subjectaccessreviews",
-    kind: "SubjectAccessReview",
-    namespaced: false,
-    statusOf: (ctx, spec) => accessStatus(ctx, spec, subjectOf(spec)),
-  },
-  {
-    group: AUTHORIZATION,
-    plural: "localsubjectaccessreviews",
-    kind: "LocalSubjectAccessReview",
-    namespaced: true,
-    statusOf: (ctx, spec) => accessStatus(ctx, spec, subjectOf(spec)),
-  },
-  {
-    group: AUTHORIZATION,
-    plural: "selfsubjectrulesreviews",
-    kind: "SelfSubjectRulesReview",
-    namespaced: false,
-    statusOf: rulesStatus,
-  },
-  {
-    group: AUTHENTICATION,
-    plural: "selfsubjectreviews",
-    kind: "SelfSubjectReview",
-    namespaced: false,
-    statusOf: ({ user }) => ({ userInfo: { ...user, groups: [...user.groups] } }),
-  },
-  {
-    group: AUTHENTICATION,
-    plural: "tokenreviews",
-    kind: "TokenReview",
-    namespaced: false,
-    statusOf: tokenStatus,
-  },
+  review(AUTHORIZATION, "SelfSubjectAccessReview", (ctx, spec) => accessStatus(ctx, spec, ctx.user)),
+  review(AUTHORIZATION, "SubjectAccessReview", (ctx, spec) => accessStatus(ctx, spec, subjectOf(spec))),
+  review(AUTHORIZATION, "LocalSubjectAccessReview", (ctx, spec) => accessStatus(ctx, spec, subjectOf(spec))),
+  review(AUTHORIZATION, "SelfSubjectRulesReview", rulesStatus),
+  review(AUTHENTICATION, "SelfSubjectReview", ({ user }) => ({ userInfo: user })),
+  review(AUTHENTICATION, "TokenReview", tokenStatus),
 ];
 
-export function handleReview(ctx: RequestContext, review: Review): Answer {
+export function handleReview(ctx: RequestContext, { group, kind, statusOf }: Review): Answer {
   const body = decodeBody(ctx);
-  const spec = isRecord(body.spec) ? body.spec : {};
+  const spec = recordAt(body, "spec");
   const object = {
-    kind: review.kind,
-    apiVersion: `${review.group}/v1`,
-    metadata: { ...(isRecord(body.metadata) ? body.metadata : {}), creationTimestamp: null },
+    kind,
+    apiVersion: `${group}/v1`,
+    metadata: recordAt(body, "metadata"),
     ...(body.spec !== undefined && { spec }),
-    status: review.statusOf(ctx, spec),
+    status: statusOf(ctx, spec),
   };
   return { type: "Document", code: 201, body: object };
 }
 
-function attributesOf(spec: Record<string, unknown>): Attributes {
+function accessStatus({ state, info }: RequestContext, spec: Tree, user: User): Tree {
+  const errors = [
+    ...subjectErrors(user),
+    ...attributeErrors(spec.resourceAttributes, spec.nonResourceAttributes),
+    ...placeErrors(info.isResource ? info.namespace : "", spec.resourceAttributes),
+  ];
+  if (errors.length > 0) fail({ reason: "Invalid", kind: { group: AUTHORIZATION, kind: "" }, name: "", errors });
+  const { allowed, reason } = decide(state, user, attributesOf(spec));
+  return { allowed, ...(reason !== "" && { reason }) };
+}
+
+function attributeErrors(resource: unknown, path: unknown): readonly FieldError[] {
+  const shown = isRecord(path) && { Path: path.path, Verb: path.verb };
+  const neither = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+  if (!resource && !path) return [invalidValue("spec.resourceAttributes", null, neither)];
+  const both = "cannot be specified in combination with resourceAttributes";
+  return invalidIf(!!resource && !!path, "spec.nonResourceAttributes", shown, both);
+}
+
+function subjectErrors({ username, groups }: User): readonly FieldError[] {
+  const nobody = username === "" && groups.length === 0;
+  return invalidIf(nobody, "spec.user", "", "at least one of user or group must be specified");
+}
+
+/** A local review is about its own namespace. */
+function placeErrors(place: string, resource: unknown): readonly FieldError[] {
+  const namespace = stringAt(resource, "namespace");
+  const elsewhere = place !== "" && namespace !== place;
+  return invalidIf(elsewhere, "spec.resourceAttributes.namespace", namespace, "must match metadata.namespace");
+}
+
+function attributesOf(spec: Tree): Attributes {
   const path = fieldAt(spec, "nonResourceAttributes.path");
   if (typeof path === "string") {
     return { isResource: false, path, verb: stringAt(spec, "nonResourceAttributes.verb") };
@@ -99,14 +95,15 @@ function attributesOf(spec: Record<string, unknown>): Attributes {
   };
 }
 
-function subjectOf(spec: Record<string, unknown>): User {
+function subjectOf(spec: Tree): User {
   return { username: stringAt(spec, "user"), groups: stringsAt(spec, "groups") };
 }
 
-function rulesStatus(ctx: RequestContext, spec: Record<string, unknown>): Record<string, unknown> {
-  const isAdmin = ctx.user.groups.includes("system:masters");
+function rulesStatus({ state, user }: RequestContext, spec: Tree): Tree {
+  const namespace = stringAt(spec, "namespace");
+  if (namespace === "") badRequest("no namespace on request");
   const everything = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], nonResourceURLs: ["*"] };
-  const rules = isAdmin ? [everything] : rulesFor(ctx.state, ctx.user, stringAt(spec, "namespace"));
+  const rules = user.groups.includes("system:masters") ? [everything] : rulesFor(state, user, namespace);
   return {
     resourceRules: rules
       .filter((rule) => rule.resources !== undefined)
@@ -118,11 +115,11 @@ function rulesStatus(ctx: RequestContext, spec: Record<string, unknown>): Record
   };
 }
 
-function tokenStatus({ state }: RequestContext, spec: Record<string, unknown>): Record<string, unknown> {
-  try {
-    const user = authenticate(state, { authorization: `Bearer ${stringAt(spec, "token")}` });
-    return { authenticated: true, user };
-  } catch {
-    return { authenticated: false, error: "invalid bearer token" };
-  }
+function tokenStatus({ state }: RequestContext, spec: Tree): Tree {
+  const token = stringAt(spec, "token");
+  if (token === "") badRequest("token is required for TokenReview in authentication");
+  const found = userOf(state, token, stringsAt(spec, "audiences"));
+  return found === undefined
+    ? { authenticated: false, error: "invalid bearer token" }
+    : { authenticated: true, ...found };
 }

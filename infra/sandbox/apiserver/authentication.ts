@@ -4,20 +4,27 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { ServerState, User } from "./context.ts";
-import { userOfToken } from "./service-account-tokens.ts";
+import { type Authenticated, ISSUER, accountOfToken } from "./service-account-tokens.ts";
 import { fail } from "./status.ts";
 
 const AUTHENTICATED = "system:authenticated";
 const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
 /** No credentials at all make an anonymous request; wrong ones are refused. */
-export function authenticate(state: ServerState, headers: IncomingHttpHeaders): User {
-  const { authorization } = headers;
+export function authenticate(state: ServerState, { authorization }: IncomingHttpHeaders): User {
   if (authorization === undefined) return ANONYMOUS;
   const token = /^Bearer\s+(\S+)$/i.exec(authorization)?.[1];
-  const user = token === undefined ? undefined : (state.staticTokens.get(token) ?? userOfToken(state, token));
-  if (user === undefined) return fail({ reason: "Unauthorized" });
-  return { ...user, groups: withAuthenticated(user.groups) };
+  return userOf(state, token ?? "")?.user ?? fail({ reason: "Unauthorized" });
+}
+
+/** For which of the audiences the token is; this server's own where none is named. */
+export function userOf(state: ServerState, token: string, named: readonly string[] = []): Authenticated | undefined {
+  const audiences = named.length === 0 ? [ISSUER] : named;
+  const fixed = state.staticTokens.get(token);
+  const found = fixed === undefined ? accountOfToken(state, token) : { user: fixed, audiences: [ISSUER] };
+  const common = audiences.filter((one) => found?.audiences.includes(one));
+  if (found === undefined || common.length === 0) return undefined;
+  return { user: { ...found.user, groups: withAuthenticated(found.user.groups) }, audiences: common };
 }
 
 export function withAuthenticated(groups: readonly string[]): readonly string[] {

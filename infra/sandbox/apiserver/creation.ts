@@ -14,7 +14,7 @@ import { decodeObject } from "./decoding.ts";
 import { refuseEscalation } from "./escalation.ts";
 import { trackUpdate } from "./managed-fields.ts";
 import type { KubeObject } from "./objects.ts";
-import { type WriteOptions, readWriteOptions, writerOf } from "./options.ts";
+import { type WriteOptions, operationOptions, readWriteOptions, writerOf } from "./options.ts";
 import { fieldCheck } from "./schema/check.ts";
 import type { StoredObject } from "./store.ts";
 import { fail } from "./status.ts";
@@ -44,7 +44,7 @@ export async function createObject(
     operation: "CREATE",
     object: current,
     oldObject: undefined,
-    options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
+    options: operationOptions(ctx, "CreateOptions"),
     dryRun: options.dryRun,
   });
   const generated = !object.metadata.name;

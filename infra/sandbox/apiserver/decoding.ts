@@ -98,6 +98,8 @@ function checkType({ kind, state }: ResourceContext, value: Tree): void {
   const given = textOf((value.kind ||= kind.kind));
   const refuse = (why: string): never =>
     badRequest(`${given} in version "${apiVersion.split("/").at(-1)}" cannot be handled as a ${kind.kind}: ${why}`);
+  // What is sent to a subresource is of a kind that has no resource of its own.
+  if (apiVersion === expected && given === kind.kind) return;
   if (!kind.custom && state.kinds.ofObject(apiVersion, given) === undefined) {
     refuse(`no kind "${given}" is registered for version "${apiVersion}" in scheme "${SCHEME}"`);
   }
@@ -106,7 +108,6 @@ function checkType({ kind, state }: ResourceContext, value: Tree): void {
     fail({ reason: "Invalid", kind: { ...kind, kind: given }, name: stringAt(value, "metadata.name"), errors });
   }
   if (given !== kind.kind) refuse("unknown conversion");
-  if (apiVersion === expected) return;
   badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected})`);
 }
 

@@ -5,7 +5,7 @@
 import { type Attributes, type Rule, decide, roleOf } from "./authorization.ts";
 import { type ResourceContext, resourceOf } from "./context.ts";
 import { RBAC_GROUP } from "./kinds/rbac.ts";
-import { type KubeObject, recordsAt, stringAt, viewAs } from "./objects.ts";
+import { type KubeObject, isRecord, recordsAt, stringAt, viewAs } from "./objects.ts";
 import { fail } from "./status.ts";
 
 const ROLES = new Set(["Role", "ClusterRole"]);
@@ -15,7 +15,9 @@ export function refuseEscalation(ctx: ResourceContext, object: KubeObject): void
   if (ctx.kind.group !== RBAC_GROUP || ctx.user.groups.includes("system:masters")) return;
   const { namespace = "" } = object.metadata;
   if (ROLES.has(ctx.kind.kind)) {
-    if (!mayEverything(ctx, "escalate", object)) refuseMissing(ctx, object, viewAs(recordsAt(object, "rules")));
+    // A role that gathers others can come to mean anything.
+    const rules = isRecord(object.aggregationRule) ? FULL : viewAs<Rule[]>(recordsAt(object, "rules"));
+    if (!mayEverything(ctx, "escalate", object)) refuseMissing(ctx, object, rules);
   } else if (BINDINGS.has(ctx.kind.kind)) {
     const role = roleOf(ctx.state, object);
     const kind = stringAt(object, "roleRef.kind");
@@ -31,6 +33,8 @@ function mayEverything({ state, user }: ResourceContext, verb: "escalate" | "bin
   const place = { isResource: true, group: RBAC_GROUP, resource, subresource: "", namespace, name } as const;
   return decide(state, user, { ...place, verb }).allowed;
 }
+
+const FULL: readonly Rule[] = [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], nonResourceURLs: ["*"] }];
 
 function refuseMissing(ctx: ResourceContext, object: KubeObject, rules: readonly Rule[]): void {
   const { user, state, kind } = ctx;

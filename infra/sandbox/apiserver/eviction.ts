@@ -2,59 +2,58 @@
  * POST pods/{name}/eviction: a deletion that asks the disruption budgets first.
  * Owns: the budgets' arithmetic and the answers. Does not own: keeping a budget's status (a controller, over HTTP).
  */
+import { isDeepStrictEqual } from "node:util";
+import { matchesSelector } from "../labels.ts";
+import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
+import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, collectionOf, resourceOf, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
-import { type Deletion, remove, successStatus } from "./deletion.ts";
+import { type Deletion, checkPreconditions, remove, successStatus } from "./deletion.ts";
+import { defineKind } from "./kinds/kind.ts";
 import { POD_DISRUPTION_BUDGETS } from "./kinds/policy.ts";
-import {
-  type KubeObject,
-  fieldAt,
-  isRecord,
-  stringAt,
-  recordAt,
-  recordsAt,
-  childOf,
-  viewAs,
-  textOf,
-} from "./objects.ts";
-import { type DeleteOptions, readWriteOptions } from "./options.ts";
-import { matchesLabels, requirementsOf } from "./selectors.ts";
+import { type KubeObject, childOf, fieldAt, isRecord, recordsAt, stringAt, viewAs } from "./objects.ts";
+import { type DeleteOptions, operationOptions, readDryRun, readWriteOptions } from "./options.ts";
+import { checkSubresource } from "./schema/check.ts";
 import { type StoredObject, parse, parsedOnce } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
 import { changeStored } from "./updating.ts";
 
-const VERSIONS = new Set(["policy/v1", "policy/v1beta1"]);
+const EVICTION = defineKind({ group: "policy", version: "v1", kind: "Eviction", plural: "evictions" });
 
 export async function handleEviction(ctx: ResourceContext): Promise<Answer> {
-  const eviction = decodeEviction(ctx);
-  const dryRunQuery = readWriteOptions(ctx).dryRun;
-  if (ctx.collection.get(ctx.info) === undefined) notFound(ctx);
-  const subject = {
-    operation: "CREATE" as const,
-    object: eviction,
+  const writeOptions = readWriteOptions(ctx);
+  const body = decodeBody(ctx);
+  if (body.apiVersion === "policy/v1beta1") body.apiVersion = "policy/v1";
+  const sent = await checkSubresource(ctx, EVICTION, body);
+  requireActiveNamespace(ctx, sent);
+  const subject = (object: KubeObject): AdmissionSubject => ({
+    operation: "CREATE",
+    object,
     oldObject: undefined,
-    options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
-    dryRun: dryRunQuery,
-  };
-  await admitMutating(ctx, subject);
-  await admitValidating(ctx, subject);
-  const options = viewAs<DeleteOptions>(recordAt(eviction, "deleteOptions"));
-  evict(ctx, { ...options, isDryRun: dryRunQuery || (options.dryRun?.includes("All") ?? false) });
+    options: operationOptions(ctx, "CreateOptions"),
+    dryRun: writeOptions.dryRun,
+  });
+  const eviction = await admitMutating(ctx, subject(sent));
+  if (eviction.metadata.name !== ctx.info.name) badRequest("name in URL does not match name in Eviction object");
+  const options = deleteOptionsOf(ctx, eviction);
+  await admitValidating(ctx, subject(eviction));
+  evict(ctx, { ...options, isDryRun: (options.dryRun?.length ?? 0) > 0 });
   return { type: "Document", code: 201, body: successStatus(201) };
 }
 
-function decodeEviction(ctx: ResourceContext): KubeObject {
-  const body = decodeBody(ctx);
-  const { namespace, name } = ctx.info;
-  body.apiVersion ??= "policy/v1";
-  body.kind ??= "Eviction";
-  if (body.kind !== "Eviction" || !VERSIONS.has(textOf(body.apiVersion))) {
-    badRequest(`${textOf(body.kind)} in version "${textOf(body.apiVersion)}" cannot be handled as an Eviction`);
-  }
-  const metadata = isRecord(body.metadata) ? body.metadata : {};
-  if ((metadata.name || name) !== name) badRequest("name in URL does not match name in Eviction object");
-  return viewAs({ ...body, metadata: { name, namespace, ...metadata } });
+/** What the query says of dry runs is written into the options the eviction brings, for webhooks to see. */
+function deleteOptionsOf({ info }: ResourceContext, eviction: KubeObject): DeleteOptions {
+  const dryRun = info.query.getAll("dryRun");
+  if (!isRecord(eviction.deleteOptions)) return { dryRun };
+  const options = viewAs<DeleteOptions>(eviction.deleteOptions);
+  if (!options.dryRun?.length && dryRun.length > 0) options.dryRun = dryRun;
+  if (dryRun.length === 0 || isDeepStrictEqual(options.dryRun, dryRun)) return options;
+  const asked = `[${dryRun.join(" ")}] and [${options.dryRun?.join(" ")}]`;
+  return fail({
+    reason: "Unclassified",
+    message: `Non-matching dry-run options in request and content: ${asked}`,
+  });
 }
 
 function notFound(ctx: ResourceContext): never {
@@ -90,7 +89,7 @@ function budgetsOf({ state, info }: ResourceContext, pod: StoredObject): readonl
     .list(info.namespace)
     .filter((budget) => {
       const selector = fieldAt(parsedOnce(budget), "spec.selector");
-      return isRecord(selector) && matchesLabels(requirementsOf(viewAs(selector)), pod.labels);
+      return isRecord(selector) && matchesSelector(selector, pod.labels);
     });
 }
 
@@ -138,34 +137,24 @@ function checkBudget(budget: KubeObject): void {
 const BUDGETS = { group: "policy", resource: "poddisruptionbudgets" };
 
 function removePod(ctx: ResourceContext, options: Options): Deletion | undefined {
-  if (!options.isDryRun) changeStored(ctx.collection, ctx.info, (pod) => markDisrupted(ctx, pod));
-  const stored = ctx.collection.get(ctx.info) ?? notFound(ctx);
-  checkUid(ctx, stored, options);
-  return remove(ctx.state, ctx.kind, { stored, options });
-}
-
-function checkUid(ctx: ResourceContext, stored: StoredObject, { preconditions }: Options): void {
-  const { uid } = parsedOnce(stored).metadata;
-  if (!preconditions?.uid || preconditions.uid === uid) return;
-  fail({
-    reason: "Conflict",
-    resource: { group: ctx.kind.group, resource: ctx.kind.kind },
-    name: ctx.info.name,
-    message:
-      `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). ` +
-      "The object might have been deleted and then recreated",
-  });
+  const key = ctx.info;
+  readDryRun("DeleteOptions", options.dryRun ?? []);
+  checkPreconditions(ctx.kind, parsedOnce(ctx.collection.get(key) ?? notFound(ctx)), options.preconditions);
+  if (!options.isDryRun) changeStored(ctx.collection, key, (pod) => markDisrupted(ctx, pod));
+  return remove(ctx.state, ctx.kind, { stored: ctx.collection.get(key) ?? notFound(ctx), options });
 }
 
 function markDisrupted({ state }: ResourceContext, pod: KubeObject): void {
   const status = childOf(pod, "status");
   const others = recordsAt(status, "conditions").filter((one) => one.type !== "DisruptionTarget");
+  const before = recordsAt(status, "conditions").find((one) => one.type === "DisruptionTarget");
   const condition = {
     type: "DisruptionTarget",
+    ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
     status: "True",
     reason: "EvictionByEvictionAPI",
     message: "Eviction API: evicting",
-    lastTransitionTime: timestamp(state.now()),
+    lastTransitionTime: before?.status === "True" ? before.lastTransitionTime : timestamp(state.now()),
   };
   status.conditions = [...others, condition];
 }

@@ -2,6 +2,7 @@
  * Field errors in the words of the real server (k8s.io/apimachinery/pkg/util/validation/field/errors.go).
  * Owns: their wording. Does not own: what is checked (validation.ts), how they are sent (status.ts).
  */
+import { textOf } from "./objects.ts";
 import type { FieldError } from "./status.ts";
 
 export function unless(fine: boolean, error: FieldError): readonly FieldError[] {
@@ -43,6 +44,19 @@ export function unsupportedValue(field: string, value: unknown, supported: reado
     field,
     message: `Unsupported value: ${shown(value)}: supported values: ${list}`,
   };
+}
+
+export function invalidIf(isWrong: boolean, ...error: Parameters<typeof invalidValue>): readonly FieldError[] {
+  return isWrong ? [invalidValue(...error)] : [];
+}
+
+export function requiredIf(isMissing: boolean, ...error: Parameters<typeof requiredValue>): readonly FieldError[] {
+  return isMissing ? [requiredValue(...error)] : [];
+}
+
+/** What is absent is not wrong. */
+export function oneOf(field: string, value: unknown, supported: readonly string[]): readonly FieldError[] {
+  return value === undefined || supported.includes(textOf(value)) ? [] : [unsupportedValue(field, value, supported)];
 }
 
 function shown(value: unknown): string {

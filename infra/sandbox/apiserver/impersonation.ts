@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { withAuthenticated } from "./authentication.ts";
-import { type Attributes, type ResourceAttributes, decide, refuse } from "./authorization.ts";
+import { type Attributes, decide, refuse } from "./authorization.ts";
 import type { ServerState, User } from "./context.ts";
 import type { RequestInfo } from "./request-info.ts";
 import { groupsOf, serviceAccountOf } from "./service-account-tokens.ts";
@@ -27,13 +27,42 @@ export function impersonate(
 ): User {
   const wanted = readHeaders(request.headers);
   if (wanted === undefined) return user;
-  const ways = [constrainedAttributes(wanted, request.info), legacyAttributes(wanted)].filter((way) => way.length > 0);
-  const refusals = ways.map((way) =>
-    way.map((attributes) => ({ attributes, ...decide(state, user, attributes) })).find(({ allowed }) => !allowed),
-  );
-  const [first] = refusals;
-  if (first !== undefined && !refusals.includes(undefined)) refuse(user, first.attributes, first.reason);
-  return identityOf(wanted);
+  const checks = constrainedChecks(wanted, request.info);
+  const refusal = checks && refusalOf(state, user, checks, REMEMBERED_MS);
+  const node = nodeOf(wanted.username);
+  if (checks && refusal === undefined) return identityOf(node ? { ...wanted, groups: ["system:nodes"] } : wanted);
+  const legacy = refusalOf(state, user, [attributesOf(wanted, "impersonate", "")], 0);
+  if (legacy === undefined) return identityOf(wanted);
+  const { attributes, reason } = refusal ?? legacy;
+  return refuse(user, attributes, reason);
+}
+
+/** For as long constrained impersonation goes on after its permission is taken away. */
+const REMEMBERED_MS = 10_000;
+
+/** Until when a list of attributes is allowed to a user without asking again. */
+const memories = new WeakMap<ServerState, Map<string, number>>();
+
+function memoryOf(state: ServerState): Map<string, number> {
+  const memory = memories.get(state) ?? new Map<string, number>();
+  memories.set(state, memory);
+  for (const [key, until] of memory) if (until <= state.now().getTime()) memory.delete(key);
+  return memory;
+}
+
+/** Each list is remembered for itself. */
+function refusalOf(state: ServerState, user: User, checks: readonly (readonly Attributes[])[], rememberedMs: number) {
+  const memory = memoryOf(state);
+  for (const list of checks) {
+    const key = JSON.stringify([user, list]);
+    if (memory.has(key)) continue;
+    for (const attributes of list) {
+      const { allowed, reason } = decide(state, user, attributes);
+      if (!allowed) return { attributes, reason };
+    }
+    memory.set(key, state.now().getTime() + rememberedMs);
+  }
+  return undefined;
 }
 
 function readHeaders(headers: IncomingHttpHeaders): Wanted | undefined {
@@ -67,57 +96,38 @@ function identityOf({ username, groups, uid, extra }: Wanted): User {
   return { username, groups: all, extra, ...(uid !== undefined && { uid }) };
 }
 
-function attributesOf(verb: string, group: string, resource: string, name: string): ResourceAttributes {
-  return { isResource: true, verb, group, resource, subresource: "", namespace: "", name };
+/**
+ * Two permissions make it: `impersonate-on:<mode>:<verb>` on what is asked for, `impersonate:<mode>` on the identity. Of
+ * service accounts and nodes nothing but the name can be given.
+ * https://github.com/kubernetes/enhancements/tree/master/keps/sig-auth/5284-constrained-impersonation
+ */
+function constrainedChecks(wanted: Wanted, info: RequestInfo): readonly (readonly Attributes[])[] | undefined {
+  const { username, groups, uid, extra } = wanted;
+  const mode = serviceAccountOf(username) ? "serviceaccount" : nodeOf(username) ? "arbitrary-node" : "user-info";
+  const onlyName = groups.length === 0 && uid === undefined && Object.keys(extra).length === 0;
+  if (groups.includes("system:masters") || (mode !== "user-info" && !onlyName)) return undefined;
+  const action = { ...info, verb: `impersonate-on:${mode}:${info.verb}` };
+  return [[action], attributesOf(wanted, `impersonate:${mode}`, "authentication.k8s.io")];
 }
 
-function legacyAttributes({ username, groups, uid, extra }: Wanted): readonly ResourceAttributes[] {
-  const account = serviceAccountOf(username);
-  const who =
-    account === undefined
-      ? attributesOf("impersonate", "", "users", username)
-      : { ...attributesOf("impersonate", "", "serviceaccounts", account.name), namespace: account.namespace };
-  return [who, ...detailAttributes("impersonate", { groups, uid, extra }, "")];
+function nodeOf(username: string): string | undefined {
+  return /^system:node:(.+)$/.exec(username)?.[1];
 }
 
 /** Groups, uid and extra are asked for one by one. */
-function detailAttributes(
-  verb: string,
-  { groups, uid, extra }: Omit<Wanted, "username">,
-  groupsGroup: string,
-): readonly ResourceAttributes[] {
-  const authentication = "authentication.k8s.io";
+function attributesOf({ username, groups, uid, extra }: Wanted, verb: string, group: string): readonly Attributes[] {
+  const account = serviceAccountOf(username);
+  const node = verb === "impersonate" ? undefined : nodeOf(username);
+  const base = { isResource: true, verb, group, subresource: "", namespace: "" } as const;
+  const authentication = { ...base, group: "authentication.k8s.io" };
   return [
-    ...groups.map((group) => attributesOf(verb, groupsGroup, "groups", group)),
-    ...(uid === undefined ? [] : [attributesOf(verb, authentication, "uids", uid)]),
-    ...Object.entries(extra).flatMap(([key, values]) =>
-      values.map((value) => ({ ...attributesOf(verb, authentication, "userextras", value), subresource: key })),
+    account === undefined
+      ? { ...base, resource: node ? "nodes" : "users", name: node ?? username }
+      : { ...base, resource: "serviceaccounts", ...account },
+    ...groups.map((name) => ({ ...base, resource: "groups", name })),
+    ...(uid === undefined ? [] : [{ ...authentication, resource: "uids", name: uid }]),
+    ...Object.entries(extra).flatMap(([subresource, values]) =>
+      values.map((name) => ({ ...authentication, resource: "userextras", subresource, name })),
     ),
   ];
-}
-
-/**
- * Two permissions make it: `impersonate-on:<mode>:<verb>` on what is asked for, `impersonate:<mode>` on the identity. An
- * account and a node are impersonated by their names alone, or in the other way.
- * https://github.com/kubernetes/enhancements/tree/master/keps/sig-auth/5284-constrained-impersonation
- */
-function constrainedAttributes(wanted: Wanted, info: RequestInfo): readonly Attributes[] {
-  const { mode, identity } = constrainedIdentity(wanted);
-  const details = detailAttributes("impersonate:user-info", wanted, "authentication.k8s.io");
-  if (mode !== "user-info" && details.length > 0) return [];
-  return [{ ...info, verb: `impersonate-on:${mode}:${info.verb}` }, identity, ...details];
-}
-
-function constrainedIdentity({ username }: Wanted): { mode: string; identity: ResourceAttributes } {
-  const group = "authentication.k8s.io";
-  const account = serviceAccountOf(username);
-  if (account !== undefined) {
-    const mode = "serviceaccount";
-    const identity = attributesOf(`impersonate:${mode}`, group, "serviceaccounts", account.name);
-    return { mode, identity: { ...identity, namespace: account.namespace } };
-  }
-  const node = /^system:node:(.+)$/.exec(username)?.[1];
-  const mode = node === undefined ? "user-info" : "arbitrary-node";
-  const resource = node === undefined ? "users" : "nodes";
-  return { mode, identity: attributesOf(`impersonate:${mode}`, group, resource, node ?? username) };
 }

@@ -72,9 +72,18 @@ function managerErrors(manager: string): readonly FieldError[] {
   return at === -1 ? [] : [invalidValue("fieldManager", manager, `invalid character U+${code} (at position ${at})`)];
 }
 
-function readDryRun(kind: string, values: readonly string[]): boolean {
+export function readDryRun(kind: string, values: readonly string[]): boolean {
   if (values.some((value) => value !== "All")) invalidOption(kind, "dryRun", values, ["All"]);
   return values.length > 0;
+}
+
+/** As admission sees them; a patch has those of the update that it becomes. */
+export function operationOptions({ info: { query } }: RequestContext, kind: "CreateOptions" | "UpdateOptions") {
+  const dryRun = query.getAll("dryRun");
+  const given = [...query].filter(
+    ([name, value]) => ["fieldManager", "fieldValidation"].includes(name) && value !== "",
+  );
+  return { kind, apiVersion: "meta.k8s.io/v1", ...(dryRun.length > 0 && { dryRun }), ...Object.fromEntries(given) };
 }
 
 /** As whom a request owns the fields it sets. */

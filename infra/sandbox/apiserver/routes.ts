@@ -105,7 +105,17 @@ function nonResource(ctx: RequestContext): Answer | Promise<Answer> {
   if (HEALTH.has(path)) return { type: "Text", code: 200, text: "ok" };
   if (path === "/version" || path === "/version/") return document({ body: VERSION });
   if (path.startsWith("/openapi/")) return openApiDocument(ctx);
+  if (path === "/metrics") return { type: "Text", code: 200, text: metricsText(ctx) };
   return document(discoveryOf(ctx, path.split("/").filter(Boolean)));
+}
+
+/** How much there is of each kind. */
+function metricsText({ state }: RequestContext): string {
+  const lines = state.kinds.all().map((kind) => {
+    const count = collectionOf(state, kind).list("").length;
+    return `apiserver_resource_objects{group="${kind.group}",resource="${kind.plural}"} ${count}\n`;
+  });
+  return `# TYPE apiserver_resource_objects gauge\n${[...new Set(lines)].join("")}`;
 }
 
 function discoveryOf(ctx: RequestContext, [root, first, second]: readonly string[]): Discovery | undefined {

@@ -1,30 +1,19 @@
 /**
- * Label and field selectors, as text in a query and as LabelSelector objects.
- * Owns: their grammar, its errors, and matching. Does not own: which fields a kind can be selected by (kinds/).
+ * Label and field selectors as text in a query.
+ * Owns: their grammar, its errors, matching fields. Does not own: matching labels (../labels.ts), which fields a kind can be
+ * selected by (kinds/).
  */
+import type { LabelOperator, LabelRequirement } from "../labels.ts";
 import { badRequest } from "./status.ts";
 import { labelKeyProblems, labelValueProblems } from "./validation.ts";
 
-export type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
-
-export interface LabelRequirement {
-  readonly key: string;
-  readonly operator: LabelOperator;
-  readonly values: readonly string[];
-}
+export { type LabelRequirement, matchesLabels } from "../labels.ts";
 
 export interface FieldRequirement {
   readonly field: string;
   readonly operator: "=" | "!=";
   readonly value: string;
 }
-
-export interface LabelSelector {
-  readonly matchLabels?: Readonly<Record<string, string>> | null;
-  readonly matchExpressions?: readonly LabelRequirement[] | null;
-}
-
-export type Labels = Readonly<Record<string, string>>;
 
 const TOKEN = /\s*(!=|==|[=!<>(),]|[^\s=!<>(),]+)/y;
 
@@ -127,37 +116,6 @@ function valueSet(tokens: Tokens): readonly string[] {
     const next = tokens.take();
     if (next === ")") return [...values].toSorted();
     if (next !== ",") return unexpected(next, "',' or ')'");
-  }
-}
-
-/** An absent selector selects nothing, an empty one everything (a caller that differs says so). */
-export function requirementsOf(selector: LabelSelector): readonly LabelRequirement[] {
-  const equal = Object.entries(selector.matchLabels ?? {}).map(([key, value]): LabelRequirement => ({
-    key,
-    operator: "In",
-    values: [value],
-  }));
-  return [...equal, ...(selector.matchExpressions ?? [])];
-}
-
-export function matchesLabels(requirements: readonly LabelRequirement[], labels: Labels): boolean {
-  return requirements.every((one) => matchesLabel(one, labels[one.key]));
-}
-
-function matchesLabel({ operator, values }: LabelRequirement, value: string | undefined): boolean {
-  switch (operator) {
-    case "In":
-      return value !== undefined && values.includes(value);
-    case "NotIn":
-      return value === undefined || !values.includes(value);
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-    case "Gt":
-      return INTEGER.test(value ?? "") && Number(value) > Number(values[0]);
-    case "Lt":
-      return INTEGER.test(value ?? "") && Number(value) < Number(values[0]);
   }
 }
 

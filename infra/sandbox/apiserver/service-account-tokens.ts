@@ -3,15 +3,29 @@
  * Owns: TokenRequest, issuing and verifying. Does not own: who may ask for one (authorization.ts).
  */
 import { type KeyObject, generateKeyPairSync, randomUUID, sign, verify } from "node:crypto";
-import { type Answer, type ResourceContext, type ServerState, type User, resourceOf, timestamp } from "./context.ts";
+import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
+import { type Answer, type ResourceContext, type ServerState, type User, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
-import { type KubeObject, type NamespacedName, fieldAt, recordAt, stringsAt, viewAs } from "./objects.ts";
-import { parse } from "./store.ts";
-import { fail } from "./status.ts";
+import { invalidIf } from "./field-errors.ts";
+import { defineKind } from "./kinds/kind.ts";
+import {
+  type KubeObject,
+  type NamespacedName,
+  isRecord,
+  recordAt,
+  stringAt,
+  stringsAt,
+  textOf,
+  viewAs,
+} from "./objects.ts";
+import { checkSubresource } from "./schema/check.ts";
+import { parsedOnce } from "./store.ts";
+import { type FieldError, badRequest, fail } from "./status.ts";
 
-const ISSUER = "https://kubernetes.default.svc.cluster.local";
+export const ISSUER = "https://kubernetes.default.svc.cluster.local";
 const HEADER = encode({ alg: "ES256", kid: "sandbox" });
 const ONE_HOUR_SECONDS = 3600;
+const RECREATED = "The object might have been deleted and then recreated";
 
 interface Claims {
   readonly iss: string;
@@ -21,8 +35,16 @@ interface Claims {
   readonly nbf: number;
   readonly jti: string;
   readonly sub: string;
-  readonly "kubernetes.io": { readonly namespace: string; readonly serviceaccount: { name: string; uid: string } };
+  readonly "kubernetes.io": Bound & { readonly namespace: string; readonly serviceaccount: Reference };
 }
+
+interface Reference {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Objects that have to be there as long as the token is to be good. */
+type Bound = { readonly [Kind in "pod" | "secret" | "node"]?: Reference };
 
 export class TokenIssuer {
   readonly #keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
@@ -58,16 +80,31 @@ function encode(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
+const TOKEN_REQUEST = defineKind({
+  group: "authentication.k8s.io",
+  version: "v1",
+  kind: "TokenRequest",
+  plural: "tokenrequests",
+  model: "AuthenticationV1TokenRequest",
+});
+
 /** POST serviceaccounts/{name}/token. */
-export function requestToken(ctx: ResourceContext): Answer {
-  const account = ctx.collection.get(ctx.info);
-  if (account === undefined) fail({ reason: "NotFound", resource: resourceOf(ctx.kind), name: ctx.info.name });
-  const spec = recordAt(decodeBody(ctx), "spec");
-  const seconds = Number(spec.expirationSeconds ?? ONE_HOUR_SECONDS);
-  const asked = stringsAt(spec, "audiences");
+export async function requestToken(ctx: ResourceContext): Promise<Answer> {
+  const request = await checkSubresource(ctx, TOKEN_REQUEST, decodeBody(ctx));
+  requireActiveNamespace(ctx, request);
+  const { namespace, name } = ctx.info;
+  const { name: given = name } = request.metadata;
+  refuse(name, invalidIf(given !== name, "metadata.name", given, "must match the service account name if specified"));
+  const serviceaccount = referenceTo(ctx, "ServiceAccount", name);
+  const spec = recordAt(request, "spec");
+  const [asked, seconds] = [stringsAt(spec, "audiences"), Number(spec.expirationSeconds ?? ONE_HOUR_SECONDS)];
+  const [field, duration] = ["spec.expirationSeconds", "may not specify a duration"];
+  refuse("", [
+    ...invalidIf(seconds < 600, field, seconds, `${duration} less than 10 minutes`),
+    ...invalidIf(seconds > 2 ** 32, field, seconds, `${duration} larger than 2^32 seconds`),
+  ]);
   const audiences = asked.length === 0 ? [ISSUER] : asked;
   const now = Math.floor(ctx.state.now().getTime() / 1000);
-  const { namespace, name } = ctx.info;
   const token = ctx.state.tokenIssuer.issue({
     iss: ISSUER,
     aud: audiences,
@@ -76,11 +113,10 @@ export function requestToken(ctx: ResourceContext): Answer {
     exp: now + seconds,
     jti: randomUUID(),
     sub: usernameOf({ namespace, name }),
-    "kubernetes.io": { namespace, serviceaccount: { name, uid: parse(account).metadata.uid ?? "" } },
+    "kubernetes.io": { namespace, serviceaccount, ...boundTo(ctx, spec.boundObjectRef) },
   });
   const object: KubeObject = {
-    apiVersion: "authentication.k8s.io/v1",
-    kind: "TokenRequest",
+    ...request,
     metadata: { name, namespace, creationTimestamp: timestamp(ctx.state.now()) },
     spec: { ...spec, audiences, expirationSeconds: seconds },
     status: { token, expirationTimestamp: timestamp(new Date((now + seconds) * 1000)) },
@@ -88,19 +124,60 @@ export function requestToken(ctx: ResourceContext): Answer {
   return { type: "Document", code: 201, body: object };
 }
 
-/** undefined: forged, expired, for another audience, or of an account that is gone. */
-export function userOfToken(state: ServerState, token: string): User | undefined {
+function refuse(name: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) fail({ reason: "Invalid", kind: TOKEN_REQUEST, name, errors });
+}
+
+/** A token can be bound to an object: it lives no longer than that. */
+function boundTo(ctx: ResourceContext, wanted: unknown): Bound {
+  if (!isRecord(wanted)) return {};
+  const [kind = "", name = "", version = "", uid] = ["kind", "name", "apiVersion", "uid"].map((key) =>
+    textOf(wanted[key]),
+  );
+  if (version !== "v1" || !["Pod", "Secret", "Node"].includes(kind))
+    return badRequest(`cannot bind token to object of type ${version}, Kind=${kind}`);
+  const found = referenceTo(ctx, kind, name);
+  const message = `the UID in the bound object reference (${uid}) does not match the UID in record. ${RECREATED}`;
+  if (uid && uid !== found.uid) fail({ reason: "Conflict", resource: { group: "", resource: kind }, name, message });
+  return { [kind.toLowerCase()]: found };
+}
+
+function referenceTo({ state, info }: ResourceContext, kind: string, name: string): Reference {
+  const resource = `${kind.toLowerCase()}s`;
+  const stored = state.store.collection(resource).get({ namespace: kind === "Node" ? "" : info.namespace, name });
+  if (stored === undefined) return fail({ reason: "NotFound", resource: { group: "", resource }, name });
+  const object = parsedOnce(stored);
+  const other = `cannot bind token for serviceaccount "${info.name}" to pod running with different serviceaccount name.`;
+  if (kind === "Pod" && (stringAt(object, "spec.serviceAccountName") || "default") !== info.name) badRequest(other);
+  return { name, uid: object.metadata.uid ?? "" };
+}
+
+export interface Authenticated {
+  readonly user: User;
+  readonly audiences: readonly string[];
+}
+
+/** undefined: forged, expired, or of an account or for an object that is gone. */
+export function accountOfToken(state: ServerState, token: string): Authenticated | undefined {
   const claims = state.tokenIssuer.read(token);
   if (claims === undefined) return undefined;
-  const { namespace, serviceaccount } = claims["kubernetes.io"];
-  const account = state.store.collection("serviceaccounts").get({ namespace, name: serviceaccount.name });
+  const { namespace, ...bound } = claims["kubernetes.io"];
   const seconds = state.now().getTime() / 1000;
-  const fresh = claims.nbf <= seconds + 1 && seconds < claims.exp && claims.aud.includes(ISSUER);
-  const same = account !== undefined && fieldAt(parse(account), "metadata.uid") === serviceaccount.uid;
-  if (!fresh || !same) return undefined;
-  const extra = { "authentication.kubernetes.io/credential-id": [`JTI=${claims.jti}`] };
-  return { username: claims.sub, uid: serviceaccount.uid, groups: groupsOf(namespace), extra };
+  const fresh = claims.nbf <= seconds + 1 && seconds < claims.exp;
+  const kept = Object.entries(bound).every(([kind, { name, uid }]) => {
+    const stored = state.store.collection(`${kind}s`).get({ namespace: kind === "node" ? "" : namespace, name });
+    return stored !== undefined && parsedOnce(stored).metadata.uid === uid;
+  });
+  if (!fresh || !kept) return undefined;
+  const { serviceaccount, ...rest } = bound;
+  const extra: Record<string, readonly string[]> = { [`${EXTRA}credential-id`]: [`JTI=${claims.jti}`] };
+  for (const [kind, { name, uid }] of Object.entries(rest))
+    Object.assign(extra, { [`${EXTRA}${kind}-name`]: [name], [`${EXTRA}${kind}-uid`]: [uid] });
+  const user = { username: claims.sub, uid: serviceaccount.uid, groups: groupsOf(namespace), extra };
+  return { user, audiences: claims.aud };
 }
+
+const EXTRA = "authentication.kubernetes.io/";
 
 export function usernameOf({ namespace, name }: NamespacedName): string {
   return `system:serviceaccount:${namespace}:${name}`;

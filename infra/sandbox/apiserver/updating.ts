@@ -13,7 +13,7 @@ import { invalidValue } from "./field-errors.ts";
 import { type KubeObject, type NamespacedName, type ObjectMeta, isRecord } from "./objects.ts";
 import { refuseEscalation } from "./escalation.ts";
 import { trackUpdate } from "./managed-fields.ts";
-import { readWriteOptions, writerOf } from "./options.ts";
+import { operationOptions, readWriteOptions, writerOf } from "./options.ts";
 import { type FieldCheck, fieldCheck } from "./schema/check.ts";
 import { type Collection, type StoredObject, parse } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
@@ -126,7 +126,7 @@ async function changed(ctx: ResourceContext, modification: Modification, previou
     operation: "UPDATE",
     object,
     oldObject,
-    options: { kind: ctx.info.verb === "patch" ? "PatchOptions" : "UpdateOptions", apiVersion: "meta.k8s.io/v1" },
+    options: operationOptions(ctx, "UpdateOptions"),
     dryRun: modification.dryRun ?? false,
   });
   keepSystemFields(wanted.metadata, previous.metadata);

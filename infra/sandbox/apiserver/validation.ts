@@ -2,9 +2,18 @@
  * What the server checks of every object, whatever its kind: names, labels, annotations, what must not change.
  * Owns: metadata rules in the real server's words. Does not own: the fields of a kind (kinds/).
  */
-import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from "./field-errors.ts";
+import { forbiddenValue, invalidIf, invalidValue, requiredValue, tooLongValue } from "./field-errors.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
-import type { KubeObject, ObjectMeta, Tree } from "./objects.ts";
+import {
+  type KubeObject,
+  type ObjectMeta,
+  type Tree,
+  fieldAt,
+  isRecord,
+  recordsAt,
+  stringAt,
+  stringsAt,
+} from "./objects.ts";
 import { type FieldError, fail } from "./status.ts";
 
 interface Rule {
@@ -86,7 +95,7 @@ const OPTIONAL_PREFIX = "with an optional DNS subdomain prefix and '/' (e.g. 'ex
 export function validateObject(kind: ResourceKind, object: KubeObject, previous: KubeObject | undefined): void {
   const errors = [
     ...(previous === undefined ? nameErrors(kind, object.metadata) : changeErrors(object.metadata, previous.metadata)),
-    ...labelErrors(object.metadata),
+    ...labelErrors("metadata.labels", object.metadata.labels),
     ...annotationErrors(object.metadata),
     ...finalizerErrors(object.metadata),
     ...ownerErrors(object.metadata),
@@ -106,21 +115,52 @@ function nameErrors(kind: ResourceKind, { name = "" }: ObjectMeta): readonly Fie
   return problemsOf(rule, name).map((problem) => invalidValue(field, name, problem));
 }
 
+export function domainErrors(field: string, name: string): readonly FieldError[] {
+  return problemsOf(SUBDOMAIN, name).map((problem) => invalidValue(field, name, problem));
+}
+
 function pathErrors(field: string, name: string): readonly FieldError[] {
   if (name === "." || name === "..") return [invalidValue(field, name, `may not be '${name}'`)];
   const forbidden = ["/", "%"].filter((part) => name.includes(part));
   return forbidden.map((part) => invalidValue(field, name, `may not contain '${part}'`));
 }
 
-function labelErrors({ labels = {} }: ObjectMeta): readonly FieldError[] {
-  const field = "metadata.labels";
+function labelErrors(field: string, labels: unknown): readonly FieldError[] {
+  if (!isRecord(labels)) return [];
   return Object.entries(labels).flatMap(([key, value]) => [
     ...keyErrors(field, key),
-    ...labelValueProblems(value).map((problem) => invalidValue(field, value, problem)),
+    ...labelValueErrors(field, String(value)),
   ]);
 }
 
-function keyErrors(field: string, key: string, judged = key): readonly FieldError[] {
+function labelValueErrors(field: string, value: string): readonly FieldError[] {
+  return labelValueProblems(value).map((problem) => invalidValue(field, value, problem));
+}
+
+export function selectorErrors(field: string, selector: unknown): readonly FieldError[] {
+  const expressions = recordsAt(selector, "matchExpressions");
+  return [
+    ...labelErrors(`${field}.matchLabels`, fieldAt(selector, "matchLabels")),
+    ...expressions.flatMap((one, index) => requirementErrors(`${field}.matchExpressions[${index}]`, one)),
+  ];
+}
+
+function requirementErrors(field: string, requirement: Tree): readonly FieldError[] {
+  const operator = stringAt(requirement, "operator");
+  const values = stringsAt(requirement, "values");
+  const [ofSet, ofKey] = [["In", "NotIn"].includes(operator), ["Exists", "DoesNotExist"].includes(operator)];
+  const missing = requiredValue(`${field}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
+  const needless = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+  return [
+    ...(ofSet && values.length === 0 ? [missing] : []),
+    ...(ofKey && values.length > 0 ? [forbiddenValue(`${field}.values`, needless)] : []),
+    ...invalidIf(!ofSet && !ofKey, `${field}.operator`, operator, "not a valid selector operator"),
+    ...keyErrors(`${field}.key`, stringAt(requirement, "key")),
+    ...values.flatMap((value, index) => labelValueErrors(`${field}.values[${index}]`, value)),
+  ];
+}
+
+export function keyErrors(field: string, key: string, judged = key): readonly FieldError[] {
   return labelKeyProblems(judged).map((problem) => invalidValue(field, key, problem));
 }
 

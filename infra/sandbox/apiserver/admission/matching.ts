@@ -2,19 +2,30 @@
  * Which requests an admission webhook or policy concerns.
  * Owns: rules and selectors. Does not own: conditions in CEL (match-conditions.ts).
  */
+import { type LabelSelector, type Labels, matchesSelector } from "../../labels.ts";
 import { type ResourceContext, collectionOf } from "../context.ts";
 import { NAMESPACES } from "../kinds/core.ts";
+import type { ResourceKind } from "../kinds/kind.ts";
 import type { KubeObject } from "../objects.ts";
-import { type LabelSelector, type Labels, matchesLabels, requirementsOf } from "../selectors.ts";
 import type { AdmissionSubject } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
 type Selection = Pick<Webhook, "rules" | "matchPolicy" | "namespaceSelector" | "objectSelector">;
 
+/** As which kind the object is to be seen: another version of the same resource will do, unless the policy is Exact. */
+export function kindFor(ctx: ResourceContext, selection: Selection, operation: string): ResourceKind | undefined {
+  const { kind, info, state } = ctx;
+  const same = selection.matchPolicy === "Exact" ? [] : state.kinds.all().filter((one) => one.storage === kind.storage);
+  const rules = (selection.rules ?? []).filter(({ operations }) => includes(operations, operation));
+  return [kind, ...same].find((one) => rules.some((rule) => matchesRule(one, rule, info)));
+}
+
 export function concerns(ctx: ResourceContext, selection: Selection, subject: AdmissionSubject): boolean {
-  const rules = selection.rules ?? [];
+  return kindFor(ctx, selection, subject.operation) !== undefined && selects(ctx, selection, subject);
+}
+
+export function selects(ctx: ResourceContext, selection: Selection, subject: AdmissionSubject): boolean {
   return (
-    rules.some((rule) => matchesRule(ctx, rule, { selection, operation: subject.operation })) &&
     matchesNamespace(ctx, selection.namespaceSelector ?? {}, subject) &&
     matchesObject(selection.objectSelector ?? {}, subject)
   );
@@ -24,22 +35,14 @@ const ANY = ["*"];
 
 type Rule = NonNullable<Webhook["rules"]>[number];
 
-function matchesRule(
-  { kind, info }: ResourceContext,
-  rule: Rule,
-  { selection, operation }: { selection: Selection; operation: string },
-): boolean {
-  // Equivalent: another version of the same resource is the same resource.
-  const versions = selection.matchPolicy === "Exact" ? rule.apiVersions : ANY;
-  const scope = kind.namespaced ? "Namespaced" : "Cluster";
+function matchesRule(kind: ResourceKind, rule: Rule, { subresource, name }: ResourceContext["info"]): boolean {
   const facts = [
-    [rule.operations, operation],
     [rule.apiGroups, kind.group],
-    [versions, kind.version],
-    [rule.resourceNames ?? ANY, info.name],
-    [[rule.scope ?? "*"], scope],
+    [rule.apiVersions, kind.version],
+    [rule.resourceNames ?? ANY, name],
+    [[rule.scope ?? "*"], kind.namespaced ? "Namespaced" : "Cluster"],
   ] as const;
-  const concerned = (rule.resources ?? []).some((one) => matchesResource(one, info.resource, info.subresource));
+  const concerned = (rule.resources ?? []).some((one) => matchesResource(one, kind.plural, subresource));
   return concerned && facts.every(([list, fact]) => includes(list, fact));
 }
 
@@ -55,24 +58,18 @@ function matchesResource(pattern: string, resource: string, subresource: string)
   return resourceMatches && subresourceMatches;
 }
 
-function matchesNamespace(
-  ctx: ResourceContext,
-  selector: LabelSelector,
-  { object, oldObject }: AdmissionSubject,
-): boolean {
-  const requirements = requirementsOf(selector);
-  if (requirements.length === 0) return true;
-  if (ctx.kind.plural === "namespaces") return matchesLabels(requirements, labelsOf(object ?? oldObject));
+function matchesNamespace(ctx: ResourceContext, selector: LabelSelector, subject: AdmissionSubject): boolean {
+  const { object, oldObject } = subject;
+  if (ctx.kind.plural === "namespaces") return matchesSelector(selector, labelsOf(object ?? oldObject));
   if (!ctx.kind.namespaced) return true;
   const namespace = collectionOf(ctx.state, NAMESPACES).get({ namespace: "", name: ctx.info.namespace });
-  return matchesLabels(requirements, namespace?.labels ?? {});
+  return matchesSelector(selector, namespace?.labels ?? {});
 }
 
 /** Of an update either state may match. */
 function matchesObject(selector: LabelSelector, { object, oldObject }: AdmissionSubject): boolean {
-  const requirements = requirementsOf(selector);
   const states = [object, oldObject].filter((state) => state !== undefined);
-  return requirements.length === 0 || states.some((state) => matchesLabels(requirements, labelsOf(state)));
+  return states.some((state) => matchesSelector(selector, labelsOf(state)));
 }
 
 function labelsOf(object: KubeObject | undefined): Labels {

@@ -4,7 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ResourceContext } from "../context.ts";
-import type { KubeObject } from "../objects.ts";
+import type { ResourceKind } from "../kinds/kind.ts";
+import { type KubeObject, apiVersionOf } from "../objects.ts";
 
 export interface AdmissionSubject {
   readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
@@ -44,27 +45,33 @@ interface GroupVersionResource {
   readonly resource: string;
 }
 
-export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject): AdmissionRequest {
-  const { info, kind: resourceKind } = ctx;
-  const { group, version, plural: resource } = resourceKind;
-  const kind = kindOf(subject.object ?? subject.oldObject) ?? { group, version, kind: resourceKind.kind };
-  const { subresource, namespace } = info;
+/** `kind` is the one that the webhook wants to see: another version, perhaps, than the request is in. */
+export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: ResourceKind): AdmissionRequest {
+  const { subresource } = ctx.info;
+  const states = [subject.object, subject.oldObject];
+  const [object = null, oldObject = null] = states.map((one) => one && converted(one, ctx.kind, kind));
   return {
     uid: randomUUID(),
-    kind,
-    resource: { group, version, resource },
+    kind: kindOf([object, oldObject], kind),
+    resource: resourceIn(kind),
     ...(subresource !== "" && { subResource: subresource, requestSubResource: subresource }),
-    requestKind: kind,
-    requestResource: { group, version, resource },
-    name: info.name || (subject.object?.metadata.name ?? ""),
-    ...(namespace !== "" && { namespace }),
+    requestKind: kindOf(states, ctx.kind),
+    requestResource: resourceIn(ctx.kind),
+    ...placeOf(ctx, subject.object),
     operation: subject.operation,
     userInfo: ctx.user,
-    object: subject.object ?? null,
-    oldObject: subject.oldObject ?? null,
+    object,
+    oldObject,
     dryRun: subject.dryRun,
     options: subject.options,
   };
+}
+
+/** Of a collection's deletion only the old objects say which; a namespace lies in itself. */
+function placeOf({ info, kind }: ResourceContext, object: KubeObject | undefined) {
+  const name = info.verb === "deletecollection" ? "" : info.name || (object?.metadata.name ?? "");
+  const namespace = kind.plural === "namespaces" ? name : info.namespace;
+  return { name, ...(namespace !== "" && { namespace }) };
 }
 
 /** Before creation a generated name is not yet drawn. */
@@ -72,9 +79,16 @@ export function nameInRefusal({ info }: ResourceContext, object: KubeObject | nu
   return info.name || object?.metadata.name || object?.metadata.generateName || "Unknown";
 }
 
-function kindOf(object: KubeObject | undefined): GroupVersionKind | undefined {
-  if (object === undefined) return undefined;
-  const [first = "", second] = object.apiVersion.split("/");
-  const kind = object.kind;
-  return second === undefined ? { group: "", version: first, kind } : { group: first, version: second, kind };
+export function converted(object: KubeObject, from: ResourceKind, to: ResourceKind): KubeObject {
+  return from === to ? object : to.toServed(from.toStored(object));
+}
+
+function resourceIn({ group, version, plural: resource }: ResourceKind): GroupVersionResource {
+  return { group, version, resource };
+}
+
+function kindOf(states: readonly (KubeObject | null | undefined)[], { group, version, kind }: ResourceKind) {
+  const object = states.find((state) => state) ?? { apiVersion: apiVersionOf(group, version), kind };
+  const [ofVersion = "", ofGroup = ""] = object.apiVersion.split("/").toReversed();
+  return { group: ofGroup, version: ofVersion, kind: object.kind };
 }

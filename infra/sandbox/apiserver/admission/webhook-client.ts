@@ -1,14 +1,15 @@
 /**
  * The call to an admission webhook.
- * Owns: TLS with the configured CA only, the timeout, what makes an answer invalid. Does not own: what an answer means
- * (webhooks.ts).
+ * Owns: TLS with the configured CA only, the timeout, calling again. Does not own: what is read from the answer
+ * (webhook-answer.ts).
  */
 import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
 import { createSecureContext } from "node:tls";
-import { isRecord, textOf } from "../objects.ts";
-import type { LabelSelector } from "../selectors.ts";
+import type { LabelSelector } from "../../labels.ts";
 import type { AdmissionRequest } from "./review.ts";
+import { type AdmissionResponse, type HttpAnswer, WebhookError, readAnswer } from "./webhook-answer.ts";
 
 export interface Webhook {
   readonly name: string;
@@ -27,23 +28,10 @@ export interface Webhook {
   readonly namespaceSelector?: LabelSelector;
   readonly objectSelector?: LabelSelector;
   readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
-  /** Of mutating webhooks. */
+  /** Mutating webhooks have one, validating ones have none. */
   readonly reinvocationPolicy?: "Never" | "IfNeeded";
-  readonly sideEffects?: string;
   readonly timeoutSeconds?: number;
 }
-
-export interface AdmissionResponse {
-  readonly uid: string;
-  readonly allowed: boolean;
-  readonly status?: { readonly code?: number; readonly message?: string; readonly reason?: string; details?: unknown };
-  readonly patch?: string;
-  readonly patchType?: string;
-  readonly warnings?: readonly string[];
-}
-
-/** The webhook could not be asked, or did not answer in time or in form: its failurePolicy decides. */
-export class WebhookError extends Error {}
 
 const DEFAULT_TIMEOUT_SECONDS = 10;
 const ANSWER_LIMIT = 3 * 1024 * 1024;
@@ -55,12 +43,7 @@ export async function callWebhook(
 ): Promise<AdmissionResponse> {
   const body = { kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1", request: review };
   const answer = await post(webhook, JSON.stringify(body), signal);
-  return readAnswer(answer, review.uid);
-}
-
-interface HttpAnswer {
-  readonly code: number;
-  readonly text: string;
+  return readAnswer(answer, review.uid, webhook.reinvocationPolicy !== undefined);
 }
 
 async function post(webhook: Webhook, body: string, signal: AbortSignal): Promise<HttpAnswer> {
@@ -72,7 +55,7 @@ async function post(webhook: Webhook, body: string, signal: AbortSignal): Promis
   url.searchParams.set("timeout", `${seconds}s`);
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
   try {
-    return await send({ url, body, agent: agentFor(clientConfig.caBundle), signal: deadline });
+    return await sendRepeatedly({ url, body, agent: agentFor(clientConfig.caBundle), signal: deadline });
   } catch (error) {
     const why = deadline.aborted ? "context deadline exceeded" : String(error instanceof Error ? error.message : error);
     throw new WebhookError(`failed to call webhook: Post "${url.href}": ${why}`, { cause: error });
@@ -104,6 +87,19 @@ interface Call {
   readonly signal: AbortSignal;
 }
 
+const RETRIES = 10;
+
+/** As often as the webhook says when to come back. */
+async function sendRepeatedly(call: Call): Promise<HttpAnswer> {
+  for (let retries = 0; ; retries++) {
+    const answer = await send(call);
+    const seconds = /^\d+$/.exec(answer.headers["retry-after"] ?? "")?.[0];
+    const isBusy = answer.code === 429 || answer.code >= 500;
+    if (!isBusy || seconds === undefined || retries === RETRIES) return answer;
+    await delay(Number(seconds) * 1000, undefined, { signal: call.signal });
+  }
+}
+
 function send({ url, body, agent, signal }: Call): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const request = httpsRequest(url, {
@@ -131,41 +127,5 @@ async function readAll(response: IncomingMessage): Promise<HttpAnswer> {
     if (size > ANSWER_LIMIT) throw new Error("the response is too large");
     chunks.push(chunk);
   }
-  return { code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() };
-}
-
-function readAnswer({ code, text }: HttpAnswer, uid: string): AdmissionResponse {
-  const review = parseReview(text, code);
-  if (review.apiVersion !== "admission.k8s.io/v1" || review.kind !== "AdmissionReview") {
-    throw invalid(
-      "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, " +
-        `got ${textOf(review.apiVersion)}, Kind=${textOf(review.kind)}`,
-    );
-  }
-  const { response } = review;
-  if (!isRecord(response)) throw invalid("webhook response was absent");
-  if (response.uid !== uid) throw invalid(`expected response.uid="${uid}", got ${JSON.stringify(response.uid ?? "")}`);
-  return { ...response, uid, allowed: response.allowed === true };
-}
-
-function invalid(why: string): WebhookError {
-  return new WebhookError(`received invalid webhook response: ${why}`);
-}
-
-function parseReview(text: string, code: number): Record<string, unknown> {
-  if (code < 200 || code > 299) {
-    throw new WebhookError(
-      `failed to call webhook: an error on the server (${JSON.stringify(text.slice(0, 200))}) has prevented the request from succeeding`,
-    );
-  }
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isRecord(value)) return value;
-  } catch {
-    // said below
-  }
-  throw new WebhookError(
-    "failed to call webhook: couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of " +
-      'type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
-  );
+  return { code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), headers: response.headers };
 }

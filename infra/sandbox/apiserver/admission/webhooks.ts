@@ -3,16 +3,19 @@
  * Owns: failure policies, patches and warnings. Does not own: the call over TLS (webhook-client.ts), rules and selectors
  * (matching.ts), conditions in CEL (match-conditions.ts).
  */
+import { isDeepStrictEqual } from "node:util";
 import type { ResourceContext } from "../context.ts";
+import type { ResourceKind } from "../kinds/kind.ts";
 import { type KubeObject, recordsAt, viewAs } from "../objects.ts";
-import { applyJsonPatch, readJsonPatch } from "../patch/json.ts";
+import { applyJsonPatch } from "../patch/json.ts";
 import { parsedOnce } from "../store.ts";
 import { badRequest, fail } from "../status.ts";
 import { conditionsHold } from "./match-conditions.ts";
-import { concerns } from "./matching.ts";
+import { kindFor, selects } from "./matching.ts";
 import { admitByPolicies } from "./policies.ts";
-import { type AdmissionRequest, type AdmissionSubject, reviewOf } from "./review.ts";
-import { type AdmissionResponse, type Webhook, WebhookError, callWebhook } from "./webhook-client.ts";
+import { type AdmissionRequest, type AdmissionSubject, converted, reviewOf } from "./review.ts";
+import { type AdmissionResponse, WebhookError } from "./webhook-answer.ts";
+import { type Webhook, callWebhook } from "./webhook-client.ts";
 
 const GROUP = "admissionregistration.k8s.io";
 
@@ -36,8 +39,10 @@ async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<
   let current = subject;
   const askOne = async (webhook: Webhook): Promise<void> => {
     const answered = await ask(ctx, webhook, current);
-    if (answered?.response.patch !== undefined) current = { ...current, object: patched(current.object, answered) };
-    if (answered !== undefined) seen.set(webhook, current.object);
+    if (answered === undefined) return;
+    const object = patched(ctx, current.object, answered);
+    if (!isDeepStrictEqual(object, current.object)) current = { ...current, object };
+    seen.set(webhook, current.object);
   };
   for (const webhook of webhooks) await askOne(webhook);
   for (const webhook of webhooks) {
@@ -66,21 +71,25 @@ function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
 
 interface Answered {
   readonly webhook: Webhook;
+  /** The version that the webhook saw. */
+  readonly kind: ResourceKind;
   readonly response: AdmissionResponse;
 }
 
+/** A header cannot carry it, or it would say nothing. */
+const UNSAYABLE = /^$|\p{Cc}/u;
+
 /** undefined: the webhook was not asked, or failed and may be ignored. */
 async function ask(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): Promise<Answered | undefined> {
-  if (!concerns(ctx, webhook, subject)) return undefined;
-  const review = reviewOf(ctx, subject);
+  const kind = kindFor(ctx, webhook, subject.operation);
+  if (kind === undefined || !selects(ctx, webhook, subject)) return undefined;
+  const review = reviewOf(ctx, subject, kind);
   if (!conditionsHold(ctx, webhook, review)) return undefined;
-  if (subject.dryRun && webhook.sideEffects !== "None" && webhook.sideEffects !== "NoneOnDryRun") {
-    badRequest(`admission webhook "${webhook.name}" does not support dry run`);
-  }
   const response = await call(ctx, webhook, review);
   if (response === undefined) return undefined;
-  ctx.warnings.push(...(response.warnings ?? []));
-  return response.allowed ? { webhook, response } : deny(webhook, response);
+  const warnings = (response.warnings ?? []).filter((text) => !UNSAYABLE.test(text));
+  ctx.warnings.push(...warnings.filter((text) => !ctx.warnings.includes(text)));
+  return response.allowed ? { webhook, kind, response } : deny(webhook, response);
 }
 
 async function call(
@@ -115,11 +124,16 @@ function deny(webhook: Webhook, { status = {} }: AdmissionResponse): never {
   });
 }
 
-function patched(object: KubeObject | undefined, { webhook, response }: Answered): KubeObject {
-  if (response.patchType !== "JSONPatch" || object === undefined) {
-    const message = `webhook "${webhook.name}" returned response.patch but not response.patchType JSONPatch`;
-    return fail({ reason: "InternalError", message });
-  }
-  const patch: unknown = JSON.parse(Buffer.from(response.patch ?? "", "base64").toString());
-  return viewAs(applyJsonPatch(structuredClone(object), readJsonPatch(patch)));
+function patched(ctx: ResourceContext, object: KubeObject | undefined, answered: Answered): KubeObject | undefined {
+  const { webhook, kind, response } = answered;
+  if (response.operations.length === 0) return object;
+  const what = "attempted to modify the object, which is not supported for this operation";
+  const seen = object
+    ? converted(object, ctx.kind, kind)
+    : internalError(`admission webhook "${webhook.name}" ${what}`);
+  return converted(viewAs(applyJsonPatch(structuredClone(seen), response.operations, internalError)), kind, ctx.kind);
+}
+
+function internalError(message: string): never {
+  return fail({ reason: "InternalError", message });
 }

@@ -1,14 +1,15 @@
 /**
- * What a cluster has its API server ask before it does as it is told: webhooks and policies.
+ * What a cluster has its API server ask before it does as it is told: policies; webhooks are in webhook-configurations.ts.
  * Owns: which of their expressions compile. Does not own: their defaults and plain rules (rules.yaml), asking (admission/).
  */
 import { problemWith } from "../admission/cel.ts";
 import type { Webhook } from "../admission/webhook-client.ts";
 import { forbiddenValue, invalidValue } from "../field-errors.ts";
-import { type KubeObject, type Tree, fieldAt, recordsAt, stringAt } from "../objects.ts";
+import { type KubeObject, fieldAt, recordsAt, stringAt } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { byRules } from "./by-rules.ts";
 import { AGE, NAME, at, countOf } from "./columns.ts";
+import { WEBHOOK_CONFIGURATIONS } from "./webhook-configurations.ts";
 import { type Column, type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 
 export const ADMISSION_GROUP = "admissionregistration.k8s.io";
@@ -58,23 +59,6 @@ function expressionErrors(owner: unknown, path: string): readonly FieldError[] {
   });
 }
 
-function webhookErrors(configuration: KubeObject): readonly FieldError[] {
-  return recordsAt(configuration, "webhooks").flatMap((webhook, index) => {
-    const field = `webhooks[${index}]`;
-    return [...expressionErrors(webhook, field), ...urlErrors(`${field}.clientConfig.url`, webhook)];
-  });
-}
-
-function urlErrors(field: string, webhook: Tree): readonly FieldError[] {
-  const url = stringAt(webhook, "clientConfig.url");
-  const [scheme = "", user] = url.split(/:\/\/|@/);
-  if (url !== "" && scheme !== "https") {
-    const wanted = "'https' is the only allowed URL scheme; desired format: https://host[/path]";
-    return [invalidValue(field, scheme.split(":")[0], wanted)];
-  }
-  return url.includes("@") ? [invalidValue(field, user, "user information is not permitted in the URL")] : [];
-}
-
 function policyErrors(policy: KubeObject): readonly FieldError[] {
   const unsupported = forbiddenValue("spec.paramKind", "this API server does not support parameters of policies");
   const errors = expressionErrors(policy.spec, "spec");
@@ -103,13 +87,6 @@ function admissionKind(kind: string, plural: string, columns: readonly Column[],
   });
 }
 
-const COUNT = countOf("Webhooks", (configuration) => recordsAt(configuration, "webhooks").length);
-const WEBHOOKS = {
-  errors: webhookErrors,
-  lists: { webhooks: ["name"], "webhooks.matchConditions": ["name"] },
-  atomicMaps: ["webhooks.namespaceSelector", "webhooks.objectSelector"],
-};
-
 const policyColumns = [
   countOf("Validations", (policy) => recordsAt(policy, "spec.validations").length),
   at("ParamKind", "spec.paramKind.kind", { absent: "<unset>" }),
@@ -126,14 +103,7 @@ export const POLICIES = admissionKind("ValidatingAdmissionPolicy", "validatingad
 });
 
 export const ADMISSION: readonly ResourceKind[] = [
-  admissionKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", [COUNT], WEBHOOKS),
-  admissionKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", [COUNT], {
-    ...WEBHOOKS,
-    applyDefaults: (configuration) => {
-      byRules("MutatingWebhookConfiguration").applyDefaults(configuration);
-      for (const webhook of recordsAt(configuration, "webhooks")) webhook.reinvocationPolicy ??= "Never";
-    },
-  }),
+  ...WEBHOOK_CONFIGURATIONS,
   POLICIES,
   admissionKind("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", bindingColumns, {}),
 ];

@@ -2,9 +2,10 @@
  * PodDisruptionBudgets.
  * Owns: the kind. Does not own: what a budget allows (eviction.ts), who keeps its status (a controller, over HTTP).
  */
-import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
+import { type KubeObject, fieldAt, recordAt, stringAt } from "../objects.ts";
 import type { FieldError } from "../status.ts";
-import { invalidValue } from "../field-errors.ts";
+import { invalidIf, oneOf } from "../field-errors.ts";
+import { selectorErrors } from "../validation.ts";
 import { AGE, NAME, countOf, text } from "./columns.ts";
 import { type ResourceKind, defineKind } from "./kind.ts";
 
@@ -19,6 +20,7 @@ export const POD_DISRUPTION_BUDGETS: ResourceKind = defineKind({
   unconditionalUpdate: false,
   lists: { "status.conditions": ["type"] },
   atomicMaps: ["spec.selector"],
+  replacedMaps: ["spec.selector"],
   columns: [
     NAME,
     text("Min Available", (budget) => stringAt(budget, "spec.minAvailable") || "N/A"),
@@ -32,8 +34,30 @@ export const POD_DISRUPTION_BUDGETS: ResourceKind = defineKind({
   validate: validateBudget,
 });
 
+const COUNTS = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
+
 function validateBudget(budget: KubeObject): readonly FieldError[] {
-  const both =
-    fieldAt(budget, "spec.minAvailable") !== undefined && fieldAt(budget, "spec.maxUnavailable") !== undefined;
-  return both ? [invalidValue("spec", budget.spec, "minAvailable and maxUnavailable cannot be both set")] : [];
+  const spec = recordAt(budget, "spec");
+  const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy } = spec;
+  const both = minAvailable !== undefined && maxUnavailable !== undefined;
+  return [
+    ...invalidIf(both, "spec", spec, "minAvailable and maxUnavailable cannot be both set"),
+    ...countOrPercent("spec.minAvailable", minAvailable),
+    ...countOrPercent("spec.maxUnavailable", maxUnavailable),
+    ...selectorErrors("spec.selector", spec.selector),
+    ...oneOf("spec.unhealthyPodEvictionPolicy", unhealthyPodEvictionPolicy, ["AlwaysAllow", "IfHealthyBudget"]),
+    ...COUNTS.flatMap((count) => countOrPercent(`status.${count}`, fieldAt(budget, `status.${count}`))),
+  ];
 }
+
+function countOrPercent(field: string, value: unknown): readonly FieldError[] {
+  if (typeof value !== "string")
+    return invalidIf(Number(value) < 0, field, value, "must be greater than or equal to 0");
+  const isPercent = /^[0-9]+%$/.test(value);
+  const isOver = isPercent && Number.parseInt(value, 10) > 100;
+  return invalidIf(!isPercent || isOver, field, value, isOver ? "must not be greater than 100%" : PERCENT);
+}
+
+const PERCENT =
+  "a valid percent string must be a numeric string followed by an ending '%' " +
+  "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";

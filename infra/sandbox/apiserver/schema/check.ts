@@ -4,9 +4,10 @@
  * whether values make sense (validation.ts).
  */
 import type { ResourceContext } from "../context.ts";
-import { goTypeOf, mediaTypeOf } from "../decoding.ts";
+import { checkObject, goTypeOf, mediaTypeOf } from "../decoding.ts";
+import type { ResourceKind } from "../kinds/kind.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";
-import type { WriteOptions } from "../options.ts";
+import { type WriteOptions, readWriteOptions } from "../options.ts";
 import { badRequest } from "../status.ts";
 import { applySchemaDefaults, prune } from "./structural.ts";
 import { type FieldType, type ModelField, type Models, loadModels } from "./models.ts";
@@ -67,6 +68,13 @@ function namedTwice(value: unknown, path: string): readonly string[] {
 export async function checkFields(value: Tree, model: string): Promise<void> {
   const found = { models: await loadModels(model), unknown: [], refuse: badRequest, applied: false };
   checkModel(value, model, { found, path: "", goPath: "" });
+}
+
+/** What is sent to a subresource can be of another kind than the resource; it lies in the same place. */
+export async function checkSubresource(ctx: ResourceContext, kind: ResourceKind, body: Tree): Promise<KubeObject> {
+  const object = checkObject({ ...ctx, kind }, body);
+  (await fieldCheck({ ...ctx, kind }, readWriteOptions(ctx)))(object);
+  return object;
 }
 
 /** Of a custom object only the metadata has a model; its other fields are in the schema of its definition. */
@@ -155,6 +163,8 @@ function hasType(value: unknown, type: FieldType, { name, format }: ModelField):
       return Number.isInteger(value) && Math.abs(Number(value)) <= HIGHEST[format];
     case "boolean":
       return typeof value === type.of;
+    case "intOrString":
+      return typeof value === "string" || Number.isInteger(value);
     case "any":
       return true;
   }
@@ -183,6 +193,8 @@ function goType(type: FieldType): string {
       return "bool";
     case "number":
       return "int64";
+    case "intOrString":
+      return "int32";
     case "string":
       return "string";
     case "any":

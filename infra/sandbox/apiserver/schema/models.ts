@@ -9,7 +9,7 @@ import { INT_OR_STRING, type Structural } from "./structural.ts";
 import { LAYOUTS } from "./time.ts";
 
 export type FieldType =
-  | { readonly of: "string" | "number" | "boolean" | "any" }
+  | { readonly of: "string" | "number" | "boolean" | "intOrString" | "any" }
   | { readonly of: "list" | "map"; readonly items: FieldType }
   | { readonly of: "model"; readonly name: string };
 
@@ -89,8 +89,7 @@ const SCALARS: Readonly<Record<string, FieldType>> = {
   any: { of: "any" },
   Date: { of: "string" },
   V1MicroTime: { of: "string" },
-  // A number or a string.
-  IntOrString: { of: "any" },
+  IntOrString: { of: "intOrString" },
 };
 
 function parseType(text: string): FieldType {

@@ -120,10 +120,10 @@ function typeOf(type: FieldType, format: string): object {
       return { type: "array", items: typeOf(type.items, format) };
     case "map":
       return { type: "object", additionalProperties: typeOf(type.items, format) };
+    case "intOrString":
+      return { oneOf: [{ type: "integer" }, { type: "string" }], format };
     case "any":
-      return format === "int-or-string"
-        ? { oneOf: [{ type: "integer" }, { type: "string" }], format }
-        : { type: "object" };
+      return { type: "object" };
     case "number":
       return { type: format === "double" ? "number" : "integer", format };
     case "string":
