@@ -22,8 +22,7 @@ export function handleWatch(ctx: ResourceContext): Answer {
   const from = readRevision(version);
   return {
     type: "Watch",
-    start: (sink) =>
-      run(ctx, sink, { selection, from, bookmarks, initial: initial ?? from === 0, marked: initial === true }),
+    start: (sink) => run(ctx, sink, { selection, from, bookmarks, initial: initial ?? from === 0 }),
   };
 }
 
@@ -32,8 +31,6 @@ interface WatchStart {
   readonly from: number;
   /** Does it begin with the present state, as ADDED events? */
   readonly initial: boolean;
-  /** Is the end of that state marked by a bookmark? Only where it was asked for by name. */
-  readonly marked: boolean;
   readonly bookmarks: boolean;
 }
 
@@ -100,7 +97,7 @@ function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart):
     while (sink.isFull) yield "Client";
     sink.send("ADDED", stored);
   }
-  if (start.bookmarks && start.marked) bookmark(ctx, sink, revision, INITIAL_EVENTS_END);
+  if (start.bookmarks) bookmark(ctx, sink, revision, INITIAL_EVENTS_END);
   return revision;
 }
 
