@@ -123,13 +123,16 @@ describe("status", () => {
   });
 
   test("what cannot be computed allows nothing and says why", async () => {
-    const vmi = {
+    const vmi: Resource<KubeObject & { spec: unknown }> = {
       apiVersion: "kubevirt.io/v1",
       kind: "VirtualMachineInstance",
       plural: "virtualmachineinstances",
       namespaced: true,
     };
-    const { metadata } = await world.sandbox.client.create(vmi, { metadata: { namespace: NAMESPACE, name: "vm" } });
+    const { metadata } = await world.sandbox.client.create(vmi, {
+      metadata: { namespace: NAMESPACE, name: "vm" },
+      spec: { domain: { devices: {} } },
+    });
     const owner = { apiVersion: vmi.apiVersion, kind: vmi.kind, name: "vm", uid: metadata.uid, controller: true };
     await createPod("of-a-vm", "vm", { owner });
     const key = { namespace: NAMESPACE, name: "vm" };

@@ -8,7 +8,7 @@ import {
   type KubeObject,
   type Tree,
   childOf,
-  isRecord,
+  fieldAt,
   recordAt,
   recordsAt,
   stringAt,
@@ -63,33 +63,25 @@ function nameErrors(definition: KubeObject): readonly FieldError[] {
 function versionErrors(definition: KubeObject): readonly FieldError[] {
   return recordsAt(definition, "spec.versions").flatMap((version, index) => {
     const path = `spec.versions[${index}]`;
-    const schema = { ...schemaOf(version), [EMBEDDED]: true };
-    const selected = recordsAt(version, "selectableFields").map(({ jsonPath }) => textOf(jsonPath));
     const at = `${path}.schema.openAPIV3Schema`;
-    const errors = isRecord(recordAt(version, "schema").openAPIV3Schema)
-      ? schemaErrors(schema, at)
-      : [requiredValue(at)];
-    return [
-      ...errors,
-      ...selected.flatMap((jsonPath, i) =>
-        selectableErrors(schema, jsonPath, `${path}.selectableFields[${i}].jsonPath`),
-      ),
-    ];
+    if (fieldAt(version, "schema.openAPIV3Schema") === undefined) return [requiredValue(at)];
+    const schema = { ...schemaOf(version), [EMBEDDED]: true };
+    const selectable = recordsAt(version, "selectableFields").flatMap(({ jsonPath }, i) => {
+      const problem = selectableProblem(schema, textOf(jsonPath));
+      return problem === "" ? [] : [invalidValue(`${path}.selectableFields[${i}].jsonPath`, jsonPath, problem)];
+    });
+    return [...schemaErrors(schema, at), ...selectable];
   });
 }
 
-const SELECTABLE = ["boolean", "integer", "string"];
-const MUST =
-  "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
+const SCALAR = ["boolean", "integer", "string"];
+const MUST = "must point to a field of type string, boolean or integer.";
 
-function selectableErrors(schema: Structural, jsonPath: string, field: string): readonly FieldError[] {
-  const type = textOf(partAt(schema, jsonPath)?.type);
-  if (SELECTABLE.includes(type) && !jsonPath.startsWith(".metadata.")) return [];
-  const unknown = "is an invalid path: does not refer to a valid field";
-  const detail = partAt(schema, jsonPath) === undefined ? unknown : MUST;
-  return [
-    invalidValue(field, jsonPath, jsonPath.startsWith(".metadata.") ? "must not point to fields in metadata" : detail),
-  ];
+function selectableProblem(schema: Structural, jsonPath: string): string {
+  const target = partAt(schema, jsonPath);
+  if (target === undefined) return "is an invalid path: does not refer to a valid field";
+  if (jsonPath.startsWith(".metadata.")) return "must not point to fields in metadata";
+  return SCALAR.includes(textOf(target.type)) ? "" : `${MUST} Enum string fields and strings with formats are allowed.`;
 }
 
 /** As the server's own controllers write it: who comes first in a group keeps a name. */
@@ -98,43 +90,31 @@ export function acceptNames(definition: KubeObject, others: readonly KubeObject[
   const taken = group.flatMap((other) => namesIn(recordAt(other, "status.acceptedNames"))).map(([, name]) => name);
   const names = recordAt(definition, "spec.names");
   const [field, clash] = namesIn(names).find(([, name]) => taken.includes(name)) ?? [];
-  const status = childOf(definition, "status");
-  const condition = (type: string, is: boolean, [reason, message]: readonly [string, string]) => {
-    const before = recordsAt(status, "conditions").find(
-      (one) => one.type === type && one.status === (is ? "True" : "False"),
-    );
-    return {
-      type,
-      status: is ? "True" : "False",
-      lastTransitionTime: before?.lastTransitionTime ?? now,
-      reason,
-      message,
-    };
+  const state = childOf(definition, "status");
+  const condition = (type: string, status: "True" | "False", [reason, message]: readonly [string, string]) => {
+    const before = recordsAt(state, "conditions").find((one) => one.type === type && one.status === status);
+    return { type, status, lastTransitionTime: before?.lastTransitionTime ?? now, reason, message };
   };
-  const accepted =
-    field === undefined ? ACCEPTED : ([`${field}Conflict`, `${JSON.stringify(clash)} is already in use`] as const);
   const isServed = field === undefined || isEstablished(definition);
-  status.conditions = [
-    condition("NamesAccepted", field === undefined, accepted),
-    condition("Established", isServed, isServed ? ESTABLISHED : ["NotAccepted", "not all names are accepted"]),
+  if (field === undefined) state.acceptedNames = structuredClone(names);
+  state.conditions = [
+    field === undefined
+      ? condition("NamesAccepted", "True", ACCEPTED)
+      : condition("NamesAccepted", "False", [`${field}Conflict`, `${JSON.stringify(clash)} is already in use`]),
+    isServed ? condition("Established", "True", ESTABLISHED) : condition("Established", "False", NOT_ACCEPTED),
   ];
-  if (field === undefined) status.acceptedNames = structuredClone(names);
 }
 
 const ACCEPTED = ["NoConflicts", "no conflicts found"] as const;
 const ESTABLISHED = ["InitialNamesAccepted", "the initial names have been accepted"] as const;
+const NOT_ACCEPTED = ["NotAccepted", "not all names are accepted"] as const;
 
-function namesIn(names: Tree): readonly (readonly [string, unknown])[] {
-  const all = {
-    Plural: names.plural,
-    Singular: names.singular,
-    ShortNames: names.shortNames,
-    Kind: names.kind,
-    ListKind: names.listKind,
-  };
-  return Object.entries(all).flatMap(([field, name]) =>
-    [name ?? []].flat().map((one: unknown) => [field, one] as const),
-  );
+function namesIn(names: Tree): readonly (readonly [field: string, name: unknown])[] {
+  const fields = ["plural", "singular", "shortNames", "kind", "listKind"];
+  return fields.flatMap((field) => {
+    const shown = `${field.charAt(0).toUpperCase()}${field.slice(1)}`;
+    return [names[field] ?? []].flat().map((name: unknown) => [shown, name] as const);
+  });
 }
 
 export function isEstablished(definition: KubeObject): boolean {

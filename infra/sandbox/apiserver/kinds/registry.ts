@@ -15,17 +15,8 @@ import { POD_DISRUPTION_BUDGETS } from "./policy.ts";
 import { RBAC } from "./rbac.ts";
 import { PRIORITY_CLASSES } from "./scheduling.ts";
 
-const BUILT_IN = [
-  ...CORE,
-  PODS,
-  ...EVENTS,
-  POD_DISRUPTION_BUDGETS,
-  PRIORITY_CLASSES,
-  ...RBAC,
-  ...ADMISSION,
-  CUSTOM_RESOURCE_DEFINITIONS,
-  ...OTHERS,
-];
+const EXTENSION = [...ADMISSION, CUSTOM_RESOURCE_DEFINITIONS];
+const BUILT_IN = [...CORE, PODS, ...EVENTS, POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, ...RBAC, ...EXTENSION, ...OTHERS];
 
 export class KindRegistry {
   #kinds: readonly ResourceKind[] = BUILT_IN;
