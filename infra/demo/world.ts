@@ -6,6 +6,7 @@ import { findCondition } from "../sandbox/actors/conditions.ts";
 import { keyOf, type Event, type Node, type Pod } from "../sandbox/actors/resources.ts";
 import {
   LABEL,
+  type MigrationState,
   type VirtualMachineInstance,
   type VirtualMachineInstanceMigration,
 } from "../sandbox/kubevirt/resources.ts";
@@ -70,7 +71,7 @@ export function emptyWorld(): World {
 
 export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
   const { metadata, spec, status = {} } = vmi;
-  const { phase = "Pending", nodeName, evacuationNodeName, conditions, migrationState: state } = status;
+  const { phase = "Pending", nodeName, evacuationNodeName, conditions, migrationState } = status;
   const migratable = findCondition(conditions, "LiveMigratable");
   return {
     key: keyOf(vmi),
@@ -81,8 +82,13 @@ export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
     ...(nodeName !== undefined && { nodeName }),
     deleting: metadata.deletionTimestamp !== undefined,
     marked: evacuationNodeName !== undefined && evacuationNodeName === nodeName,
-    ...(state?.targetNode !== undefined && state.endTimestamp === undefined && { targetNode: state.targetNode }),
+    ...targetOf(migrationState),
   };
+}
+
+/** The state stays when the migration is over. */
+function targetOf({ targetNode, endTimestamp }: MigrationState = {}): Pick<VirtualMachine, "targetNode"> {
+  return targetNode === undefined || endTimestamp !== undefined ? {} : { targetNode };
 }
 
 export function viewOfMigration({ metadata, spec, status = {} }: VirtualMachineInstanceMigration): MigrationView {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { nodeLines, onlyRefusedRemain, rowsOf, type Row } from "../../infra/demo/rows.ts";
-import type { VirtualMachine } from "../../infra/demo/world.ts";
+import { viewOfVmi, type VirtualMachine } from "../../infra/demo/world.ts";
 import { launcherOf, migration, running, vm, world, type Cast } from "./worlds.ts";
 
 function row(before: VirtualMachine, now: Cast): Row {
@@ -74,6 +74,17 @@ describe("where it is", () => {
     const second = migration({ createdAt: "2026-01-01T00:00:09Z", phase: "Scheduling" });
     expect(row(vm(), { vmis: [evacuating], migrations: [second, first] }).phase).toBe("Scheduling");
   });
+});
+
+// prettier-ignore
+test.each([
+  ["no migration",             undefined,                                           undefined],
+  ["a migration under way",    { targetNode: "node-2" },                            "node-2" ],
+  ["a migration that is over", { targetNode: "node-2", endTimestamp: "2026-01-01T00:00:00Z" }, undefined],
+])("where a VM is being moved to: %s", (_, migrationState, targetNode) => {
+  const metadata = { name: "web", uid: "uid-web", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
+  const status = { phase: "Running", ...(migrationState && { migrationState }) };
+  expect(viewOfVmi({ metadata, spec: { domain: {} }, status }).targetNode).toBe(targetNode);
 });
 
 test("rows are those of the drained node, by name", () => {
