@@ -162,6 +162,32 @@ test("an unfinished migration in its back-off takes no place, and says nothing",
   await world.pass(async () => (await phaseOf("again")) === "Succeeded");
 });
 
+// prettier-ignore
+const rows: readonly (readonly [failed: string, next: string, phase: string])[] = [
+  ["of its own accord", "of its own accord", "Pending"],
+  ["of its own accord", "by hand",           "Running"],
+  ["by hand",           "of its own accord", "Running"],
+];
+test.each(rows)("after a migration made %s has failed, one made %s is %s", async (failed, next, phase) => {
+  await limit({});
+  const { client } = world.sandbox;
+  const annotations = { [kubevirt.ANNOTATION.workloadUpdateMigration]: "" };
+  const wish = (how: string) => (how === "by hand" ? {} : { annotations });
+  await createGuests(["one"]);
+  world.sandbox.migrations.configure({ outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded") });
+  await migrate("one", wish(failed));
+  await world.pass(async () => (await phaseOf("one")) === "Failed");
+  const { items } = await client.list(pods, namespace, { labelSelector: kubevirt.LABEL.migrationJobUID });
+  await world.until(pods, items[0]?.metadata ?? { name: "" }, ({ status }) => status?.phase === "Succeeded");
+  const metadata = { name: "next", namespace, ...wish(next) };
+  await client.create(kubevirt.migrations, { metadata, spec: { vmiName: "one" } });
+  await eventually(() => phaseOf("next")).toBe(phase);
+  world.clock.advance(15_000);
+  expect(await phaseOf("next")).toBe(phase);
+  world.sandbox.migrations.configure({ outcome: () => "Succeeded" });
+  await world.pass(async () => (await phaseOf("next")) === "Succeeded");
+});
+
 test("of two unfinished migrations of one VMI the second waits until the first has left one pod", async () => {
   await limit({});
   const { client } = world.sandbox;

@@ -93,6 +93,24 @@ describe("a migration that succeeds", () => {
     });
   });
 
+  test("has a target that carries what the VMI carries now; the source carries what it did then", async () => {
+    const { client } = world.sandbox;
+    await createGuest("labelled");
+    const late = { labels: { "a.io/late": "l" }, annotations: { "a.io/late": "a" } };
+    const key = { namespace: NAMESPACE, name: "labelled" };
+    await client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: { metadata: late } });
+    await mark("labelled");
+    // Then virt-controller has seen both.
+    await eventually(async () => JSON.stringify((await vmi("labelled")).status)).toContain("EvictionRequested");
+    const migration = await migrateFully("labelled");
+    const target = await targetOf(migration);
+    expect(target.metadata).toMatchObject(late);
+    const others = (await launchersOf("labelled")).filter(({ metadata }) => metadata.uid !== target.metadata.uid);
+    expect(others).toHaveLength(1);
+    expect(others[0]?.metadata).not.toMatchObject(late);
+    await isOver(migration);
+  });
+
   test("leaves the VMI on the target's node, without mark, source and target label", async () => {
     const { metadata, status } = await vmi("mover");
     const nodeName = status?.migrationState?.targetNode;
