@@ -85,11 +85,20 @@ export function decodeObject(ctx: ResourceContext): KubeObject {
 export function checkObject(ctx: ResourceContext, value: Tree): KubeObject {
   const { kind, info } = ctx;
   checkType(ctx, value);
-  if (value.metadata === null || value.metadata === undefined) value.metadata = {};
-  if (!isRecord(value.metadata)) badRequest("metadata: expected an object");
+  value.metadata ??= {};
+  if (!isRecord(value.metadata)) return badRequest("metadata: expected an object");
+  dropEmpty(value.metadata);
   const object = viewAs<KubeObject>(value);
   alignNamespace(object, kind.namespaced ? info.namespace : "");
   return object;
+}
+
+/** Nothing is kept of what is there but empty. */
+function dropEmpty(meta: Tree): void {
+  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {
+    const value = meta[field];
+    if (typeof value === "object" && Object.keys(value ?? {}).length === 0) delete meta[field];
+  }
 }
 
 function checkType({ kind, state }: ResourceContext, value: Tree): void {

@@ -34,7 +34,7 @@ export function readListOptions(query: URLSearchParams, of: "list" | "watch") {
   if (errors.length > 0) {
     fail({ reason: "Invalid", kind: { group: "meta.k8s.io", kind: "ListOptions" }, name: "", errors });
   }
-  return { limit, token, version, match, initial, bookmarks: isTrue(query.get("allowWatchBookmarks")) };
+  return { limit, token, version, match, initial };
 }
 
 /** Everything but "false" and "0" is true, even nothing. */

@@ -39,9 +39,7 @@ export interface Selection {
 export function readSelection(ctx: ResourceContext): Selection {
   const { query, namespace } = ctx.info;
   const labels = parseLabelSelector(query.get("labelSelector") ?? "");
-  const named = parseFieldSelector(query.get("fieldSelector") ?? "");
-  for (const { field } of named) requireSelectable(ctx.kind, field);
-  const fields = named.map((one) => byPath(ctx.kind, one));
+  const fields = parseFieldSelector(query.get("fieldSelector") ?? "").map((one) => byPath(ctx.kind, one));
   return {
     matches: (stored) =>
       isIn(stored, namespace) &&
@@ -53,8 +51,12 @@ export function readSelection(ctx: ResourceContext): Selection {
 }
 
 /** Selectors name fields as the kind does; the store knows them by their path. */
-function byPath(kind: ResourceKind, requirement: FieldRequirement): FieldRequirement {
-  return { ...requirement, field: kind.selectableFields[requirement.field] ?? requirement.field };
+function byPath({ custom, selectableFields }: ResourceKind, requirement: FieldRequirement): FieldRequirement {
+  const path = selectableFields[requirement.field];
+  if (path !== undefined) return { ...requirement, field: path };
+  const plain = !custom && Object.keys(selectableFields).every((one) => one.startsWith("metadata."));
+  const known = `is not a known field selector: only "metadata.name", "metadata.namespace"`;
+  return badRequest(plain ? `"${requirement.field}" ${known}` : `field label not supported: ${requirement.field}`);
 }
 
 function labelEntries({ key, operator, values }: LabelRequirement): readonly string[] {
@@ -65,16 +67,6 @@ function labelEntries({ key, operator, values }: LabelRequirement): readonly str
 function fieldEntries({ field, operator, value }: FieldRequirement): readonly string[] {
   const isKey = field === "metadata.name" || field === "metadata.namespace";
   return operator === "=" && !isKey ? [fieldEntry(field, value)] : [];
-}
-
-function requireSelectable(kind: ResourceKind, field: string): void {
-  if (kind.selectableFields[field] !== undefined) return;
-  const plain = !kind.custom && Object.keys(kind.selectableFields).every((one) => one.startsWith("metadata."));
-  badRequest(
-    plain
-      ? `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
-      : `field label not supported: ${field}`,
-  );
 }
 
 export function selectObjects(ctx: ResourceContext): { items: readonly StoredObject[]; metadata: ListMeta } {

@@ -15,34 +15,26 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-const TOKEN = /\s*(!=|==|[=!<>(),]|[^\s=!<>(),]+)/y;
+/** What is left to read, the next first. */
+type Tokens = string[];
+
+const TOKEN = /!=|==|[=!<>(),]|[^\s=!<>(),]+/g;
+const peek = (tokens: Tokens): string => tokens[0] ?? "";
+const take = (tokens: Tokens): string => tokens.shift() ?? "";
 
 export function parseLabelSelector(text: string): readonly LabelRequirement[] {
-  const tokens = tokenize(text);
+  const tokens: Tokens = text.match(TOKEN) ?? [];
   const requirements: LabelRequirement[] = [];
-  while (tokens.peek() !== "" || requirements.length > 0) {
-    const next = tokens.peek();
+  while (peek(tokens) !== "" || requirements.length > 0) {
+    const next = peek(tokens);
     const expected = requirements.length > 0 ? "identifier after ','" : "!, identifier, or 'end of string'";
     if (next !== "!" && !isIdentifier(next)) return unexpected(next, expected, "");
     requirements.push(requirement(tokens));
-    const end = tokens.take();
+    const end = take(tokens);
     if (end === "") break;
     if (end !== ",") unexpected(end, "',' or 'end of string'", "");
   }
   return requirements;
-}
-
-interface Tokens {
-  peek(): string;
-  take(): string;
-}
-
-function tokenize(text: string): Tokens {
-  const tokens: string[] = [];
-  TOKEN.lastIndex = 0;
-  for (let match = TOKEN.exec(text); match !== null; match = TOKEN.exec(text)) tokens.push(match[1] ?? "");
-  let position = 0;
-  return { peek: () => tokens[position] ?? "", take: () => tokens[position++] ?? "" };
 }
 
 const WHERE = "unable to parse requirement: ";
@@ -62,17 +54,17 @@ function isIdentifier(token: string): boolean {
 }
 
 function identifier(tokens: Tokens): string {
-  const token = tokens.take();
+  const token = take(tokens);
   return isIdentifier(token) ? token : unexpected(token, "identifier");
 }
 
 function requirement(tokens: Tokens): LabelRequirement {
-  const isNegated = tokens.peek() === "!" && tokens.take() === "!";
+  const isNegated = peek(tokens) === "!" && take(tokens) === "!";
   const key = identifier(tokens);
   invalid("<nil>", key, labelKeyProblems(key));
   if (isNegated) return { key, operator: "DoesNotExist", values: [] };
-  if (isEnd(tokens.peek())) return { key, operator: "Exists", values: [] };
-  const sign = tokens.take();
+  if (isEnd(peek(tokens))) return { key, operator: "Exists", values: [] };
+  const sign = take(tokens);
   const operator = OPERATORS[sign] ?? unexpected(sign, "in, notin, =, ==, !=, gt, lt");
   const values = sign === "in" || sign === "notin" ? valueSet(tokens) : [exactValue(tokens)];
   for (const [index, value] of values.entries()) {
@@ -101,19 +93,19 @@ const OPERATORS: Readonly<Record<string, LabelOperator>> = {
 
 /** `a=` selects the empty value. */
 function exactValue(tokens: Tokens): string {
-  return isEnd(tokens.peek()) ? "" : identifier(tokens);
+  return isEnd(peek(tokens)) ? "" : identifier(tokens);
 }
 
 /** `(a,b)`; where a value is missing it is the empty one. */
 function valueSet(tokens: Tokens): readonly string[] {
-  const open = tokens.take();
+  const open = take(tokens);
   if (open !== "(") return badRequest(`${WHERE}found '${open}' expected: '('`);
   const values = new Set<string>();
   for (;;) {
-    const isMissing = tokens.peek() === "," || tokens.peek() === ")";
-    if (!isMissing && !isIdentifier(tokens.peek())) unexpected(tokens.peek(), "',', ')' or identifier");
-    values.add(isMissing ? "" : tokens.take());
-    const next = tokens.take();
+    const isMissing = peek(tokens) === "," || peek(tokens) === ")";
+    if (!isMissing && !isIdentifier(peek(tokens))) unexpected(peek(tokens), "',', ')' or identifier");
+    values.add(isMissing ? "" : take(tokens));
+    const next = take(tokens);
     if (next === ")") return [...values].toSorted();
     if (next !== ",") return unexpected(next, "',' or ')'");
   }

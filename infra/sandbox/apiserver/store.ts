@@ -4,6 +4,7 @@
  * Does not own: what may be written (creation.ts, updating.ts, deletion.ts).
  */
 import { type KubeObject, type NamespacedName, stringAt, viewAs } from "./objects.ts";
+import { fail } from "./status.ts";
 import { WatchLog } from "./watch-log.ts";
 
 /** One revision of one object. Text, not a tree: a tenth of the memory, a read copies nothing, nobody can change it. */
@@ -41,6 +42,10 @@ export class Store {
 }
 
 const SELECTIVE = 8;
+/** Of a request to etcd. */
+const SIZE_LIMIT = 1.5 * 1024 * 1024;
+/** What a field that is not set is selected by, if not by nothing. */
+const UNSET: Readonly<Record<string, string>> = { "spec.unschedulable": "false", "spec.hostNetwork": "false" };
 
 export class Collection {
   readonly log = new WatchLog();
@@ -67,7 +72,7 @@ export class Collection {
   }
 
   #fieldsOf(object: KubeObject): Readonly<Record<string, string>> {
-    return Object.fromEntries(this.#paths.map((path) => [path, stringAt(object, path)]));
+    return Object.fromEntries(this.#paths.map((path) => [path, stringAt(object, path) || (UNSET[path] ?? "")]));
   }
 
   get size(): number {
@@ -137,7 +142,9 @@ export class Collection {
     const revision = this.#nextRevision();
     object.metadata.resourceVersion = String(revision);
     const { namespace = "", name = "", labels = {} } = object.metadata;
-    return { namespace, name, revision, labels, fields: this.#fieldsOf(object), json: JSON.stringify(object) };
+    const json = JSON.stringify(object);
+    if (json.length > SIZE_LIMIT) fail({ reason: "Unclassified", message: "etcdserver: request is too large" });
+    return { namespace, name, revision, labels, fields: this.#fieldsOf(object), json };
   }
 
   #put(key: string, stored: StoredObject, previous: StoredObject | undefined): void {

@@ -177,7 +177,6 @@ function prepare(ctx: ResourceContext, object: KubeObject, how: { previous: Kube
   const { kind } = ctx;
   const { previous, part } = how;
   keepOwnership(object.metadata, previous.metadata);
-  dropEmpty(object.metadata);
   if (part === "status") return prepareStatus(kind.custom, object, previous);
   if (part === "main") {
     kind.applyDefaults(object);
@@ -225,11 +224,4 @@ function desiredStateEqual({ kind }: ResourceContext, a: KubeObject, b: KubeObje
 function keepOwnership(meta: ObjectMeta, { managedFields }: ObjectMeta): void {
   if (managedFields === undefined) delete meta.managedFields;
   else meta.managedFields = managedFields;
-}
-
-function dropEmpty(meta: ObjectMeta): void {
-  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"] as const) {
-    const value = meta[field];
-    if (value === null || (value !== undefined && Object.keys(value).length === 0)) delete meta[field];
-  }
 }

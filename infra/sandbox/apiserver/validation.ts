@@ -71,6 +71,10 @@ const LABEL_VALUE = rule(
   "12345",
 );
 
+function broken(rule: Rule, field: string, value: string): readonly FieldError[] {
+  return problemsOf(rule, value).map((problem) => invalidValue(field, value, problem));
+}
+
 function problemsOf({ pattern, limit, message }: Rule, value: string): readonly string[] {
   const tooLong = value.length > limit ? [`must be no more than ${limit} bytes`] : [];
   return pattern.test(value) ? tooLong : [...tooLong, message];
@@ -111,12 +115,11 @@ function nameErrors(kind: ResourceKind, { name = "" }: ObjectMeta): readonly Fie
   const field = "metadata.name";
   if (name === "") return [requiredValue(field, "name or generateName is required")];
   if (kind.nameRule === "path") return pathErrors(field, name);
-  const rule = kind.nameRule === "label" ? LABEL : SUBDOMAIN;
-  return problemsOf(rule, name).map((problem) => invalidValue(field, name, problem));
+  return broken(kind.nameRule === "label" ? LABEL : SUBDOMAIN, field, name);
 }
 
 export function domainErrors(field: string, name: string): readonly FieldError[] {
-  return problemsOf(SUBDOMAIN, name).map((problem) => invalidValue(field, name, problem));
+  return broken(SUBDOMAIN, field, name);
 }
 
 function pathErrors(field: string, name: string): readonly FieldError[] {
@@ -129,12 +132,8 @@ function labelErrors(field: string, labels: unknown): readonly FieldError[] {
   if (!isRecord(labels)) return [];
   return Object.entries(labels).flatMap(([key, value]) => [
     ...keyErrors(field, key),
-    ...labelValueErrors(field, String(value)),
+    ...broken(LABEL_VALUE, field, String(value)),
   ]);
-}
-
-function labelValueErrors(field: string, value: string): readonly FieldError[] {
-  return labelValueProblems(value).map((problem) => invalidValue(field, value, problem));
 }
 
 export function selectorErrors(field: string, selector: unknown): readonly FieldError[] {
@@ -156,7 +155,7 @@ function requirementErrors(field: string, requirement: Tree): readonly FieldErro
     ...(ofKey && values.length > 0 ? [forbiddenValue(`${field}.values`, needless)] : []),
     ...invalidIf(!ofSet && !ofKey, `${field}.operator`, operator, "not a valid selector operator"),
     ...keyErrors(`${field}.key`, stringAt(requirement, "key")),
-    ...values.flatMap((value, index) => labelValueErrors(`${field}.values[${index}]`, value)),
+    ...values.flatMap((value, index) => broken(LABEL_VALUE, `${field}.values[${index}]`, value)),
   ];
 }
 

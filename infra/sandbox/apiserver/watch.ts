@@ -5,7 +5,7 @@
  */
 import type { Answer, ResourceContext, WatchSink } from "./context.ts";
 import { apiVersionOf } from "./objects.ts";
-import { readListOptions } from "./list-options.ts";
+import { isTrue, readListOptions } from "./list-options.ts";
 import { type Selection, readRevision, readSelection } from "./reading.ts";
 import { type Failure, toStatus } from "./status.ts";
 import { type StoredObject, parse } from "./store.ts";
@@ -17,7 +17,8 @@ const DEFAULT_TIMEOUT_SECONDS = 30 * 60;
 const INITIAL_EVENTS_END = { "k8s.io/initial-events-end": "true" };
 
 export function handleWatch(ctx: ResourceContext): Answer {
-  const { version, initial, bookmarks } = readListOptions(ctx.info.query, "watch");
+  const { version, initial } = readListOptions(ctx.info.query, "watch");
+  const bookmarks = isTrue(ctx.info.query.get("allowWatchBookmarks"));
   const selection = readSelection(ctx);
   const from = readRevision(version);
   return {

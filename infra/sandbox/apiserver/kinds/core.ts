@@ -2,8 +2,8 @@
  * The kinds of the core group beside pods and events.
  * Owns: namespaces, nodes, configmaps, secrets, serviceaccounts. Does not own: what happens to what lies in a namespace.
  */
-import { duplicateValue, invalidValue, requiredValue, unsupportedValue } from "../field-errors.ts";
-import { type KubeObject, isRecord, stringAt, recordsAt, childOf, textOf } from "../objects.ts";
+import { duplicateValue, invalidValue, requiredValue, tooLongValue, unsupportedValue } from "../field-errors.ts";
+import { type KubeObject, childOf, isRecord, recordAt, recordsAt, stringAt, textOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { labelKeyProblems, labelValueProblems } from "../validation.ts";
 import { AGE, NAME, at, countOf, text, wide } from "./columns.ts";
@@ -107,12 +107,25 @@ function nodeAddress(node: KubeObject, type: string): string {
   return stringAt(address, "address") || "<none>";
 }
 
+const DATA_LIMIT = 1024 * 1024;
+
+function dataErrors(object: KubeObject): readonly FieldError[] {
+  const sizeAt = (field: string, encoding: BufferEncoding): number =>
+    Object.values(recordAt(object, field)).reduce<number>(
+      (sum, one) => sum + Buffer.byteLength(textOf(one), encoding),
+      0,
+    );
+  const size = sizeAt("data", object.kind === "Secret" ? "base64" : "utf8") + sizeAt("binaryData", "base64");
+  return size > DATA_LIMIT ? [tooLongValue("[]", DATA_LIMIT)] : [];
+}
+
 const CONFIG_MAPS: ResourceKind = defineKind({
   version: "v1",
   kind: "ConfigMap",
   plural: "configmaps",
   shortNames: ["cm"],
   columns: [NAME, countOf("Data", (map) => sizeOf(map.data) + sizeOf(map.binaryData)), AGE],
+  validate: dataErrors,
 });
 
 const SECRETS: ResourceKind = defineKind({
@@ -121,6 +134,7 @@ const SECRETS: ResourceKind = defineKind({
   plural: "secrets",
   selectableFields: { type: "type" },
   columns: [NAME, at("Type", "type"), countOf("Data", (secret) => sizeOf(secret.data)), AGE],
+  validate: dataErrors,
   applyDefaults: (secret) => {
     secret.type ??= "Opaque";
     if (!isRecord(secret.stringData)) return;

@@ -48,6 +48,8 @@ export const PODS: ResourceKind = defineKind({
   subresources: ["eviction", "binding"],
   selectableFields: {
     "spec.nodeName": "spec.nodeName",
+    "spec.host": "spec.nodeName",
+    "spec.hostNetwork": "spec.hostNetwork",
     "spec.restartPolicy": "spec.restartPolicy",
     "spec.schedulerName": "spec.schedulerName",
     "spec.serviceAccountName": "spec.serviceAccountName",
