@@ -1,6 +1,7 @@
 /**
  * From the bytes of a request to an object of the expected kind.
- * Owns: accepted body formats, the checks that body and URL agree. Does not own: the fields of a kind (schema.ts).
+ * Owns: accepted body formats, fields said twice, the checks that body and URL agree. Does not own: the fields of a kind
+ * (schema/check.ts).
  */
 import { CORE_SCHEMA, boolYaml11Tag, intYaml11Tag, load as loadAs, mergeTag } from "js-yaml";
 import type { RequestContext, ResourceContext } from "./context.ts";
@@ -59,9 +60,9 @@ export function decodeBody(ctx: RequestContext, type = "object"): Tree {
     return badRequest(`the object provided is unrecognized (must be of type ${type}): ${what}`);
   };
   const value = parse(ctx.body.toString(), refuse) ?? {};
-  return isRecord(value)
-    ? value
-    : refuse(`json: cannot unmarshal ${goTypeOf(value)} into Go value of type ${TYPE_META}`);
+  if (isRecord(value)) return value;
+  const found = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return refuse(`json: cannot unmarshal ${found} into Go value of type ${TYPE_META}`);
 }
 
 function summaryOf(body: Buffer): string {
@@ -70,12 +71,30 @@ function summaryOf(body: Buffer): string {
   return `${body.toString(isObject ? "utf8" : "hex", 0, 30)}${body.length > 30 ? " ..." : ""}`;
 }
 
-export function goTypeOf(value: unknown): string {
-  if (Array.isArray(value)) return "array";
-  return typeof value === "boolean" ? "bool" : typeof value;
+const TYPE_META = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
+
+/** The fields that a body has twice in one object, of which the last counts: `spec.containers[0].name`. */
+export function duplicateFields(ctx: RequestContext): readonly string[] {
+  if (!/json|form/.test(mediaTypeOf(ctx))) return [];
+  let count = 0;
+  const keepingAll = ctx.body
+    .toString()
+    .replaceAll(/"((?:[^"\\]|\\.)*)"(\s*:)?/g, (text, name: string, colon?: string) =>
+      colon === undefined ? text : `"${(count += 1)} ${name}":`,
+    );
+  return [...new Set(namedTwice(JSON.parse(keepingAll), ""))];
 }
 
-const TYPE_META = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
+function namedTwice(value: unknown, path: string): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => namedTwice(item, `${path}[${index}]`));
+  const seen = new Set<string>();
+  return Object.entries(isRecord(value) ? value : {}).flatMap(([numbered, child]) => {
+    const at = `${path}${path === "" ? "" : "."}${numbered.slice(numbered.indexOf(" ") + 1)}`;
+    const here = seen.has(at) ? [at] : [];
+    seen.add(at);
+    return [...here, ...namedTwice(child, at)];
+  });
+}
 
 /** The object in the body, with the apiVersion, kind and namespace that the URL says. */
 export function decodeObject(ctx: ResourceContext): KubeObject {

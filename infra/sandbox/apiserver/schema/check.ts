@@ -4,7 +4,7 @@
  * whether values make sense (validation.ts).
  */
 import type { ResourceContext } from "../context.ts";
-import { checkObject, goTypeOf, mediaTypeOf } from "../decoding.ts";
+import { checkObject, duplicateFields, goTypeOf } from "../decoding.ts";
 import type { ResourceKind } from "../kinds/kind.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";
 import { type WriteOptions, readWriteOptions } from "../options.ts";
@@ -26,8 +26,7 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
   const { kind } = ctx;
   const root = kind.model ?? METADATA_ONLY;
   const models = kind.model === undefined ? await metadataModels() : await loadModels(kind.model);
-  const isJson = /json|form/.test(mediaTypeOf(ctx));
-  const duplicates = isJson && fieldValidation !== "Ignore" ? duplicateFields(ctx.body.toString()) : [];
+  const duplicates = fieldValidation === "Ignore" ? [] : duplicateFields(ctx);
   const what = `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}`;
   return (object, { refuse, applied = false } = { refuse: (why) => badRequest(`${what}: ${why}`) }) => {
     const found: Findings = { models, unknown: [], refuse, applied };
@@ -43,25 +42,6 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
     if (fieldValidation === "Strict") refuse(`strict decoding error: ${messages.join(", ")}`);
     ctx.warnings.push(...messages.filter((message) => !ctx.warnings.includes(message)));
   };
-}
-
-/** Those that the text has twice in one object, of which the last counts. */
-function duplicateFields(json: string): readonly string[] {
-  let count = 0;
-  const keepingAll = json.replaceAll(/"((?:[^"\\]|\\.)*)"(\s*:)?/g, (text, name: string, colon?: string) =>
-    colon === undefined ? text : `"${(count += 1)} ${name}":`,
-  );
-  return [...new Set(namedTwice(JSON.parse(keepingAll), ""))];
-}
-
-function namedTwice(value: unknown, path: string): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap((item, index) => namedTwice(item, `${path}[${index}]`));
-  const seen = new Set<string>();
-  return Object.entries(isRecord(value) ? value : {}).flatMap(([numbered, child]) => {
-    const at = joined(path, numbered.slice(numbered.indexOf(" ") + 1));
-    const below = namedTwice(child, at);
-    return seen.size === seen.add(at).size ? [at, ...below] : below;
-  });
 }
 
 /** Of a body that is no object of a kind: what is unknown does not matter in it. */
