@@ -61,8 +61,12 @@ export function decodeBody(ctx: RequestContext, type = "object"): Tree {
   };
   const value = parse(ctx.body.toString(), refuse) ?? {};
   if (isRecord(value)) return value;
-  const found = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  return refuse(`json: cannot unmarshal ${found} into Go value of type ${TYPE_META}`);
+  return refuse(`json: cannot unmarshal ${goTypeOf(value)} into Go value of type ${TYPE_META}`);
+}
+
+export function goTypeOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value;
 }
 
 function summaryOf(body: Buffer): string {

@@ -43,19 +43,33 @@ export interface Write {
 }
 
 /** What changed belongs to the writer, whoever had it before; after an apply, what was applied. */
-export function trackUpdate(kind: ResourceKind, object: KubeObject, { previous, writer, applied }: Write): void {
+export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write): void {
+  const { previous, writer, applied } = write;
   const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
   const changed = ownable([...added, ...modified]);
-  const own = entriesOf(previous).find((entry) => isSame(entry, writer));
-  const others = entriesOf(previous).filter((entry) => entry !== own);
+  const entries = entriesBefore(kind, object, write);
+  if (previous !== undefined && entries.length === 0) return; // forgotten, up to the next apply
+  const own = entries.find((entry) => isSame(entry, writer));
+  const others = entries.filter((entry) => entry !== own);
   if (applied?.force === false) refuseConflicts(others, changed);
   const lost = new Set([...changed, ...removed]);
-  const before = decodeFields(own?.fieldsV1 ?? {});
-  const fields = applied?.fields ?? new Set([...minus(before, removed), ...changed]);
+  const fields = applied?.fields ?? new Set([...minus(fieldsOfAll(own ? [own] : []), removed), ...changed]);
   setEntries(object, [
     ...others.map((entry) => without(entry, lost)),
     entryOf(writer, { fields: ownable(fields), own }),
   ]);
+}
+
+function entriesBefore(
+  kind: ResourceKind,
+  { metadata }: KubeObject,
+  { previous, writer, applied }: Write,
+): readonly ManagedFieldsEntry[] {
+  if (previous === undefined) return [];
+  const { managedFields = [] } = metadata;
+  if (managedFields.length > 0 || applied === undefined) return managedFields;
+  const fields = ownable(differenceOf(bare(undefined), bare(previous), kind).added);
+  return [entryOf({ ...writer, manager: "before-first-apply", operation: "Update" }, { fields, own: undefined })];
 }
 
 /** The fields that an earlier apply by this writer owned. */
@@ -97,8 +111,8 @@ function shownManager({ manager, operation, subresource, apiVersion }: ManagedFi
   return operation === "Apply" ? name : `${name} using ${apiVersion}`;
 }
 
-function entriesOf(object: KubeObject | undefined): readonly ManagedFieldsEntry[] {
-  return object?.metadata.managedFields ?? [];
+function entriesOf(object: KubeObject): readonly ManagedFieldsEntry[] {
+  return object.metadata.managedFields ?? [];
 }
 
 /** A manager that applies is the same in any version. */

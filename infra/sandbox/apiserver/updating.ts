@@ -176,7 +176,7 @@ function keepSystemFields(meta: ObjectMeta, old: ObjectMeta): void {
 function prepare(ctx: ResourceContext, object: KubeObject, how: { previous: KubeObject; part: Part }): KubeObject {
   const { kind } = ctx;
   const { previous, part } = how;
-  keepOwnership(object.metadata, previous.metadata);
+  keepOwnership(object.metadata, previous.metadata, part);
   if (part === "status") return prepareStatus(kind.custom, object, previous);
   if (part === "main") {
     kind.applyDefaults(object);
@@ -220,8 +220,9 @@ function desiredStateEqual({ kind }: ResourceContext, a: KubeObject, b: KubeObje
   return isDeepStrictEqual(ignored(a), ignored(b));
 }
 
-/** A client cannot set managedFields, only have the server set them. */
-function keepOwnership(meta: ObjectMeta, { managedFields }: ObjectMeta): void {
-  if (managedFields === undefined) delete meta.managedFields;
+/** A client cannot say who owns what, only have all of it forgotten: by an empty list, or one of nothing. */
+function keepOwnership(meta: ObjectMeta, { managedFields }: ObjectMeta, part: Part): void {
+  const isForgotten = part === "main" && /^\[(\{\})?\]$/.test(JSON.stringify(meta.managedFields ?? null));
+  if (managedFields === undefined || isForgotten) delete meta.managedFields;
   else meta.managedFields = managedFields;
 }
