@@ -26,6 +26,7 @@ contract("options of a deletion", ({ asks, given }) => {
     ["",                                              { dryRun: "All" },                                                BAD],
     ["",                                              { gracePeriodSeconds: "5" },                                      { ...BAD, message: "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64" }],
     ["",                                              { gracePeriodSeconds: 1.5 },                                      BAD],
+    ["?gracePeriodSeconds=99999999999999999999",      undefined,                                                        { ...BAD, message: 'strconv.ParseInt: parsing "99999999999999999999": value out of range' }],
     ["?gracePeriodSeconds=soon",                      undefined,                                                        { ...BAD, message: 'strconv.ParseInt: parsing "soon": invalid syntax' }],
     ["",                                              { kind: "Eviction", apiVersion: "policy/v1" },                    { ...BAD, message: /^no kind "Eviction" is registered for version "policy\/v1" in scheme / }],
     ["?uid=u-1",                                      undefined,                                                        { code: 409 }],

@@ -150,3 +150,40 @@ contract("directives of a strategic patch", ({ asks, given }) => {
     "metadata.labels": undefined,
   });
 });
+
+const fixed = (...fields: string[]) => ({ code: 422, reason: "Invalid", "details.causes.field": fields });
+
+const map = (body: object) => patch("configmaps/c", "merge", body);
+
+const tolerates = (list: object[]) => patch("pods/p", "merge", { spec: { tolerations: list } });
+
+contract("what is fixed", ({ asks, given }) => {
+  given("an immutable object", post("configmaps", { ...configMap("c", { data: { a: "1" } }), immutable: true }));
+  asks("its data", map({ data: { a: "2" } }), {
+    ...fixed("data"),
+    message: 'ConfigMap "c" is invalid: data: Forbidden: field is immutable when `immutable` is set',
+  });
+  asks("other data", map({ binaryData: { b: "MQ==" } }), fixed("binaryData"));
+  asks("that it is immutable", map({ immutable: null }), fixed("immutable"));
+  asks("not its labels", map({ metadata: { labels: { a: "1" } } }), { code: 200 });
+  given("a secret", post("secrets", { metadata: { name: "s" }, immutable: false }));
+  asks("its type", patch("secrets/s", "merge", { type: "other" }), fixed("type"));
+  asks("it becomes immutable", patch("secrets/s", "merge", { immutable: true }), { code: 200 });
+
+  const tolerations = ["one", "two"].map((key) => ({
+    key,
+    operator: "Exists",
+    tolerationSeconds: 5,
+    effect: "NoExecute",
+  }));
+  given("a pod", post("pods", pod("p", { spec: { tolerations } })));
+  asks("a toleration", tolerates(tolerations.slice(1)), {
+    ...fixed("spec.tolerations"),
+    message: /: Forbidden: existing toleration can not be modified except its tolerationSeconds$/,
+  });
+  asks("not for how long", tolerates(tolerations.map((one) => ({ ...one, tolerationSeconds: 9 }))), { code: 200 });
+  asks("the number of containers", patch("pods/p", "json", [{ op: "remove", path: "/spec/containers/0" }]), {
+    ...fixed("spec.containers"),
+    message: 'Pod "p" is invalid: spec.containers: Forbidden: pod updates may not add or remove containers',
+  });
+});

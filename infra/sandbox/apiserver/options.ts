@@ -129,12 +129,9 @@ async function optionsFromBody(ctx: RequestContext): Promise<DeleteOptions> {
 
 function optionsFromQuery(query: URLSearchParams): DeleteOptions {
   const [grace, orphan, policy, uid, resourceVersion] = QUERY.map((name) => query.get(name) ?? undefined);
-  if (grace !== undefined && !/^[-+]?\d+$/.test(grace)) {
-    badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
-  }
   return {
     ...(query.has("dryRun") && { dryRun: query.getAll("dryRun") }),
-    ...(grace !== undefined && { gracePeriodSeconds: Number(grace) }),
+    ...(grace !== undefined && { gracePeriodSeconds: readInteger(grace) }),
     ...(orphan !== undefined && { orphanDependents: isTruthy(orphan) }),
     ...(policy !== undefined && { propagationPolicy: viewAs<"Orphan">(policy) }),
     ...((uid || resourceVersion) && { preconditions: viewAs<object>({ uid, resourceVersion }) }),
@@ -142,6 +139,12 @@ function optionsFromQuery(query: URLSearchParams): DeleteOptions {
 }
 
 const QUERY = ["gracePeriodSeconds", "orphanDependents", POLICY, "uid", "resourceVersion"];
+
+function readInteger(text: string): number {
+  const refuse = (why: string): never => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`);
+  if (!/^[-+]?\d+$/.test(text)) refuse("invalid syntax");
+  return Math.abs(Number(text)) < 2 ** 63 ? Number(text) : refuse("value out of range");
+}
 
 /** As Go reads a query: all but 0 and false is true. */
 function isTruthy(value: string | null): boolean {

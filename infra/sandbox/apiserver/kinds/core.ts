@@ -2,7 +2,16 @@
  * The kinds of the core group beside pods and events.
  * Owns: namespaces, nodes, configmaps, secrets, serviceaccounts. Does not own: what happens to what lies in a namespace.
  */
-import { duplicateValue, invalidValue, requiredValue, tooLongValue, unsupportedValue } from "../field-errors.ts";
+import { isDeepStrictEqual } from "node:util";
+import {
+  duplicateValue,
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  tooLongValue,
+  unless,
+  unsupportedValue,
+} from "../field-errors.ts";
 import { type KubeObject, childOf, isRecord, recordAt, recordsAt, stringAt, textOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { labelKeyProblems, labelValueProblems } from "../validation.ts";
@@ -125,8 +134,14 @@ const CONFIG_MAPS: ResourceKind = defineKind({
   plural: "configmaps",
   shortNames: ["cm"],
   columns: [NAME, countOf("Data", (map) => sizeOf(map.data) + sizeOf(map.binaryData)), AGE],
-  validate: dataErrors,
+  validate: (map, previous) => [...dataErrors(map), ...immutableErrors(map, previous)],
 });
+
+function immutableErrors(object: KubeObject, previous: KubeObject | undefined): readonly FieldError[] {
+  if (previous?.immutable !== true) return [];
+  const fields = ["immutable", "data", "binaryData"].filter((one) => !isDeepStrictEqual(object[one], previous[one]));
+  return fields.map((field) => forbiddenValue(field, "field is immutable when `immutable` is set"));
+}
 
 const SECRETS: ResourceKind = defineKind({
   version: "v1",
@@ -134,7 +149,11 @@ const SECRETS: ResourceKind = defineKind({
   plural: "secrets",
   selectableFields: { type: "type" },
   columns: [NAME, at("Type", "type"), countOf("Data", (secret) => sizeOf(secret.data)), AGE],
-  validate: dataErrors,
+  validate: (secret, previous) => [
+    ...unless((previous ?? secret).type === secret.type, invalidValue("type", secret.type, "field is immutable")),
+    ...dataErrors(secret),
+    ...immutableErrors(secret, previous),
+  ],
   applyDefaults: (secret) => {
     secret.type ??= "Opaque";
     if (!isRecord(secret.stringData)) return;

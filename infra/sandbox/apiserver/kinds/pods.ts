@@ -126,6 +126,10 @@ const MUTABLE = new Set(["containers", "initContainers", "activeDeadlineSeconds"
 function validatePodUpdate(pod: KubeObject, previous: KubeObject): readonly FieldError[] {
   const [spec, old] = [pod.spec, previous.spec];
   if (!isRecord(spec) || !isRecord(old)) return [];
+  const resized = ["containers", "initContainers"].find(
+    (list) => recordsAt(spec, list).length !== recordsAt(old, list).length,
+  );
+  if (resized !== undefined) return [forbiddenValue(`spec.${resized}`, "pod updates may not add or remove containers")];
   const fields = new Set([...Object.keys(spec), ...Object.keys(old)]);
   const changed = [...fields].filter((field) => {
     if (field === "terminationGracePeriodSeconds" && old[field] === 1) return false;
