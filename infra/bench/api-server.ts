@@ -3,8 +3,6 @@
  * Owns: the accounts, Lifeboat's permissions as shipped. Does not own: the process (api-server-process.ts).
  */
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { loadAll } from "js-yaml";
 import * as z from "zod";
 import { createClient, type KubeClient } from "../sandbox/actors/client.ts";
 import type { Manifest } from "../sandbox/actors/rbac.ts";
@@ -12,6 +10,7 @@ import { USERS } from "../sandbox/identities.ts";
 import { kubeconfigOf } from "../sandbox/kubeconfig.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../sandbox/kubevirt/manifests.ts";
 import { applyManifests } from "../sandbox/manifests.ts";
+import { readManifests } from "../tools/apply.ts";
 import { startChild } from "./child.ts";
 
 const Started = z.object({ url: z.string(), caPem: z.string(), slowUrls: z.array(z.string()) });
@@ -69,23 +68,12 @@ export async function installLifeboat(
   configuration: string,
   optional: readonly string[] = [],
 ): Promise<void> {
-  const shipped = await Promise.all([...SHIPPED, ...optional].map(readManifests));
-  await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT, ...shipped.flat(), configMap(configuration)]);
+  const shipped = [...SHIPPED, ...optional].flatMap(readManifests);
+  await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT, ...shipped, configMap(configuration)]);
 }
 
 function configMap(configuration: string): Manifest & { readonly data: Readonly<Record<string, string>> } {
   const text = `apiVersion: lifeboat.dev/v1alpha1\nkind: LifeboatConfiguration\n${configuration}\n`;
   const metadata = { namespace: "lifeboat-system", name: "lifeboat" };
   return { apiVersion: "v1", kind: "ConfigMap", metadata, data: { "config.yaml": text } };
-}
-
-const ManifestSchema = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().exactOptional() }),
-});
-
-async function readManifests(file: string): Promise<readonly Manifest[]> {
-  const text = await readFile(new URL(`../kubernetes/${file}`, import.meta.url), "utf8");
-  return loadAll(text).map((manifest) => ManifestSchema.parse(manifest));
 }

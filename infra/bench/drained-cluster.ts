@@ -9,7 +9,7 @@ import { configMaps } from "../sandbox/actors/resources.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../sandbox/fleet.ts";
 import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";
-import { startLifeboat } from "../sandbox/lifeboat.ts";
+import { startLifeboat } from "../tools/lifeboat.ts";
 import { startSandbox } from "../sandbox/sandbox.ts";
 import { buildWorker } from "../tools/build-worker.ts";
 import { inParallel, numbered } from "./in-parallel.ts";

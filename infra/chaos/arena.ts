@@ -2,7 +2,7 @@
  * What stays up over many runs: a sandbox with Lifeboat's manifests, the Workers' address and their way to the cluster.
  * Owns: starting and stopping it. Does not own: what happens in it (perform-run.ts).
  */
-import { applyLifeboat } from "../sandbox/apply.ts";
+import { applyLifeboat } from "../tools/apply.ts";
 import { type Sandbox, startSandbox } from "../sandbox/sandbox.ts";
 import { type Front, startFront } from "./front.ts";
 import { type Instances, startInstances } from "./instances.ts";

@@ -9,7 +9,7 @@ import { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { createSecureContext } from "node:tls";
 import * as z from "zod/mini";
-import { type RunningWorker, startWorker } from "../sandbox/worker.ts";
+import { type RunningWorker, startWorker } from "../tools/worker.ts";
 import type { Authority } from "../sandbox/certificates.ts";
 import { buildWorker } from "../tools/build-worker.ts";
 import type { Answering } from "./front.ts";

@@ -10,7 +10,7 @@ import { dump } from "js-yaml";
 import type { Actor, ActorOptions } from "../sandbox/actors/actor.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { configMaps } from "../sandbox/actors/resources.ts";
-import { startLifeboat, type Lifeboat } from "../sandbox/lifeboat.ts";
+import { startLifeboat, type Lifeboat } from "../tools/lifeboat.ts";
 import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import { startOwner } from "./owner.ts";
 import { startRelayBeside } from "./relay.ts";

@@ -9,9 +9,9 @@ import * as z from "zod/mini";
 import { systemClock } from "../relay/clock.ts";
 import { startRelay, type Relay } from "../relay/relay.ts";
 import { kubeconfigOf } from "../sandbox/kubeconfig.ts";
-import type { Lifeboat } from "../sandbox/lifeboat.ts";
 import { applyManifests } from "../sandbox/manifests.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Lifeboat } from "../tools/lifeboat.ts";
 
 const folder = fileURLToPath(new URL("../relay/kubernetes/", import.meta.url));
 const ACCOUNT = "/api/v1/namespaces/lifeboat-system/serviceaccounts/lifeboat-relay";

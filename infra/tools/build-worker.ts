@@ -1,6 +1,6 @@
 /**
  * Bundles the Worker into .build/index.js, as `wrangler deploy` would upload it; other entries the same way beside it.
- * Owns: when a bundle is fresh enough. Does not own: running it (infra/sandbox/worker.ts), deploying it.
+ * Owns: when a bundle is fresh enough. Does not own: running it (worker.ts), deploying it.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";

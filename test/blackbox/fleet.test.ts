@@ -3,10 +3,10 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../infra/sandbox/apply.ts";
+import { applyLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { type RunningWorker, startWorker } from "../../infra/sandbox/worker.ts";
+import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
 import { evict, getVmi, hasSettledAwayFrom, launchersOf, NAMESPACE, untilVmi } from "./stage.ts";
 
 const NAMES = ["east", "west"] as const;

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { drainNode } from "../../infra/demo/drain-client.ts";
 import { configMaps, nodes } from "../../infra/sandbox/actors/resources.ts";
-import type { RunningWorker } from "../../infra/sandbox/worker.ts";
+import type { RunningWorker } from "../../infra/tools/worker.ts";
 import { evict, hasSettledAwayFrom, launcherOf, type Stage, startStage, untilVmi, WEBHOOK_TOKEN } from "./stage.ts";
 
 const NODE = "node01";

@@ -7,11 +7,11 @@ import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { configMaps, events, pods, type Pod, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
-import { applyLifeboat } from "../../infra/sandbox/apply.ts";
+import { applyLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { type ClusterEntry, type RunningWorker, startWorker } from "../../infra/sandbox/worker.ts";
+import { type ClusterEntry, type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
 
 export const NAMESPACE = "vms";
 export const WEBHOOK_TOKEN = "webhook-token-of-the-test";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grant } from "../../infra/sandbox/actors/rbac.ts";
 import { namespaces, pods } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../infra/sandbox/apply.ts";
+import { applyLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";

@@ -16,7 +16,7 @@ import { startRelay } from "../../infra/relay/relay.ts";
 import { systemClock } from "../../infra/sandbox/actors/clock.ts";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../infra/sandbox/apply.ts";
+import { applyLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { asWebhook, type Doors, entry, openDoors } from "../functions/support/doors.ts";

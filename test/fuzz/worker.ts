@@ -4,7 +4,7 @@
  * cluster is not known here; visit.ts looks at that.
  */
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
-import { type RunningWorker, startWorker } from "../../infra/sandbox/worker.ts";
+import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
 import { canaryIn } from "./canaries.ts";
 import { startHostileServer } from "./cluster/hostile-server.ts";
 import { ENTRY } from "./isolate.ts";

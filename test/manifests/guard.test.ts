@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../infra/sandbox/apply.ts";
+import { applyLifeboat } from "../../infra/tools/apply.ts";
 import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { defaultConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import { startReviewRecorder, type ReviewRecorder } from "./review-recorder.ts";

@@ -5,10 +5,10 @@
  */
 import { expect } from "vitest";
 import { configMaps, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../infra/sandbox/apply.ts";
+import { applyLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { startWorker } from "../../infra/sandbox/worker.ts";
+import { startWorker } from "../../infra/tools/worker.ts";
 import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 
 export const NAMESPACE = "vms";

@@ -1,6 +1,6 @@
 /**
  * The shipped manifests, parsed.
- * Owns: finding and reading infra/kubernetes. Does not own: applying them (infra/sandbox/apply.ts).
+ * Owns: finding and reading infra/kubernetes. Does not own: applying them (infra/tools/apply.ts).
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

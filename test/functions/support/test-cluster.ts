@@ -7,7 +7,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { dump } from "js-yaml";
 import type { KubeClient } from "../../../infra/sandbox/actors/client.ts";
 import * as core from "../../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../../infra/sandbox/apply.ts";
+import { applyLifeboat } from "../../../infra/tools/apply.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../../../infra/sandbox/kubevirt/manifests.ts";
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../../infra/sandbox/manifests.ts";

@@ -11,8 +11,8 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClient } from "../../infra/sandbox/actors/client.ts";
 import { namespaces, nodes, type Resource } from "../../infra/sandbox/actors/resources.ts";
-import { parseArguments } from "../../infra/sandbox/command-line.ts";
 import { kubeVirts, virtualMachineInstances } from "../../infra/sandbox/kubevirt/resources.ts";
+import { parseArguments } from "../../infra/tools/sandbox-command-line.ts";
 
 describe("flags", () => {
   // prettier-ignore
@@ -39,7 +39,7 @@ describe("flags", () => {
 });
 
 describe("the process", () => {
-  const main = fileURLToPath(new URL("../../infra/sandbox/main.ts", import.meta.url));
+  const main = fileURLToPath(new URL("../../infra/tools/sandbox.ts", import.meta.url));
   let folder: string;
 
   beforeAll(async () => {

@@ -4,9 +4,9 @@
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { applyLifeboat } from "./apply.ts";
-import type { Sandbox } from "./sandbox.ts";
 import { startWorker, type ClusterEntry, type RunningWorker } from "./worker.ts";
 
 export interface LifeboatOptions {
@@ -43,8 +43,9 @@ export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions =
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const address = server.address();
   server.close();
   await once(server, "close");
-  return port;
+  if (address === null || typeof address === "string") throw new Error("the server listens on no port");
+  return address.port;
 }

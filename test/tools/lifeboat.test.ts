@@ -3,10 +3,10 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pathOf, secrets, type KubeObject, type Resource } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../infra/sandbox/apply.ts";
-import { startLifeboat, type Lifeboat } from "../../infra/sandbox/lifeboat.ts";
+import { applyLifeboat } from "../../infra/tools/apply.ts";
+import { startLifeboat, type Lifeboat } from "../../infra/tools/lifeboat.ts";
 import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { startWorker } from "../../infra/sandbox/worker.ts";
+import { startWorker } from "../../infra/tools/worker.ts";
 
 let sandbox: Sandbox;
 let lifeboat: Lifeboat;

@@ -5,11 +5,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load, loadAll } from "js-yaml";
-import type { KubeClient } from "./actors/client.ts";
-import type { Manifest } from "./actors/rbac.ts";
-import { secrets } from "./actors/resources.ts";
-import { waitFor } from "./actors/wait-for.ts";
-import { applyManifests } from "./manifests.ts";
+import * as z from "zod";
+import type { KubeClient } from "../sandbox/actors/client.ts";
+import type { Manifest } from "../sandbox/actors/rbac.ts";
+import { secrets } from "../sandbox/actors/resources.ts";
+import { waitFor } from "../sandbox/actors/wait-for.ts";
+import { applyManifests } from "../sandbox/manifests.ts";
 
 export interface Site {
   /** Where the Worker answers evictions of this cluster, webhook token included; its other doors are beside that one. */
@@ -26,11 +27,19 @@ export interface Installed {
 }
 
 const folder = fileURLToPath(new URL("../kubernetes/", import.meta.url));
+const Kustomization = z.object({ resources: z.array(z.string()) });
+const Manifests = z.array(
+  z.looseObject({
+    apiVersion: z.string(),
+    kind: z.string(),
+    metadata: z.looseObject({ name: z.string(), namespace: z.string().exactOptional() }),
+  }),
+);
 const TOKEN_SECRET = { namespace: "lifeboat-system", name: "lifeboat-token" };
 
 export async function applyLifeboat(client: KubeClient, site: Site): Promise<Installed> {
-  const { resources } = load(read("kustomization.yaml")) as { readonly resources: readonly string[] };
-  const manifests = [...resources, ...(site.optional ?? [])].flatMap((file) => loadAll(read(file)) as Manifest[]);
+  const { resources } = Kustomization.parse(load(read("kustomization.yaml")));
+  const manifests = [...resources, ...(site.optional ?? [])].flatMap(readManifests);
   await applyManifests(
     client,
     manifests.map((manifest) => (isWebhookConfiguration(manifest) ? pointTo(manifest, site) : manifest)),
@@ -59,6 +68,11 @@ function pointTo(configuration: WebhookConfiguration, { url, caPem }: Site): Man
     return { ...webhook, clientConfig: { url: url.replace(/admission\/\w+/, door), caBundle } };
   });
   return { ...configuration, webhooks } as Manifest;
+}
+
+/** Of a file of infra/kubernetes. */
+export function readManifests(file: string): readonly Manifest[] {
+  return Manifests.parse(loadAll(read(file)));
 }
 
 function read(file: string): string {

@@ -1,6 +1,6 @@
 /**
  * The command line of `npm run sandbox`.
- * Owns: flags and what is wrong with them. Does not own: what they lead to (main.ts).
+ * Owns: flags and what is wrong with them. Does not own: what they lead to (sandbox.ts).
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";

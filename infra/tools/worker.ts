@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { Miniflare, NoOpLog, type RequestInit, type Response } from "miniflare";
-import type { Authority } from "./certificates.ts";
+import type { Authority } from "../sandbox/certificates.ts";
 
 export interface ClusterEntry {
   readonly server: string;

@@ -1,13 +1,14 @@
 /**
  * `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted.
- * Owns: what is in it to begin with, what is printed. Does not own: the flags (command-line.ts), the cluster (sandbox.ts).
+ * Owns: what is in it to begin with, what is printed. Does not own: the flags (sandbox-command-line.ts), the cluster
+ * (infra/sandbox).
  */
 import { writeFile } from "node:fs/promises";
-import { buildWorker } from "../tools/build-worker.ts";
-import { parseArguments, USAGE, UsageError, type Arguments } from "./command-line.ts";
-import { createNode, createVirtualMachineInstance } from "./fleet.ts";
+import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
+import { startSandbox, type Sandbox } from "../sandbox/sandbox.ts";
+import { buildWorker } from "./build-worker.ts";
 import { startLifeboat, type Lifeboat } from "./lifeboat.ts";
-import { startSandbox, type Sandbox } from "./sandbox.ts";
+import { parseArguments, USAGE, UsageError, type Arguments } from "./sandbox-command-line.ts";
 
 const NODES = ["node-1", "node-2", "node-3"];
 
