@@ -2,6 +2,7 @@
  * A stream of JSON documents, one per line, as a watch sends them.
  * Owns: putting chunks back together, losing none. Does not own: what the documents mean.
  */
+import { on } from "node:events";
 import type { Readable } from "node:stream";
 
 /**
@@ -9,30 +10,19 @@ import type { Readable } from "node:stream";
  * connection breaks, and a watch that always breaks early would never get anywhere.
  */
 export async function* readJsonLines(stream: Readable): AsyncIterable<unknown> {
-  const lines: string[] = [];
-  const end: { came: boolean; error?: unknown } = { came: stream.closed, error: stream.errored };
-  let wake: (() => void) | undefined;
   let rest = "";
   stream.setEncoding("utf8");
-  stream.on("data", (chunk: string) => {
-    const parts = (rest + chunk).split("\n");
-    rest = parts.pop() ?? "";
-    lines.push(...parts.filter((line) => line !== ""));
-    wake?.();
-  });
-  stream.on("error", (error) => (end.error = error));
-  stream.on("close", () => {
-    end.came = true;
-    wake?.();
-  });
+  // One that breaks when nobody reads it any more is no defect.
+  stream.on("error", () => undefined);
   try {
-    while (true) {
-      for (let line = lines.shift(); line !== undefined; line = lines.shift()) yield JSON.parse(line) as unknown;
-      if (end.came) break;
-      await new Promise<void>((resolve) => (wake = resolve));
+    const chunks = stream.closed ? [] : on(stream, "data", { close: ["close"] });
+    for await (const [chunk] of chunks as AsyncIterable<[string]>) {
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) if (line !== "") yield JSON.parse(line) as unknown;
     }
   } finally {
     stream.destroy();
   }
-  if (end.error) throw end.error;
+  if (stream.errored) throw stream.errored;
 }

@@ -99,9 +99,8 @@ export interface Key {
 }
 
 export function keyOf(object: KubeObject): string {
-  return object.metadata.namespace === undefined
-    ? object.metadata.name
-    : `${object.metadata.namespace}/${object.metadata.name}`;
+  const { namespace, name } = object.metadata;
+  return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
 export function parseKey(key: string): Key {
@@ -113,15 +112,9 @@ export function controllerOf(object: KubeObject): V1OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((reference) => reference.controller === true);
 }
 
-export function ownerReferenceTo(owner: KubeObject, kind: Resource): V1OwnerReference {
-  return {
-    apiVersion: kind.apiVersion,
-    kind: kind.kind,
-    name: owner.metadata.name,
-    uid: owner.metadata.uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  };
+export function ownerReferenceTo({ metadata }: KubeObject, { apiVersion, kind }: Resource): V1OwnerReference {
+  const { name, uid } = metadata;
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 export function pathOf(resource: Resource, key: Partial<Key> = {}, subresource?: string): string {
