@@ -2,7 +2,7 @@
  * kube-controller-manager, as far as every sandbox has it.
  * Owns: which controllers there are and as whom they act. Does not own: what they do.
  */
-import type { Actor, ActorOptions } from "./actors/actor.ts";
+import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { startClusterRoleAggregation } from "./actors/cluster-role-aggregation.ts";
 import { startDisruptionController } from "./actors/disruption.ts";
 import { startGarbageCollector } from "./actors/garbage-collector.ts";
@@ -12,12 +12,11 @@ import type { Role } from "./identities.ts";
 
 export function startControlPlane(optionsOf: (role: Role) => ActorOptions, caPem: string): Actor {
   const manager = optionsOf("controllerManager");
-  const controllers = [
+  return actorOf([
     startClusterRoleAggregation(optionsOf("clusterRoleAggregation")),
     startDisruptionController({ ...optionsOf("disruptionController"), reader: manager.client }),
     startGarbageCollector(optionsOf("garbageCollector")),
     startNamespaceController({ ...optionsOf("namespaceController"), reader: manager.client }),
     startServiceAccountTokenController({ ...manager, caPem }),
-  ];
-  return { stop: async () => void (await Promise.all(controllers.map((controller) => controller.stop()))) };
+  ]);
 }

@@ -103,24 +103,19 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
 
   const admin = optionsOf("admin").client;
   const plan = createMigrationPlan(options.migrationSeconds);
-  const evacuationController = createSwitch(options.evacuationController ?? false);
-  const deschedulerAnnotations = createSwitch(options.deschedulerAnnotations ?? false);
-  const budgetDeletion = createSwitch(options.budgetDeletion ?? true);
-  const knobs = createNodeKnobs();
+  const { evacuationController = false, deschedulerAnnotations = false, budgetDeletion = true } = options;
+  const knobs = {
+    evacuationController: createSwitch(evacuationController),
+    deschedulerAnnotations: createSwitch(deschedulerAnnotations),
+    budgetDeletion: createSwitch(budgetDeletion),
+    ...createNodeKnobs(),
+  };
   const controlPlane = startControlPlane(optionsOf, caPem);
   closers.push(() => controlPlane.stop());
   if (!empty) {
     const { terminationSeconds = 1, evictionWebhook = false, eviction } = options;
-    const kubeVirt = { plan, evacuationController, deschedulerAnnotations, budgetDeletion, evictionWebhook };
-    const machines = await startMachines({
-      ...kubeVirt,
-      admin,
-      authority,
-      optionsOf,
-      terminationSeconds,
-      knobs,
-      eviction,
-    });
+    const own = { admin, authority, optionsOf, plan, terminationSeconds, evictionWebhook, eviction };
+    const machines = await startMachines({ ...own, ...knobs });
     closers.push(() => machines.stop());
   }
 
@@ -133,9 +128,6 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
     client: admin,
     apiServer: server,
     migrations: plan,
-    evacuationController,
-    deschedulerAnnotations,
-    budgetDeletion,
     ...knobs,
   };
 }

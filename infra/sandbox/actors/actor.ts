@@ -17,16 +17,11 @@ export interface Actor {
   stop(): Promise<void>;
 }
 
-interface Stoppable {
-  stop(): Promise<void>;
-}
-
-/** Stops the controllers before what they read from. */
-export function actorOf(controllers: readonly Stoppable[], informers: readonly Stoppable[]): Actor {
+/** Stops one group after another: as a rule the controllers before what they read from. */
+export function actorOf(...groups: readonly (readonly Actor[])[]): Actor {
   return {
     async stop() {
-      await Promise.all(controllers.map((controller) => controller.stop()));
-      await Promise.all(informers.map((informer) => informer.stop()));
+      for (const group of groups) await Promise.all(group.map((actor) => actor.stop()));
     },
   };
 }

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { readJsonLines } from "./json-lines.ts";
 import { pathOf, type Draft, type Key, type KubeObject, type Resource } from "./resources.ts";
-import { StatusError, type Status } from "./status-error.ts";
+import { isNotFound, StatusError, type Status } from "./status-error.ts";
 import {
   createTransport,
   impersonate,
@@ -46,6 +46,8 @@ export interface WriteOptions {
 export interface KubeClient {
   /** The answer, whatever its code; every other method throws a StatusError on 400 and above. */
   raw(request: RawRequest): Promise<RawAnswer>;
+  /** What no kind describes; undefined if there is nothing at this path. */
+  read(path: string): Promise<unknown>;
   /** A missing object is undefined. */
   get<T extends KubeObject>(resource: Resource<T>, key: Key): Promise<T | undefined>;
   list<T extends KubeObject>(resource: Resource<T>, namespace?: string, query?: Query): Promise<ListOf<T>>;
@@ -54,6 +56,8 @@ export interface KubeClient {
   patch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: Patch, options?: WriteOptions): Promise<T>;
   /** True if there was something to delete. */
   delete(resource: Resource, key: Key, options?: Readonly<Record<string, unknown>>): Promise<boolean>;
+  /** All of a namespace. */
+  deleteAll(resource: Resource, namespace: string, options?: Readonly<Record<string, unknown>>): Promise<void>;
   /** POST to a subresource: binding, eviction, token. */
   post(resource: Resource, key: Key, subresource: string, body: unknown): Promise<unknown>;
   /** Ends when the server ends the stream; throws when refused, cut off or aborted. */
@@ -84,15 +88,14 @@ function clientOver(transport: Transport): KubeClient {
     if (code >= 400) throw new StatusError(code, body as Partial<Status>, `${request.method} ${request.path}`);
     return body;
   };
-  const unlessMissing = async (request: RawRequest): Promise<unknown> => {
-    const { code, body } = await raw(request);
-    if (code === 404) return undefined;
-    if (code >= 400) throw new StatusError(code, body as Partial<Status>, `${request.method} ${request.path}`);
-    return body;
-  };
+  const unlessMissing = (request: RawRequest): Promise<unknown> =>
+    call(request).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
 
   return {
     raw,
+    read: (path) => unlessMissing({ method: "GET", path }),
     get: async <T extends KubeObject>(resource: Resource<T>, key: Key) =>
       (await unlessMissing({ method: "GET", path: pathOf(resource, key) })) as T | undefined,
     list: async <T extends KubeObject>(resource: Resource<T>, namespace?: string, query: Query = {}) =>
@@ -112,6 +115,9 @@ function clientOver(transport: Transport): KubeClient {
     },
     async delete(resource, key, options = {}) {
       return (await unlessMissing({ method: "DELETE", path: pathOf(resource, key), body: options })) !== undefined;
+    },
+    async deleteAll(resource, namespace, options = {}) {
+      await call({ method: "DELETE", path: pathOf(resource, { namespace }), body: options });
     },
     post: (resource, key, subresource, body) =>
       call({ method: "POST", path: pathOf(resource, key, subresource), body }),

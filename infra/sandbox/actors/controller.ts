@@ -7,7 +7,8 @@ import type { Informer } from "./informer.ts";
 import type { KubeObject } from "./resources.ts";
 import { isConflict, isNotFound } from "./status-error.ts";
 
-export type Result = { readonly requeueAfterMs: number } | undefined;
+/** When to look again, if a change does not come first. */
+export type Result = { readonly requeueAfterMs: number } | void;
 
 export interface ControllerOptions {
   readonly name: string;

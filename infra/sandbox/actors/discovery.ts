@@ -4,7 +4,6 @@
  */
 import type { KubeClient } from "./client.ts";
 import type { Resource } from "./resources.ts";
-import { StatusError, type Status } from "./status-error.ts";
 
 export interface DiscoveredResource extends Resource {
   readonly verbs: readonly string[];
@@ -20,7 +19,7 @@ export async function discoverGroupVersion(
   client: KubeClient,
   apiVersion: string,
 ): Promise<readonly DiscoveredResource[]> {
-  const found = await read(client, apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`);
+  const found = await client.read(apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`);
   if (found === undefined) return [];
   const { resources } = found as ApiResourceList;
   return resources
@@ -39,15 +38,8 @@ export async function discoverGroupVersion(
 
 /** Every kind once, in its preferred version. */
 export async function discoverAll(client: KubeClient): Promise<readonly DiscoveredResource[]> {
-  const groups = (await read(client, "/apis")) as
+  const groups = (await client.read("/apis")) as
     { groups: readonly { preferredVersion: { groupVersion: string } }[] } | undefined;
   const versions = ["v1", ...(groups?.groups ?? []).map(({ preferredVersion }) => preferredVersion.groupVersion)];
   return (await Promise.all(versions.map((version) => discoverGroupVersion(client, version)))).flat();
-}
-
-async function read(client: KubeClient, path: string): Promise<unknown> {
-  const { code, body } = await client.raw({ method: "GET", path });
-  if (code === 404) return undefined;
-  if (code >= 400) throw new StatusError(code, body as Partial<Status>, `GET ${path}`);
-  return body;
 }

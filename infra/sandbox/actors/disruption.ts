@@ -11,6 +11,7 @@ import { startController, type Result } from "./controller.ts";
 import * as budget from "./disruption-status.ts";
 import { createEventRecorder } from "./event-recorder.ts";
 import { startInformer } from "./informer.ts";
+import { isFinished } from "./pod-status.ts";
 import { keyOf, podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget } from "./resources.ts";
 import { scaleOf, UncountableError } from "./scale.ts";
 import { matchesSelector } from "../labels.ts";
@@ -101,7 +102,6 @@ export function startDisruptionController(options: DisruptionOptions): Actor {
     const conditions = [{ ...stale, lastTransitionTime: timestamp(clock) }];
     const body = { metadata: { uid, resourceVersion }, status: { conditions } };
     await client.patch(pods, { namespace, name }, { type: "strategic", body }, { subresource: "status" });
-    return undefined;
   };
 
   const budgetController = startController({ name: "disruption", reconcile: reconcileBudget, ...options });
@@ -124,7 +124,5 @@ function selects(pdb: PodDisruptionBudget, pod: Pod): boolean {
 }
 
 function isOnItsWay(pod: Pod): boolean {
-  return (
-    pod.metadata.deletionTimestamp !== undefined || pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed"
-  );
+  return pod.metadata.deletionTimestamp !== undefined || isFinished(pod);
 }

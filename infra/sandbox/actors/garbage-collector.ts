@@ -4,7 +4,7 @@
  * who belongs to whom (owner-graph.ts).
  */
 import type { V1OwnerReference } from "@kubernetes/client-node";
-import type { Actor, ActorOptions } from "./actor.ts";
+import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
 import type { KubeObject } from "./resources.ts";
 import { startOwnerGraph, type Item } from "./owner-graph.ts";
@@ -24,7 +24,6 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     if (deletionTimestamp === undefined) await release(item, ownerReferences);
     else if (finalizers.includes(ORPHAN)) await orphanDependents(item);
     else if (finalizers.includes(FOREGROUND)) await deleteDependents(item);
-    return undefined;
   };
 
   /** An object goes with the last of its owners; of several, those that are gone are forgotten. */
@@ -100,12 +99,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     for (const { object } of graph.dependentsOf(metadata.uid)) controller.enqueue(object.metadata.uid);
     for (const { uid } of metadata.ownerReferences ?? []) controller.enqueue(uid);
   });
-  return {
-    async stop() {
-      await controller.stop();
-      await graph.stop();
-    },
-  };
+  return actorOf([controller], [graph]);
 }
 
 function blocks(references: readonly V1OwnerReference[] | undefined, owner: string): boolean {

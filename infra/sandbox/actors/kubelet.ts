@@ -12,7 +12,7 @@ import { startInformer } from "./informer.ts";
 import { createKubeletRecorder, tellKilling } from "./kubelet-events.ts";
 import type { KubeletEvictions } from "./kubelet-evictions.ts";
 import type { Outages } from "./outages.ts";
-import { ended, needsStart, running } from "./pod-status.ts";
+import { ended, isFinished, needsStart, running } from "./pod-status.ts";
 import { keyOf, nodes, pods, type Pod } from "./resources.ts";
 import type { ContainerRuntime } from "./runtime.ts";
 import { isNotFound } from "./status-error.ts";
@@ -51,7 +51,6 @@ export function startKubelets(options: KubeletOptions): Actor {
       runtime.start(pod);
       await report(kubelet, pod, running(pod, timestamp(clock)));
     }
-    return undefined;
   };
 
   const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
@@ -76,7 +75,6 @@ export function startKubelets(options: KubeletOptions): Actor {
     }
     await report(kubelet, pod, endOf(pod, runtime.exitCodeOf(uid) ?? 0));
     await kubelet.delete(pods, pod.metadata, { gracePeriodSeconds: 0, preconditions: { uid } });
-    return undefined;
   };
 
   const controller = startController({ name: "kubelet", reconcile, workers: 8, ...options });
@@ -91,10 +89,6 @@ export function startKubelets(options: KubeletOptions): Actor {
   });
   outages.onStart(lookAtAllOn);
   return actorOf([controller], [bound, machines]);
-}
-
-function isFinished(pod: Pod): boolean {
-  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
 }
 
 async function report(kubelet: KubeClient, pod: Pod, status: Pod["status"]): Promise<void> {

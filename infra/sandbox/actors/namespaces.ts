@@ -7,8 +7,8 @@ import type { KubeClient } from "./client.ts";
 import { startController, type Result } from "./controller.ts";
 import { discoverAll, type DiscoveredResource } from "./discovery.ts";
 import { startInformer } from "./informer.ts";
-import { namespaces, pathOf, type Namespace } from "./resources.ts";
-import { isNotFound, StatusError, type Status } from "./status-error.ts";
+import { namespaces, type Namespace } from "./resources.ts";
+import { isNotFound } from "./status-error.ts";
 
 const FINALIZER = "kubernetes";
 /** Content that terminates on its own time (pods with grace) is looked at again. */
@@ -30,7 +30,6 @@ export function startNamespaceController(options: NamespaceControllerOptions): A
     if (left > 0) return { requeueAfterMs: LOOK_AGAIN_MS };
     const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
     await finalize({ ...namespace, spec: { ...namespace.spec, finalizers } });
-    return undefined;
   };
 
   const finalize = async (namespace: Namespace) => {
@@ -46,16 +45,10 @@ export function startNamespaceController(options: NamespaceControllerOptions): A
     for (const resource of (await discoverAll(client)).filter(isContent)) {
       const { items } = await client.list(resource, namespace, { limit: 1 });
       if (items.length === 0) continue;
-      await deleteAll(resource, namespace);
+      await client.deleteAll(resource, namespace, { propagationPolicy: "Background" });
       left += (await client.list(resource, namespace, { limit: 1 })).items.length;
     }
     return left;
-  };
-
-  const deleteAll = async (resource: DiscoveredResource, namespace: string) => {
-    const path = pathOf(resource, { namespace });
-    const { code, body } = await client.raw({ method: "DELETE", path, body: { propagationPolicy: "Background" } });
-    if (code >= 400) throw new StatusError(code, body as Partial<Status>, `DELETE ${path}`);
   };
 
   const controller = startController({ name: "namespace", reconcile, ...options });

@@ -31,6 +31,6 @@ export function startNodeCaches(options: ActorOptions): NodeCaches {
     ...caches,
     synced: Promise.all(all.map(({ synced }) => synced)),
     podsOn: (node) => caches.pods.byIndex("node", node),
-    ...actorOf([], all),
+    ...actorOf(all),
   };
 }

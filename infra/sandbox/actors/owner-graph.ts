@@ -5,7 +5,7 @@
 import type { Actor, ActorOptions } from "./actor.ts";
 import { discoverAll, type DiscoveredResource } from "./discovery.ts";
 import { startInformer, type Informer } from "./informer.ts";
-import type { KubeObject } from "./resources.ts";
+import type { KubeObject, Metadata } from "./resources.ts";
 
 export interface Item {
   readonly resource: DiscoveredResource;
@@ -101,19 +101,12 @@ function groupOf(apiVersion: string): string {
   return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
 }
 
+const BONDS = [
+  ...["name", "namespace", "uid", "resourceVersion", "creationTimestamp"],
+  ...["deletionTimestamp", "ownerReferences", "finalizers"],
+];
+
 function metadataOnly({ metadata }: KubeObject): KubeObject {
-  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences, finalizers } =
-    metadata;
-  return {
-    metadata: {
-      name,
-      uid,
-      resourceVersion,
-      creationTimestamp,
-      ...(namespace !== undefined && { namespace }),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(ownerReferences !== undefined && { ownerReferences }),
-      ...(finalizers !== undefined && { finalizers }),
-    },
-  };
+  const bonds = Object.entries(metadata).filter(([field]) => BONDS.includes(field));
+  return { metadata: Object.fromEntries(bonds) as unknown as Metadata };
 }

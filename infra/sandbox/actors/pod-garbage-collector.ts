@@ -7,6 +7,7 @@ import type { Actor } from "./actor.ts";
 import { isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
 import type { NodeControllerOptions } from "./node-caches.ts";
+import { isFinished } from "./pod-status.ts";
 import { pods, type Node, type Pod } from "./resources.ts";
 
 const EVERY_MS = 20_000;
@@ -26,7 +27,7 @@ export function startPodGarbageCollector(options: NodeControllerOptions): Actor 
   /** No kubelet will say how it ended. */
   const end = async (pod: Pod): Promise<void> => {
     const { uid } = pod.metadata;
-    if (pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed") {
+    if (!isFinished(pod)) {
       const body = { metadata: { uid }, status: { phase: "Failed" } };
       await client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
     }

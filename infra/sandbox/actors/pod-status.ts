@@ -9,6 +9,10 @@ import type { Pod } from "./resources.ts";
 type PodStatus = NonNullable<Pod["status"]>;
 type ContainerStatus = NonNullable<PodStatus["containerStatuses"]>[number];
 
+export function isFinished({ status }: Pod): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
 export function needsStart(pod: Pod): boolean {
   return (pod.status?.phase ?? "Pending") === "Pending";
 }
@@ -31,7 +35,7 @@ export function running(pod: Pod, now: string): PodStatus {
 
 /** Undefined if that is what the pod already says. */
 export function ended(pod: Pod, exitCode: number, now: string): PodStatus | undefined {
-  if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return undefined;
+  if (isFinished(pod)) return undefined;
   const reason = exitCode === 0 ? "Completed" : "Error";
   const { startTime = now } = pod.status ?? {};
   const state = { terminated: { exitCode, reason, startedAt: startTime, finishedAt: now } };

@@ -3,6 +3,7 @@
  * Owns: the kubelet's order, its words. Does not own: how much anybody uses (node-stats.ts), killing (pressure.ts).
  */
 import type { Observation, Signal } from "./node-stats.ts";
+import { priorityOf } from "./preemption-victims.ts";
 import { limitOf, type Threshold } from "./pressure-thresholds.ts";
 import { inKi } from "./quantity.ts";
 import { requestOf } from "./resource-fit.ts";
@@ -31,10 +32,6 @@ export function rank(pods: readonly Pod[], signal: Signal, memoryOf: Usage): rea
 
 function isCritical(pod: Pod): boolean {
   return priorityOf(pod) >= SYSTEM_CRITICAL || pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
-}
-
-function priorityOf({ spec }: Pod): number {
-  return spec?.priority ?? 0;
 }
 
 /** `The node was low on resource: memory. Threshold quantity: …` */

@@ -6,7 +6,6 @@ import type { V1OwnerReference } from "@kubernetes/client-node";
 import type { KubeClient } from "./client.ts";
 import { discoverGroupVersion, type DiscoveredResource } from "./discovery.ts";
 import { controllerOf, pathOf, type KubeObject, type Pod, type Resource } from "./resources.ts";
-import { StatusError, type Status } from "./status-error.ts";
 
 export interface Scale {
   readonly expected: number;
@@ -74,10 +73,8 @@ async function scaled(
   if (!resource.subresources.includes("scale"))
     throw new UncountableError(`${qualifiedName(resource)} does not implement the scale subresource`);
   const path = pathOf(resource, { namespace, name }, "scale");
-  const { code, body } = await client.raw({ method: "GET", path });
-  if (code === 404) return undefined;
-  if (code >= 400) throw new StatusError(code, body as Partial<Status>, `GET ${path}`);
-  return { uid, replicas: (body as Replicated).spec?.replicas ?? 0 };
+  const scale = (await client.read(path)) as Replicated | undefined;
+  return scale && { uid, replicas: scale.spec?.replicas ?? 0 };
 }
 
 function qualifiedName({ apiVersion, plural }: DiscoveredResource): string {

@@ -8,6 +8,7 @@ import { startController, type Result } from "./controller.ts";
 import { createEventRecorder } from "./event-recorder.ts";
 import { startInformer } from "./informer.ts";
 import { preferenceFor, whyNot } from "./node-fit.ts";
+import { isFinished } from "./pod-status.ts";
 import { createPreemption } from "./preemption.ts";
 import { priorityOf } from "./preemption-victims.ts";
 import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
@@ -74,7 +75,6 @@ export function startScheduler(options: ActorOptions): Actor {
     const best = promised ?? feasible.toSorted(byPreference)[0];
     if (best === undefined) await tellUnschedulable(teller, pod, { reasons, attempt: preemption.attempt(pod) });
     else await bind(pod, best.node.metadata.name);
-    return undefined;
   };
 
   const bind = async (pod: Pod, node: string) => {
@@ -122,10 +122,6 @@ function byPreference(a: Candidate, b: Candidate): number {
 
 function nodeOf(pod: Pod): string | undefined {
   return pod.spec?.nodeName;
-}
-
-function isFinished(pod: Pod): boolean {
-  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
 }
 
 function isOurs(pod: Pod): boolean {

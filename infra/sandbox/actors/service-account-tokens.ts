@@ -30,7 +30,6 @@ export function startServiceAccountTokenController(options: TokenControllerOptio
     if (account === undefined)
       await client.delete(secrets, secret.metadata, { preconditions: { uid: secret.metadata.uid } });
     else if (!isFilled(secret)) await fill(secret, name, account.metadata.uid);
-    return undefined;
   };
 
   /** Asked, not remembered: a cache that lags would delete the Secret of an account that was just created. */

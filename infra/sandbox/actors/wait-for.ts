@@ -21,19 +21,15 @@ const RECONNECT_MS = 50;
 
 export async function waitFor<T extends KubeObject>(client: KubeClient, awaited: Awaited<T>): Promise<T> {
   const { resource, key, what, until, timeoutMs = DEFAULT_TIMEOUT_MS } = awaited;
-  const over = new AbortController();
-  const timer = setTimeout(() => over.abort(), timeoutMs);
+  const over = AbortSignal.timeout(timeoutMs);
   let last: T | undefined;
   try {
-    for await (const object of statesOf(client, resource, key, over.signal)) {
+    for await (const object of statesOf(client, resource, key, over)) {
       last = object;
       if (until(object)) return object;
     }
   } catch (error) {
-    if (!over.signal.aborted) throw error;
-  } finally {
-    clearTimeout(timer);
-    over.abort();
+    if (!over.aborted) throw error;
   }
   const name = key.namespace === undefined ? key.name : `${key.namespace}/${key.name}`;
   throw new Error(`${resource.kind} ${name} is not ${what} after ${timeoutMs} ms; last seen: ${JSON.stringify(last)}`);

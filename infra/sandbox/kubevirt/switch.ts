@@ -7,6 +7,16 @@ export interface Switch {
   onChange(listener: () => void): void;
 }
 
+/** What KubeVirt does or leaves to others. */
+export interface Switches {
+  /** Migrates what is marked; off unless asked for. */
+  readonly evacuationController: Switch;
+  /** On launcher pods; off unless asked for. */
+  readonly deschedulerAnnotations: Switch;
+  /** Deletes budgets whose controller is a VMI; on unless switched off. */
+  readonly budgetDeletion: Switch;
+}
+
 export function createSwitch(initially: boolean): Switch {
   const listeners: (() => void)[] = [];
   let enabled = initially;

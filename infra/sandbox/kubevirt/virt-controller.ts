@@ -2,9 +2,9 @@
  * virt-controller: KubeVirt's controllers, in one process, as one account.
  * Owns: starting and stopping them together. Does not own: what any of them does.
  */
-import type { Actor, ActorOptions } from "../actors/actor.ts";
+import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
 import type { MigrationPlan } from "./migration-plan.ts";
-import type { Switch } from "./switch.ts";
+import type { Switches } from "./switch.ts";
 import { startBudgetController } from "./virt-controller/budgets.ts";
 import { startEvacuationController } from "./virt-controller/evacuation.ts";
 import { startDeschedulerAnnotations } from "./virt-controller/descheduler-annotations.ts";
@@ -12,11 +12,8 @@ import { startMigrationController } from "./virt-controller/migration.ts";
 import { startVmiController } from "./virt-controller/vmi.ts";
 import { startWorld } from "./virt-controller/world.ts";
 
-export interface VirtControllerOptions extends ActorOptions {
+export interface VirtControllerOptions extends ActorOptions, Switches {
   readonly plan: MigrationPlan;
-  readonly evacuationController: Switch;
-  readonly deschedulerAnnotations: Switch;
-  readonly budgetDeletion: Switch;
 }
 
 export function startVirtController(options: VirtControllerOptions): Actor {
@@ -28,11 +25,6 @@ export function startVirtController(options: VirtControllerOptions): Actor {
     startBudgetController(options, world, options.budgetDeletion),
     startDeschedulerAnnotations(options, world, options.deschedulerAnnotations),
   ];
-  return {
-    async stop() {
-      // First the caches: a controller may be waiting for them.
-      await world.stop();
-      await Promise.all(controllers.map((controller) => controller.stop()));
-    },
-  };
+  // First the caches: a controller may be waiting for them.
+  return actorOf([world], controllers);
 }

@@ -26,7 +26,6 @@ export function startBudgetController(options: ActorOptions, world: World, enabl
     if (vmi === undefined) return undefined;
     const message = `Deleted PodDisruptionBudget ${name}`;
     await recorder.record(vmi, virtualMachineInstances, { type: "Normal", reason: "SuccessfulDelete", message });
-    return undefined;
   };
 
   const controller = startController({ name: "disruptionbudget", reconcile, ...options });

@@ -24,7 +24,6 @@ export function startDeschedulerAnnotations(options: ActorOptions, world: World,
     if (Object.keys(changes).length === 0) return undefined;
     const { uid } = pod.metadata;
     await client.patch(pods, pod.metadata, { type: "merge", body: { metadata: { uid, annotations: changes } } });
-    return undefined;
   };
 
   const controller = startController({ name: "descheduler-annotations", reconcile, ...options });

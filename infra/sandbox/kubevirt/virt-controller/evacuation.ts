@@ -35,7 +35,6 @@ export function startEvacuationController(options: ActorOptions, world: World, t
     // All at once: the limits are the migration controller's.
     const done = await Promise.allSettled(leaving.map((vmi) => evacuate(vmi, nodeName)));
     for (const one of done) if (one.status === "rejected") throw one.reason;
-    return undefined;
   };
 
   const mayMigrate = (vmi: Vmi): boolean => {

@@ -82,7 +82,6 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     const { migration, vmi, target } = facts;
     if (phases.stateFor(facts) === undefined) return target && remove(target);
     if (migration.status?.phase === "Running") await requestAbort(client, vmi, migration);
-    return undefined;
   };
 
   const start = async ({ migration, vmi }: Facts): Promise<Result> => {
@@ -102,7 +101,6 @@ export function startMigrationController(options: ActorOptions, world: World, pl
       await tell(vmi, "Warning", "FailedCreate", `Error creating pod: ${messageOf(error)}`);
       throw error;
     }
-    return undefined;
   };
 
   /** A target pod that stays Pending is deleted in the end; its migration then fails for want of it. */
@@ -115,7 +113,6 @@ export function startMigrationController(options: ActorOptions, world: World, pl
   const remove = async ({ metadata }: Pod): Promise<Result> => {
     if (metadata.deletionTimestamp === undefined)
       await client.delete(pods, metadata, { preconditions: { uid: metadata.uid } });
-    return undefined;
   };
 
   const report = async (facts: Facts) => {

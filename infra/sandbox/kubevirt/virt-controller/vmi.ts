@@ -36,7 +36,6 @@ export function startVmiController(options: ActorOptions, world: World): Control
     if (patience > 0) return { requeueAfterMs: patience };
     if (pod === undefined && isWaiting(vmi)) await createPod(vmi);
     else await sync(vmi, pod, launchers);
-    return undefined;
   };
 
   /** How a guest ended is virt-handler's to say; only if it does not, the VM counts as lost. */
@@ -82,7 +81,6 @@ export function startVmiController(options: ActorOptions, world: World): Control
     if (launchers.length > 0 || !finalizers.includes(kubevirt.FINALIZER.vmi)) return undefined;
     const rest = finalizers.filter((finalizer) => finalizer !== kubevirt.FINALIZER.vmi);
     await client.update(kubevirt.virtualMachineInstances, { ...vmi, metadata: { ...vmi.metadata, finalizers: rest } });
-    return undefined;
   };
 
   const controller = startController({ name: "vmi", reconcile, ...options });

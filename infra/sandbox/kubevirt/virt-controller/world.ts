@@ -2,7 +2,7 @@
  * What virt-controller knows: its caches, and the questions it asks them.
  * Owns: the caches. Does not own: any decision.
  */
-import type { Actor, ActorOptions } from "../../actors/actor.ts";
+import { actorOf, type Actor, type ActorOptions } from "../../actors/actor.ts";
 import { startInformer, type Informer } from "../../actors/informer.ts";
 import {
   controllerOf,
@@ -74,12 +74,12 @@ export function startWorld(options: ActorOptions): World {
     unfinished: () => migrations.byIndex("unfinished", "all"),
     configuration,
     strategyOf: (vmi) => vmi.spec.evictionStrategy ?? configuration().evictionStrategy ?? "None",
-    stop: async () => void (await Promise.all(informers.map((informer) => informer.stop()))),
+    ...actorOf(informers),
   };
 }
 
-export function isActive(pod: Pod): boolean {
-  return pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
+export function isActive({ status }: Pod): boolean {
+  return !kubevirt.isFinal(status);
 }
 
 /** Of the launchers on the VMI's node (on any, while it has none) one that lives, else the newest. */

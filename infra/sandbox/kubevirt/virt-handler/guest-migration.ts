@@ -97,7 +97,6 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
         },
       },
     });
-    return undefined;
   };
 
   const fail = (vmi: Vmi, state: State, failureReason: string): Promise<Result> =>
@@ -112,12 +111,10 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     const { [kubevirt.LABEL.migrationTargetNodeName]: target, ...labels } = vmi.metadata.labels ?? {};
     if (target === undefined) return undefined;
     await client.update(kubevirt.virtualMachineInstances, { ...vmi, metadata: { ...vmi.metadata, labels } });
-    return undefined;
   };
 
   const write = async (vmi: Vmi, migrationState: State): Promise<Result> => {
     await client.update(kubevirt.virtualMachineInstances, { ...vmi, status: { ...vmi.status, migrationState } });
-    return undefined;
   };
 
   /** Timestamps in the status are whole seconds; a migration may be shorter than that. */
