@@ -74,46 +74,43 @@ export function statusOf(pdb: PodDisruptionBudget, count: Count, now: string): S
   const { expectedPods, desiredHealthy, disruptedPods } = count;
   const currentHealthy = count.pods.filter((pod) => isHealthy(pod, disruptedPods)).length;
   const disruptionsAllowed = expectedPods <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy);
-  const { generation = 0 } = pdb.metadata;
-  const sufficient = disruptionsAllowed > 0;
-  const condition = {
-    type: "DisruptionAllowed",
-    status: sufficient ? "True" : "False",
-    reason: sufficient ? "SufficientPods" : "InsufficientPods",
-    message: "",
-    observedGeneration: generation,
-    lastTransitionTime: now,
-  };
+  const reason = disruptionsAllowed > 0 ? "SufficientPods" : "InsufficientPods";
+  const { generation: observedGeneration = 0 } = pdb.metadata;
   return {
     currentHealthy,
     desiredHealthy,
     disruptionsAllowed,
     expectedPods,
     ...(Object.keys(disruptedPods).length > 0 && { disruptedPods }),
-    conditions: withCondition(pdb.status?.conditions, condition, now),
-    observedGeneration: generation,
+    conditions: conditionsOf(pdb.status, { reason, message: "", observedGeneration }, now),
+    observedGeneration,
   };
 }
 
 /** What cannot be computed allows nothing. */
 export function failedStatus({ status }: PodDisruptionBudget, message: string, now: string): Status {
   const { observedGeneration } = status ?? {};
-  const condition = {
-    type: "DisruptionAllowed",
-    status: "False",
-    reason: "SyncFailed",
-    message,
-    ...(observedGeneration !== undefined && { observedGeneration }),
-    lastTransitionTime: now,
-  };
   return {
     currentHealthy: 0,
     desiredHealthy: 0,
     expectedPods: 0,
     ...status,
     disruptionsAllowed: 0,
-    conditions: withCondition(status?.conditions, condition, now),
+    conditions: conditionsOf(status, { reason: "SyncFailed", message, observedGeneration }, now),
   };
+}
+
+interface Said {
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number | undefined;
+}
+
+function conditionsOf(status: Status | undefined, { observedGeneration, ...said }: Said, now: string) {
+  const type = "DisruptionAllowed";
+  const holds = said.reason === "SufficientPods" ? "True" : "False";
+  const seen = observedGeneration === undefined ? {} : { observedGeneration };
+  return withCondition(status?.conditions, { type, status: holds, ...said, ...seen, lastTransitionTime: now }, now);
 }
 
 export function sameStatus(before: Status | undefined, after: Status): boolean {

@@ -11,43 +11,35 @@ type PodSpec = NonNullable<Pod["spec"]>;
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
 export type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
-interface Filter {
-  /** The reason this node is not for this pod, if there is one. */
-  readonly whyNot: (pod: Pod, node: Node, neighbours: readonly Pod[]) => string | undefined;
-}
+/** The reason this node is not for this pod, if there is one. */
+type Filter = (pod: Pod, node: Node, neighbours: readonly Pod[]) => string | undefined;
 
 const UNSCHEDULABLE: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
+const when = (isSo: boolean, reason: string): string | undefined => (isSo ? reason : undefined);
+
 const FILTERS: readonly Filter[] = [
-  {
-    whyNot: (pod, node) =>
-      node.spec?.unschedulable === true && !isTolerated(UNSCHEDULABLE, pod) ? "node(s) were unschedulable" : undefined,
-  },
-  { whyNot: (_, node) => (isTrue(node.status?.conditions, "Ready") ? undefined : "node(s) were not ready") },
-  {
-    whyNot(pod, node) {
-      const taint = node.spec?.taints?.find((taint) => taint.effect !== "PreferNoSchedule" && !isTolerated(taint, pod));
-      return taint && `node(s) had untolerated taint(s)`;
-    },
-  },
-  {
-    whyNot: (pod, node) =>
-      matchesNode(pod.spec ?? { containers: [] }, node)
-        ? undefined
-        : "node(s) didn't match Pod's node affinity/selector",
-  },
-  { whyNot: whatIsShort },
-  {
-    whyNot: (pod, _, neighbours) =>
-      neighbours.some((other) => repels(pod, other) || repels(other, pod))
-        ? "node(s) didn't match pod anti-affinity rules"
-        : undefined,
-  },
+  (pod, { spec }) =>
+    when(spec?.unschedulable === true && !isTolerated(UNSCHEDULABLE, pod), "node(s) were unschedulable"),
+  (_, { status }) => when(!isTrue(status?.conditions, "Ready"), "node(s) were not ready"),
+  (pod, { spec }) =>
+    when(
+      (spec?.taints ?? []).some((taint) => bars(taint, pod)),
+      "node(s) had untolerated taint(s)",
+    ),
+  (pod, node) =>
+    when(!matchesNode(pod.spec ?? { containers: [] }, node), "node(s) didn't match Pod's node affinity/selector"),
+  whatIsShort,
+  (pod, _, neighbours) =>
+    when(
+      neighbours.some((other) => repels(pod, other) || repels(other, pod)),
+      "node(s) didn't match pod anti-affinity rules",
+    ),
 ];
 
 export function whyNot(pod: Pod, node: Node, neighbours: readonly Pod[]): string | undefined {
   for (const filter of FILTERS) {
-    const reason = filter.whyNot(pod, node, neighbours);
+    const reason = filter(pod, node, neighbours);
     if (reason !== undefined) return reason;
   }
   return undefined;
@@ -72,6 +64,10 @@ export function preferenceFor(pod: Pod, node: Node): number {
 
 export function isTolerated(taint: Taint, pod: Pod): boolean {
   return (pod.spec?.tolerations ?? []).some((toleration) => tolerates(toleration, taint));
+}
+
+function bars(taint: Taint, pod: Pod): boolean {
+  return taint.effect !== "PreferNoSchedule" && !isTolerated(taint, pod);
 }
 
 /** No effect means every effect; no key, with Exists, every taint. */

@@ -101,12 +101,9 @@ function groupOf(apiVersion: string): string {
   return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
 }
 
-const BONDS = [
-  ...["name", "namespace", "uid", "resourceVersion", "creationTimestamp"],
-  ...["deletionTimestamp", "ownerReferences", "finalizers"],
-];
+const UNUSED = ["labels", "annotations", "managedFields", "generation", "generateName", "deletionGracePeriodSeconds"];
 
 function metadataOnly({ metadata }: KubeObject): KubeObject {
-  const bonds = Object.entries(metadata).filter(([field]) => BONDS.includes(field));
-  return { metadata: Object.fromEntries(bonds) as unknown as Metadata };
+  const kept = Object.entries(metadata).filter(([field]) => !UNUSED.includes(field));
+  return { metadata: Object.fromEntries(kept) as unknown as Metadata };
 }
