@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { readJsonLines } from "./json-lines.ts";
 import { pathOf, type Draft, type Key, type KubeObject, type Resource } from "./resources.ts";
-import { isNotFound, StatusError, type Status } from "./status-error.ts";
+import { StatusError, unlessNotFound, type Status } from "./status-error.ts";
 import {
   createTransport,
   impersonate,
@@ -88,10 +88,7 @@ function clientOver(transport: Transport): KubeClient {
     if (code >= 400) throw new StatusError(code, body as Partial<Status>, `${request.method} ${request.path}`);
     return body;
   };
-  const unlessMissing = (request: RawRequest): Promise<unknown> =>
-    call(request).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+  const unlessMissing = (request: RawRequest): Promise<unknown> => call(request).catch(unlessNotFound);
 
   return {
     raw,

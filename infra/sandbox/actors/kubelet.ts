@@ -15,7 +15,7 @@ import type { Outages } from "./outages.ts";
 import { ended, isFinished, needsStart, running } from "./pod-status.ts";
 import { keyOf, nodes, pods, type Pod } from "./resources.ts";
 import type { ContainerRuntime } from "./runtime.ts";
-import { isNotFound } from "./status-error.ts";
+import { unlessNotFound } from "./status-error.ts";
 
 export interface KubeletOptions extends ActorOptions {
   readonly runtime: ContainerRuntime;
@@ -93,9 +93,5 @@ export function startKubelets(options: KubeletOptions): Actor {
 
 async function report(kubelet: KubeClient, pod: Pod, status: Pod["status"]): Promise<void> {
   if (status === undefined) return;
-  try {
-    await kubelet.update(pods, { ...pod, status }, { subresource: "status" });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  await kubelet.update(pods, { ...pod, status }, { subresource: "status" }).catch(unlessNotFound);
 }

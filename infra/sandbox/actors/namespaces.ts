@@ -8,7 +8,7 @@ import { startController, type Result } from "./controller.ts";
 import { discoverAll, type DiscoveredResource } from "./discovery.ts";
 import { startInformer } from "./informer.ts";
 import { namespaces, type Namespace } from "./resources.ts";
-import { isNotFound } from "./status-error.ts";
+import { unlessNotFound } from "./status-error.ts";
 
 const FINALIZER = "kubernetes";
 /** Content that terminates on its own time (pods with grace) is looked at again. */
@@ -29,15 +29,8 @@ export function startNamespaceController(options: NamespaceControllerOptions): A
     const left = await empty(name);
     if (left > 0) return { requeueAfterMs: LOOK_AGAIN_MS };
     const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
-    await finalize({ ...namespace, spec: { ...namespace.spec, finalizers } });
-  };
-
-  const finalize = async (namespace: Namespace) => {
-    try {
-      await client.update(namespaces, namespace, { subresource: "finalize" });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    const finalized = { ...namespace, spec: { ...namespace.spec, finalizers } };
+    await client.update(namespaces, finalized, { subresource: "finalize" }).catch(unlessNotFound);
   };
 
   const empty = async (namespace: string): Promise<number> => {

@@ -29,6 +29,11 @@ const hasCode = (error: unknown, ...codes: readonly number[]) =>
 
 export const isNotFound = (error: unknown): boolean => hasCode(error, 404);
 
+/** For what may be gone already: to be caught with. */
+export function unlessNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
+
 export const isAlreadyExists = (error: unknown): boolean =>
   hasCode(error, 409) && (error as StatusError).reason === "AlreadyExists";
 
