@@ -1,8 +1,9 @@
 /** Admission webhooks: what every sort of answer (or none) makes of the request, and when they are asked at all. */
+import { expect } from "vitest";
 import { contract } from "./contract.ts";
 import { type Row, asksWebhook, evict, useHook } from "./hook.ts";
-import { del, pod, post } from "./requests.ts";
-import { DELETIONS, NAME, NEVER, type Respond } from "./webhook.ts";
+import { del, patch, pod, post } from "./requests.ts";
+import { DELETIONS, NAME, NEVER, Raw, type Respond } from "./webhook.ts";
 
 const DENIED = `admission webhook "${NAME}" denied the request`;
 
@@ -24,6 +25,56 @@ contract("answers of a webhook", (scenario) => {
     respond: says({ message: "no" }),
     request: evict,
     answer: { code: 400, message: `${DENIED}: no` },
+  });
+  row("denies without a word", {
+    respond: says(),
+    request: evict,
+    answer: { code: 400, message: `${DENIED} without explanation` },
+  });
+  row("denies with a code of success", {
+    respond: says({ code: 200, message: "fine" }),
+    request: evict,
+    answer: { code: 400, status: "Failure", message: `${DENIED}: fine` },
+  });
+  row("warns in vain", {
+    respond: (uid) => ({ uid, allowed: true, warnings: ["", "two\nlines", "kept", "kept"] }),
+    request: evict,
+    answer: { code: 201 },
+    warnings: ["kept"],
+  });
+  const patch = { patchType: "JSONPatch", patch: Buffer.from("[]").toString("base64") };
+  // prettier-ignore
+  const broken: readonly (readonly [how: string, respond: Respond, error: string])[] = [
+    ["says nothing",             () => "{}",                                     "received invalid webhook response: webhook response was absent"],
+    ["says not what it is",      (uid) => JSON.stringify({ response: { uid, allowed: true } }), "received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="],
+    ["changes what it may not",  (uid) => ({ uid, allowed: true, ...patch }),    "received invalid webhook response: validating webhook may not return response.patch"],
+    ["has no content",           () => new Raw(204),                             "failed to call webhook: 0-length response with status code: 204 and content type: application/json"],
+    ["finds fault",              (uid) => new Raw(400, { uid, allowed: true }),  "failed to call webhook: the server rejected our request for an unknown reason"],
+    ["is at fault",              (uid) => new Raw(500, { uid, allowed: true }),  'failed to call webhook: an error on the server ("unknown") has prevented the request from succeeding'],
+    ["is at fault, in words",    () => new Raw(502, undefined, { "content-type": "text/html" }), 'failed to call webhook: an error on the server ("") has prevented the request from succeeding'],
+    ["is overloaded",            () => new Raw(503),                             "failed to call webhook: the server is currently unable to handle the request"],
+  ];
+  for (const [how, respond, error] of broken)
+    row(how, { respond, request: evict, answer: { ...FAILED, message: `${failing}${error}` } });
+  scenario.checks("is asked again as often as it says when", async (send) => {
+    const busy = new Raw(503, undefined, { "retry-after": "0" });
+    for (const [times, code, calls] of [
+      [2, 201, 3],
+      [Infinity, 500, 11],
+    ] as const) {
+      hook.calls.length = 0;
+      hook.respond = (uid) => (hook.calls.length <= times ? busy : { uid, allowed: true });
+      expect((await send(evict)).code).toBe(code);
+      expect(hook.calls).toHaveLength(calls);
+    }
+  });
+  row("answers another question", {
+    respond: () => ({ uid: "other", allowed: true }),
+    request: evict,
+    answer: {
+      ...FAILED,
+      message: /received invalid webhook response: expected response\.uid="[-0-9a-f]+", got "other"$/,
+    },
   });
   row("speaks no JSON", {
     respond: () => "hello",

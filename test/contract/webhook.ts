@@ -22,10 +22,12 @@ export const CLOSED = Symbol("the connection is closed");
 export class Raw {
   readonly status: number;
   readonly body: object | undefined;
+  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, body?: object) {
+  constructor(status: number, body?: object, headers: Readonly<Record<string, string>> = {}) {
     this.status = status;
     this.body = body;
+    this.headers = headers;
   }
 }
 
@@ -82,7 +84,7 @@ function answer(outgoing: ServerResponse, response: ReturnType<Respond>): void {
   if (response === CLOSED) return void outgoing.destroy();
   outgoing.setHeader("content-type", "application/json");
   if (response instanceof Raw) {
-    outgoing.statusCode = response.status;
+    outgoing.writeHead(response.status, response.headers);
     return void outgoing.end(response.body && enveloped(response.body));
   }
   outgoing.end(typeof response === "string" ? response : enveloped(response));

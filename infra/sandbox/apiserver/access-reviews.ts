@@ -119,7 +119,5 @@ function tokenStatus({ state }: RequestContext, spec: Tree): Tree {
   const token = stringAt(spec, "token");
   if (token === "") badRequest("token is required for TokenReview in authentication");
   const found = userOf(state, token, stringsAt(spec, "audiences"));
-  return found === undefined
-    ? { authenticated: false, error: "invalid bearer token" }
-    : { authenticated: true, ...found };
+  return found === undefined ? { user: {}, error: "invalid bearer token" } : { authenticated: true, ...found };
 }

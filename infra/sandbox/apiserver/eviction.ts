@@ -120,21 +120,15 @@ const STILL_PROCESSING_SECONDS = 10;
 function checkBudget(budget: KubeObject): void {
   const name = budget.metadata.name ?? "";
   const of = (field: string): number => Number(fieldAt(budget, `status.${field}`) ?? 0);
-  const disruptionsAllowed = of("disruptionsAllowed");
   if (of("observedGeneration") < (budget.metadata.generation ?? 0)) {
     const message = `The disruption budget ${name} is still being processed by the server.`;
     fail({ reason: "DisruptionBudget", message, retryAfterSeconds: STILL_PROCESSING_SECONDS });
   }
-  if (disruptionsAllowed < 0) {
-    fail({ reason: "Forbidden", resource: BUDGETS, name, message: "pdb disruptions allowed is negative" });
-  }
-  if (disruptionsAllowed > 0) return;
+  if (of("disruptionsAllowed") > 0) return;
   const [needs, has] = [of("desiredHealthy"), of("currentHealthy")];
   const message = `The disruption budget ${name} needs ${needs} healthy pods and has ${has} currently`;
   fail({ reason: "DisruptionBudget", message });
 }
-
-const BUDGETS = { group: "policy", resource: "poddisruptionbudgets" };
 
 function removePod(ctx: ResourceContext, options: Options): Deletion | undefined {
   const key = ctx.info;
@@ -146,8 +140,8 @@ function removePod(ctx: ResourceContext, options: Options): Deletion | undefined
 
 function markDisrupted({ state }: ResourceContext, pod: KubeObject): void {
   const status = childOf(pod, "status");
-  const others = recordsAt(status, "conditions").filter((one) => one.type !== "DisruptionTarget");
-  const before = recordsAt(status, "conditions").find((one) => one.type === "DisruptionTarget");
+  const conditions = recordsAt(status, "conditions");
+  const before = conditions.find((one) => one.type === "DisruptionTarget");
   const condition = {
     type: "DisruptionTarget",
     ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
@@ -156,5 +150,5 @@ function markDisrupted({ state }: ResourceContext, pod: KubeObject): void {
     message: "Eviction API: evicting",
     lastTransitionTime: before?.status === "True" ? before.lastTransitionTime : timestamp(state.now()),
   };
-  status.conditions = [...others, condition];
+  status.conditions = before ? conditions.with(conditions.indexOf(before), condition) : [...conditions, condition];
 }

@@ -169,7 +169,7 @@ export function accountOfToken(state: ServerState, token: string): Authenticated
     return stored !== undefined && parsedOnce(stored).metadata.uid === uid;
   });
   if (!fresh || !kept) return undefined;
-  const { serviceaccount, ...rest } = bound;
+  const { serviceaccount, secret: _untold, ...rest } = bound;
   const extra: Record<string, readonly string[]> = { [`${EXTRA}credential-id`]: [`JTI=${claims.jti}`] };
   for (const [kind, { name, uid }] of Object.entries(rest))
     Object.assign(extra, { [`${EXTRA}${kind}-name`]: [name], [`${EXTRA}${kind}-uid`]: [uid] });

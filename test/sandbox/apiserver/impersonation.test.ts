@@ -21,8 +21,11 @@ async function allow(name: string, subject: object, rules: readonly object[]): P
   await create(`${group}/clusterrolebindings`, { metadata: { name }, roleRef, subjects: [subject] });
 }
 
+let now = new Date("2026-03-01T00:00:00Z");
+
 beforeAll(async () => {
-  started = await start({ tokens: { actor: { user: "actor" }, half: { user: "half" } } });
+  const users = ["actor", "half", "nodes"].map((user) => [user, { user }] as const);
+  started = await start({ tokens: Object.fromEntries(users), now: () => now });
   await create("/api/v1/namespaces/kube-system/serviceaccounts", { metadata: { name: "helper" } });
   await create(MAPS, { metadata: { name: "c" } });
   const identity = {
@@ -37,6 +40,13 @@ beforeAll(async () => {
   ]);
   await allow("actor", { kind: "User", name: "actor" }, [identity, action]);
   await allow("half", { kind: "User", name: "half" }, [identity]);
+  await allow("nodes", { kind: "User", name: "nodes" }, [
+    { verbs: ["impersonate:arbitrary-node"], apiGroups: ["authentication.k8s.io"], resources: ["nodes"] },
+    { verbs: ["impersonate-on:arbitrary-node:patch"], apiGroups: [""], resources: ["configmaps"] },
+  ]);
+  await allow("system:nodes", { kind: "Group", name: "system:nodes" }, [
+    { verbs: ["patch"], apiGroups: [""], resources: ["configmaps"] },
+  ]);
 });
 afterAll(() => started.stop());
 
@@ -57,6 +67,34 @@ test.each([
   ["PATCH",  "actor",  "system:serviceaccount:kube-system:other",    403],
   ["PATCH",  "actor",  "somebody",                                   403],
   ["PATCH",  "half",   HELPER,                                       403], // the identity alone is not enough
+  ["PATCH",  "nodes",  "system:node:n",                              200], // in the group of nodes
+  ["PATCH",  "nodes",  HELPER,                                       403],
 ] as const)("%s by %s as %s: %i", async (method, token, user, code) => {
   expect((await ask(method, token, user)).code).toBe(code);
+});
+
+const refusals = (user: string) => ({ message: expect.stringContaining(`User "${user}" cannot `) });
+
+// prettier-ignore
+test.each([
+  // method   by        as               what is missing
+  ["GET",    "actor",  HELPER,           'cannot impersonate-on:serviceaccount:get resource "configmaps"'],
+  ["PATCH",  "half",   HELPER,           'cannot impersonate-on:serviceaccount:patch resource "configmaps"'],
+  ["PATCH",  "actor",  "somebody",       'cannot impersonate-on:user-info:patch resource "configmaps"'],
+  ["PATCH",  "actor",  `${HELPER}-two`,  'cannot impersonate:serviceaccount resource "serviceaccounts"'],
+] as const)("%s by %s as %s is refused: %s", async (method, token, user, missing) => {
+  const { body } = await ask(method, token, user);
+  expect(body).toMatchObject(refusals(token));
+  expect(body.message).toContain(missing);
+});
+
+test("what is taken away goes on for ten seconds", async () => {
+  const path = `/apis/${RBAC}/v1/clusterrolebindings/actor`;
+  expect((await ask("PATCH", "actor", HELPER)).code).toBe(200);
+  expect((await started.admin.send({ method: "DELETE", path })).code).toBe(200);
+  const after = async (seconds: number) => {
+    now = new Date(now.getTime() + seconds * 1000);
+    return (await ask("PATCH", "actor", HELPER)).code;
+  };
+  expect([await after(0), await after(9), await after(2)]).toEqual([200, 200, 403]);
 });

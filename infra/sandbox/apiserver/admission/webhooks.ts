@@ -87,8 +87,8 @@ async function ask(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSub
   if (!conditionsHold(ctx, webhook, review)) return undefined;
   const response = await call(ctx, webhook, review);
   if (response === undefined) return undefined;
-  const warnings = (response.warnings ?? []).filter((text) => !UNSAYABLE.test(text));
-  ctx.warnings.push(...warnings.filter((text) => !ctx.warnings.includes(text)));
+  const sayable = (response.warnings ?? []).filter((text) => !UNSAYABLE.test(text) && !ctx.warnings.includes(text));
+  ctx.warnings.push(...new Set(sayable));
   return response.allowed ? { webhook, kind, response } : deny(webhook, response);
 }
 
