@@ -72,18 +72,21 @@ export function emptyWorld(): World {
 export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
   const { metadata, spec, status = {} } = vmi;
   const { phase = "Pending", nodeName, evacuationNodeName, conditions, migrationState } = status;
-  const migratable = findCondition(conditions, "LiveMigratable");
   return {
     key: keyOf(vmi),
     uid: metadata.uid,
     strategy: spec.evictionStrategy ?? "None",
-    ...(migratable?.status !== "True" && { pinnedBecause: migratable?.reason ?? "unknown" }),
+    ...pinnedBecause(findCondition(conditions, "LiveMigratable")),
     phase,
     ...(nodeName !== undefined && { nodeName }),
     deleting: metadata.deletionTimestamp !== undefined,
     marked: evacuationNodeName !== undefined && evacuationNodeName === nodeName,
     ...targetOf(migrationState),
   };
+}
+
+function pinnedBecause(migratable: ReturnType<typeof findCondition>): Pick<VirtualMachine, "pinnedBecause"> {
+  return migratable?.status === "True" ? {} : { pinnedBecause: migratable?.reason ?? "unknown" };
 }
 
 /** The state stays when the migration is over. */

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { contract } from "./contract.ts";
 import { type Row, asksWebhook, evict, useHook } from "./hook.ts";
-import { del, patch, pod, post } from "./requests.ts";
+import { del, pod, post } from "./requests.ts";
 import { DELETIONS, NAME, NEVER, Raw, type Respond } from "./webhook.ts";
 
 const DENIED = `admission webhook "${NAME}" denied the request`;

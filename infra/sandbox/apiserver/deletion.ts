@@ -146,14 +146,16 @@ function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: aske
 const WAITING: Readonly<Record<string, readonly string[]>> = { Orphan: ["orphan"], Foreground: ["foregroundDeletion"] };
 
 function finalizersAfter(kind: ResourceKind, { metadata }: KubeObject, options: DeleteOptions): string[] {
-  const isNew = metadata.deletionTimestamp === undefined;
-  const own = isNew && kind.finalizer !== undefined ? [kind.finalizer] : [];
-  const finalizers = [...(metadata.finalizers ?? []), ...own];
+  const finalizers = [...(metadata.finalizers ?? []), ...ownFinalizers(kind, metadata)];
   const { propagationPolicy: policy, orphanDependents: orphan } = options;
   if ((!policy && typeof orphan !== "boolean") || kind.plural === "events") return finalizers;
   const wanted = WAITING[orphan === true ? "Orphan" : (policy ?? "Background")] ?? [];
   if (wanted.some((one) => finalizers.includes(one))) return finalizers;
   return [...finalizers.filter((one) => one !== "orphan" && one !== "foregroundDeletion"), ...wanted];
+}
+
+function ownFinalizers({ finalizer }: ResourceKind, { deletionTimestamp }: KubeObject["metadata"]): readonly string[] {
+  return finalizer === undefined || deletionTimestamp !== undefined ? [] : [finalizer];
 }
 
 /** The object as the request leaves it; undefined: it terminates already, and no sooner was asked for. */

@@ -14,7 +14,7 @@ import { defineKind } from "./kinds/kind.ts";
 import { POD_DISRUPTION_BUDGETS } from "./kinds/policy.ts";
 import { type KubeObject, childOf, fieldAt, isRecord, recordsAt, stringAt, viewAs } from "./objects.ts";
 import { type DeleteOptions, operationOptions, readDryRun, readWriteOptions } from "./options.ts";
-import { checkSubresource } from "./schema/check.ts";
+import { checkSubresource } from "./schema/subresource.ts";
 import { type StoredObject, parse, parsedOnce } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
 import { changeStored } from "./updating.ts";

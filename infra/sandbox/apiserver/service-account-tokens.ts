@@ -18,7 +18,7 @@ import {
   textOf,
   viewAs,
 } from "./objects.ts";
-import { checkSubresource } from "./schema/check.ts";
+import { checkSubresource } from "./schema/subresource.ts";
 import { parsedOnce } from "./store.ts";
 import { type FieldError, badRequest, fail } from "./status.ts";
 

@@ -9,8 +9,21 @@ const hook = new Hook();
 let started: Started;
 
 beforeAll(async () => {
-  const names = { kind: "Thing", plural: "things", versions: ["v1", "v1alpha3"] } as const;
-  started = await start({ kinds: [{ group: GROUP, scope: "Namespaced", hasStatus: false, ...names }] });
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const versions = ["v1", "v1alpha3"].map((name) => ({ name, served: true, storage: name === "v1", schema }));
+  const names = { kind: "Thing", listKind: "ThingList", plural: "things", singular: "thing" };
+  started = await start();
+  const definition = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `things.${GROUP}` },
+    spec: { group: GROUP, scope: "Namespaced", names, versions },
+  };
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  await started.admin.send({ method: "POST", path, body: definition });
+  await expect
+    .poll(() => started.admin.send({ method: "GET", path: `/apis/${GROUP}/v1` }).then(({ code }) => code))
+    .toBe(200);
   await hook.start();
 });
 afterAll(async () => {

@@ -4,10 +4,9 @@
  * whether values make sense (validation.ts).
  */
 import type { ResourceContext } from "../context.ts";
-import { checkObject, duplicateFields, goTypeOf } from "../decoding.ts";
-import type { ResourceKind } from "../kinds/kind.ts";
+import { duplicateFields, goTypeOf } from "../decoding.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";
-import { type WriteOptions, readWriteOptions } from "../options.ts";
+import type { WriteOptions } from "../options.ts";
 import { badRequest } from "../status.ts";
 import { applySchemaDefaults, prune } from "./structural.ts";
 import { type FieldType, type ModelField, type Models, loadModels } from "./models.ts";
@@ -48,13 +47,6 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
 export async function checkFields(value: Tree, model: string): Promise<void> {
   const found = { models: await loadModels(model), unknown: [], refuse: badRequest, applied: false };
   checkModel(value, model, { found, path: "", goPath: "" });
-}
-
-/** What is sent to a subresource can be of another kind than the resource; it lies in the same place. */
-export async function checkSubresource(ctx: ResourceContext, kind: ResourceKind, body: Tree): Promise<KubeObject> {
-  const object = checkObject({ ...ctx, kind }, body);
-  (await fieldCheck({ ...ctx, kind }, readWriteOptions(ctx)))(object);
-  return object;
 }
 
 /** Of a custom object only the metadata has a model; its other fields are in the schema of its definition. */

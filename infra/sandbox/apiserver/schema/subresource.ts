@@ -1,0 +1,16 @@
+/**
+ * Bodies of subresources: an Eviction, a Binding, a TokenRequest lie in the place of the resource and are of another kind.
+ * Owns: reading one. Does not own: what it does.
+ */
+import type { ResourceContext } from "../context.ts";
+import { checkObject } from "../decoding.ts";
+import type { ResourceKind } from "../kinds/kind.ts";
+import type { KubeObject, Tree } from "../objects.ts";
+import { readWriteOptions } from "../options.ts";
+import { fieldCheck } from "./check.ts";
+
+export async function checkSubresource(ctx: ResourceContext, kind: ResourceKind, body: Tree): Promise<KubeObject> {
+  const object = checkObject({ ...ctx, kind }, body);
+  (await fieldCheck({ ...ctx, kind }, readWriteOptions(ctx)))(object);
+  return object;
+}
