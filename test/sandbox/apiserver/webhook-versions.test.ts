@@ -1,5 +1,5 @@
 /** A webhook that names one version of a custom kind, and requests in another. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { Hook, NAME, SERVING, type Respond, configuration } from "../../contract/webhook.ts";
 import { valueAt } from "../../contract/value-at.ts";
 import { type Started, start } from "./started.ts";
@@ -21,9 +21,8 @@ beforeAll(async () => {
   };
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   await started.admin.send({ method: "POST", path, body: definition });
-  await expect
-    .poll(() => started.admin.send({ method: "GET", path: `/apis/${GROUP}/v1` }).then(({ code }) => code))
-    .toBe(200);
+  const served = () => started.admin.send({ method: "GET", path: `/apis/${GROUP}/v1` });
+  await vi.waitFor(async () => expect((await served()).code).toBe(200));
   await hook.start();
 });
 afterAll(async () => {
