@@ -10,6 +10,7 @@ import { type Answer, type ResourceContext, resourceOf } from "./context.ts";
 import { createObject } from "./creation.ts";
 import { decodeObject } from "./decoding.ts";
 import { invalidValue } from "./field-errors.ts";
+import type { ResourceKind } from "./kinds/kind.ts";
 import { type KubeObject, type NamespacedName, type ObjectMeta, isRecord } from "./objects.ts";
 import { refuseEscalation } from "./escalation.ts";
 import { trackUpdate } from "./managed-fields.ts";
@@ -177,7 +178,7 @@ function prepare(ctx: ResourceContext, object: KubeObject, how: { previous: Kube
   const { kind } = ctx;
   const { previous, part } = how;
   keepOwnership(object.metadata, previous.metadata, part);
-  if (part === "status") return prepareStatus(kind.custom, object, previous);
+  if (part === "status") return prepareStatus(kind, object, previous);
   if (part === "main") {
     kind.applyDefaults(object);
     if (kind.hasStatus) keepStatus(object, previous.status);
@@ -188,14 +189,15 @@ function prepare(ctx: ResourceContext, object: KubeObject, how: { previous: Kube
 }
 
 /** Of a custom object only the status; of a built-in one labels and annotations, too. */
-function prepareStatus(custom: boolean, object: KubeObject, previous: KubeObject): KubeObject {
+function prepareStatus(kind: ResourceKind, object: KubeObject, previous: KubeObject): KubeObject {
   const { status } = object;
   const { ownerReferences: _refused, ...metadata } = object.metadata;
   const { ownerReferences } = previous.metadata;
-  const kept = custom ? previous.metadata : { ...metadata, ...(ownerReferences && { ownerReferences }) };
+  const kept = kind.custom ? previous.metadata : { ...metadata, ...(ownerReferences && { ownerReferences }) };
   const { generation } = previous.metadata;
   const result: KubeObject = { ...previous, metadata: { ...kept, ...(generation !== undefined && { generation }) } };
   keepStatus(result, status);
+  if (kind.custom) kind.applyDefaults(result);
   return result;
 }
 

@@ -183,6 +183,17 @@ describe("spec and status", () => {
   });
 });
 
+test("nobody owns a default by applying without it", async () => {
+  const path = `${SETTINGS_PATH}/the?fieldManager=one`;
+  const type = "application/apply-patch+yaml";
+  const { body } = await server.admin.send({ method: "PATCH", path, type, body: setting({ port: 1 }) });
+  const { managedFields } = body["metadata"] as { managedFields: readonly { fieldsV1: object }[] };
+  expect({ spec: body["spec"], owned: managedFields[0]?.fieldsV1 }).toEqual({
+    spec: { ...DEFAULTS, port: 1 },
+    owned: { "f:spec": { "f:port": {} } },
+  });
+});
+
 test("PUT needs to have seen it", async () => {
   await server.post(MOVES_PATH, move({}));
   const { code, body } = await server.put(`${MOVES_PATH}/m`, move({ intent: "Withdrawn" }));

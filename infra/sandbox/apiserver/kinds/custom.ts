@@ -3,7 +3,7 @@
  * Owns: that translation. Does not own: the definition's own kind (definitions.ts).
  */
 import { type KubeObject, type Tree, recordAt, recordsAt, stringAt, stringsAt, textOf, viewAs } from "../objects.ts";
-import { EMBEDDED, type Structural, applySchemaDefaults, schemaOf } from "../schema/structural.ts";
+import { EMBEDDED, type Structural, applySchemaDefaults, prune, schemaOf } from "../schema/structural.ts";
 import { validateBySchema } from "../schema/validation.ts";
 import { NAME, AGE, ageOf } from "./columns.ts";
 import { evaluateJsonPath } from "./json-path.ts";
@@ -44,7 +44,10 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
       validate: (object, previous) => validateBySchema(object, schema, previous),
       columns: columnsOf(version),
       toServed: (object) => ({ ...object, apiVersion }),
-      toStored: (object) => ({ ...object, apiVersion: storageVersion }),
+      toStored: (object) => {
+        prune(object, schema); // what has come by a webhook
+        return { ...object, apiVersion: storageVersion };
+      },
     });
   });
 }

@@ -4,7 +4,7 @@
  * whether values make sense (validation.ts).
  */
 import type { ResourceContext } from "../context.ts";
-import { duplicateFields, goTypeOf } from "../decoding.ts";
+import { duplicateFields, goTypeOf, mediaTypeOf } from "../decoding.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";
 import type { WriteOptions } from "../options.ts";
 import { badRequest } from "../status.ts";
@@ -32,7 +32,8 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
     checkModel(object, root, { found, path: "", goPath: "" });
     if (kind.schema !== undefined) {
       found.unknown.push(...prune(object, kind.schema));
-      applySchemaDefaults(object, kind.schema); // before anybody admits it
+      // Before anybody admits it; but nobody applies a default.
+      if (mediaTypeOf(ctx) !== "application/apply-patch+yaml") applySchemaDefaults(object, kind.schema);
     }
     if (applied && found.unknown.length > 0) refuse(`.${found.unknown[0]}: field not declared in schema`);
     const unknown = found.unknown.map((path) => `unknown field "${path}"`);
