@@ -224,7 +224,7 @@ describe("resize", () => {
     ["without, got one",         1,         undefined,  undefined],
   ])("a budget %s", (...[, stored, observed, expected]) => {
     const spec = stored === undefined ? {} : { minAvailable: stored };
-    const patched = apply({ metadata: { uid: "u" }, spec }, patches.resizePatch({ uid: "u", ...(observed !== undefined && { minAvailable: observed }) }, 2));
+    const patched = apply({ metadata: { uid: "u", labels: {} }, spec }, patches.resizePatch({ uid: "u", ...(observed !== undefined && { minAvailable: observed }) }, 2));
     if (expected === undefined) expect(patched).toBeUndefined();
     else expect(patched).toMatchObject(expected);
   });
