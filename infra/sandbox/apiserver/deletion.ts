@@ -68,26 +68,25 @@ export async function deleteObject(
       const message = "this namespace may not be deleted";
       fail({ reason: "Forbidden", resource: resourceOf(kind), name: info.name, message });
     }
-    const gracePeriodSeconds = marked.metadata.deletionGracePeriodSeconds;
-    const identity = { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" };
-    const admit = (object: KubeObject): Promise<void> =>
-      admitDeletion(ctx, {
+    const grace = isPod(kind) && { gracePeriodSeconds: marked.metadata.deletionGracePeriodSeconds };
+    for (const object of isDryRun ? [oldObject] : statesOf(kind, oldObject, marked)) {
+      await admitDeletion(ctx, {
         operation: "DELETE",
         object: undefined,
         oldObject: kind.toServed(object),
-        options: { ...rest, ...identity, ...(isPod(kind) && { gracePeriodSeconds }) },
+        options: { ...rest, kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...grace },
         dryRun: isDryRun,
       });
-    await admit(oldObject);
-    // A pod that ends at once is marked as terminating first, then deleted: both are asked about.
-    if (isSeenToEnd(kind, oldObject, marked) && !isDryRun) await admit(marked);
+    }
     const deletion = remove(state, kind, { stored, options });
     if (deletion !== undefined) return deletion; // else it changed during admission: look again
   }
 }
 
-function isSeenToEnd(kind: ResourceKind, before: KubeObject, marked: KubeObject): boolean {
-  return isPod(kind) && isFinished(marked) && !isDeepStrictEqual(before, marked);
+/** A pod that ends at once is marked as terminating first, then deleted: webhooks are asked about both. */
+function statesOf(kind: ResourceKind, before: KubeObject, marked: KubeObject): readonly KubeObject[] {
+  const isSeenToEnd = isPod(kind) && isFinished(marked) && !isDeepStrictEqual(before, marked);
+  return isSeenToEnd ? [before, marked] : [before];
 }
 
 interface Removal {
@@ -174,19 +173,17 @@ function mark(
   if (metadata.finalizers.length === 0) delete metadata.finalizers;
   const now = state.now().getTime();
   if (deletionTimestamp === undefined) {
-    Object.assign(metadata, endingAt(now + milliseconds(grace), grace));
+    metadata.deletionTimestamp = timestamp(new Date(now + milliseconds(grace)));
+    metadata.deletionGracePeriodSeconds = grace;
     if (metadata.generation !== undefined) metadata.generation += 1;
     if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
   } else if (given > 0) {
     // The shorter grace counts from the first request on; when it is over already, the kubelet still has a second.
     const end = Date.parse(deletionTimestamp) - milliseconds(given) + milliseconds(grace);
-    Object.assign(metadata, end < now ? endingAt(now, Math.min(grace, 1)) : endingAt(end, grace));
+    metadata.deletionTimestamp = timestamp(new Date(Math.max(end, now)));
+    metadata.deletionGracePeriodSeconds = end < now ? Math.min(grace, 1) : grace;
   }
   return object;
-}
-
-function endingAt(end: number, grace: number) {
-  return { deletionTimestamp: timestamp(new Date(end)), deletionGracePeriodSeconds: grace };
 }
 
 /** Go counts nanoseconds in 64 bits: a very long grace wraps around. */

@@ -87,24 +87,20 @@ function validateEvent(event: KubeObject): readonly FieldError[] {
   const modern = Boolean(event.eventTime);
   const homes = about === "" ? ["default", modern ? "kube-system" : ""] : [modern ? namespace : about];
   const elsewhere = invalidValue("involvedObject.namespace", about, "does not match event.namespace");
-  return [...unless(homes.includes(namespace), elsewhere), ...(modern ? Object.keys(TEXTS) : []).flatMap(textErrors)];
-
-  function textErrors(name: string): readonly FieldError[] {
-    const field = name === "reportingComponent" ? "reportingController" : name;
-    const [text, limit = Infinity] = [stringAt(event, name), TEXTS[name]];
-    const tooLong = invalidValue(field, "", `can have at most ${limit} characters`);
-    if (text === "") return unless(name === "message", requiredValue(field));
-    return unless(Buffer.byteLength(text) <= limit, tooLong);
-  }
+  const texts = modern ? Object.entries(LIMITS) : [];
+  return [...unless(homes.includes(namespace), elsewhere), ...texts.flatMap((one) => textErrors(event, ...one))];
 }
 
-const TEXTS: Readonly<Record<string, number>> = {
-  reportingComponent: Infinity,
-  reportingInstance: 128,
-  action: 128,
-  reason: 128,
-  message: 1024,
-};
+/** Of the texts that the newer form has; all but the message it must have. */
+const LIMITS = { reportingComponent: Infinity, reportingInstance: 128, action: 128, reason: 128, message: 1024 };
+
+function textErrors(event: KubeObject, name: string, limit: number): readonly FieldError[] {
+  const field = name === "reportingComponent" ? "reportingController" : name;
+  const text = stringAt(event, name);
+  if (text === "") return unless(name === "message", requiredValue(field));
+  return unless(Buffer.byteLength(text) <= limit, invalidValue(field, "", `can have at most ${limit} characters`));
+}
+
 const DEPRECATED = ["firstTimestamp", "lastTimestamp", "count"];
 
 function validateNew(event: KubeObject): readonly FieldError[] {
@@ -127,7 +123,7 @@ function seriesErrors({ series }: KubeObject): readonly FieldError[] {
   ];
 }
 
-const FIXED = ["involvedObject", "source", ...DEPRECATED, "type", "eventTime", "related", ...Object.keys(TEXTS)];
+const FIXED = ["involvedObject", "source", ...DEPRECATED, "type", "eventTime", "related", ...Object.keys(LIMITS)];
 
 function validateChange(event: KubeObject, previous: KubeObject): readonly FieldError[] {
   const changed = (field: string): boolean => !isDeepStrictEqual(event[field], previous[field]);

@@ -9,12 +9,7 @@ import { badRequest, fail } from "../status.ts";
 
 const LIMIT = 10_000;
 
-export interface Operation {
-  readonly op?: unknown;
-  readonly path?: unknown;
-  readonly from?: unknown;
-  readonly value?: unknown;
-}
+export type Operation = Readonly<Partial<Record<"op" | "path" | "from" | "value", unknown>>>;
 
 export function readJsonPatch(value: unknown): readonly Operation[] {
   const operations = value ?? [];
