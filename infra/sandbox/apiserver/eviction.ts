@@ -142,9 +142,11 @@ function markDisrupted({ state }: ResourceContext, pod: KubeObject): void {
   const status = childOf(pod, "status");
   const conditions = recordsAt(status, "conditions");
   const before = conditions.find((one) => one.type === "DisruptionTarget");
+  // Only where the kubelet, or the condition before, tells generations.
+  const isTracked = status.observedGeneration !== undefined || before?.observedGeneration !== undefined;
   const condition = {
     type: "DisruptionTarget",
-    ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
+    ...(isTracked && { observedGeneration: pod.metadata.generation }),
     status: "True",
     reason: "EvictionByEvictionAPI",
     message: "Eviction API: evicting",
