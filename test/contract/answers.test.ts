@@ -8,7 +8,8 @@ import { connect } from "./target.ts";
 /** Where the sandbox answers otherwise, and that is not worth code. */
 const OTHERWISE: Readonly<Record<string, string>> = {
   "hook: exec": "nothing runs in the pods of a sandbox, so there is no exec to ask about",
-  "merge patch: bad label": "each error of a label is told once, not as often as the real server's kinds happen to look",
+  "merge patch: bad label":
+    "each error of a label is told once, not as often as the real server's kinds happen to look",
 };
 
 let target: Target;

@@ -172,6 +172,11 @@ contract("a mutating webhook", (scenario) => {
 const create = () => post("configmaps?dryRun=All", configMap("c", { data: { a: "1" } }));
 const encoded = (patches: unknown) => Buffer.from(JSON.stringify(patches)).toString("base64");
 
+const answers = (more: object) => (): ReturnType<typeof create> => {
+  hook.respond = (uid) => ({ uid, allowed: true, ...more });
+  return create();
+};
+
 contract("a patch that does not apply", (scenario) => {
   const { asks: rows, namespace, target } = scenario;
   test("is configured", async () => {
@@ -180,10 +185,6 @@ contract("a patch that does not apply", (scenario) => {
     expect((await target().send(post(`${SERVING}/mutatingwebhookconfigurations`, body))).code).toBe(201);
     await seen(hook, scenario);
   });
-  const answers = (more: object) => (): ReturnType<typeof create> => {
-    hook.respond = (uid) => ({ uid, allowed: true, ...more });
-    return create();
-  };
   const failing = encoded([{ op: "test", path: "/data/a", value: "9" }]);
   rows("is an error of the server, which no policy ignores", answers({ patchType: "JSONPatch", patch: failing }), {
     code: 500,

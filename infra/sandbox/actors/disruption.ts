@@ -3,6 +3,7 @@
  * conditions that came to nothing.
  * Owns: when budgets are recomputed, their Events. Does not own: the arithmetic (disruption-status.ts).
  */
+import { matchesSelector } from "../labels.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
@@ -14,7 +15,6 @@ import { startInformer } from "./informer.ts";
 import { isFinished } from "./pod-status.ts";
 import { keyOf, podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget } from "./resources.ts";
 import { scaleOf, UncountableError } from "./scale.ts";
-import { matchesSelector } from "../labels.ts";
 
 export interface DisruptionOptions extends ActorOptions {
   /** kube-controller-manager's own account, through which all its controllers read. */

@@ -2,10 +2,10 @@
  * Whether a pod may go to a node: one row per reason why not, in kube-scheduler's order and words.
  * Owns: the rows. Does not own: which of the nodes that fit is taken (scheduler.ts), what is free there (resource-fit.ts).
  */
+import { matchesSelector } from "../labels.ts";
 import { isTrue } from "./conditions.ts";
 import { whatIsShort } from "./resource-fit.ts";
 import type { Node, Pod } from "./resources.ts";
-import { matchesSelector } from "../labels.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];

@@ -2,9 +2,9 @@
  * Who would have to go for a pod to fit, and on which node that costs least.
  * Owns: that choice, by kube-scheduler's rules. Does not own: carrying it out (preemption.ts).
  */
+import { matchesSelector } from "../labels.ts";
 import { whyNot } from "./node-fit.ts";
 import type { Node, Pod, PodDisruptionBudget } from "./resources.ts";
-import { matchesSelector } from "../labels.ts";
 
 export interface Candidate {
   readonly node: string;

@@ -147,6 +147,10 @@ describe("status", () => {
     );
     const message = "virtualmachineinstances.kubevirt.io does not implement the scale subresource";
     expect(pdb.status).toMatchObject({ disruptionsAllowed: 0, conditions: [{ status: "False", message }] });
+    expect(pdb.status?.conditions?.[0]).not.toHaveProperty("observedGeneration");
+    const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "of-a-vm" } };
+    const evicted = { namespace: NAMESPACE, name: "of-a-vm" };
+    await expect(world.sandbox.client.post(pods, evicted, "eviction", body)).rejects.toMatchObject({ code: 429 });
     const told = (await world.sandbox.client.list(events, NAMESPACE)).items.filter(
       ({ involvedObject }) => involvedObject.name === "vm",
     );
