@@ -49,7 +49,7 @@ export class Language {
     const { valid, error, type = "dyn" } = this.#environment.check(expression);
     const failure = valid ? this.#undefinedField(expression) : pictureOf(expression, error);
     if (failure !== undefined) return `compilation failed: ${failure}`;
-    return types.length === 0 || types.includes(type) ? undefined : `must evaluate to ${types[0]} but got ${type}`;
+    return types.length === 0 || types.includes(type) ? undefined : `must evaluate to ${types[0]}`;
   }
 
   uses(expression: string, variable: string): boolean {

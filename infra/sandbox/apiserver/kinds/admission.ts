@@ -42,10 +42,10 @@ export interface PolicyBinding extends KubeObject {
 
 /** The fields of expressions, and of which types they have to be. */
 const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
-  "matchConditions.expression": ["bool", "dyn"],
+  "matchConditions.expression": ["bool"],
   "variables.expression": [],
-  "validations.expression": ["bool", "dyn"],
-  "validations.messageExpression": ["string", "dyn"],
+  "validations.expression": ["bool"],
+  "validations.messageExpression": ["string"],
 };
 
 function expressionErrors(owner: unknown, path: string): readonly FieldError[] {

@@ -154,7 +154,7 @@ function validateClient({ url, service }: Tree, field: string): readonly FieldEr
 
 function validateCondition(condition: Tree, field: string): readonly FieldError[] {
   const [name, expression] = [stringAt(condition, "name"), stringAt(condition, "expression").trim()];
-  const problem = expression === "" ? undefined : problemWith(expression, "bool", "dyn");
+  const problem = expression === "" ? undefined : problemWith(expression, "bool");
   return [
     ...requiredIf(expression === "", `${field}.expression`),
     ...invalidIf(problem !== undefined, `${field}.expression`, expression, problem ?? ""),
