@@ -7,10 +7,9 @@ import type { Webhook } from "../admission/webhook-client.ts";
 import { forbiddenValue, invalidValue } from "../field-errors.ts";
 import { type KubeObject, fieldAt, recordsAt, stringAt } from "../objects.ts";
 import type { FieldError } from "../status.ts";
-import { byRules } from "./by-rules.ts";
-import { AGE, NAME, at, countOf } from "./columns.ts";
+import { builtIn, ruleErrors } from "./built-in.ts";
 import { WEBHOOK_CONFIGURATIONS } from "./webhook-configurations.ts";
-import { type Column, type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
+import type { ResourceKind } from "./kind.ts";
 
 export const ADMISSION_GROUP = "admissionregistration.k8s.io";
 
@@ -65,45 +64,15 @@ function policyErrors(policy: KubeObject): readonly FieldError[] {
   return fieldAt(policy, "spec.paramKind") === undefined ? errors : [...errors, unsupported];
 }
 
-// prettier-ignore
-const COMMON = {
-  group: ADMISSION_GROUP, version: "v1", namespaced: false, categories: ["api-extensions"],
-  hasGeneration: true, unconditionalUpdate: false,
-};
-
-type More = Partial<KindDefinition> & { readonly errors?: (object: KubeObject) => readonly FieldError[] };
-
-function admissionKind(kind: string, plural: string, columns: readonly Column[], more: More): ResourceKind {
-  const rules = byRules(kind);
-  const { errors = () => [], ...definition } = more;
-  return defineKind({
-    ...COMMON,
-    kind,
-    plural,
-    columns: [NAME, ...columns, AGE],
-    applyDefaults: rules.applyDefaults,
-    validate: (object, previous) => [...rules.validate(object, previous), ...errors(object)],
-    ...definition,
-  });
-}
-
-const policyColumns = [
-  countOf("Validations", (policy) => recordsAt(policy, "spec.validations").length),
-  at("ParamKind", "spec.paramKind.kind", { absent: "<unset>" }),
-];
-const bindingColumns = [
-  at("PolicyName", "spec.policyName"),
-  at("ParamRef", "spec.paramRef.name", { absent: "<unset>" }),
-];
-
-export const POLICIES = admissionKind("ValidatingAdmissionPolicy", "validatingadmissionpolicies", policyColumns, {
-  errors: policyErrors,
-  hasStatus: true,
-  lists: { "spec.matchConditions": ["name"], "spec.variables": ["name"], "status.conditions": ["type"] },
+export const POLICIES = builtIn("ValidatingAdmissionPolicy", {
+  validate: (policy, previous) => [
+    ...ruleErrors("ValidatingAdmissionPolicy", policy, previous),
+    ...policyErrors(policy),
+  ],
 });
 
 export const ADMISSION: readonly ResourceKind[] = [
   ...WEBHOOK_CONFIGURATIONS,
   POLICIES,
-  admissionKind("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", bindingColumns, {}),
+  builtIn("ValidatingAdmissionPolicyBinding"),
 ];

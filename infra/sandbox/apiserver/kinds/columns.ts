@@ -2,8 +2,7 @@
  * Cells that many kinds' tables share.
  * Owns: names, ages, durations in words. Does not own: which columns a kind has.
  */
-import { type KubeObject, stringAt } from "../objects.ts";
-import type { Cell, Column } from "./kind.ts";
+import type { Column } from "./kind.ts";
 
 export const NAME: Column = {
   name: "Name",
@@ -18,29 +17,15 @@ export const AGE: Column = {
   cell: (object, now) => ageOf(object.metadata.creationTimestamp, now),
 };
 
-export const CREATED_AT: Column = {
+const CREATED_AT: Column = {
   name: "Created At",
   type: "date",
   cell: (object) => object.metadata.creationTimestamp ?? "",
 };
 
-/** A column of what stands at `path`, or of `absent`. */
-export function at(name: string, path: string, options: { priority?: number; absent?: string } = {}): Column {
-  const { absent = "<none>", ...rest } = options;
-  return { name, type: "string", ...rest, cell: (object) => stringAt(object, path) || absent };
-}
-
-export function countOf(name: string, count: (object: KubeObject) => number): Column {
-  return { name, type: "integer", cell: count };
-}
-
-export function wide(name: string, cell: (object: KubeObject, now: Date) => Cell): Column {
-  return { name, type: "string", priority: 1, cell };
-}
-
-export function text(name: string, cell: (object: KubeObject, now: Date) => Cell): Column {
-  return { name, type: "string", cell };
-}
+export const SHARED_COLUMNS: Readonly<Record<string, Column>> = Object.fromEntries(
+  [NAME, AGE, CREATED_AT].map((column) => [column.name, column]),
+);
 
 export function ageOf(timestamp: unknown, now: Date): string {
   if (typeof timestamp !== "string" || timestamp === "") return "<unknown>";

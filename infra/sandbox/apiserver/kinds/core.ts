@@ -15,62 +15,25 @@ import {
 import { type KubeObject, childOf, isRecord, recordAt, recordsAt, stringAt, textOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { labelKeyProblems, labelValueProblems } from "../validation.ts";
-import { AGE, NAME, at, countOf, text, wide } from "./columns.ts";
-import { type ResourceKind, SET, defineKind } from "./kind.ts";
+import { amountOf, builtIn } from "./built-in.ts";
+import type { ResourceKind } from "./kind.ts";
 
-export const NAMESPACES: ResourceKind = defineKind({
-  version: "v1",
-  kind: "Namespace",
-  plural: "namespaces",
-  shortNames: ["ns"],
-  namespaced: false,
-  hasStatus: true,
-  nameRule: "label",
-  subresources: ["finalize"],
-  verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
-  selectableFields: { "status.phase": "status.phase" },
-  lists: { "status.conditions": ["type"] },
-  columns: [NAME, at("Status", "status.phase"), AGE],
+export const NAMESPACES = builtIn("Namespace", {
   applyDefaults: (namespace) => {
     const { name = "" } = namespace.metadata;
     namespace.metadata.labels = { ...namespace.metadata.labels, "kubernetes.io/metadata.name": name };
-    namespace.spec ??= { finalizers: ["kubernetes"] };
-    namespace.status ??= { phase: "Active" };
   },
   prepareForUpdate: (namespace, previous) => {
     namespace.spec = previous.spec;
   },
 });
 
-const NODES: ResourceKind = defineKind({
-  version: "v1",
-  kind: "Node",
-  plural: "nodes",
-  shortNames: ["no"],
-  namespaced: false,
-  hasStatus: true,
-  keepsStatusOnCreate: true,
-  selectableFields: { "spec.unschedulable": "spec.unschedulable" },
-  lists: {
-    "status.conditions": ["type"],
-    "status.addresses": ["type"],
-    "spec.podCIDRs": SET,
-  },
-  columns: [
-    NAME,
-    text("Status", nodeStatus),
-    text("Roles", nodeRoles),
-    AGE,
-    at("Version", "status.nodeInfo.kubeletVersion"),
-    wide("Internal-IP", (node) => nodeAddress(node, "InternalIP")),
-    wide("External-IP", (node) => nodeAddress(node, "ExternalIP")),
-    at("OS-Image", "status.nodeInfo.osImage", { priority: 1, absent: "<unknown>" }),
-    at("Kernel-Version", "status.nodeInfo.kernelVersion", { priority: 1, absent: "<unknown>" }),
-    at("Container-Runtime", "status.nodeInfo.containerRuntimeVersion", { priority: 1, absent: "<unknown>" }),
-  ],
-  applyDefaults: (node) => {
-    node.spec ??= {};
-    node.status ??= {};
+const NODES = builtIn("Node", {
+  cells: {
+    Status: nodeStatus,
+    Roles: nodeRoles,
+    "Internal-IP": (node) => nodeAddress(node, "InternalIP"),
+    "External-IP": (node) => nodeAddress(node, "ExternalIP"),
   },
   // The real server, too, checks an update twice.
   validate: (node, previous) => [...taintErrors(node), ...(previous === undefined ? [] : taintErrors(node))],
@@ -128,12 +91,8 @@ function dataErrors(object: KubeObject): readonly FieldError[] {
   return size > DATA_LIMIT ? [tooLongValue("[]", DATA_LIMIT)] : [];
 }
 
-const CONFIG_MAPS: ResourceKind = defineKind({
-  version: "v1",
-  kind: "ConfigMap",
-  plural: "configmaps",
-  shortNames: ["cm"],
-  columns: [NAME, countOf("Data", (map) => sizeOf(map.data) + sizeOf(map.binaryData)), AGE],
+const CONFIG_MAPS = builtIn("ConfigMap", {
+  cells: { Data: (map) => amountOf(map.data) + amountOf(map.binaryData) },
   validate: (map, previous) => [...dataErrors(map), ...immutableErrors(map, previous)],
 });
 
@@ -143,19 +102,13 @@ function immutableErrors(object: KubeObject, previous: KubeObject | undefined): 
   return fields.map((field) => forbiddenValue(field, "field is immutable when `immutable` is set"));
 }
 
-const SECRETS: ResourceKind = defineKind({
-  version: "v1",
-  kind: "Secret",
-  plural: "secrets",
-  selectableFields: { type: "type" },
-  columns: [NAME, at("Type", "type"), countOf("Data", (secret) => sizeOf(secret.data)), AGE],
+const SECRETS = builtIn("Secret", {
   validate: (secret, previous) => [
     ...unless((previous ?? secret).type === secret.type, invalidValue("type", secret.type, "field is immutable")),
     ...dataErrors(secret),
     ...immutableErrors(secret, previous),
   ],
   applyDefaults: (secret) => {
-    secret.type ??= "Opaque";
     if (!isRecord(secret.stringData)) return;
     const data = childOf(secret, "data");
     for (const [key, value] of Object.entries(secret.stringData)) data[key] = toBase64(textOf(value));
@@ -167,19 +120,4 @@ function toBase64(value: string): string {
   return Buffer.from(value).toString("base64");
 }
 
-const SERVICE_ACCOUNTS: ResourceKind = defineKind({
-  version: "v1",
-  kind: "ServiceAccount",
-  plural: "serviceaccounts",
-  shortNames: ["sa"],
-  subresources: ["token"],
-  unconditionalUpdate: false,
-  lists: { secrets: ["name"], imagePullSecrets: ["name"] },
-  columns: [NAME, countOf("Secrets", (account) => recordsAt(account, "secrets").length), AGE],
-});
-
-function sizeOf(map: unknown): number {
-  return isRecord(map) ? Object.keys(map).length : 0;
-}
-
-export const CORE: readonly ResourceKind[] = [NAMESPACES, NODES, CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS];
+export const CORE: readonly ResourceKind[] = [NAMESPACES, NODES, CONFIG_MAPS, SECRETS, builtIn("ServiceAccount")];

@@ -18,28 +18,12 @@ import {
 import { schemaErrors } from "../schema/definition.ts";
 import { EMBEDDED, type Structural, partAt, schemaOf } from "../schema/structural.ts";
 import type { FieldError } from "../status.ts";
-import { byRules } from "./by-rules.ts";
-import { CREATED_AT, NAME } from "./columns.ts";
-import { type ResourceKind, defineKind } from "./kind.ts";
+import { builtIn, ruleErrors } from "./built-in.ts";
 
-const RULES = byRules("CustomResourceDefinition");
+const KIND = "CustomResourceDefinition";
 
-export const CUSTOM_RESOURCE_DEFINITIONS: ResourceKind = defineKind({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  kind: "CustomResourceDefinition",
-  plural: "customresourcedefinitions",
-  shortNames: ["crd", "crds"],
-  categories: ["api-extensions"],
-  namespaced: false,
-  hasStatus: true,
-  hasGeneration: true,
-  unconditionalUpdate: false,
-  lists: { "spec.versions": ["name"], "status.conditions": ["type"] },
-  columns: [NAME, CREATED_AT],
-  finalizer: "customresourcecleanup.apiextensions.k8s.io",
+export const CUSTOM_RESOURCE_DEFINITIONS = builtIn(KIND, {
   applyDefaults: (definition) => {
-    RULES.applyDefaults(definition);
     const names = childOf(childOf(definition, "spec"), "names");
     names.singular ??= textOf(names.kind).toLowerCase();
     names.listKind ??= `${textOf(names.kind)}List`;
@@ -49,7 +33,7 @@ export const CUSTOM_RESOURCE_DEFINITIONS: ResourceKind = defineKind({
   },
   validate: (definition, previous) => [
     ...nameErrors(definition),
-    ...RULES.validate(definition, previous),
+    ...ruleErrors(KIND, definition, previous),
     ...versionErrors(definition),
   ],
 });

@@ -6,8 +6,9 @@ import { isDeepStrictEqual } from "node:util";
 import { invalidValue, requiredValue, unless } from "../field-errors.ts";
 import { type KubeObject, fieldAt, stringAt, viewAs, textOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
-import { ageOf, at, text, wide } from "./columns.ts";
-import { type Column, type ResourceKind, defineKind } from "./kind.ts";
+import { builtIn } from "./built-in.ts";
+import { ageOf } from "./columns.ts";
+import type { ResourceKind } from "./kind.ts";
 
 /** events.k8s.io name of a field → its core name. */
 const RENAMED: Readonly<Record<string, string>> = {
@@ -27,31 +28,20 @@ function rename(object: KubeObject, names: Readonly<Record<string, string>>, api
   return { ...viewAs<KubeObject>(Object.fromEntries(entries)), apiVersion };
 }
 
-const EVENT = {
-  atomicMaps: ["involvedObject", "related"],
-  version: "v1",
-  kind: "Event",
-  plural: "events",
-  shortNames: ["ev"],
-  storage: "events",
-  storageVersion: "v1",
-  createsOnUpdate: true,
-  columns: eventColumns(),
-  applyDefaults: (event: KubeObject) => {
-    event.reportingComponent ??= "";
-    event.reportingInstance ??= "";
-    event.source ??= {};
-    event.firstTimestamp ??= null;
-    event.lastTimestamp ??= null;
-    event.eventTime ??= null;
-  },
+const CELLS = {
+  "Last Seen": (event: KubeObject, now: Date) => ageOf(lastSeen(event), now),
+  Object: regardingOf,
+  Source: (event: KubeObject) => stringAt(event, "source.component") || stringAt(event, "reportingComponent"),
+  Message: (event: KubeObject) => stringAt(event, "message").trim(),
+  "First Seen": (event: KubeObject, now: Date) =>
+    ageOf(event.firstTimestamp ?? event.eventTime ?? lastSeen(event), now),
 };
 
 const CORE_FIELDS = ["reason", "type", "reportingComponent"];
 const REGARDING = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
 
-const CORE_EVENTS: ResourceKind = defineKind({
-  ...EVENT,
+const CORE_EVENTS = builtIn("Event", {
+  cells: CELLS,
   model: "CoreV1Event",
   nameRule: "path",
   validate: validateEvent,
@@ -62,8 +52,8 @@ const CORE_EVENTS: ResourceKind = defineKind({
   },
 });
 
-const MODERN_EVENTS: ResourceKind = defineKind({
-  ...EVENT,
+const MODERN_EVENTS = builtIn("Event", {
+  cells: CELLS,
   group: "events.k8s.io",
   model: "EventsV1Event",
   validate: (event, previous) => [
@@ -129,21 +119,6 @@ function validateChange(event: KubeObject, previous: KubeObject): readonly Field
   const changed = (field: string): boolean => !isDeepStrictEqual(event[field], previous[field]);
   const errors = FIXED.filter(changed).map((field) => invalidValue(field, event[field], "field is immutable"));
   return changed("series") ? [...seriesErrors(event), ...errors] : errors;
-}
-
-function eventColumns(): readonly Column[] {
-  return [
-    text("Last Seen", (event, now) => ageOf(lastSeen(event), now)),
-    at("Type", "type"),
-    at("Reason", "reason"),
-    text("Object", regardingOf),
-    at("Subobject", "involvedObject.fieldPath", { priority: 1, absent: "" }),
-    wide("Source", (event) => stringAt(event, "source.component") || stringAt(event, "reportingComponent")),
-    text("Message", (event) => stringAt(event, "message").trim()),
-    wide("First Seen", (event, now) => ageOf(event.firstTimestamp ?? event.eventTime ?? lastSeen(event), now)),
-    wide("Count", (event) => textOf(event.count) || "1"),
-    wide("Name", (event) => event.metadata.name ?? ""),
-  ];
 }
 
 function lastSeen(event: KubeObject): unknown {

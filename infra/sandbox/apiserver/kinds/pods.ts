@@ -6,86 +6,30 @@ import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, type Tree, fieldAt, isRecord, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { forbiddenValue, requiredValue, unless } from "../field-errors.ts";
-import { AGE, NAME, ageOf, at, text, wide } from "./columns.ts";
-import { type Column, type ResourceKind, defineKind } from "./kind.ts";
+import { builtIn } from "./built-in.ts";
+import { ageOf } from "./columns.ts";
 
-const CONTAINER_LISTS = {
-  ports: ["containerPort", "protocol"],
-  env: ["name"],
-  volumeMounts: ["mountPath"],
-  volumeDevices: ["devicePath"],
-  resizePolicy: ["resourceName"],
-} as const;
-
-const CONTAINERS = ["containers", "initContainers", "ephemeralContainers"] as const;
-
-export const POD_LISTS: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(
-    CONTAINERS.flatMap((list) => [
-      [`spec.${list}`, ["name"]],
-      ...Object.entries(CONTAINER_LISTS).map(([field, keys]) => [`spec.${list}.${field}`, keys]),
-    ]),
-  ),
-  "spec.volumes": ["name"],
-  "spec.imagePullSecrets": ["name"],
-  "spec.hostAliases": ["ip"],
-  "spec.topologySpreadConstraints": ["topologyKey", "whenUnsatisfiable"],
-  "spec.schedulingGates": ["name"],
-  "spec.resourceClaims": ["name"],
-  "status.conditions": ["type"],
-  "status.podIPs": ["ip"],
-  "status.hostIPs": ["ip"],
-};
-
-export const PODS: ResourceKind = defineKind({
-  version: "v1",
-  kind: "Pod",
-  plural: "pods",
-  shortNames: ["po"],
-  categories: ["all"],
-  hasStatus: true,
-  hasGeneration: true,
-  subresources: ["eviction", "binding"],
-  selectableFields: {
-    "spec.nodeName": "spec.nodeName",
-    "spec.host": "spec.nodeName",
-    "spec.hostNetwork": "spec.hostNetwork",
-    "spec.restartPolicy": "spec.restartPolicy",
-    "spec.schedulerName": "spec.schedulerName",
-    "spec.serviceAccountName": "spec.serviceAccountName",
-    "status.phase": "status.phase",
-    "status.podIP": "status.podIP",
-    "status.nominatedNodeName": "status.nominatedNodeName",
+export const PODS = builtIn("Pod", {
+  cells: {
+    Ready: (pod) => `${readyContainers(pod)}/${recordsAt(pod, "spec.containers").length}`,
+    Status: podStatus,
+    Restarts: podRestarts,
   },
-  lists: POD_LISTS,
-  atomicMaps: ["spec.nodeSelector"],
-  columns: podColumns(),
   applyDefaults: applyPodDefaults,
   validate: validatePod,
 });
 
-const POD_DEFAULTS = {
-  restartPolicy: "Always",
-  terminationGracePeriodSeconds: 30,
-  dnsPolicy: "ClusterFirst",
-  securityContext: {},
-  schedulerName: "default-scheduler",
-  enableServiceLinks: true,
-};
+const CONTAINERS = ["containers", "initContainers", "ephemeralContainers"] as const;
 
 /** Of the DefaultTolerationSeconds admission. */
 const NODE_PROBLEMS = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 function applyPodDefaults(pod: KubeObject): void {
   const spec = childOf(pod, "spec");
-  for (const [field, value] of Object.entries(POD_DEFAULTS)) spec[field] ??= structuredClone(value);
-  for (const container of CONTAINERS.flatMap((list) => recordsAt(spec, list))) applyContainerDefaults(container);
+  for (const container of CONTAINERS.flatMap((list) => recordsAt(spec, list))) applyPullPolicy(container);
   if (spec.nodeName === "") delete spec.nodeName;
   if (spec.serviceAccountName !== undefined) spec.serviceAccount ??= spec.serviceAccountName;
   spec.tolerations = withDefaultTolerations(recordsAt(spec, "tolerations"));
-  const status = childOf(pod, "status");
-  status.phase ??= "Pending";
-  status.qosClass ??= "BestEffort";
 }
 
 function withDefaultTolerations(tolerations: readonly Tree[]): readonly Tree[] {
@@ -98,14 +42,9 @@ function withDefaultTolerations(tolerations: readonly Tree[]): readonly Tree[] {
   return [...tolerations, ...added];
 }
 
-function applyContainerDefaults(container: Record<string, unknown>): void {
-  container.resources ??= {};
-  container.terminationMessagePath ??= "/dev/termination-log";
-  container.terminationMessagePolicy ??= "File";
-  const image = stringAt(container, "image");
-  const tag = /:([^/:]+)$/.exec(image)?.[1];
+function applyPullPolicy(container: Tree): void {
+  const tag = /:([^/:]+)$/.exec(stringAt(container, "image"))?.[1];
   container.imagePullPolicy ??= tag === undefined || tag === "latest" ? "Always" : "IfNotPresent";
-  for (const port of recordsAt(container, "ports")) port.protocol ??= "TCP";
 }
 
 function validatePod(pod: KubeObject, previous: KubeObject | undefined): readonly FieldError[] {
@@ -159,20 +98,6 @@ function withoutImages(containers: unknown): string {
   return JSON.stringify(
     recordsAt({ containers }, "containers").map(({ image: _image, imagePullPolicy: _policy, ...rest }) => rest),
   );
-}
-
-function podColumns(): readonly Column[] {
-  return [
-    NAME,
-    text("Ready", (pod) => `${readyContainers(pod)}/${recordsAt(pod, "spec.containers").length}`),
-    text("Status", podStatus),
-    text("Restarts", podRestarts),
-    AGE,
-    at("IP", "status.podIP", { priority: 1 }),
-    at("Node", "spec.nodeName", { priority: 1 }),
-    at("Nominated Node", "status.nominatedNodeName", { priority: 1 }),
-    wide("Readiness Gates", () => "<none>"),
-  ];
 }
 
 function readyContainers(pod: KubeObject): number {

@@ -5,12 +5,10 @@
 import { type KubeObject, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { invalidValue } from "../field-errors.ts";
-import { AGE, CREATED_AT, NAME, text, wide } from "./columns.ts";
-import { type Column, type ResourceKind, defineKind } from "./kind.ts";
+import { builtIn } from "./built-in.ts";
+import type { ResourceKind } from "./kind.ts";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
-
-const BASE = { group: RBAC_GROUP, version: "v1", nameRule: "path", createsOnUpdate: true } as const;
 
 const subjectsOf = (kind: string) => (binding: KubeObject) =>
   recordsAt(binding, "subjects")
@@ -19,15 +17,12 @@ const subjectsOf = (kind: string) => (binding: KubeObject) =>
     .join(", ");
 
 const BINDING = {
-  atomicMaps: ["roleRef"],
-  columns: [
-    NAME,
-    text("Role", (binding) => `${stringAt(binding, "roleRef.kind")}/${stringAt(binding, "roleRef.name")}`),
-    AGE,
-    wide("Users", subjectsOf("User")),
-    wide("Groups", subjectsOf("Group")),
-    wide("ServiceAccounts", subjectsOf("ServiceAccount")),
-  ] satisfies Column[],
+  cells: {
+    Role: (binding: KubeObject) => `${stringAt(binding, "roleRef.kind")}/${stringAt(binding, "roleRef.name")}`,
+    Users: subjectsOf("User"),
+    Groups: subjectsOf("Group"),
+    ServiceAccounts: subjectsOf("ServiceAccount"),
+  },
   applyDefaults: (binding: KubeObject) => {
     const roleRef = childOf(binding, "roleRef");
     roleRef.apiGroup ||= RBAC_GROUP;
@@ -42,8 +37,8 @@ const BINDING = {
 };
 
 export const RBAC: readonly ResourceKind[] = [
-  defineKind({ ...BASE, kind: "Role", plural: "roles", columns: [NAME, CREATED_AT] }),
-  defineKind({ ...BASE, kind: "ClusterRole", plural: "clusterroles", namespaced: false, columns: [NAME, CREATED_AT] }),
-  defineKind({ ...BASE, ...BINDING, kind: "RoleBinding", plural: "rolebindings" }),
-  defineKind({ ...BASE, ...BINDING, kind: "ClusterRoleBinding", plural: "clusterrolebindings", namespaced: false }),
+  builtIn("Role"),
+  builtIn("ClusterRole"),
+  builtIn("RoleBinding", BINDING),
+  builtIn("ClusterRoleBinding", BINDING),
 ];

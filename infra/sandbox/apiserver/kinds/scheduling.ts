@@ -2,13 +2,10 @@
  * PriorityClasses, and the two every cluster has.
  * Owns: the kind and its rules. Does not own: giving pods their priority (admission/priority.ts).
  */
-import { type KubeObject, textOf } from "../objects.ts";
+import type { KubeObject } from "../objects.ts";
 import { forbiddenValue, invalidValue } from "../field-errors.ts";
 import type { FieldError } from "../status.ts";
-import { AGE, NAME, at, countOf, text } from "./columns.ts";
-import { type ResourceKind, defineKind } from "./kind.ts";
-
-const GROUP = "scheduling.k8s.io";
+import { builtIn } from "./built-in.ts";
 
 // prettier-ignore
 const SYSTEM = [
@@ -17,23 +14,7 @@ const SYSTEM = [
 ];
 const HIGHEST_USER_PRIORITY = 1_000_000_000;
 
-export const PRIORITY_CLASSES: ResourceKind = defineKind({
-  group: GROUP,
-  version: "v1",
-  kind: "PriorityClass",
-  plural: "priorityclasses",
-  shortNames: ["pc"],
-  namespaced: false,
-  columns: [
-    NAME,
-    countOf("Value", (one) => Number(one.value ?? 0)),
-    text("Global-Default", (one) => textOf(one.globalDefault) || "false"),
-    AGE,
-    at("PreemptionPolicy", "preemptionPolicy"),
-  ],
-  applyDefaults: (one) => {
-    one.preemptionPolicy ??= "PreemptLowerPriority";
-  },
+export const PRIORITY_CLASSES = builtIn("PriorityClass", {
   validate: (one, previous) => (previous === undefined ? validateNew(one) : validateUpdate(one, previous)),
 });
 
@@ -65,7 +46,7 @@ function validateUpdate(one: KubeObject, previous: KubeObject): readonly FieldEr
 
 export function systemPriorityClasses(): readonly KubeObject[] {
   return SYSTEM.map(({ name, value, description }) => ({
-    apiVersion: `${GROUP}/v1`,
+    apiVersion: "scheduling.k8s.io/v1",
     kind: "PriorityClass",
     metadata: { name },
     value,

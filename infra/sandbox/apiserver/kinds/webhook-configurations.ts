@@ -1,56 +1,18 @@
 /**
  * ValidatingWebhookConfiguration and MutatingWebhookConfiguration.
- * Owns: their shape, defaults and rules. Does not own: calling webhooks (admission/).
+ * Owns: their rules. Does not own: their defaults (rules.yaml), calling webhooks (admission/).
  */
 import { problemWith } from "../admission/cel.ts";
 import { duplicateValue, invalidIf, oneOf, requiredIf } from "../field-errors.ts";
 import { type KubeObject, type Tree, recordAt, recordsAt, stringAt, stringsAt } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { domainErrors, keyErrors, selectorErrors } from "../validation.ts";
-import { AGE, NAME, countOf } from "./columns.ts";
-import { type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
-
-const WEBHOOKS = {
-  group: "admissionregistration.k8s.io",
-  version: "v1",
-  namespaced: false,
-  hasGeneration: true,
-  unconditionalUpdate: false,
-  categories: ["api-extensions"],
-  lists: { webhooks: ["name"], "webhooks.matchConditions": ["name"] },
-  atomicMaps: ["webhooks.namespaceSelector", "webhooks.objectSelector"],
-  columns: [NAME, countOf("Webhooks", (configuration) => recordsAt(configuration, "webhooks").length), AGE],
-  validate: validateWebhooks,
-} satisfies Partial<KindDefinition>;
-
-const DEFAULTS = {
-  failurePolicy: "Fail",
-  matchPolicy: "Equivalent",
-  namespaceSelector: {},
-  objectSelector: {},
-  timeoutSeconds: 10,
-};
-
-function defaultWebhooks(configuration: KubeObject, more: Readonly<Record<string, unknown>> = {}): void {
-  for (const webhook of recordsAt(configuration, "webhooks")) {
-    for (const [field, value] of Object.entries({ ...DEFAULTS, ...more })) webhook[field] ??= value;
-    for (const rule of recordsAt(webhook, "rules")) rule.scope ??= "*";
-  }
-}
+import { builtIn } from "./built-in.ts";
+import type { ResourceKind } from "./kind.ts";
 
 export const WEBHOOK_CONFIGURATIONS: readonly ResourceKind[] = [
-  defineKind({
-    ...WEBHOOKS,
-    kind: "ValidatingWebhookConfiguration",
-    plural: "validatingwebhookconfigurations",
-    applyDefaults: (configuration) => defaultWebhooks(configuration),
-  }),
-  defineKind({
-    ...WEBHOOKS,
-    kind: "MutatingWebhookConfiguration",
-    plural: "mutatingwebhookconfigurations",
-    applyDefaults: (configuration) => defaultWebhooks(configuration, { reinvocationPolicy: "Never" }),
-  }),
+  builtIn("ValidatingWebhookConfiguration", { validate: validateWebhooks }),
+  builtIn("MutatingWebhookConfiguration", { validate: validateWebhooks }),
 ];
 
 function validateWebhooks(configuration: KubeObject): readonly FieldError[] {

@@ -1,0 +1,74 @@
+/**
+ * Built-in kinds, as far as they are data: kinds.yaml, and the defaults and rules in rules.yaml.
+ * Owns: reading those files. Does not own: what a schema means (schema/), what takes functions (the files beside).
+ */
+import { readFileSync } from "node:fs";
+import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
+import { fieldAt, stringAt, viewAs } from "../objects.ts";
+import { applySchemaDefaults, type Structural } from "../schema/structural.ts";
+import { validateBySchema } from "../schema/validation.ts";
+import { SHARED_COLUMNS } from "./columns.ts";
+import { type Cell, type Column, type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
+
+/** A column in kinds.yaml. */
+interface Shown extends Partial<Omit<Column, "cell">> {
+  readonly name: string;
+  readonly path?: string;
+  readonly absent?: string;
+}
+
+type Kind = Partial<Omit<KindDefinition, "columns">> & { readonly columns: readonly (Shown | string)[] };
+
+const KINDS = read<Kind>("kinds.yaml");
+const RULES = read<Structural>("rules.yaml");
+
+function read<T>(file: string): Readonly<Record<string, T | undefined>> {
+  const text = readFileSync(new URL(file, import.meta.url), "utf8");
+  return viewAs(load(text, { schema: CORE_SCHEMA.withTags(mergeTag) }));
+}
+
+/** What of a kind is no data; its own defaults come after the plain ones, its own validation instead of the plain one. */
+interface Behaviour extends Partial<KindDefinition> {
+  /** By the name of the column. */
+  readonly cells?: Readonly<Record<string, Column["cell"]>>;
+}
+
+export function builtIn(kind: string, { cells = {}, applyDefaults, ...more }: Behaviour = {}): ResourceKind {
+  const { columns = [], ...data } = KINDS[kind] ?? {};
+  return defineKind({
+    version: "v1",
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    validate: (object, previous) => ruleErrors(kind, object, previous),
+    ...data,
+    ...more,
+    columns: columns.map((column) => columnOf(column, cells)),
+    applyDefaults: (object) => {
+      applySchemaDefaults(object, RULES[kind] ?? {});
+      applyDefaults?.(object);
+    },
+  });
+}
+
+export const ruleErrors = (kind: string, ...[object, previous]: Parameters<ResourceKind["validate"]>) =>
+  validateBySchema(viewAs(withoutEmpty(object)), RULES[kind] ?? {}, previous).filter(({ field }) => field !== "<nil>");
+
+/** Go does not tell an empty list from none. */
+function withoutEmpty(object: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(object, (_, value: unknown) => (Array.isArray(value) && value.length === 0 ? undefined : value)),
+  );
+}
+
+function columnOf(column: Shown | string, cells: Behaviour["cells"] = {}): Column {
+  if (typeof column === "string") return SHARED_COLUMNS[column] ?? columnOf({ name: column }, cells);
+  const { path = "", absent = "<none>", type = "string", ...rest } = column;
+  const shown = (object: object): Cell =>
+    type === "integer" ? amountOf(fieldAt(object, path)) : stringAt(object, path) || absent;
+  return { ...rest, type, cell: cells[column.name] ?? shown };
+}
+
+/** Of a list or map, how many it has. */
+export function amountOf(value: unknown = 0): number {
+  return typeof value === "object" && value !== null ? Object.keys(value).length : Number(value);
+}
