@@ -2,11 +2,10 @@
  * matchConditions: CEL expressions that say whether a webhook or a policy wants to hear of a request.
  * Owns: what a result or an error of one means. Does not own: evaluating them (cel.ts).
  */
-import { type ResourceContext, resourceOf } from "../context.ts";
-import { fail } from "../status.ts";
+import type { ResourceContext } from "../context.ts";
 import type { Values } from "../cel/language.ts";
 import { evaluate, valuesOf } from "./cel.ts";
-import { type AdmissionRequest, nameInRefusal } from "./review.ts";
+import { type AdmissionRequest, forbid } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
 /** Any false condition decides; only if there is none does an error matter: its words. */
@@ -27,6 +26,5 @@ export function conditionsHold(ctx: ResourceContext, webhook: Webhook, request: 
   const outcome = judgeConditions(webhook.matchConditions, valuesOf(request));
   if (typeof outcome === "boolean") return outcome;
   if (webhook.failurePolicy === "Ignore") return false;
-  const name = nameInRefusal(ctx, request.object);
-  return fail({ reason: "Forbidden", resource: resourceOf(ctx.kind), name, message: outcome });
+  return forbid(ctx, request.object, outcome);
 }

@@ -7,7 +7,7 @@ import { NAMESPACES } from "../kinds/core.ts";
 import type { KubeObject } from "../objects.ts";
 import { parsedOnce } from "../store.ts";
 import { fail } from "../status.ts";
-import { nameInRefusal } from "./review.ts";
+import { forbid } from "./review.ts";
 
 export function requireActiveNamespace(ctx: ResourceContext, object: KubeObject): void {
   const { namespace: name } = ctx.info;
@@ -19,5 +19,5 @@ export function requireActiveNamespace(ctx: ResourceContext, object: KubeObject)
   const causes = [
     { reason: "NamespaceTerminating", message: `namespace ${name} is being terminated`, field: "metadata.namespace" },
   ];
-  fail({ reason: "Forbidden", resource: resourceOf(ctx.kind), name: nameInRefusal(ctx, object), message, causes });
+  forbid(ctx, object, message, causes);
 }

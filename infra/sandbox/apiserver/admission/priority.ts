@@ -2,11 +2,11 @@
  * The Priority admission plugin: a pod's priority is that of its PriorityClass, and at most one class is the default.
  * Owns: resolving and checking both. Does not own: the kind (kinds/scheduling.ts), what a priority leads to.
  */
-import { type ResourceContext, collectionOf, resourceOf } from "../context.ts";
+import { type ResourceContext, collectionOf } from "../context.ts";
 import { PRIORITY_CLASSES } from "../kinds/scheduling.ts";
 import { type KubeObject, childOf, stringAt } from "../objects.ts";
 import { parsedOnce } from "../store.ts";
-import { fail } from "../status.ts";
+import { forbid } from "./review.ts";
 
 const PREEMPT = "PreemptLowerPriority";
 
@@ -57,11 +57,5 @@ function checkDefault(ctx: ResourceContext, priorityClass: KubeObject): void {
   if (priorityClass.globalDefault !== true) return;
   const other = defaultOf(ctx)?.metadata.name;
   if (other === undefined) return;
-  const message = `PriorityClass ${other} is already marked as default. Only one default can exist`;
-  forbid(ctx, priorityClass, message);
-}
-
-function forbid(ctx: ResourceContext, { metadata }: KubeObject, message: string): never {
-  const name = metadata.name || metadata.generateName || "Unknown";
-  return fail({ reason: "Forbidden", resource: resourceOf(ctx.kind), name, message });
+  forbid(ctx, priorityClass, `PriorityClass ${other} is already marked as default. Only one default can exist`);
 }

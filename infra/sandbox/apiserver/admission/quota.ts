@@ -2,13 +2,12 @@
  * The ResourceQuota admission plugin, for the number of pods.
  * Owns: that check. Does not own: other resources, scopes, a quota's status (its controller is not here).
  */
-import { type ResourceContext, collectionOf, resourceOf } from "../context.ts";
+import { type ResourceContext, collectionOf } from "../context.ts";
 import { RESOURCE_QUOTAS } from "../kinds/others.ts";
 import { PODS } from "../kinds/pods.ts";
 import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
-import { fail } from "../status.ts";
 import { parsedOnce } from "../store.ts";
-import { nameInRefusal } from "./review.ts";
+import { forbid } from "./review.ts";
 
 /** What is being created, after every webhook has seen it. */
 export function requireQuota(ctx: ResourceContext, object: KubeObject): void {
@@ -20,7 +19,7 @@ export function requireQuota(ctx: ResourceContext, object: KubeObject): void {
     const used = ctx.collection.list(namespace).filter((pod) => isLiving(parsedOnce(pod))).length;
     if (used < Number(limited)) continue;
     const message = `exceeded quota: ${quota.metadata.name}, requested: pods=1, used: pods=${used}, limited: pods=${Number(limited)}`;
-    fail({ reason: "Forbidden", resource: resourceOf(ctx.kind), name: nameInRefusal(ctx, object), message });
+    forbid(ctx, object, message);
   }
 }
 

@@ -3,9 +3,10 @@
  * Owns: its shape and how it is made of a request. Does not own: who is asked (webhooks.ts).
  */
 import { randomUUID } from "node:crypto";
-import type { ResourceContext } from "../context.ts";
+import { type ResourceContext, resourceOf } from "../context.ts";
 import type { ResourceKind } from "../kinds/kind.ts";
 import { type KubeObject, apiVersionOf } from "../objects.ts";
+import { type Cause, fail } from "../status.ts";
 
 export interface AdmissionSubject {
   readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
@@ -33,17 +34,8 @@ export interface AdmissionRequest {
   readonly options: unknown;
 }
 
-interface GroupVersionKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
-
-interface GroupVersionResource {
-  readonly group: string;
-  readonly version: string;
-  readonly resource: string;
-}
+type GroupVersionKind = Readonly<Record<"group" | "version" | "kind", string>>;
+type GroupVersionResource = Readonly<Record<"group" | "version" | "resource", string>>;
 
 /** `kind` is the one that the webhook wants to see: another version, perhaps, than the request is in. */
 export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: ResourceKind): AdmissionRequest {
@@ -77,6 +69,17 @@ function placeOf({ info, kind }: ResourceContext, object: KubeObject | undefined
 /** Before creation a generated name is not yet drawn. */
 export function nameInRefusal({ info }: ResourceContext, object: KubeObject | null | undefined): string {
   return info.name || object?.metadata.name || object?.metadata.generateName || "Unknown";
+}
+
+/** In the name of an admission plugin. */
+export function forbid(
+  ctx: ResourceContext,
+  object: KubeObject | null,
+  message: string,
+  causes?: readonly Cause[],
+): never {
+  const name = nameInRefusal(ctx, object);
+  return fail({ reason: "Forbidden", resource: resourceOf(ctx.kind), name, message, ...(causes && { causes }) });
 }
 
 export function converted(object: KubeObject, from: ResourceKind, to: ResourceKind): KubeObject {

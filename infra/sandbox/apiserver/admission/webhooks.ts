@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ResourceContext } from "../context.ts";
+import { ADMISSION_GROUP } from "../kinds/admission.ts";
 import type { ResourceKind } from "../kinds/kind.ts";
 import { type KubeObject, recordsAt, viewAs } from "../objects.ts";
 import { applyJsonPatch } from "../patch/json.ts";
@@ -16,8 +17,6 @@ import { admitByPolicies } from "./policies.ts";
 import { type AdmissionRequest, type AdmissionSubject, converted, reviewOf } from "./review.ts";
 import { type AdmissionResponse, WebhookError } from "./webhook-answer.ts";
 import { type Webhook, callWebhook } from "./webhook-client.ts";
-
-const GROUP = "admissionregistration.k8s.io";
 
 export async function admitMutating(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject> {
   return (await mutate(ctx, subject)) ?? badRequest("admission left no object");
@@ -64,8 +63,8 @@ export async function admitValidating(ctx: ResourceContext, subject: AdmissionSu
 
 /** The server's own configuration is out of reach of webhooks, or one could make itself irremovable. */
 function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
-  if (ctx.kind.group === GROUP) return [];
-  const configurations = ctx.state.store.collection(`${GROUP}/${plural}`).list("");
+  if (ctx.kind.group === ADMISSION_GROUP) return [];
+  const configurations = ctx.state.store.collection(`${ADMISSION_GROUP}/${plural}`).list("");
   return configurations.flatMap((stored) => viewAs<Webhook[]>(recordsAt(parsedOnce(stored), "webhooks")));
 }
 

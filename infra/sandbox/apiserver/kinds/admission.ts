@@ -9,7 +9,6 @@ import { type KubeObject, fieldAt, recordsAt, stringAt } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { builtIn, ruleErrors } from "./built-in.ts";
 import { WEBHOOK_CONFIGURATIONS } from "./webhook-configurations.ts";
-import type { ResourceKind } from "./kind.ts";
 
 export const ADMISSION_GROUP = "admissionregistration.k8s.io";
 
@@ -71,8 +70,4 @@ export const POLICIES = builtIn("ValidatingAdmissionPolicy", {
   ],
 });
 
-export const ADMISSION: readonly ResourceKind[] = [
-  ...WEBHOOK_CONFIGURATIONS,
-  POLICIES,
-  builtIn("ValidatingAdmissionPolicyBinding"),
-];
+export const ADMISSION = [...WEBHOOK_CONFIGURATIONS, POLICIES, builtIn("ValidatingAdmissionPolicyBinding")];

@@ -16,7 +16,6 @@ import { type KubeObject, childOf, isRecord, recordAt, recordsAt, stringAt, text
 import type { FieldError } from "../status.ts";
 import { labelKeyProblems, labelValueProblems } from "../validation.ts";
 import { amountOf, builtIn } from "./built-in.ts";
-import type { ResourceKind } from "./kind.ts";
 
 export const NAMESPACES = builtIn("Namespace", {
   applyDefaults: (namespace) => {
@@ -111,13 +110,10 @@ const SECRETS = builtIn("Secret", {
   applyDefaults: (secret) => {
     if (!isRecord(secret.stringData)) return;
     const data = childOf(secret, "data");
-    for (const [key, value] of Object.entries(secret.stringData)) data[key] = toBase64(textOf(value));
+    for (const [key, value] of Object.entries(secret.stringData))
+      data[key] = Buffer.from(textOf(value)).toString("base64");
     delete secret.stringData;
   },
 });
 
-function toBase64(value: string): string {
-  return Buffer.from(value).toString("base64");
-}
-
-export const CORE: readonly ResourceKind[] = [NAMESPACES, NODES, CONFIG_MAPS, SECRETS, builtIn("ServiceAccount")];
+export const CORE = [NAMESPACES, NODES, CONFIG_MAPS, SECRETS, builtIn("ServiceAccount")];

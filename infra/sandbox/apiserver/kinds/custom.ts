@@ -3,7 +3,7 @@
  * Owns: that translation. Does not own: the definition's own kind (definitions.ts).
  */
 import { type KubeObject, type Tree, recordAt, recordsAt, stringAt, stringsAt, textOf, viewAs } from "../objects.ts";
-import { EMBEDDED, type Structural, applySchemaDefaults, prune, schemaOf } from "../schema/structural.ts";
+import { EMBEDDED, type Structural, applySchemaDefaults, joined, prune, schemaOf } from "../schema/structural.ts";
 import { validateBySchema } from "../schema/validation.ts";
 import { NAME, AGE, ageOf } from "./columns.ts";
 import { evaluateJsonPath } from "./json-path.ts";
@@ -62,7 +62,7 @@ function listsIn(schema: Structural, path = ""): Pick<ResourceKind, "lists" | "a
   const type = schema["x-kubernetes-list-type"];
   const keys = type === "map" ? stringsAt(schema, "x-kubernetes-list-map-keys") : type === "set" ? SET : undefined;
   const below = Object.entries(recordAt(schema, "properties")).map(([key, part]) => {
-    return listsIn(viewAs(part), path === "" ? key : `${path}.${key}`);
+    return listsIn(viewAs(part), joined(path, key));
   });
   if (schema.items !== undefined) below.push(listsIn(recordAt(schema, "items"), path));
   const isAtomic = schema["x-kubernetes-map-type"] === "atomic";
@@ -72,13 +72,8 @@ function listsIn(schema: Structural, path = ""): Pick<ResourceKind, "lists" | "a
   };
 }
 
-interface PrinterColumn {
-  readonly name: string;
-  readonly type: Column["type"];
-  readonly format?: string;
+interface PrinterColumn extends Omit<Column, "cell"> {
   readonly jsonPath: string;
-  readonly priority?: number;
-  readonly description?: string;
 }
 
 function columnsOf(version: Tree): readonly Column[] {

@@ -8,7 +8,6 @@ import { type KubeObject, fieldAt, stringAt, viewAs, textOf } from "../objects.t
 import type { FieldError } from "../status.ts";
 import { builtIn } from "./built-in.ts";
 import { ageOf } from "./columns.ts";
-import type { ResourceKind } from "./kind.ts";
 
 /** events.k8s.io name of a field → its core name. */
 const RENAMED: Readonly<Record<string, string>> = {
@@ -129,4 +128,4 @@ function regardingOf(event: KubeObject): string {
   return `${stringAt(event, "involvedObject.kind").toLowerCase()}/${stringAt(event, "involvedObject.name")}`;
 }
 
-export const EVENTS: readonly ResourceKind[] = [CORE_EVENTS, MODERN_EVENTS];
+export const EVENTS = [CORE_EVENTS, MODERN_EVENTS];

@@ -70,12 +70,12 @@ export interface ResourceKind {
   readonly toStored: (served: KubeObject) => KubeObject;
 }
 
-export const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
+const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
 
 /** A list whose items are its identity, like metadata.finalizers. */
 export const SET: readonly string[] = [];
 
-export const META_LISTS: Readonly<Record<string, readonly string[]>> = {
+const META_LISTS: Readonly<Record<string, readonly string[]>> = {
   "metadata.ownerReferences": ["uid"],
   "metadata.finalizers": SET,
 };

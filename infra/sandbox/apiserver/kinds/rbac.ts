@@ -6,7 +6,6 @@ import { type KubeObject, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { invalidValue } from "../field-errors.ts";
 import { builtIn } from "./built-in.ts";
-import type { ResourceKind } from "./kind.ts";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
 
@@ -36,7 +35,7 @@ const BINDING = {
       : [invalidValue("roleRef", binding.roleRef, "cannot change roleRef")],
 };
 
-export const RBAC: readonly ResourceKind[] = [
+export const RBAC = [
   builtIn("Role"),
   builtIn("ClusterRole"),
   builtIn("RoleBinding", BINDING),

@@ -3,9 +3,9 @@
  * Owns: the kind and its rules. Does not own: giving pods their priority (admission/priority.ts).
  */
 import type { KubeObject } from "../objects.ts";
-import { forbiddenValue, invalidValue } from "../field-errors.ts";
+import { forbiddenValue } from "../field-errors.ts";
 import type { FieldError } from "../status.ts";
-import { builtIn } from "./built-in.ts";
+import { builtIn, ruleErrors } from "./built-in.ts";
 
 // prettier-ignore
 const SYSTEM = [
@@ -15,7 +15,7 @@ const SYSTEM = [
 const HIGHEST_USER_PRIORITY = 1_000_000_000;
 
 export const PRIORITY_CLASSES = builtIn("PriorityClass", {
-  validate: (one, previous) => (previous === undefined ? validateNew(one) : validateUpdate(one, previous)),
+  validate: (one, previous) => (previous === undefined ? validateNew(one) : ruleErrors("PriorityClass", one, previous)),
 });
 
 function validateNew({ metadata, value }: KubeObject): readonly FieldError[] {
@@ -32,16 +32,6 @@ function validateNew({ metadata, value }: KubeObject): readonly FieldError[] {
 function reserved(name: string): string {
   const why = `error: ${name} is not a known system priority class`;
   return `priority class names with 'system-' prefix are reserved for system use only. ${why}`;
-}
-
-function validateUpdate(one: KubeObject, previous: KubeObject): readonly FieldError[] {
-  const { value, preemptionPolicy } = one;
-  return [
-    ...(value === previous.value ? [] : [forbiddenValue("value", "may not be changed in an update.")]),
-    ...(preemptionPolicy === previous.preemptionPolicy
-      ? []
-      : [invalidValue("preemptionPolicy", preemptionPolicy, "field is immutable")]),
-  ];
 }
 
 export function systemPriorityClasses(): readonly KubeObject[] {

@@ -8,9 +8,8 @@ import { type KubeObject, type Tree, recordAt, recordsAt, stringAt, stringsAt } 
 import type { FieldError } from "../status.ts";
 import { domainErrors, keyErrors, selectorErrors } from "../validation.ts";
 import { builtIn } from "./built-in.ts";
-import type { ResourceKind } from "./kind.ts";
 
-export const WEBHOOK_CONFIGURATIONS: readonly ResourceKind[] = [
+export const WEBHOOK_CONFIGURATIONS = [
   builtIn("ValidatingWebhookConfiguration", { validate: validateWebhooks }),
   builtIn("MutatingWebhookConfiguration", { validate: validateWebhooks }),
 ];

@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, fieldAt, isRecord, textOf } from "../objects.ts";
+import { joined } from "../schema/structural.ts";
 import { badRequest, fail } from "../status.ts";
 
 type Lists = Readonly<Record<string, readonly string[]>>;
@@ -21,7 +22,7 @@ interface Place {
 }
 
 function below(place: Place, key: string): Place {
-  return { ...place, path: place.path === "" ? key : `${place.path}.${key}` };
+  return { ...place, path: joined(place.path, key) };
 }
 
 function mergeMap(original: Tree, patch: Tree, place: Place): Tree {

@@ -8,14 +8,14 @@ import { duplicateFields, goTypeOf, mediaTypeOf } from "../decoding.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";
 import type { WriteOptions } from "../options.ts";
 import { badRequest } from "../status.ts";
-import { applySchemaDefaults, prune } from "./structural.ts";
+import { applySchemaDefaults, joined, prune } from "./structural.ts";
 import { type FieldType, type ModelField, type Models, loadModels } from "./models.ts";
 import { readTime } from "./time.ts";
 
 /** Drops what the kind does not have, and reports it as the request wants. */
 export type FieldCheck = (object: KubeObject, objections?: Objections) => void;
 
-export interface Objections {
+interface Objections {
   readonly refuse: (why: string) => never;
   /** What is applied may have no unknown field, whatever the request wants. */
   readonly applied?: boolean;
@@ -85,10 +85,6 @@ function checkModel(value: Tree, name: string, { found, path, goPath }: At): voi
   }
 }
 
-function joined(path: string, key: string): string {
-  return path === "" ? key : `${path}.${key}`;
-}
-
 interface AtField extends At {
   readonly owner: string;
   readonly field: ModelField;
@@ -154,23 +150,10 @@ function mismatch(value: unknown, type: FieldType, { found, owner, path, goPath,
   return found.refuse(`json: cannot unmarshal ${shown} into Go struct field ${struct}.${goPath} of type ${wanted}`);
 }
 
+const GO_TYPES = { boolean: "bool", number: "int64", intOrString: "int32", string: "string", any: "interface {}" };
+
 function goType(type: FieldType): string {
-  switch (type.of) {
-    case "list":
-      return `[]${goType(type.items)}`;
-    case "map":
-      return `map[string]${goType(type.items)}`;
-    case "model":
-      return type.name.replace(/^V(\d[a-z\d]*)/, "v$1.");
-    case "boolean":
-      return "bool";
-    case "number":
-      return "int64";
-    case "intOrString":
-      return "int32";
-    case "string":
-      return "string";
-    case "any":
-      return "interface {}";
-  }
+  if (type.of === "list") return `[]${goType(type.items)}`;
+  if (type.of === "map") return `map[string]${goType(type.items)}`;
+  return type.of === "model" ? type.name.replace(/^V(\d[a-z\d]*)/, "v$1.") : GO_TYPES[type.of];
 }
