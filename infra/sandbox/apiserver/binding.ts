@@ -3,31 +3,24 @@
  * Owns: binding a pod to a node, once. Does not own: choosing the node.
  */
 import { admitValidating } from "./admission/webhooks.ts";
-import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
+import { type Answer, type ResourceContext, resourceOf, storedIn, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
 import { successStatus } from "./deletion.ts";
 import { type KubeObject, isRecord, stringAt, recordsAt, childOf, recordAt } from "./objects.ts";
-import { readWriteOptions } from "./options.ts";
+import { admissionOf, readWriteOptions } from "./options.ts";
 import { parsedOnce } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
 import { changeStored } from "./updating.ts";
 
 export async function handleBinding(ctx: ResourceContext): Promise<Answer> {
-  const { collection, info, kind } = ctx;
+  const { collection, info } = ctx;
   const binding = decodeBody(ctx);
   const node = stringAt(binding, "target.name");
   if (node === "") badRequest("target.name: Required value");
   const { dryRun } = readWriteOptions(ctx);
-  await admitValidating(ctx, {
-    operation: "CREATE",
-    object: { ...binding, apiVersion: "v1", kind: "Binding", metadata: recordAt(binding, "metadata") },
-    oldObject: undefined,
-    options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
-    dryRun,
-  });
-  const stored = collection.get(info);
-  if (stored === undefined) return fail({ reason: "NotFound", resource: resourceOf(kind), name: info.name });
-  checkFree(ctx, parsedOnce(stored), node);
+  const object = { ...binding, apiVersion: "v1", kind: "Binding", metadata: recordAt(binding, "metadata") };
+  await admitValidating(ctx, admissionOf(ctx, dryRun)(object));
+  checkFree(ctx, parsedOnce(storedIn(ctx)), node);
   if (!dryRun) changeStored(collection, info, (pod) => bind(pod, node, timestamp(ctx.state.now())));
   return { type: "Document", code: 201, body: successStatus(201) };
 }

@@ -9,6 +9,7 @@ import type { KindRegistry } from "./kinds/registry.ts";
 import type { KubeObject } from "./objects.ts";
 import type { RequestInfo, ResourceRequest } from "./request-info.ts";
 import type { TokenIssuer } from "./service-account-tokens.ts";
+import { fail } from "./status.ts";
 import type { Collection, Store, StoredObject } from "./store.ts";
 import type { Bell } from "./watch-log.ts";
 
@@ -79,6 +80,10 @@ export function isStored(object: KubeObject | StoredObject): object is StoredObj
 
 export function resourceOf(kind: ResourceKind): { group: string; resource: string } {
   return { group: kind.group, resource: kind.plural };
+}
+
+export function storedIn({ collection, info, kind }: ResourceContext): StoredObject {
+  return collection.get(info) ?? fail({ reason: "NotFound", resource: resourceOf(kind), name: info.name });
 }
 
 export function collectionOf(state: ServerState, kind: ResourceKind): Collection {

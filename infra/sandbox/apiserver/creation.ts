@@ -6,7 +6,6 @@ import { randomInt, randomUUID } from "node:crypto";
 import { admitPriority } from "./admission/priority.ts";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
 import { requireQuota } from "./admission/quota.ts";
-import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { authorize } from "./authorization.ts";
 import { type Answer, type ResourceContext, resourceOf, timestamp } from "./context.ts";
@@ -14,7 +13,7 @@ import { decodeObject } from "./decoding.ts";
 import { refuseEscalation } from "./escalation.ts";
 import { trackUpdate } from "./managed-fields.ts";
 import type { KubeObject } from "./objects.ts";
-import { type WriteOptions, operationOptions, readWriteOptions, writerOf } from "./options.ts";
+import { type WriteOptions, admissionOf, readWriteOptions, writerOf } from "./options.ts";
 import { fieldCheck } from "./schema/check.ts";
 import type { StoredObject } from "./store.ts";
 import { fail } from "./status.ts";
@@ -40,13 +39,7 @@ export async function createObject(
   options: CreateOptions,
 ): Promise<KubeObject | StoredObject> {
   requireActiveNamespace(ctx, object);
-  const subject = (current: KubeObject): AdmissionSubject => ({
-    operation: "CREATE",
-    object: current,
-    oldObject: undefined,
-    options: operationOptions(ctx, "CreateOptions"),
-    dryRun: options.dryRun,
-  });
+  const subject = admissionOf(ctx, options.dryRun);
   const generated = !object.metadata.name;
   const admitted = await admitMutating(ctx, subject(admitPriority(ctx, object)));
   const stored = prepare(ctx, admitted);

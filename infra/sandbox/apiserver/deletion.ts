@@ -5,7 +5,15 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { admitDeletion } from "./admission/webhooks.ts";
-import { type Answer, type ResourceContext, type ServerState, collectionOf, resourceOf, timestamp } from "./context.ts";
+import {
+  type Answer,
+  type ResourceContext,
+  type ServerState,
+  collectionOf,
+  resourceOf,
+  storedIn,
+  timestamp,
+} from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import { IMMORTAL } from "./namespaces.ts";
 import { type KubeObject, childOf, stringAt } from "./objects.ts";
@@ -55,11 +63,10 @@ export async function deleteObject(
   ctx: ResourceContext,
   options: DeleteOptions & { readonly isDryRun: boolean },
 ): Promise<Deletion> {
-  const { state, kind, collection, info } = ctx;
+  const { state, kind, info } = ctx;
   const { isDryRun, ...rest } = options;
   for (;;) {
-    const stored = collection.get(info);
-    if (stored === undefined) return fail({ reason: "NotFound", resource: resourceOf(kind), name: info.name });
+    const stored = storedIn(ctx);
     const oldObject = parse(stored);
     checkPreconditions(kind, oldObject, options.preconditions);
     const marked = mark(state, kind, oldObject, options);

@@ -5,15 +5,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { matchesSelector } from "../labels.ts";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
-import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
-import { type Answer, type ResourceContext, collectionOf, resourceOf, timestamp } from "./context.ts";
+import { type Answer, type ResourceContext, collectionOf, storedIn, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
 import { type Deletion, checkPreconditions, remove, successStatus } from "./deletion.ts";
 import { defineKind } from "./kinds/kind.ts";
 import { POD_DISRUPTION_BUDGETS } from "./kinds/policy.ts";
 import { type KubeObject, childOf, fieldAt, isRecord, recordsAt, stringAt, viewAs } from "./objects.ts";
-import { type DeleteOptions, operationOptions, readDryRun, readWriteOptions } from "./options.ts";
+import { type DeleteOptions, admissionOf, readDryRun, readWriteOptions } from "./options.ts";
 import { checkSubresource } from "./schema/subresource.ts";
 import { type StoredObject, parse, parsedOnce } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
@@ -22,18 +21,12 @@ import { changeStored } from "./updating.ts";
 const EVICTION = defineKind({ group: "policy", version: "v1", kind: "Eviction", plural: "evictions" });
 
 export async function handleEviction(ctx: ResourceContext): Promise<Answer> {
-  const writeOptions = readWriteOptions(ctx);
+  const { dryRun } = readWriteOptions(ctx);
   const body = decodeBody(ctx);
   if (body.apiVersion === "policy/v1beta1") body.apiVersion = "policy/v1";
   const sent = await checkSubresource(ctx, EVICTION, body);
   requireActiveNamespace(ctx, sent);
-  const subject = (object: KubeObject): AdmissionSubject => ({
-    operation: "CREATE",
-    object,
-    oldObject: undefined,
-    options: operationOptions(ctx, "CreateOptions"),
-    dryRun: writeOptions.dryRun,
-  });
+  const subject = admissionOf(ctx, dryRun);
   const eviction = await admitMutating(ctx, subject(sent));
   if (eviction.metadata.name !== ctx.info.name) badRequest("name in URL does not match name in Eviction object");
   const options = deleteOptionsOf(ctx, eviction);
@@ -56,14 +49,10 @@ function deleteOptionsOf({ info }: ResourceContext, eviction: KubeObject): Delet
   });
 }
 
-function notFound(ctx: ResourceContext): never {
-  return fail({ reason: "NotFound", resource: resourceOf(ctx.kind), name: ctx.info.name });
-}
-
 type Options = DeleteOptions & { readonly isDryRun: boolean };
 
 function evict(ctx: ResourceContext, options: Options): void {
-  const stored = ctx.collection.get(ctx.info) ?? notFound(ctx);
+  const stored = storedIn(ctx);
   const pod = parsedOnce(stored);
   if (!ignoresBudgets(pod)) {
     const [budget, ...others] = budgetsOf(ctx, stored);
@@ -131,11 +120,10 @@ function checkBudget(budget: KubeObject): void {
 }
 
 function removePod(ctx: ResourceContext, options: Options): Deletion | undefined {
-  const key = ctx.info;
   readDryRun("DeleteOptions", options.dryRun ?? []);
-  checkPreconditions(ctx.kind, parsedOnce(ctx.collection.get(key) ?? notFound(ctx)), options.preconditions);
-  if (!options.isDryRun) changeStored(ctx.collection, key, (pod) => markDisrupted(ctx, pod));
-  return remove(ctx.state, ctx.kind, { stored: ctx.collection.get(key) ?? notFound(ctx), options });
+  checkPreconditions(ctx.kind, parsedOnce(storedIn(ctx)), options.preconditions);
+  if (!options.isDryRun) changeStored(ctx.collection, ctx.info, (pod) => markDisrupted(ctx, pod));
+  return remove(ctx.state, ctx.kind, { stored: storedIn(ctx), options });
 }
 
 function markDisrupted({ state }: ResourceContext, pod: KubeObject): void {

@@ -1,12 +1,14 @@
 /**
- * The options that a write carries in its query, or in a DeleteOptions body.
- * Owns: reading and checking them. Does not own: what they change.
+ * The options that a request carries in its query, or in a DeleteOptions body.
+ * Owns: reading and checking them, which go together. Does not own: what they change, select (reading.ts) or begin
+ * (watch.ts).
  */
+import type { AdmissionSubject } from "./admission/review.ts";
 import { type RequestContext, type ResourceContext, timestamp } from "./context.ts";
 import { decodeBody, mediaTypeOf } from "./decoding.ts";
 import { forbiddenValue, invalidValue, requiredValue, tooLongValue, unsupportedValue } from "./field-errors.ts";
 import type { Writer } from "./managed-fields.ts";
-import { apiVersionOf, textOf, viewAs } from "./objects.ts";
+import { type KubeObject, apiVersionOf, textOf, viewAs } from "./objects.ts";
 import { checkFields } from "./schema/check.ts";
 import { type FieldError, badRequest, fail } from "./status.ts";
 
@@ -43,7 +45,7 @@ export function readWriteOptions(ctx: RequestContext): WriteOptions {
   return {
     dryRun: readDryRun(kind, query.getAll("dryRun")),
     fieldValidation: validation,
-    force: isTruthy(query.get("force")),
+    force: isTrue(query.get("force")),
   };
 }
 
@@ -51,8 +53,8 @@ function invalidOption(kind: string, field: string, value: unknown, supported: r
   return refuse(kind, unsupportedValue(field, value, supported));
 }
 
-function refuse(kind: string, error: FieldError): never {
-  return fail({ reason: "Invalid", kind: { group: "meta.k8s.io", kind }, name: "", errors: [error] });
+function refuse(kind: string, ...errors: readonly FieldError[]): never {
+  return fail({ reason: "Invalid", kind: { group: "meta.k8s.io", kind }, name: "", errors });
 }
 
 function patchErrors(ctx: RequestContext): readonly FieldError[] {
@@ -77,13 +79,15 @@ export function readDryRun(kind: string, values: readonly string[]): boolean {
   return values.length > 0;
 }
 
-/** As admission sees them; a patch has those of the update that it becomes. */
-export function operationOptions({ info: { query } }: RequestContext, kind: "CreateOptions" | "UpdateOptions") {
-  const dryRun = query.getAll("dryRun");
+/** What admission is asked about a write; a patch has the options of the update that it becomes. */
+export function admissionOf({ info: { query } }: RequestContext, dryRun: boolean, oldObject?: KubeObject) {
   const given = [...query].filter(
     ([name, value]) => ["fieldManager", "fieldValidation"].includes(name) && value !== "",
   );
-  return { kind, apiVersion: "meta.k8s.io/v1", ...(dryRun.length > 0 && { dryRun }), ...Object.fromEntries(given) };
+  const [operation, kind] = oldObject ? (["UPDATE", "UpdateOptions"] as const) : (["CREATE", "CreateOptions"] as const);
+  const asked = query.has("dryRun") && { dryRun: query.getAll("dryRun") };
+  const options = { kind, apiVersion: "meta.k8s.io/v1", ...asked, ...Object.fromEntries(given) };
+  return (object: KubeObject): AdmissionSubject => ({ operation, object, oldObject, options, dryRun });
 }
 
 /** As whom a request owns the fields it sets. */
@@ -131,8 +135,8 @@ function optionsFromQuery(query: URLSearchParams): DeleteOptions {
   const [grace, orphan, policy, uid, resourceVersion] = QUERY.map((name) => query.get(name) ?? undefined);
   return {
     ...(query.has("dryRun") && { dryRun: query.getAll("dryRun") }),
-    ...(grace !== undefined && { gracePeriodSeconds: readInteger(grace) }),
-    ...(orphan !== undefined && { orphanDependents: isTruthy(orphan) }),
+    ...(grace !== undefined && { gracePeriodSeconds: integerIn(grace) }),
+    ...(orphan !== undefined && { orphanDependents: isTrue(orphan) }),
     ...(policy !== undefined && { propagationPolicy: viewAs<"Orphan">(policy) }),
     ...((uid || resourceVersion) && { preconditions: viewAs<object>({ uid, resourceVersion }) }),
   };
@@ -140,13 +144,43 @@ function optionsFromQuery(query: URLSearchParams): DeleteOptions {
 
 const QUERY = ["gracePeriodSeconds", "orphanDependents", POLICY, "uid", "resourceVersion"];
 
-function readInteger(text: string): number {
+function integerIn(text: string): number {
   const refuse = (why: string): never => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`);
   if (!/^[-+]?\d+$/.test(text)) refuse("invalid syntax");
   return Math.abs(Number(text)) < 2 ** 63 ? Number(text) : refuse("value out of range");
 }
 
 /** As Go reads a query: all but 0 and false is true. */
-function isTruthy(value: string | null): boolean {
+export function isTrue(value: string | null): boolean {
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
+}
+
+export type ListOptions = ReturnType<typeof readListOptions>;
+
+const MATCH = "resourceVersionMatch";
+
+export function readListOptions(query: URLSearchParams, of: "list" | "watch") {
+  integerIn(query.get("timeoutSeconds") ?? "0");
+  const limit = integerIn(query.get("limit") ?? "0");
+  const text = (name: string): string => query.get(name) ?? "";
+  const [token, version, match] = [text("continue"), text("resourceVersion"), text(MATCH)] as const;
+  const initial = query.has("sendInitialEvents") ? isTrue(query.get("sendInitialEvents")) : undefined;
+  const forbidden = (why: string) => forbiddenValue(MATCH, why);
+  const whileListing = () => [
+    match && !version && forbidden(`${MATCH} is forbidden unless resourceVersion is provided`),
+    match && token && forbidden(`${MATCH} is forbidden when continue is provided`),
+    match && !/^(Exact|NotOlderThan)$/.test(match) && unsupportedValue(MATCH, match, ["Exact", "NotOlderThan", ""]),
+    match === "Exact" && version === "0" && forbidden(`${MATCH} "exact" is forbidden for resourceVersion "0"`),
+    initial !== undefined && forbiddenValue("sendInitialEvents", "sendInitialEvents is forbidden for list"),
+  ];
+  const [asked, wrong] = [initial !== undefined, match !== "NotOlderThan"];
+  const whileWatching = () => [
+    asked && wrong && forbidden(`sendInitialEvents requires setting ${MATCH} to NotOlderThan`),
+    match && !asked && forbidden(`${MATCH} is forbidden for watch unless sendInitialEvents is provided`),
+    match && wrong && unsupportedValue(MATCH, match, ["NotOlderThan"]),
+    match && token && forbidden(`${MATCH} is forbidden when continue is provided`),
+  ];
+  const errors = (of === "list" ? whileListing() : whileWatching()).filter((error) => typeof error === "object");
+  if (errors.length > 0) refuse("ListOptions", ...errors);
+  return { limit, token, version, match, initial };
 }

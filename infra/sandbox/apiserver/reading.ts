@@ -2,9 +2,9 @@
  * GET: one object, or a selected part of a collection.
  * Owns: selection, paging with continue tokens, lists of a past revision. Does not own: watches (watch.ts).
  */
-import { type Answer, type ListMeta, type ResourceContext, resourceOf } from "./context.ts";
+import { type Answer, type ListMeta, type ResourceContext, storedIn } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
-import { type ListOptions, readListOptions } from "./list-options.ts";
+import { type ListOptions, readListOptions } from "./options.ts";
 import {
   type FieldRequirement,
   type LabelRequirement,
@@ -18,11 +18,8 @@ import type { Tree } from "./objects.ts";
 import { badRequest, fail } from "./status.ts";
 
 export function handleGet(ctx: ResourceContext): Answer {
-  const { kind, collection, info } = ctx;
-  requireRevision(ctx, readRevision(info.query.get("resourceVersion") ?? ""));
-  const stored = collection.get(info);
-  if (stored === undefined) return fail({ reason: "NotFound", resource: resourceOf(kind), name: info.name });
-  return { type: "Object", code: 200, object: stored };
+  requireRevision(ctx, readRevision(ctx.info.query.get("resourceVersion") ?? ""));
+  return { type: "Object", code: 200, object: storedIn(ctx) };
 }
 
 export function handleList(ctx: ResourceContext): Answer {

@@ -3,7 +3,7 @@
  * Owns: the verb, group, resource, namespace and name that authorization and routing see.
  * Does not own: whether any of it exists (routes.ts).
  */
-import { isTrue } from "./list-options.ts";
+import { isTrue } from "./options.ts";
 import { parseFieldSelector } from "./selectors.ts";
 
 export interface ResourceRequest {

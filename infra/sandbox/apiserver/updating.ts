@@ -4,9 +4,8 @@
  * Does not own: the patch formats (patch/), deletion (deletion.ts).
  */
 import { isDeepStrictEqual } from "node:util";
-import type { AdmissionSubject } from "./admission/review.ts";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
-import { type Answer, type ResourceContext, resourceOf } from "./context.ts";
+import { type Answer, type ResourceContext, resourceOf, storedIn } from "./context.ts";
 import { createObject } from "./creation.ts";
 import { decodeObject } from "./decoding.ts";
 import { invalidValue } from "./field-errors.ts";
@@ -14,7 +13,7 @@ import type { ResourceKind } from "./kinds/kind.ts";
 import { type KubeObject, type NamespacedName, type ObjectMeta, isRecord } from "./objects.ts";
 import { refuseEscalation } from "./escalation.ts";
 import { trackUpdate } from "./managed-fields.ts";
-import { operationOptions, readWriteOptions, writerOf } from "./options.ts";
+import { admissionOf, readWriteOptions, writerOf } from "./options.ts";
 import { type FieldCheck, fieldCheck } from "./schema/check.ts";
 import { type Collection, type StoredObject, parse } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
@@ -81,15 +80,14 @@ export async function modifyObject(
   ctx: ResourceContext,
   modification: Modification,
 ): Promise<KubeObject | StoredObject> {
-  const { kind, collection, info } = ctx;
+  const { collection } = ctx;
   for (;;) {
-    const stored = collection.get(info);
-    if (stored === undefined) return fail({ reason: "NotFound", resource: resourceOf(kind), name: info.name });
+    const stored = storedIn(ctx);
     const previous = parse(stored);
     const object = await changed(ctx, modification, previous);
     if (isDeepStrictEqual(object, previous)) return stored;
     if (modification.dryRun) return object;
-    const written = commit(ctx, stored, object);
+    const written = isFinished(object) ? collection.remove(stored, object) : collection.replace(stored, object);
     if (written !== undefined) return written; // else somebody else was faster: look again
   }
 }
@@ -107,11 +105,6 @@ export function changeStored(
   return isDeepStrictEqual(object, parse(stored)) ? stored : collection.replace(stored, object);
 }
 
-function commit(ctx: ResourceContext, stored: StoredObject, object: KubeObject): StoredObject | undefined {
-  const { collection } = ctx;
-  return isFinished(object) ? collection.remove(stored, object) : collection.replace(stored, object);
-}
-
 /** A deleted object goes with its last finalizer, unless it still has time to terminate. */
 export function isFinished({ kind, metadata, spec }: KubeObject): boolean {
   if (metadata.deletionTimestamp === undefined || (metadata.finalizers?.length ?? 0) > 0) return false;
@@ -123,32 +116,17 @@ async function changed(ctx: ResourceContext, modification: Modification, previou
   const { kind } = ctx;
   const oldObject = kind.toServed(previous);
   const wanted = modification.change(structuredClone(oldObject));
-  const subject = (object: KubeObject): AdmissionSubject => ({
-    operation: "UPDATE",
-    object,
-    oldObject,
-    options: operationOptions(ctx, "UpdateOptions"),
-    dryRun: modification.dryRun ?? false,
-  });
+  const subject = admissionOf(ctx, modification.dryRun ?? false, oldObject);
   keepSystemFields(wanted.metadata, previous.metadata);
   const admitted = await admitMutating(ctx, subject(wanted));
   checkVersion(ctx, admitted.metadata, previous.metadata);
-  const object = prepare(ctx, kind.toStored(admitted), { previous, part: modification.part });
-  track(ctx, modification, { object, previous });
+  const object = prepare(kind, kind.toStored(admitted), { previous, part: modification.part });
+  if (modification.track) modification.track(object, previous);
+  else trackUpdate(kind, object, { previous, writer: writerOf(ctx) });
   refuseEscalation(ctx, object);
   validateObject(kind, object, previous);
   await admitValidating(ctx, subject(kind.toServed(object)));
   return object;
-}
-
-function track(
-  ctx: ResourceContext,
-  modification: Modification,
-  how: { object: KubeObject; previous: KubeObject },
-): void {
-  const { object, previous } = how;
-  if (modification.track) modification.track(object, previous);
-  else trackUpdate(ctx.kind, object, { previous, writer: writerOf(ctx) });
 }
 
 function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMeta): void {
@@ -174,8 +152,7 @@ function keepSystemFields(meta: ObjectMeta, old: ObjectMeta): void {
   if (grace !== undefined) meta.deletionGracePeriodSeconds ??= grace;
 }
 
-function prepare(ctx: ResourceContext, object: KubeObject, how: { previous: KubeObject; part: Part }): KubeObject {
-  const { kind } = ctx;
+function prepare(kind: ResourceKind, object: KubeObject, how: { previous: KubeObject; part: Part }): KubeObject {
   const { previous, part } = how;
   keepOwnership(object.metadata, previous.metadata, part);
   if (part === "status") return prepareStatus(kind, object, previous);
@@ -184,7 +161,7 @@ function prepare(ctx: ResourceContext, object: KubeObject, how: { previous: Kube
     if (kind.hasStatus) keepStatus(object, previous.status);
     kind.prepareForUpdate(object, previous);
   }
-  setGeneration(ctx, object, previous);
+  setGeneration(kind, object, previous);
   return object;
 }
 
@@ -206,20 +183,15 @@ function keepStatus(object: KubeObject, status: unknown): void {
   else object.status = status;
 }
 
-function setGeneration(ctx: ResourceContext, object: KubeObject, previous: KubeObject): void {
-  const { generation } = previous.metadata;
-  if (generation === undefined) delete object.metadata.generation;
-  else object.metadata.generation = desiredStateEqual(ctx, object, previous) ? generation : generation + 1;
-}
-
 /** A custom kind without a status subresource has no status: all its fields are desired state. */
-function desiredStateEqual({ kind }: ResourceContext, a: KubeObject, b: KubeObject): boolean {
-  const ignored = (object: KubeObject): Record<string, unknown> => {
-    const { metadata: _metadata, ...rest } = object;
-    if (kind.hasStatus) delete (rest as Record<string, unknown>).status;
-    return rest;
-  };
-  return isDeepStrictEqual(ignored(a), ignored(b));
+function setGeneration({ hasStatus }: ResourceKind, object: KubeObject, previous: KubeObject): void {
+  const { generation } = previous.metadata;
+  const [now, before] = [object, previous].map(({ metadata: _metadata, status, ...rest }) => [
+    rest,
+    !hasStatus && status,
+  ]);
+  if (generation === undefined) delete object.metadata.generation;
+  else object.metadata.generation = isDeepStrictEqual(now, before) ? generation : generation + 1;
 }
 
 /** A client cannot say who owns what, only have all of it forgotten: by an empty list, or one of nothing. */

@@ -5,7 +5,7 @@
  */
 import type { Answer, ResourceContext, WatchSink } from "./context.ts";
 import { apiVersionOf } from "./objects.ts";
-import { isTrue, readListOptions } from "./list-options.ts";
+import { isTrue, readListOptions } from "./options.ts";
 import { type Selection, readRevision, readSelection } from "./reading.ts";
 import { type Failure, toStatus } from "./status.ts";
 import { type StoredObject, parse } from "./store.ts";
