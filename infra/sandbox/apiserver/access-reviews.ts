@@ -83,16 +83,11 @@ function attributesOf(spec: Tree): Attributes {
   if (typeof path === "string") {
     return { isResource: false, path, verb: stringAt(spec, "nonResourceAttributes.verb") };
   }
-  const of = (field: string): string => stringAt(spec, `resourceAttributes.${field}`);
-  return {
-    isResource: true,
-    verb: of("verb"),
-    group: of("group"),
-    resource: of("resource"),
-    subresource: of("subresource"),
-    namespace: of("namespace"),
-    name: of("name"),
-  };
+  const parts = ["verb", "group", "resource", "subresource", "namespace", "name"] as const;
+  const [verb = "", group = "", resource = "", subresource = "", namespace = "", name = ""] = parts.map((part) =>
+    stringAt(spec, `resourceAttributes.${part}`),
+  );
+  return { isResource: true, verb, group, resource, subresource, namespace, name };
 }
 
 function subjectOf(spec: Tree): User {

@@ -5,23 +5,14 @@
 import type { ServerState, User } from "./context.ts";
 import { RBAC_GROUP } from "./kinds/rbac.ts";
 import { type KubeObject, stringAt, recordsAt, viewAs } from "./objects.ts";
-import type { RequestInfo } from "./request-info.ts";
+import type { NonResourceRequest, RequestInfo, ResourceRequest } from "./request-info.ts";
 import { serviceAccountOf } from "./service-account-tokens.ts";
 import { type StoredObject, parsedOnce } from "./store.ts";
 import { fail } from "./status.ts";
 
-export interface ResourceAttributes {
-  readonly isResource: true;
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-}
+type ResourceAttributes = Omit<ResourceRequest, "version" | "path" | "query">;
 
-export type Attributes =
-  ResourceAttributes | { readonly isResource: false; readonly verb: string; readonly path: string };
+export type Attributes = ResourceAttributes | Omit<NonResourceRequest, "query">;
 
 export interface Rule {
   readonly verbs?: readonly string[];

@@ -6,18 +6,14 @@ import { REVIEWS } from "./access-reviews.ts";
 import type { RequestContext } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import { apiVersionOf } from "./objects.ts";
+import { readYaml } from "./read-yaml.ts";
 
-export const VERSION = {
-  major: "1",
-  minor: "36",
-  gitVersion: "v1.36.2",
-  gitCommit: "",
-  gitTreeState: "clean",
-  buildDate: "2026-08-01T00:00:00Z",
-  goVersion: "",
-  compiler: "",
-  platform: "linux/amd64",
-};
+interface Said {
+  readonly version: object;
+  readonly subresources: Readonly<Record<string, Pick<ApiResource, "verbs" | "group" | "version">>>;
+}
+
+export const { version: VERSION, subresources: SUBRESOURCES } = readYaml<Said>("discovery.yaml");
 
 interface ApiResource {
   readonly name: string;
@@ -31,41 +27,16 @@ interface ApiResource {
   readonly categories?: readonly string[];
 }
 
-const SUBRESOURCE_VERBS: Readonly<Record<string, readonly string[]>> = {
-  eviction: ["create"],
-  binding: ["create"],
-  token: ["create"],
-  finalize: ["update"],
-};
-
-/** Subresources that take an object of another kind. */
-const SUBRESOURCE_KINDS: Readonly<Record<string, { group: string; version: string; kind: string }>> = {
-  eviction: { group: "policy", version: "v1", kind: "Eviction" },
-  token: { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" },
-};
-
 function resourcesOf(kind: ResourceKind): readonly ApiResource[] {
   const { plural, singular, namespaced, shortNames, categories } = kind;
   const base = { namespaced, kind: kind.kind };
-  const status = { ...base, name: `${plural}/status`, singularName: "", verbs: ["get", "patch", "update"] };
+  const optional = { ...(shortNames.length > 0 && { shortNames }), ...(categories.length > 0 && { categories }) };
   return [
-    {
-      ...base,
-      name: plural,
-      singularName: singular,
-      verbs: kind.verbs,
-      ...(shortNames.length > 0 && { shortNames }),
-      ...(categories.length > 0 && { categories }),
-    },
-    ...kind.subresources.map((name) => ({
-      ...base,
-      name: `${plural}/${name}`,
-      singularName: "",
-      verbs: SUBRESOURCE_VERBS[name] ?? [],
-      ...(name === "binding" && { kind: "Binding" }),
-      ...SUBRESOURCE_KINDS[name],
-    })),
-    ...(kind.hasStatus ? [status] : []),
+    { ...base, name: plural, singularName: singular, verbs: kind.verbs, ...optional },
+    ...[...kind.subresources, ...(kind.hasStatus ? ["status"] : [])].map((name) => {
+      const { verbs = [], ...other } = SUBRESOURCES[name] ?? {};
+      return { ...base, name: `${plural}/${name}`, singularName: "", verbs, ...other };
+    }),
   ];
 }
 
@@ -75,7 +46,7 @@ interface Version {
   readonly resources: readonly ApiResource[];
 }
 
-function versionsOf(ctx: RequestContext): readonly Version[] {
+export function versionsOf(ctx: RequestContext): readonly Version[] {
   const versions = new Map<string, ApiResource[]>();
   const add = (apiVersion: string, resources: readonly ApiResource[]): void => {
     versions.set(apiVersion, [...(versions.get(apiVersion) ?? []), ...resources]);
@@ -89,10 +60,6 @@ function versionsOf(ctx: RequestContext): readonly Version[] {
     const place = second === undefined ? { group: "", version: first } : { group: first, version: second };
     return { ...place, resources: resources.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
   });
-}
-
-export function groupVersionsOf(ctx: RequestContext): readonly { group: string; version: string }[] {
-  return versionsOf(ctx);
 }
 
 /** `/api`, or its aggregated form with all resources. */

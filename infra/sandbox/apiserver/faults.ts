@@ -129,24 +129,19 @@ function chance(text: string): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
 
-export function failWith(effect: Effect & { readonly type: "Error" }, info: RequestInfo): never {
-  return fail(failureOf(effect, info));
-}
-
 const MESSAGE = "injected by the fault plan";
 
-function failureOf({ code, retryAfterSeconds = 1 }: Effect & { readonly type: "Error" }, info: RequestInfo): Failure {
+export function failWith(
+  { code, retryAfterSeconds = 1 }: Effect & { readonly type: "Error" },
+  info: RequestInfo,
+): never {
   const { group, resource, name } = info.isResource ? info : { group: "", resource: "", name: "" };
-  switch (code) {
-    case 409:
-      return { reason: "Conflict", resource: { group, resource }, name, message: MESSAGE };
-    case 422:
-      return { reason: "PatchRejected" };
-    case 429:
-      return { reason: "TooManyRequests", message: MESSAGE, retryAfterSeconds };
-    case 500:
-      return { reason: "InternalError", message: MESSAGE };
-    case 503:
-      return { reason: "ServiceUnavailable", message: MESSAGE };
-  }
+  const failures: Readonly<Record<ErrorCode, Failure>> = {
+    409: { reason: "Conflict", resource: { group, resource }, name, message: MESSAGE },
+    422: { reason: "PatchRejected" },
+    429: { reason: "TooManyRequests", message: MESSAGE, retryAfterSeconds },
+    500: { reason: "InternalError", message: MESSAGE },
+    503: { reason: "ServiceUnavailable", message: MESSAGE },
+  };
+  return fail(failures[code]);
 }

@@ -1,12 +1,20 @@
 /**
  * Bodies in protobuf: kubectl's typed commands (create namespace, drain, auth can-i, create token) send nothing else.
- * Owns: reading the wire format, by the field numbers of the messages in protobuf-messages.ts.
+ * Owns: reading the wire format, by the field numbers of the messages in protobuf-messages.yaml.
  * Does not own: answers, which are always JSON; kinds that no stock client sends this way (they are refused by name).
  */
 import { childOf, stringAt } from "./objects.ts";
-import { MESSAGES, type Field, KINDS } from "./protobuf-messages.ts";
+import { readYaml } from "./read-yaml.ts";
 import { badRequest, fail } from "./status.ts";
 
+type Field = readonly [name: string, type: string, shape?: "list" | "map"];
+
+interface Messages {
+  readonly kinds: Readonly<Record<string, string>>;
+  readonly messages: Readonly<Record<string, Readonly<Record<number, Field>>>>;
+}
+
+const { kinds: KINDS, messages: MESSAGES } = readYaml<Messages>("protobuf-messages.yaml");
 const MAGIC = Buffer.from("k8s\0");
 
 /** An envelope with apiVersion and kind around the bytes of the object. */

@@ -3,9 +3,8 @@
  * Owns: the union of failures and its one renderer; the real server's codes, reasons and messages are in failures.yaml.
  * Does not own: when each happens.
  */
-import { readFileSync } from "node:fs";
-import { load } from "js-yaml";
-import { type GroupResource, type Tree, isRecord, qualified, textOf, viewAs } from "./objects.ts";
+import { type GroupResource, type Tree, isRecord, qualified, textOf } from "./objects.ts";
+import { readYaml } from "./read-yaml.ts";
 
 export interface Cause {
   readonly reason?: string;
@@ -84,9 +83,7 @@ export interface Status {
 
 type Answer = Pick<Status, "code" | "reason" | "message" | "details">;
 
-const ANSWERS = viewAs<Readonly<Record<Failure["reason"], Answer>>>(
-  load(readFileSync(new URL("failures.yaml", import.meta.url), "utf8")),
-);
+const ANSWERS = readYaml<Readonly<Record<Failure["reason"], Answer>>>("failures.yaml");
 
 export function toStatus(failure: Failure): Status {
   const metadata = failure.reason === "Expired" && failure.continue ? { continue: failure.continue } : {};

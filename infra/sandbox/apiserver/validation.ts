@@ -14,82 +14,41 @@ import {
   stringAt,
   stringsAt,
 } from "./objects.ts";
+import { readYaml } from "./read-yaml.ts";
 import { type FieldError, fail } from "./status.ts";
 
 interface Rule {
-  readonly pattern: RegExp;
+  readonly form: string;
   readonly limit: number;
   readonly message: string;
 }
 
-const LABEL_FORM = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-const QUALIFIED_FORM = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
-
-function rule(form: string, limit: number, text: string, ...examples: string[]): Rule {
-  const shown = examples
-    .map((one) => `'${one}'`)
-    .join(", ")
-    .replaceAll("', '", "',  or '");
-  const message = `${text} (e.g. ${shown}, regex used for validation is '${form}')`;
-  return { pattern: new RegExp(`^(?:${form})$`), limit, message };
-}
-
-const SUBDOMAIN = rule(
-  `${LABEL_FORM}(\\.${LABEL_FORM})*`,
-  253,
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
-    "and must start and end with an alphanumeric character",
-  "example.com",
-);
-
-const LABEL = rule(
-  LABEL_FORM,
-  63,
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
-    "and must start and end with an alphanumeric character",
-  "my-name",
-  "123-abc",
-);
-
-const QUALIFIED_NAME = rule(
-  QUALIFIED_FORM,
-  63,
-  "must consist of alphanumeric characters, '-', '_' or '.', " +
-    "and must start and end with an alphanumeric character",
-  "MyName",
-  "my.name",
-  "123-abc",
-);
-
-const LABEL_VALUE = rule(
-  `(${QUALIFIED_FORM})?`,
-  63,
-  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', " +
-    "and must start and end with an alphanumeric character",
-  "MyValue",
-  "my_value",
-  "12345",
-);
+const { subdomain, label, qualifiedName, labelValue } =
+  readYaml<Readonly<Record<"subdomain" | "label" | "qualifiedName" | "labelValue", Rule>>>("name-rules.yaml");
 
 function broken(rule: Rule, field: string, value: string): readonly FieldError[] {
   return problemsOf(rule, value).map((problem) => invalidValue(field, value, problem));
 }
 
-function problemsOf({ pattern, limit, message }: Rule, value: string): readonly string[] {
-  const tooLong = value.length > limit ? [`must be no more than ${limit} bytes`] : [];
-  return pattern.test(value) ? tooLong : [...tooLong, message];
+function messageOf({ form, message }: Rule): string {
+  return message.replace("{form}", () => form);
+}
+
+function problemsOf(rule: Rule, value: string): readonly string[] {
+  const tooLong = value.length > rule.limit ? [`must be no more than ${rule.limit} bytes`] : [];
+  return new RegExp(`^(?:${rule.form})$`).test(value) ? tooLong : [...tooLong, messageOf(rule)];
 }
 
 /** In words, as a label's value or a key is judged everywhere. */
 export function labelValueProblems(value: string): readonly string[] {
-  return problemsOf(LABEL_VALUE, value);
+  return problemsOf(labelValue, value);
 }
 
 export function labelKeyProblems(key: string): readonly string[] {
   const [name = "", prefix, ...more] = key.split("/").toReversed();
-  if (more.length > 0) return [`a valid label key ${QUALIFIED_NAME.message} ${OPTIONAL_PREFIX}`];
-  const ofPrefix = prefix === undefined ? [] : prefix === "" ? [EMPTY] : problemsOf(SUBDOMAIN, prefix);
-  const ofName = [...(name === "" ? [EMPTY] : []), ...problemsOf(QUALIFIED_NAME, name)];
+  if (more.length > 0) return [`a valid label key ${messageOf(qualifiedName)} ${OPTIONAL_PREFIX}`];
+  const ofPrefix = prefix === undefined ? [] : prefix === "" ? [EMPTY] : problemsOf(subdomain, prefix);
+  const ofName = [...(name === "" ? [EMPTY] : []), ...problemsOf(qualifiedName, name)];
   return [...ofPrefix.map((problem) => `prefix part ${problem}`), ...ofName.map((problem) => `name part ${problem}`)];
 }
 
@@ -115,11 +74,11 @@ function nameErrors(kind: ResourceKind, { name = "" }: ObjectMeta): readonly Fie
   const field = "metadata.name";
   if (name === "") return [requiredValue(field, "name or generateName is required")];
   if (kind.nameRule === "path") return pathErrors(field, name);
-  return broken(kind.nameRule === "label" ? LABEL : SUBDOMAIN, field, name);
+  return broken(kind.nameRule === "label" ? label : subdomain, field, name);
 }
 
 export function domainErrors(field: string, name: string): readonly FieldError[] {
-  return broken(SUBDOMAIN, field, name);
+  return broken(subdomain, field, name);
 }
 
 function pathErrors(field: string, name: string): readonly FieldError[] {
@@ -132,7 +91,7 @@ function labelErrors(field: string, labels: unknown): readonly FieldError[] {
   if (!isRecord(labels)) return [];
   return Object.entries(labels).flatMap(([key, value]) => [
     ...keyErrors(field, key),
-    ...broken(LABEL_VALUE, field, String(value)),
+    ...broken(labelValue, field, String(value)),
   ]);
 }
 
@@ -155,7 +114,7 @@ function requirementErrors(field: string, requirement: Tree): readonly FieldErro
     ...(ofKey && values.length > 0 ? [forbiddenValue(`${field}.values`, needless)] : []),
     ...invalidIf(!ofSet && !ofKey, `${field}.operator`, operator, "not a valid selector operator"),
     ...keyErrors(`${field}.key`, stringAt(requirement, "key")),
-    ...values.flatMap((value, index) => broken(LABEL_VALUE, `${field}.values[${index}]`, value)),
+    ...values.flatMap((value, index) => broken(labelValue, `${field}.values[${index}]`, value)),
   ];
 }
 

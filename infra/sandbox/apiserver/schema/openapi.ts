@@ -3,7 +3,7 @@
  * Owns: the documents. Does not own: the fields they describe (models.ts), discovery (discovery.ts).
  */
 import type { Answer, RequestContext } from "../context.ts";
-import { groupVersionsOf } from "../discovery.ts";
+import { versionsOf } from "../discovery.ts";
 import type { ResourceKind } from "../kinds/kind.ts";
 import { apiVersionOf, recordAt } from "../objects.ts";
 import { fail } from "../status.ts";
@@ -31,7 +31,7 @@ function placeOf({ group, version }: { group: string; version: string }): string
 }
 
 function index(ctx: RequestContext) {
-  const places = groupVersionsOf(ctx).map(placeOf);
+  const places = versionsOf(ctx).map(placeOf);
   return { paths: Object.fromEntries(places.map((place) => [place, { serverRelativeURL: `${ROOT}/${place}` }])) };
 }
 
