@@ -15,7 +15,6 @@ import {
   timestamp,
 } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
-import { IMMORTAL } from "./namespaces.ts";
 import { type KubeObject, childOf, stringAt } from "./objects.ts";
 import { type DeleteOptions, readDeleteOptions } from "./options.ts";
 import { selectObjects } from "./reading.ts";
@@ -34,6 +33,9 @@ export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
   const details = { name: info.name, ...group, kind: kind.plural, uid };
   return { type: "Document", code: 200, body: successStatus(200, details) };
 }
+
+/** Namespaces that a cluster does not work without. */
+const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
 /** These answer with the deleted object instead of a Status. */
 const RETURNED_WHOLE = new Set(["pods", "serviceaccounts", "persistentvolumeclaims"]);

@@ -1,13 +1,13 @@
 /**
  * From objects to the bytes of an answer.
- * Owns: objects, lists and watch events in each representation. Does not own: choosing one (negotiation.ts).
+ * Owns: objects, lists and watch events in each representation. Does not own: choosing one (negotiation.ts), a kind's
+ * columns and cells (kinds/).
  */
 import { type ListMeta, isStored } from "./context.ts";
-import type { ResourceKind } from "./kinds/kind.ts";
+import type { Column, ResourceKind } from "./kinds/kind.ts";
 import type { Representation } from "./negotiation.ts";
 import { type KubeObject, apiVersionOf } from "./objects.ts";
 import { type StoredObject, parse } from "./store.ts";
-import { metadataOf, tableOf } from "./table.ts";
 
 export interface RenderingOptions {
   readonly kind: ResourceKind;
@@ -75,7 +75,33 @@ export class Renderer {
   }
 
   #table(objects: readonly KubeObject[]) {
-    const { kind, now, includeObject } = this.#how;
-    return tableOf(kind, objects, { now: now(), includeObject });
+    const { columns } = this.#how.kind;
+    return {
+      kind: "Table",
+      apiVersion: "meta.k8s.io/v1",
+      metadata: {},
+      columnDefinitions: (columns.length === 0 ? FALLBACK : columns).map(definitionOf),
+      rows: objects.map((object) => this.#row(object)),
+    };
   }
+
+  #row(object: KubeObject) {
+    const { kind, now, includeObject } = this.#how;
+    const cells = (kind.columns.length === 0 ? FALLBACK : kind.columns).map((column) => column.cell(object, now()));
+    if (includeObject === "None") return { cells, object: null };
+    return { cells, object: includeObject === "Object" ? kind.toServed(object) : metadataOf(object) };
+  }
+}
+
+const FALLBACK: readonly Column[] = [
+  { name: "Name", type: "string", format: "name", cell: (object) => object.metadata.name ?? "" },
+];
+const NAME_DESCRIPTION = "Name must be unique within a namespace.";
+
+function definitionOf({ name, type, format = "", description, priority = 0 }: Column) {
+  return { name, type, format, description: description ?? (name === "Name" ? NAME_DESCRIPTION : name), priority };
+}
+
+function metadataOf({ metadata }: KubeObject) {
+  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata };
 }

@@ -10,14 +10,13 @@ import { handleDelete, handleDeleteCollection } from "./deletion.ts";
 import { type Discovery, VERSION, coreDiscovery, groupDiscovery, oneGroup, resourceDiscovery } from "./discovery.ts";
 import { handleEviction } from "./eviction.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
-import { handleFinalize } from "./namespaces.ts";
 import { openApiDocument } from "./schema/openapi.ts";
 import { handlePatch } from "./patching.ts";
 import { handleGet, handleList } from "./reading.ts";
 import type { ResourceRequest } from "./request-info.ts";
 import { requestToken } from "./service-account-tokens.ts";
 import { fail } from "./status.ts";
-import { handleUpdate } from "./updating.ts";
+import { handleFinalize, handleUpdate } from "./updating.ts";
 import { handleWatch } from "./watch.ts";
 
 type Handler = (ctx: ResourceContext) => Answer | Promise<Answer>;

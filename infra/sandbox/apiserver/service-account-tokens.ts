@@ -2,7 +2,7 @@
  * ServiceAccount tokens: signed by this server, bound to the account's uid, valid until they expire.
  * Owns: TokenRequest, issuing and verifying. Does not own: who may ask for one (authorization.ts).
  */
-import { type KeyObject, generateKeyPairSync, randomUUID, sign, verify } from "node:crypto";
+import { generateKeyPairSync, randomUUID, sign, verify } from "node:crypto";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
 import { type Answer, type ResourceContext, type ServerState, type User, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";
@@ -47,13 +47,9 @@ interface Reference {
 type Bound = { readonly [Kind in "pod" | "secret" | "node"]?: Reference };
 
 export class TokenIssuer {
-  readonly #keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+  readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
   /** Tokens whose signature was found to be ours: it stays so, whatever becomes of the account. */
   readonly #read = new Map<string, Claims>();
-
-  constructor() {
-    this.#keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  }
 
   issue(claims: Claims): string {
     const payload = `${HEADER}.${encode(claims)}`;

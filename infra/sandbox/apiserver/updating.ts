@@ -1,6 +1,6 @@
 /**
  * PUT and PATCH: changes to an existing object.
- * Owns: the read-change-admit-check-write loop all changes go through, and what each subresource may change.
+ * Owns: the read-change-admit-check-write loop all changes go through, what each subresource may change (finalize, too).
  * Does not own: the patch formats (patch/), deletion (deletion.ts).
  */
 import { isDeepStrictEqual } from "node:util";
@@ -47,7 +47,17 @@ export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-export function replaceWith(ctx: ResourceContext, check: FieldCheck): Modification["change"] {
+/** PUT namespaces/{name}/finalize: the only way to take the namespace's own finalizer away. */
+export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
+  const change = replaceWith(ctx, await fieldCheck(ctx, readWriteOptions(ctx)));
+  const object = await modifyObject(ctx, {
+    part: "finalize",
+    change: (current) => ({ ...current, spec: change(current).spec }),
+  });
+  return { type: "Object", code: 200, object };
+}
+
+function replaceWith(ctx: ResourceContext, check: FieldCheck): Modification["change"] {
   const wanted = decodeObject(ctx);
   check(wanted);
   checkName(ctx, wanted);

@@ -20,14 +20,10 @@ export class WatchLog {
   /** What the server itself does about each change, as a part of the request that makes it. */
   react: (change: Change) => void = () => undefined;
   #changes: Change[] = [];
-  #compacted = 0;
+  /** Changes up to this revision are forgotten. */
+  compacted = 0;
   #lastForgotten = 0;
   readonly #bells = new Set<Bell>();
-
-  /** Changes up to this revision are forgotten. */
-  get compacted(): number {
-    return this.#compacted;
-  }
 
   append(change: Change): void {
     this.#changes.push(change);
@@ -38,7 +34,7 @@ export class WatchLog {
 
   /** undefined: the log no longer reaches back so far. */
   since(revision: number): readonly Change[] | undefined {
-    if (revision < this.#compacted) return undefined;
+    if (revision < this.compacted) return undefined;
     return this.#changes.slice(this.#firstAfter(revision));
   }
 
@@ -51,7 +47,7 @@ export class WatchLog {
     const kept = this.#firstAfter(revision);
     this.#lastForgotten = this.#changes[kept - 1]?.revision ?? this.#lastForgotten;
     this.#changes = this.#changes.slice(kept);
-    this.#compacted = Math.max(this.#compacted, revision);
+    this.compacted = Math.max(this.compacted, revision);
   }
 
   /** Rings with every change, until the returned function is called. */
