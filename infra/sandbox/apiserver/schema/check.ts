@@ -25,7 +25,6 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
   const { kind } = ctx;
   const root = kind.model ?? METADATA_ONLY;
   const models = kind.model === undefined ? await metadataModels() : await loadModels(kind.model);
-  const duplicates = fieldValidation === "Ignore" ? [] : duplicateFields(ctx);
   const what = `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}`;
   return (object, { refuse, applied = false } = { refuse: (why) => badRequest(`${what}: ${why}`) }) => {
     const found: Findings = { models, unknown: [], refuse, applied };
@@ -37,8 +36,9 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
     }
     if (applied && found.unknown.length > 0) refuse(`.${found.unknown[0]}: field not declared in schema`);
     const unknown = found.unknown.map((path) => `unknown field "${path}"`);
-    const messages = [...duplicates.map((path) => `duplicate field "${path}"`), ...unknown];
-    if (messages.length === 0 || fieldValidation === "Ignore") return;
+    if (fieldValidation === "Ignore") return;
+    const messages = [...duplicateFields(ctx).map((path) => `duplicate field "${path}"`), ...unknown];
+    if (messages.length === 0) return;
     if (fieldValidation === "Strict") refuse(`strict decoding error: ${messages.join(", ")}`);
     ctx.warnings.push(...messages.filter((message) => !ctx.warnings.includes(message)));
   };
