@@ -8,8 +8,6 @@ import { type KubeObject, childOf, stringAt } from "../objects.ts";
 import { parsedOnce } from "../store.ts";
 import { forbid } from "./review.ts";
 
-const PREEMPT = "PreemptLowerPriority";
-
 /** What is being created, before any webhook sees it. */
 export function admitPriority(ctx: ResourceContext, object: KubeObject): KubeObject {
   if (ctx.info.subresource !== "") return object;
@@ -21,7 +19,7 @@ function withPriority(ctx: ResourceContext, pod: KubeObject): KubeObject {
   const spec = childOf(pod, "spec");
   const found = classOf(ctx, pod, stringAt(spec, "priorityClassName"));
   const priority = Number(found?.value ?? 0);
-  const preemptionPolicy = stringAt(found, "preemptionPolicy") || PREEMPT;
+  const preemptionPolicy = stringAt(found, "preemptionPolicy") || "PreemptLowerPriority";
   for (const [what, field, computed] of [
     ["the integer value of priority", "priority", priority],
     ["the string value of PreemptionPolicy", "preemptionPolicy", preemptionPolicy],

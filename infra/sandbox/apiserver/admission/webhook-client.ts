@@ -71,12 +71,11 @@ const agents = new Map<string | undefined, Agent>();
 
 /** Trusts exactly this CA: with a caBundle the public ones do not count. */
 function agentFor(caBundle: string | undefined): Agent {
-  let agent = agents.get(caBundle);
-  if (agent === undefined) {
-    const ca = caBundle === undefined ? {} : { ca: Buffer.from(caBundle, "base64") };
-    agent = new Agent({ keepAlive: true, timeout: IDLE_MS, secureContext: createSecureContext(ca) });
-    agents.set(caBundle, agent);
-  }
+  const known = agents.get(caBundle);
+  if (known !== undefined) return known;
+  const ca = caBundle === undefined ? {} : { ca: Buffer.from(caBundle, "base64") };
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, secureContext: createSecureContext(ca) });
+  agents.set(caBundle, agent);
   return agent;
 }
 

@@ -64,13 +64,9 @@ function nodeStatus(node: KubeObject): string {
 
 function nodeRoles(node: KubeObject): string {
   const prefix = "node-role.kubernetes.io/";
-  const roles = Object.keys(node.metadata.labels ?? {}).filter((label) => label.startsWith(prefix));
-  return (
-    roles
-      .map((label) => label.slice(prefix.length))
-      .toSorted()
-      .join(",") || "<none>"
-  );
+  const labels = Object.keys(node.metadata.labels ?? {}).filter((label) => label.startsWith(prefix));
+  const roles = labels.map((label) => label.slice(prefix.length)).toSorted();
+  return roles.join(",") || "<none>";
 }
 
 function nodeAddress(node: KubeObject, type: string): string {

@@ -31,11 +31,8 @@ const loaded = new Map<string, Promise<Model>>();
 /** The model and all that its fields lead to. */
 export async function loadModels(root: string, into = new Map<string, Model>()): Promise<Models> {
   if (into.has(root)) return into;
-  let model = loaded.get(root);
-  if (model === undefined) {
-    model = loadModel(root);
-    loaded.set(root, model);
-  }
+  const model = loaded.get(root) ?? loadModel(root);
+  loaded.set(root, model);
   const fields = await model;
   into.set(root, fields);
   for (const { type } of fields.values()) for (const name of modelsIn(type)) await loadModels(name, into);

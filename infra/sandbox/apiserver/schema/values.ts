@@ -19,11 +19,6 @@ export function valueErrors(node: Node): readonly FieldError[] {
   return found.length > 0 && old !== undefined && isDeepStrictEqual(value, old) ? [] : found;
 }
 
-/** The real server does not say of everything where it is. */
-function placeless(detail: string): FieldError {
-  return errors.invalidValue("<nil>", "", detail);
-}
-
 function missing({ value, schema, path }: Node): readonly FieldError[] {
   const absent = stringsAt(schema, "required").filter((key) => isRecord(value) && value[key] === undefined);
   const wanted = absent.filter((key) => path !== "" || !COMMON.has(key));
@@ -58,7 +53,8 @@ function formatErrors({ value, schema, path }: Node): readonly FieldError[] {
   if (typeof value === "string") return isOf(format, value) ? [] : [wrongType(path, format, value)];
   if (typeof value !== "number" || schema.type !== "integer" || isOf(format || "int64", value)) return [];
   const kind = format === "" ? "(default format)" : `with format ${format}`;
-  return [placeless(`Checked value must be of type integer ${kind} in ${path}`)];
+  // The real server does not say of everything where it is.
+  return [errors.invalidValue("<nil>", "", `Checked value must be of type integer ${kind} in ${path}`)];
 }
 
 function isOf(format: string, value: unknown): boolean {
