@@ -7,7 +7,7 @@ import { RBAC_GROUP } from "./kinds/rbac.ts";
 import { type KubeObject, stringAt, recordsAt, viewAs } from "./objects.ts";
 import type { NonResourceRequest, RequestInfo, ResourceRequest } from "./request-info.ts";
 import { serviceAccountOf } from "./service-account-tokens.ts";
-import { type StoredObject, parsedOnce } from "./store.ts";
+import { parsedOnce } from "./store.ts";
 import { fail } from "./status.ts";
 
 type ResourceAttributes = Omit<ResourceRequest, "version" | "path" | "query">;
@@ -36,9 +36,7 @@ export function authorize(state: ServerState, user: User, info: RequestInfo): vo
 export function decide(state: ServerState, user: User, attributes: Attributes): Verdict {
   if (user.groups.includes("system:masters")) return { allowed: true, reason: "" };
   const missing: string[] = [];
-  const namespace = attributes.isResource ? attributes.namespace : "";
-  for (const binding of bindingsOf(state, namespace)) {
-    if (!subjectsOf(binding).some((subject) => isSubject(subject, user, binding))) continue;
+  for (const binding of bindingsOf(state, user, attributes.isResource ? attributes.namespace : "")) {
     const rules = rulesOf(state, binding, missing);
     if (rules.some((rule) => allows(rule, attributes))) return { allowed: true, reason: granted(binding) };
   }
@@ -48,17 +46,14 @@ export function decide(state: ServerState, user: User, attributes: Attributes): 
 
 /** All rules that apply to the user in a namespace, for SelfSubjectRulesReview. */
 export function rulesFor(state: ServerState, user: User, namespace: string): readonly Rule[] {
-  const bindings = bindingsOf(state, namespace);
-  return bindings
-    .filter((binding) => subjectsOf(binding).some((subject) => isSubject(subject, user, binding)))
-    .flatMap((binding) => rulesOf(state, binding, []));
+  return bindingsOf(state, user, namespace).flatMap((binding) => rulesOf(state, binding, []));
 }
 
-function bindingsOf(state: ServerState, namespace: string): readonly KubeObject[] {
-  const { store } = state;
+function bindingsOf({ store }: ServerState, user: User, namespace: string): readonly KubeObject[] {
   const everywhere = store.collection(`${RBAC_GROUP}/clusterrolebindings`).list("");
   const here = namespace === "" ? [] : store.collection(`${RBAC_GROUP}/rolebindings`).list(namespace);
-  return [...everywhere, ...here].map((stored: StoredObject) => parsedOnce(stored));
+  const bindings = [...everywhere, ...here].map(parsedOnce);
+  return bindings.filter((one) => recordsAt(one, "subjects").some((subject) => isSubject(viewAs(subject), user, one)));
 }
 
 function granted(binding: KubeObject): string {
@@ -72,10 +67,6 @@ interface Subject {
   readonly kind: string;
   readonly name: string;
   readonly namespace?: string;
-}
-
-function subjectsOf(binding: KubeObject): readonly Subject[] {
-  return viewAs(recordsAt(binding, "subjects"));
 }
 
 function isSubject(subject: Subject, user: User, binding: KubeObject): boolean {

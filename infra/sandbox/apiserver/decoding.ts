@@ -8,7 +8,7 @@ import type { RequestContext, ResourceContext } from "./context.ts";
 import { invalidValue } from "./field-errors.ts";
 import { type KubeObject, type Tree, apiVersionOf, isRecord, stringAt, textOf, viewAs } from "./objects.ts";
 import { decodeProtobuf } from "./protobuf.ts";
-import { badRequest, fail } from "./status.ts";
+import { badRequest, fail, unsupportedFormat } from "./status.ts";
 
 /** The real server reads YAML 1.1, in which `yes` is true, but leaves times as texts. */
 const YAML = { schema: CORE_SCHEMA.withTags(boolYaml11Tag, intYaml11Tag, mergeTag) };
@@ -48,13 +48,7 @@ const FORMATS: Readonly<Record<string, typeof parseJson>> = {
 export function decodeBody(ctx: RequestContext, type = "object"): Tree {
   if (mediaTypeOf(ctx) === "application/vnd.kubernetes.protobuf") return decodeProtobuf(ctx.body);
   const parse = FORMATS[mediaTypeOf(ctx)];
-  if (parse === undefined) {
-    const accepted = "application/json, application/yaml";
-    return fail({
-      reason: "UnsupportedMediaType",
-      message: `the body of the request was in an unknown format - accepted media types include: ${accepted}`,
-    });
-  }
+  if (parse === undefined) return unsupportedFormat();
   const refuse = (why: string): never => {
     const what = `couldn't get version/kind; json parse error: ${why} (${summaryOf(ctx.body)})`;
     return badRequest(`the object provided is unrecognized (must be of type ${type}): ${what}`);

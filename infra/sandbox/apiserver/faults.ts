@@ -56,16 +56,10 @@ export interface Fault {
   readonly times?: number;
 }
 
-export interface InjectedFault {
-  readonly verb: string;
-  readonly path: string;
-  readonly effect: Effect;
-}
-
 export class FaultPlan {
   readonly seed: number;
   /** What has been done so far, for the message of a failing test. */
-  readonly injected: InjectedFault[] = [];
+  readonly injected: (Pick<RequestInfo, "verb" | "path"> & { readonly effect: Effect })[] = [];
   #faults: { readonly fault: Fault; left: number }[] = [];
   readonly #asked = new Map<string, number>();
 

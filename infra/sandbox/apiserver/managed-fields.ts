@@ -73,12 +73,10 @@ function entriesBefore(
 }
 
 /** The fields that an earlier apply by this writer owned. */
-export function ownedBy(object: KubeObject, writer: Writer): { readonly own: FieldSet; readonly others: FieldSet } {
-  const entries = entriesOf(object);
-  return {
-    own: fieldsOfAll(entries.filter((entry) => isSame(entry, writer))),
-    others: fieldsOfAll(entries.filter((entry) => !isSame(entry, writer))),
-  };
+export function ownedBy({ metadata: { managedFields = [] } }: KubeObject, writer: Writer) {
+  const own = managedFields.filter((entry) => isSame(entry, writer));
+  const others = managedFields.filter((entry) => !own.includes(entry));
+  return { own: fieldsOfAll(own), others: fieldsOfAll(others) };
 }
 
 function fieldsOfAll(entries: readonly ManagedFieldsEntry[]): FieldSet {
@@ -109,10 +107,6 @@ function refuseConflicts(others: readonly ManagedFieldsEntry[], changed: FieldSe
 function shownManager({ manager, operation, subresource, apiVersion }: ManagedFieldsEntry): string {
   const name = `${JSON.stringify(manager)}${subresource ? ` with subresource ${JSON.stringify(subresource)}` : ""}`;
   return operation === "Apply" ? name : `${name} using ${apiVersion}`;
-}
-
-function entriesOf(object: KubeObject): readonly ManagedFieldsEntry[] {
-  return object.metadata.managedFields ?? [];
 }
 
 /** A manager that applies is the same in any version. */

@@ -26,17 +26,9 @@ export interface DeleteOptions {
   dryRun?: readonly string[];
 }
 
-const OPTIONS_KIND: Readonly<Record<string, string>> = {
-  create: "CreateOptions",
-  update: "UpdateOptions",
-  patch: "PatchOptions",
-  delete: "DeleteOptions",
-  deletecollection: "DeleteOptions",
-};
-
 export function readWriteOptions(ctx: RequestContext): WriteOptions {
   const { query, verb } = ctx.info;
-  const kind = OPTIONS_KIND[verb] ?? "CreateOptions";
+  const kind = `${verb.charAt(0).toUpperCase()}${verb.slice(1)}Options`;
   for (const error of [...patchErrors(ctx), ...managerErrors(query.get("fieldManager") ?? "")]) refuse(kind, error);
   const validation = query.get("fieldValidation") || "Warn";
   if (validation !== "Ignore" && validation !== "Warn" && validation !== "Strict") {

@@ -12,7 +12,7 @@ import { applyJsonPatch, readJsonPatch } from "./patch/json.ts";
 import { applyMergePatch } from "./patch/merge.ts";
 import { applyStrategicPatch } from "./patch/strategic.ts";
 import { fieldCheck } from "./schema/check.ts";
-import { badRequest, fail } from "./status.ts";
+import { badRequest, fail, unsupportedFormat } from "./status.ts";
 import { checkName, modifyObject } from "./updating.ts";
 
 type Format = (current: Tree, patch: unknown, ctx: ResourceContext) => unknown;
@@ -67,13 +67,8 @@ function formatOf(ctx: ResourceContext): Format {
   const mediaType = mediaTypeOf(ctx);
   const format = FORMATS[mediaType];
   if (format !== undefined && !(ctx.kind.custom && mediaType === STRATEGIC)) return format;
-  return fail({ reason: "UnsupportedMediaType", message: unsupported(ctx) });
-}
-
-function unsupported({ kind }: ResourceContext): string {
-  if (!kind.custom) return "415: Unsupported Media Type";
-  const accepted = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
-  return `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
+  if (!ctx.kind.custom) return fail({ reason: "UnsupportedMediaType", message: "415: Unsupported Media Type" });
+  return unsupportedFormat("application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml");
 }
 
 function objectIn(patch: unknown): Tree {

@@ -5,7 +5,7 @@
  */
 import { childOf, stringAt } from "./objects.ts";
 import { readYaml } from "./read-yaml.ts";
-import { badRequest, fail } from "./status.ts";
+import { badRequest, unsupportedFormat } from "./status.ts";
 
 type Field = readonly [name: string, type: string, shape?: "list" | "map"];
 
@@ -24,13 +24,7 @@ export function decodeProtobuf(body: Buffer): Record<string, unknown> {
   const envelope = readMessage(body.subarray(MAGIC.length), "Unknown");
   const kind = stringAt(envelope, "typeMeta.kind");
   const message = KINDS[kind];
-  if (message === undefined) {
-    const accepted = "application/json, application/yaml";
-    return fail({
-      reason: "UnsupportedMediaType",
-      message: `${kind} is not supported in protobuf here - accepted media types include: ${accepted}`,
-    });
-  }
+  if (message === undefined) return unsupportedFormat(undefined, `${kind} is not supported in protobuf here`);
   const raw = Buffer.isBuffer(envelope.raw) ? envelope.raw : Buffer.alloc(0);
   return { apiVersion: stringAt(envelope, "typeMeta.apiVersion"), kind, ...readMessage(raw, message) };
 }

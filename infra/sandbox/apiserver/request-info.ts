@@ -6,24 +6,21 @@
 import { isTrue } from "./options.ts";
 import { parseFieldSelector } from "./selectors.ts";
 
-export interface ResourceRequest {
-  readonly isResource: true;
+export interface NonResourceRequest {
+  readonly isResource: false;
   readonly verb: string;
   readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+export interface ResourceRequest extends Omit<NonResourceRequest, "isResource"> {
+  readonly isResource: true;
   readonly group: string;
   readonly version: string;
   readonly resource: string;
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  readonly query: URLSearchParams;
-}
-
-export interface NonResourceRequest {
-  readonly isResource: false;
-  readonly verb: string;
-  readonly path: string;
-  readonly query: URLSearchParams;
 }
 
 export type RequestInfo = ResourceRequest | NonResourceRequest;

@@ -8,16 +8,7 @@ import { type Answer, type ResourceContext, type ServerState, type User, timesta
 import { decodeBody } from "./decoding.ts";
 import { invalidIf } from "./field-errors.ts";
 import { defineKind } from "./kinds/kind.ts";
-import {
-  type KubeObject,
-  type NamespacedName,
-  isRecord,
-  recordAt,
-  stringAt,
-  stringsAt,
-  textOf,
-  viewAs,
-} from "./objects.ts";
+import { type KubeObject, type NamespacedName, isRecord, recordAt, stringAt, stringsAt, viewAs } from "./objects.ts";
 import { checkSubresource } from "./schema/subresource.ts";
 import { parsedOnce } from "./store.ts";
 import { type FieldError, badRequest, fail } from "./status.ts";
@@ -128,7 +119,7 @@ function refuse(name: string, errors: readonly FieldError[]): void {
 function boundTo(ctx: ResourceContext, wanted: unknown): Bound {
   if (!isRecord(wanted)) return {};
   const [kind = "", name = "", version = "", uid] = ["kind", "name", "apiVersion", "uid"].map((key) =>
-    textOf(wanted[key]),
+    stringAt(wanted, key),
   );
   if (version !== "v1" || !["Pod", "Secret", "Node"].includes(kind))
     return badRequest(`cannot bind token to object of type ${version}, Kind=${kind}`);

@@ -12,11 +12,7 @@ export interface Cause {
   readonly field?: string;
 }
 
-export interface FieldError {
-  readonly reason: string;
-  readonly field: string;
-  readonly message: string;
-}
+export type FieldError = Required<Cause>;
 
 interface Named {
   readonly resource: GroupResource;
@@ -68,6 +64,13 @@ export function fail(failure: Failure): never {
 
 export function badRequest(message: string): never {
   return fail({ reason: "BadRequest", message });
+}
+
+export function unsupportedFormat(
+  accepted = "application/json, application/yaml",
+  what = "the body of the request was in an unknown format",
+): never {
+  return fail({ reason: "UnsupportedMediaType", message: `${what} - accepted media types include: ${accepted}` });
 }
 
 export interface Status {

@@ -1,6 +1,6 @@
 /**
  * The NamespaceLifecycle admission plugin: nothing new in a namespace that is missing or on its way out.
- * Owns: that check. Does not own: how a namespace ends (../namespaces.ts).
+ * Owns: that check. Does not own: how a namespace ends (../updating.ts).
  */
 import { type ResourceContext, collectionOf, resourceOf } from "../context.ts";
 import { NAMESPACES } from "../kinds/core.ts";
