@@ -29,7 +29,7 @@ beforeAll(async () => {
     { apiGroups: ["kubevirt.io"], resources: ["*"], verbs: ["*"] },
     { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
   ];
-  const people = ["admin", "alice"].map((name) => grant(name, { kind: "User", name }, rules));
+  const people = ["admin", "alice"].map((name) => grant(`test:${name}`, { kind: "User", name }, rules));
   await applyManifests(guests.sandbox.client, people.flat());
   const owner = await createPod("virt-launcher-ok-aaaaa", { vmi: "ok" });
   await createPod("virt-launcher-pinned-aaaaa", { vmi: "pinned" });
