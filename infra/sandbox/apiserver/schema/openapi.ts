@@ -113,23 +113,13 @@ function mergeOf(keys: readonly string[]) {
 }
 
 function typeOf(type: FieldType, format: string): object {
-  switch (type.of) {
-    case "model":
-      return { allOf: [{ $ref: `#/components/schemas/${schemaName(type.name)}` }], default: {} };
-    case "list":
-      return { type: "array", items: typeOf(type.items, format) };
-    case "map":
-      return { type: "object", additionalProperties: typeOf(type.items, format) };
-    case "intOrString":
-      return { oneOf: [{ type: "integer" }, { type: "string" }], format };
-    case "any":
-      return { type: "object" };
-    case "number":
-      return { type: format === "double" ? "number" : "integer", format };
-    case "string":
-    case "boolean":
-      return { type: type.of, ...(format !== "" && { format }) };
-  }
+  if (type.of === "model") return { allOf: [{ $ref: `#/components/schemas/${schemaName(type.name)}` }], default: {} };
+  if (type.of === "list") return { type: "array", items: typeOf(type.items, format) };
+  if (type.of === "map") return { type: "object", additionalProperties: typeOf(type.items, format) };
+  if (type.of === "intOrString") return { oneOf: [{ type: "integer" }, { type: "string" }], format };
+  if (type.of === "any") return { type: "object" };
+  if (type.of === "number") return { type: format === "double" ? "number" : "integer", format };
+  return { type: type.of, ...(format !== "" && { format }) };
 }
 
 function pathOf(kind: ResourceKind): string {
