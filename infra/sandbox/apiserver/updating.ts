@@ -13,8 +13,8 @@ import type { ResourceKind } from "./kinds/kind.ts";
 import { type KubeObject, type NamespacedName, type ObjectMeta, isRecord } from "./objects.ts";
 import { refuseEscalation } from "./escalation.ts";
 import { trackUpdate } from "./managed-fields.ts";
-import { admissionOf, readWriteOptions, writerOf } from "./options.ts";
-import { type FieldCheck, fieldCheck } from "./schema/check.ts";
+import { type WriteOptions, admissionOf, readWriteOptions, writerOf } from "./options.ts";
+import { fieldCheck } from "./schema/check.ts";
 import { type Collection, type StoredObject, parse } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
 import { validateObject } from "./validation.ts";
@@ -37,7 +37,7 @@ export const MODIFIED_MESSAGE =
 export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
   const options = readWriteOptions(ctx);
   const part = ctx.info.subresource === "status" ? "status" : "main";
-  const change = replaceWith(ctx, await fieldCheck(ctx, options));
+  const change = await replaceWith(ctx, options);
   if (part === "main" && ctx.kind.createsOnUpdate && ctx.collection.get(ctx.info) === undefined) {
     const wanted = change({ apiVersion: "", kind: "", metadata: {} });
     delete wanted.metadata.resourceVersion;
@@ -49,7 +49,7 @@ export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
 
 /** PUT namespaces/{name}/finalize: the only way to take the namespace's own finalizer away. */
 export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
-  const change = replaceWith(ctx, await fieldCheck(ctx, readWriteOptions(ctx)));
+  const change = await replaceWith(ctx, readWriteOptions(ctx));
   const object = await modifyObject(ctx, {
     part: "finalize",
     change: (current) => ({ ...current, spec: change(current).spec }),
@@ -57,8 +57,9 @@ export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-function replaceWith(ctx: ResourceContext, check: FieldCheck): Modification["change"] {
+async function replaceWith(ctx: ResourceContext, options: WriteOptions): Promise<Modification["change"]> {
   const wanted = decodeObject(ctx);
+  const check = await fieldCheck(ctx, options);
   check(wanted);
   checkName(ctx, wanted);
   return (current) => {
