@@ -4,7 +4,7 @@
  */
 export interface Clock {
   now(): Date;
-  /** Runs `fn` once, `ms` from now; the returned function cancels it. */
+  /** Runs `fn` once, `ms` from now or after 24 days, Node's longest; the returned function cancels it. */
   setTimer(ms: number, fn: () => void): () => void;
 }
 
@@ -26,7 +26,7 @@ export function microTimestamp(clock: Clock): string {
 export const systemClock: Clock = {
   now: () => new Date(),
   setTimer(ms, fn) {
-    const timer = setTimeout(fn, ms);
+    const timer = setTimeout(fn, Math.min(ms, 2 ** 31 - 1));
     return () => clearTimeout(timer);
   },
 };
