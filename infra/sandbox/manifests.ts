@@ -1,15 +1,39 @@
 /**
  * Puts manifests into a cluster, as an administrator does.
- * Owns: where a manifest goes; what is there already is patched, not replaced. Does not own: what is in them.
+ * Owns: where a manifest goes, that definitions come first; what is there already is patched, not replaced. Does not own: what
+ * is in them.
  */
 import type { KubeClient } from "./actors/client.ts";
 import { discoverGroupVersion } from "./actors/discovery.ts";
 import type { Manifest } from "./actors/rbac.ts";
+import type { KubeObject, Resource } from "./actors/resources.ts";
 import { isAlreadyExists } from "./actors/status-error.ts";
+import { waitFor } from "./actors/wait-for.ts";
 
-/** In order: a namespace comes before what is in it. */
+/** In order: a namespace comes before what is in it. Before all others definitions, until the API server serves them. */
 export async function applyManifests(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
-  for (const manifest of manifests) await applyManifest(client, manifest);
+  const { kind } = definitions;
+  const [first, rest] = [manifests.filter((one) => one.kind === kind), manifests.filter((one) => one.kind !== kind)];
+  for (const manifest of first) await applyManifest(client, manifest);
+  for (const { metadata } of first) {
+    await waitFor(client, { resource: definitions, key: metadata, what: "established", until: isEstablished });
+  }
+  for (const manifest of rest) await applyManifest(client, manifest);
+}
+
+interface Definition extends KubeObject {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+const definitions: Resource<Definition> = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
+
+function isEstablished({ status }: Definition): boolean {
+  return (status?.conditions ?? []).some((one) => one.type === "Established" && one.status === "True");
 }
 
 async function applyManifest(client: KubeClient, manifest: Manifest): Promise<void> {

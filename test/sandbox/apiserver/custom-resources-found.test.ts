@@ -77,7 +77,9 @@ test("to be told by kubectl explain", async () => {
     required: ["machine"],
     properties: { intent: { enum: ["Move", "Withdrawn"] } },
   });
+  expect(schema?.properties["kind"]).toMatchObject({ description: expect.stringMatching(/^Kind is a string value/) });
   expect(schema?.properties["metadata"]).toMatchObject({
+    description: expect.stringMatching(/^Standard object.s metadata/),
     allOf: [{ $ref: "#/components/schemas/io.k8s.ObjectMeta" }],
   });
   expect(schemas["io.k8s.ObjectMeta"]).toBeDefined();

@@ -46,8 +46,9 @@ async function documentOf(kinds: readonly ResourceKind[]) {
   const schemas: Record<string, object> = {};
   for (const [name, model] of models)
     schemas[schemaName(name)] = schemaOf(name, model, { lists, documentation: await loadDocumentation(name) });
+  const { fields } = await loadDocumentation(ANY_MODEL);
   for (const kind of kinds)
-    Object.assign(schemas, { [nameOf(kind)]: { ...schemas[nameOf(kind)], ...identityOf(kind) } });
+    Object.assign(schemas, { [nameOf(kind)]: { ...schemas[nameOf(kind)], ...identityOf(kind, fields) } });
   return {
     openapi: "3.0.0",
     info: { title: "Kubernetes", version: "v1.36.2" },
@@ -66,10 +67,20 @@ function schemaName(model: string): string {
   return `io.k8s.${model.replace(/^[A-Za-z]*?V\d+(?=[A-Z])/, "")}`;
 }
 
+/** All of them document alike what every object has. */
+const ANY_MODEL = "V1ConfigMap";
+/** Which no model documents. */
+const CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
+const METADATA = `Standard object's metadata. More info: ${CONVENTIONS}#metadata`;
+
 /** Of a custom kind its definition has the schema, but for what every object has. */
-function identityOf({ group, version, kind, schema }: ResourceKind) {
-  const metadata = typeOf({ of: "model", name: "V1ObjectMeta" }, "");
-  const common = { apiVersion: { type: "string" }, kind: { type: "string" }, metadata };
+function identityOf({ group, version, kind, schema }: ResourceKind, documented: Documentation["fields"]) {
+  const field = (name: string, type: object) => ({ [name]: { description: documented[name] ?? METADATA, ...type } });
+  const common = {
+    ...field("apiVersion", { type: "string" }),
+    ...field("kind", { type: "string" }),
+    ...field("metadata", typeOf({ of: "model", name: "V1ObjectMeta" }, "")),
+  };
   const properties = schema && { properties: { ...recordAt(schema, "properties"), ...common } };
   return { ...schema, ...properties, "x-kubernetes-group-version-kind": [{ group, version, kind }] };
 }
