@@ -12,13 +12,13 @@ import { configure, startTestCluster, type TestCluster } from "../functions/supp
 import type { After } from "./consequences.ts";
 import { type Deed, DEEDS } from "./deeds.ts";
 import { NEEDS, RELAYS_NEEDS } from "./least-privilege.ts";
-import { type Manifest, permissions, readManifests } from "./shipped.ts";
+import { granted, type Manifest, permissions, readManifests } from "./shipped.ts";
 import { tidy } from "./situations.ts";
 import type { Trial } from "./trial.ts";
 import { without } from "./without.ts";
 
 const infra = fileURLToPath(new URL("../../infra/", import.meta.url));
-const rolesOf = (file: string) => readManifests(`../${file}`).filter(({ rules }) => rules !== undefined);
+const rolesOf = (file: string) => granted(readManifests(`../${file}`));
 
 const FILES = globSync("{kubernetes,relay/kubernetes}/**/*.yaml", { cwd: infra })
   .filter((file) => !file.endsWith("kustomization.yaml"))
@@ -27,7 +27,7 @@ const FILES = globSync("{kubernetes,relay/kubernetes}/**/*.yaml", { cwd: infra }
 
 const ALL = [...NEEDS, ...RELAYS_NEEDS];
 
-test("every file that grants something is in the table", () => {
+test("every file that grants Lifeboat something is in the table", () => {
   expect([...new Set(ALL.map(({ file }) => file))].toSorted()).toEqual(FILES);
 });
 

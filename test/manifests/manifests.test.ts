@@ -19,8 +19,9 @@ describe("infra/kubernetes", () => {
     expect(applied().toSorted()).toEqual(files);
   });
 
-  test("a namespace comes before what is in it, an account before its token", () => {
+  test("a definition comes first, a namespace before what is in it, an account before its token", () => {
     expect(shipped().map(({ kind }) => kind)).toEqual([
+      "CustomResourceDefinition",
       "Namespace",
       "ServiceAccount",
       "Secret",
@@ -30,12 +31,17 @@ describe("infra/kubernetes", () => {
       "RoleBinding",
       "Role",
       "RoleBinding",
+      "ClusterRole",
+      "ClusterRole",
+      "ValidatingAdmissionPolicy",
+      "ValidatingAdmissionPolicyBinding",
       "ValidatingWebhookConfiguration",
     ]);
   });
 
   test("everything is labelled as ours", () => {
-    for (const { metadata } of shipped()) expect(metadata["labels"]).toEqual({ "app.kubernetes.io/name": "lifeboat" });
+    for (const { metadata } of shipped())
+      expect(metadata["labels"]).toMatchObject({ "app.kubernetes.io/name": "lifeboat" });
   });
 
   test("the token Secret is filled for the account, which no pod uses", () => {

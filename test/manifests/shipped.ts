@@ -50,6 +50,13 @@ export function shipped(): readonly Manifest[] {
   return applied().flatMap(readManifests);
 }
 
+/** The roles among them that one of them binds: Lifeboat's own. The others are for people. */
+export function granted(manifests: readonly Manifest[]): readonly Manifest[] {
+  const isBound = ({ kind, metadata }: Manifest): boolean =>
+    manifests.some((other) => other.kind === `${kind}Binding` && other.metadata.name === metadata.name);
+  return manifests.filter((manifest) => manifest.rules !== undefined && isBound(manifest));
+}
+
 /** `verb group/resource` for every single permission of a manifest, with the one name it is bound to. */
 export function permissions(manifest: Manifest): readonly string[] {
   return (manifest.rules ?? []).flatMap(({ apiGroups, resources, resourceNames = [""], verbs }) =>
