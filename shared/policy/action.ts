@@ -6,47 +6,50 @@
  */
 import type { Cause, Urgency } from "./cause.ts";
 import type { DeschedulingRegister, Found } from "./descheduling/register.ts";
-import type { AnnotatedPod, BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
-import type { EvacuationCount, EvacuationRecord } from "./record.ts";
-import type { Slot } from "./slots.ts";
+import type {
+  AnnotatedPod,
+  BudgetFacts,
+  EvacuationFacts,
+  EvacuationSpec,
+  EvacuationStatus,
+  MigrationFacts,
+  NamespacedName,
+  PodFacts,
+  VmiFacts,
+} from "./facts.ts";
+import type { EndPhase } from "./phase.ts";
 
 export type Action =
-  /** Set `status.evacuationNodeName` of a VMI that is still on that node, with record and label. */
-  | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
-  /** Write record and label only: a mark is there already, or none is wanted (drain taint). */
-  | { readonly verb: "Record"; readonly vmi: VmiFacts; readonly record: EvacuationRecord; readonly urgency: Urgency }
-  /** Clear the mark and write how it ended. The label is there until nothing is left to be tidied up: see Forget. */
-  | { readonly verb: "Unmark"; readonly vmi: VmiFacts; readonly record: EvacuationRecord }
-  /** Clear label, mark and record. */
-  | { readonly verb: "Forget"; readonly vmi: VmiFacts }
-  | { readonly verb: "CreateMigration"; readonly slot: Slot }
-  /** Annotate somebody else's migration as serving an evacuation of ours. */
+  /** Set `status.evacuationNodeName` of a VMI that is as it was seen; the label only where the urgency asks for it. */
+  | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly urgency: Urgency }
+  /** Clear mark and label. */
+  | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
+  /** One that exists under the name and has not ended is joined; one that has ended is a conflict. */
+  | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation }
+  /** On condition that the Evacuation is as it was seen. */
+  | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
+  | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
+  /** Count an end, at most once: follows the write of the final phase. */
+  | { readonly verb: "Count"; readonly cause: Cause; readonly outcome: EndPhase }
+  | {
+      readonly verb: "CreateMigration";
+      readonly vmi: VmiFacts;
+      readonly name: string;
+      readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
+    }
+  /** Annotate a migration that KubeVirt, or another party, has created with what it serves. */
   | {
       readonly verb: "AdoptMigration";
       readonly migration: MigrationFacts;
-      readonly cause: Cause;
-      readonly id: string;
-      readonly attempt: number;
+      readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
   /** See that the VMI has one, of whatever size; a conflict if there is none of ours. */
   | { readonly verb: "EnsureBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
   /** Make ours for the VMI 2, whatever it was; a conflict if there is none. Not `required`: what follows goes on without it. */
-  | {
-      readonly verb: "GrowBudget";
-      readonly vmi: VmiFacts;
-      readonly name: string;
-      readonly grownFor: string;
-      readonly required: boolean;
-    }
-  /** `vmi`: only while it is as it was seen, for it was read before the budget was. */
-  | {
-      readonly verb: "ResizeBudget";
-      readonly budget: BudgetFacts;
-      readonly minAvailable: 1 | 2;
-      readonly vmi?: VmiFacts;
-    }
+  | { readonly verb: "GrowBudget"; readonly vmi: VmiFacts; readonly name: string; readonly required: boolean }
+  | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }
@@ -59,20 +62,15 @@ export type Action =
     }
   /** Replace the descheduling register by compare-and-set. */
   | { readonly verb: "WriteRegister"; readonly found: Found; readonly register: DeschedulingRegister }
-  /** Replace the slots register by compare-and-set; without a resourceVersion it is created. */
-  | { readonly verb: "WriteSlots"; readonly resourceVersion?: string; readonly slots: readonly Slot[] }
-  /** Replace the counters in the same way. */
-  | {
-      readonly verb: "WriteCounters";
-      readonly resourceVersion?: string;
-      readonly evacuations: readonly EvacuationCount[];
-      readonly counted: readonly string[];
-    }
   | ({ readonly verb: "Event" } & Story);
 
-/** Whether what follows is to be done though this could not be: a story untold must not look as if there had been nothing. */
+export interface NewEvacuation extends NamespacedName {
+  readonly spec: EvacuationSpec;
+}
+
+/** Whether what follows is done although this could not be: an Event or a count is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
-  return action.verb === "Event" || (action.verb === "GrowBudget" && !action.required);
+  return action.verb === "Event" || action.verb === "Count" || (action.verb === "GrowBudget" && !action.required);
 }
 
 export const STORY_REASONS = [

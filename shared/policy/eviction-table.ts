@@ -18,8 +18,7 @@ export const FIRST_REQUEST = {
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
 
 /**
- * `byBudget`: allow if a budget is shown to protect the pod (the API server then answers 429 itself), else as in
- * progress. `inProgress`: 429. `unlessMigrating`: as in progress while a migration is unfinished, else the mark is
+ * `inProgress`: 429. `unlessMigrating`: as in progress while a migration is unfinished, else the mark is
  * cleared and the request is a first one. `first`: the mark means nothing, the request is a first one.
  */
 export type LaterAnswer = "first" | "unlessMigrating" | "inProgress";
@@ -32,9 +31,3 @@ export const LATER_REQUEST = {
   LiveMigrateIfPossible: { migratable: "inProgress", pinned: "unlessMigrating" },
   External:              { migratable: "inProgress", pinned: "inProgress"      },
 } as const satisfies Record<EvictionStrategy, Record<Mobility, LaterAnswer>>;
-
-/** How "in progress" is said: with `DeschedulerSupport` in words, without it by the budget where one protects. */
-export const IN_PROGRESS = {
-  DeschedulerSupport: "deny",
-  withoutDeschedulerSupport: "byBudget",
-} as const satisfies Record<string, "deny" | "byBudget">;

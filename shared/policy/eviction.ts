@@ -5,16 +5,16 @@
 import type { Action } from "./action.ts";
 import { tell } from "./action.ts";
 import { desiredBudget, ensureBudget } from "./budget.ts";
-import { protects } from "./budget-protection.ts";
+import { areBudgetsWanted } from "./budget-mode.ts";
 import type { Cause } from "./cause.ts";
-import { type FirstAnswer, FIRST_REQUEST, IN_PROGRESS, LATER_REQUEST } from "./eviction-table.ts";
-import type { BudgetFacts, MigrationFacts, PodFacts, VmiFacts } from "./facts.ts";
+import { activeEvacuation, newEvacuation, restingEvacuation, restSeconds } from "./evacuation-identity.ts";
+import { type FirstAnswer, FIRST_REQUEST, LATER_REQUEST } from "./eviction-table.ts";
+import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "./facts.ts";
 import { isFinal } from "./facts.ts";
 import { markActions } from "./mark.ts";
 import { MESSAGE } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { unprotectedReason } from "./pod-kind.ts";
-import { beginRecord, closeRecord, isActive, restingRecord, restSeconds } from "./record.ts";
 import type { Settings } from "./settings.ts";
 import { type EvictionStrategy, MIGRATES, mobilityOf, resolveStrategy } from "./strategy.ts";
 
@@ -26,8 +26,7 @@ export type AllowReason =
   | "VmiDeleting"
   | "VmiFinal"
   | "StrategyNone"
-  | "ShutdownByStrategy"
-  | "ProtectedByBudget";
+  | "ShutdownByStrategy";
 
 export type DenyReason =
   | "EvacuationTriggered"
@@ -58,7 +57,7 @@ export type EvictionDecision =
       readonly actions: readonly Action[];
       readonly story: readonly Action[];
     }
-  | { readonly verdict: "Ask"; readonly question: "Budgets" | "Migrations" };
+  | { readonly verdict: "Ask"; readonly question: "Migrations" };
 
 export interface EvictionFacts {
   /** The pod named in the request; absent if there is none. */
@@ -66,13 +65,14 @@ export interface EvictionFacts {
   /** The launcher pod that owns a hotplug pod. */
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
+  /** Every Evacuation that names the VMI, read at the same time as it. */
+  readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
   readonly settings: Settings;
   readonly now: Date;
   /** Our own mark has just failed its test: a mark that is there now was set by somebody else for the same request. */
   readonly raced?: boolean;
-  /** Answers to questions: every budget of the namespace; the unfinished migrations of the VMI. */
-  readonly budgets?: readonly BudgetFacts[];
+  /** Answer to the question: the migrations of the VMI. */
   readonly migrations?: readonly MigrationFacts[];
 }
 
@@ -106,10 +106,10 @@ function isGrowing({ verb }: Action): boolean {
  * A refused VM has its budget before the answer: the next review of the same drain may never reach us, and then nothing but
  * the budget refuses. A mark brings a budget of its own (mark.ts).
  */
-function protection({ migrations = [], settings, now }: EvictionFacts, vmi: VmiFacts, reason: DenyReason) {
+function protection({ migrations = [], settings }: EvictionFacts, vmi: VmiFacts, reason: DenyReason) {
   const migrating = reason === "MigrationTarget" || migrations.some((m) => !isFinal(m));
-  const wanted = desiredBudget(vmi, migrating, { tainted: new Set(), settings, now });
-  return settings.reconcilers.budget && wanted !== undefined ? [ensureBudget(vmi, wanted)] : [];
+  const wanted = desiredBudget(vmi, migrating || vmi.isMigrating, settings);
+  return areBudgetsWanted(settings) && wanted !== undefined ? [ensureBudget(vmi, wanted)] : [];
 }
 
 function decide(f: EvictionFacts): EvictionDecision {
@@ -142,15 +142,9 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
       return inProgress(f);
     case "unlessMigrating":
       if (f.migrations === undefined) return { verdict: "Ask", question: "Migrations" };
-      return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [release(vmi)]);
+      // It cannot move any more, and need not: what was marked is released.
+      return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
   }
-}
-
-/** It cannot move any more, and need not: an evacuation that was under way is over, and still to be counted. */
-function release(vmi: VmiFacts): Action {
-  const { record, nodeName } = vmi;
-  if (record === undefined) return { verb: "Forget", vmi };
-  return { verb: "Unmark", vmi, record: isActive(record, nodeName) ? closeRecord(record, "Abandoned") : record };
 }
 
 function firstRequest(f: LiveEviction, before: readonly Action[] = []): EvictionDecision {
@@ -173,40 +167,37 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
   }
 }
 
-function evacuate({ pod, vmi, strategy, request, settings, now }: LiveEviction): EvictionDecision {
+function evacuate({ pod, vmi, strategy, request, settings, evacuations, now }: LiveEviction): EvictionDecision {
   if (vmi.nodeName === undefined) return deny("NotScheduled", MESSAGE.NotScheduled(vmi));
-  const resting = restingRecord(vmi, settings, now);
+  const resting = restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
   if (resting !== undefined) {
-    return deny("BackingOff", MESSAGE.BackingOff(vmi, resting.outcome, restSeconds(resting, settings, now)));
+    const { phase = "Abandoned", nextAttemptTime } = resting.status;
+    return deny("BackingOff", MESSAGE.BackingOff(vmi, phase, restSeconds(nextAttemptTime, now)));
   }
-  const begin = { cause: request.cause, requestedBy: request.username, node: vmi.nodeName, podUID: pod.uid };
-  const { record: found } = vmi;
-  // An evacuation for the drain taint has a record but no mark: the request joins it.
-  const record = found !== undefined && isActive(found, vmi.nodeName) ? found : beginRecord(vmi, begin, now);
   const next = MIGRATES[strategy]
     ? `evacuating the VM from node ${vmi.nodeName}`
     : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
   const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
+  // One for the drain taint is active without a mark, as is one whose mark was lost on the way: the request joins it.
+  const joined = activeEvacuation(vmi, evacuations, pod.uid);
+  const beginning = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
+  const evacuation = joined ?? newEvacuation(vmi, beginning, { evacuations, now });
   return {
     verdict: "Deny",
     reason: "EvacuationTriggered",
     message: MESSAGE.EvacuationTriggered(vmi),
-    actions: markActions(vmi, record, { settings, now }),
-    story: [tell(vmi, "EvacuationTriggered", told, record.id)],
+    actions: [
+      ...(joined === undefined ? [{ verb: "CreateEvacuation", evacuation } as const] : []),
+      ...markActions(vmi, request.cause, settings),
+    ],
+    story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
   };
 }
 
-function inProgress({ pod, vmi, settings, budgets, raced }: LiveEviction): EvictionDecision {
+/** KubeVirt's webhook may have marked the VM again after a cancel or a give-up: the answer says so, and the VM does move. */
+function inProgress({ vmi, pod, evacuations, now, raced }: LiveEviction): EvictionDecision {
   if (raced === true) return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi));
-  const denied = deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi));
-  const gate = settings.featureGates.includes("DeschedulerSupport")
-    ? "DeschedulerSupport"
-    : "withoutDeschedulerSupport";
-  switch (IN_PROGRESS[gate]) {
-    case "deny":
-      return denied;
-    case "byBudget":
-      if (budgets === undefined) return { verdict: "Ask", question: "Budgets" };
-      return protects(budgets, pod, vmi) ? allow("ProtectedByBudget") : denied;
-  }
+  const isActive = activeEvacuation(vmi, evacuations, pod.uid) !== undefined;
+  const before = isActive ? undefined : restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
+  return deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, before?.status.phase));
 }

@@ -2,7 +2,8 @@
  * The narrow views of Kubernetes and KubeVirt objects on which policy decides: only the fields that some rule reads.
  * Owns: their shapes. Does not own: how they are read and parsed (shared/cluster).
  */
-import type { EvacuationRecord } from "./record.ts";
+import type { Cause } from "./cause.ts";
+import type { Phase } from "./phase.ts";
 
 export interface NamespacedName {
   readonly namespace: string;
@@ -113,13 +114,12 @@ export interface VmiFacts extends NamespacedName {
   readonly failure?: { readonly migrationUID: string; readonly reason: string };
   /** Bytes that the guest may use. */
   readonly guestMemory?: number;
-  /** The record as found, to test against when it is replaced; and parsed, if it is one. */
-  readonly recordText?: string;
-  readonly record?: EvacuationRecord;
+  /** A migration has begun to move it and has not ended, by KubeVirt's own account of it. */
+  readonly isMigrating: boolean;
+  /** Label `lifeboat.dev/evacuation`, which the shipped MigrationPolicy selects. */
   readonly evacuationLabel?: string;
-  /** Whether the maps exist at all: JSON patch cannot add below a missing one. */
+  /** Whether the map exists at all: JSON patch cannot add below a missing one. */
   readonly hasLabels: boolean;
-  readonly hasAnnotations: boolean;
 }
 
 /** A VirtualMachineInstanceMigration. */
@@ -129,13 +129,75 @@ export interface MigrationFacts extends NamespacedName {
   readonly vmiName: string;
   readonly phase: string;
   readonly deleting: boolean;
+  /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
+  readonly createdAt: number;
   readonly hasAnnotations: boolean;
-  /** The node that it evacuates (annotation), as set by KubeVirt or by us. */
+  /** The node that it evacuates (annotation): only KubeVirt's evacuation controller sets it. */
   readonly evacuates?: string;
+  /** The cause that Lifeboat has written on it. */
+  readonly cause?: string;
   readonly sourceNode?: string;
+  readonly targetNode?: string;
+  /** Absent as long as it waits in KubeVirt's queue. */
+  readonly targetPod?: string;
   readonly failureReason?: string;
-  readonly evacuationId?: string;
-  readonly attempt?: number;
+  /** The condition that keeps it from beginning: a quota, a backup, a utility volume. */
+  readonly blockedBy?: { readonly type: string; readonly reason?: string; readonly message?: string };
+}
+
+export interface EvacuationCondition {
+  readonly type: "Marked" | "Evacuated" | "Failed";
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+  /** RFC 3339. */
+  readonly lastTransitionTime: string;
+}
+
+/** What `status` of an `Evacuation` says. Times are RFC 3339. */
+export interface EvacuationStatus {
+  readonly virtualMachineInstanceUID?: string;
+  readonly podName?: string;
+  readonly podUID?: string;
+  readonly sourceNode?: string;
+  /** Absent: no function has looked at it yet. */
+  readonly phase?: Phase;
+  readonly reason?: string;
+  readonly message?: string;
+  /** Migrations that have failed, those of the evacuation that it follows included. */
+  readonly attempts: number;
+  readonly migration?: { readonly name: string; readonly uid: string };
+  /** The newest one that has been counted in `attempts`. */
+  readonly lastFailedMigration?: { readonly name: string; readonly uid: string };
+  readonly targetNode?: string;
+  readonly startTime?: string;
+  readonly completionTime?: string;
+  readonly nextAttemptTime?: string;
+  readonly conditions: readonly EvacuationCondition[];
+}
+
+/** The `spec` of an `Evacuation`: this VM has to leave this pod, because. Immutable but for the intent. */
+export interface EvacuationSpec {
+  readonly vmiName: string;
+  readonly cause: Cause;
+  readonly requestedBy: string;
+  readonly intent: "Evacuate" | "Withdrawn";
+  /** RFC 3339: until when a deletion of the pod is held back. */
+  readonly deadline?: string;
+  /** Absent where a person made it: then the pod that the VM runs in. */
+  readonly pod?: { readonly name?: string; readonly uid: string };
+  /** From the evacuation of the same pod that it follows. */
+  readonly inherited?: { readonly attempts: number; readonly notBefore?: string };
+}
+
+/** An `Evacuation` (lifeboat.dev/v1alpha1). */
+export interface EvacuationFacts extends NamespacedName {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
+  readonly createdAt: number;
+  readonly spec: EvacuationSpec;
+  readonly status: EvacuationStatus;
 }
 
 export interface LabelSelectorRequirement {
@@ -158,8 +220,8 @@ export interface BudgetFacts extends NamespacedName {
   readonly managedByUs: boolean;
   readonly owners: readonly OwnerReference[];
   readonly minAvailable?: number | string;
-  /** As written: see grown-for.ts. */
-  readonly grownFor?: string;
+  /** RFC 3339: when it was last grown, or kept grown. */
+  readonly touched?: string;
   /** Absent: selects nothing (policy/v1). */
   readonly selector?: LabelSelector;
   readonly unhealthyPodEvictionPolicy?: string;

@@ -17,7 +17,10 @@ export function pinnedBecause(vmi: VmiFacts): string {
 export const MESSAGE = {
   /** Substring looked for by the descheduler (pkg/descheduler/evictions); same text as KubeVirt's own webhook. */
   EvacuationTriggered: (vmi: VmiFacts) => `Eviction triggered evacuation of ${quoted(vmi)}`,
-  EvacuationInProgress: (vmi: VmiFacts) => `Evacuation in progress: Eviction triggered evacuation of ${quoted(vmi)}`,
+  /** `ended`: the last evacuation ended so, and KubeVirt has marked the VM again since. */
+  EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
+    `Evacuation in progress: Eviction triggered evacuation of ${quoted(vmi)}` +
+    (ended === undefined ? "" : `; the last one was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
   NotMigratable: (vmi: VmiFacts, strategy: string) =>
     `${quoted(vmi)} is configured with eviction strategy ${strategy} but is not live-migratable: ${pinnedBecause(vmi)}`,
   UnknownStrategy: (vmi: VmiFacts, field: string, value: string) =>
@@ -26,8 +29,10 @@ export const MESSAGE = {
   NotScheduled: (vmi: VmiFacts) => `${quoted(vmi)} is not on a node yet`,
   HotplugOfLiveVmi: (vmi: VmiFacts, pod: PodFacts) =>
     `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quoted(vmi)}`,
-  BackingOff: (vmi: VmiFacts, outcome: string, seconds: number) =>
-    `the last evacuation of ${quoted(vmi)} was ${outcome.toLowerCase()}; a new one can start in ${Math.ceil(seconds)} s`,
+  /** KubeVirt's own webhook reviews the same request, and marks the VM whatever is answered here. */
+  BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
+    `the last evacuation of ${quoted(vmi)} was ${ended.toLowerCase()}; Lifeboat begins no new one for ` +
+    `${Math.ceil(seconds)} s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`,
   ShutdownByStrategy: (vmi: VmiFacts) =>
     `${quoted(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
 } as const;

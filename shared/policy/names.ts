@@ -13,7 +13,7 @@ export const HOTPLUG_COMPONENT = "hotplug-disk";
 export const CREATED_BY_LABEL = "kubevirt.io/created-by";
 export const DOMAIN_ANNOTATION = "kubevirt.io/domain";
 
-/** On a migration: the node that it evacuates. Set by KubeVirt's evacuation controller, and by us in the same way. */
+/** On a migration: the node that it evacuates. Only KubeVirt's evacuation controller may set it, for it counts those. */
 export const EVACUATION_MIGRATION_ANNOTATION = "kubevirt.io/evacuationMigration";
 /** On a VMI: who asked for the eviction, as KubeVirt's own webhook records it; `descheduler` is its only value. */
 export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
@@ -26,20 +26,18 @@ export const VMI_NAME_LABEL = "kubevirt.io/vmi-name";
 export const REQUESTED_BY_ANNOTATION = "requested-by";
 export const DESCHEDULER = "sigs.k8s.io/descheduler";
 
-/** The evacuation record on a VMI (JSON), and the label beside it that makes marked VMIs cheap to list. */
-export const RECORD_ANNOTATION = "lifeboat.dev/evacuation";
+/** On a VMI whose evacuation is urgent, for the shipped MigrationPolicy to select. */
 export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
-/** On a migration that serves an evacuation. */
+/** On a migration that serves an evacuation: why the VM has to leave, and the `Evacuation`. */
 export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
-export const EVACUATION_ID_ANNOTATION = "lifeboat.dev/evacuation-id";
-export const ATTEMPT_ANNOTATION = "lifeboat.dev/attempt";
+export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";
 
 /** On everything that Lifeboat creates. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGED_BY = "lifeboat";
-/** On a budget of ours: the mark that it was last grown for. */
-export const GROWN_FOR_LABEL = "lifeboat.dev/grown-for";
+/** On a budget of ours: when it was last grown, or kept grown (RFC 3339). */
+export const TOUCHED_ANNOTATION = "lifeboat.dev/touched";
 /** What the names begin with that Lifeboat gives to migrations and budgets. */
 export const NAME_PREFIX = "lifeboat-";
 
@@ -63,8 +61,6 @@ export const REASON_ANNOTATION = "reason";
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
 export const CONFIG_MAP = "lifeboat";
 export const CONFIG_KEY = "config.yaml";
-export const SLOTS_CONFIG_MAP = "lifeboat-slots";
-export const SLOTS_KEY = "slots.json";
 /** The descheduler's own policy file, for Lifeboat's descheduling. */
 export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";
@@ -73,4 +69,3 @@ export const DESCHEDULING_CONFIG_MAP = "lifeboat-descheduling";
 export const DESCHEDULING_KEY = "register.json";
 /** How evacuations ended, counted. */
 export const COUNTERS_CONFIG_MAP = "lifeboat-counters";
-export const COUNTERS_KEY = "counters.json";

@@ -13,8 +13,8 @@ export const FEATURE_GATES = [
 
 export type FeatureGate = (typeof FEATURE_GATES)[number];
 
-/** `true`: act at once and adopt nobody's work; `false`: off; `Auto`: yield to KubeVirt's own where it acts. */
-export type ReconcilerMode = boolean | "Auto";
+/** `Auto`: only where what it is for is not there already. */
+export type ReconcilerMode = "Auto" | "Enabled" | "Disabled";
 
 export interface Settings {
   /** `spec.configuration.evictionStrategy` of the KubeVirt CR, as written. */
@@ -29,8 +29,8 @@ export interface Settings {
     readonly parallelOutboundMigrationsPerNode: number;
   };
   readonly reconcilers: {
-    readonly evacuation: ReconcilerMode;
-    readonly budget: boolean;
+    readonly evacuation: boolean;
+    readonly budget: ReconcilerMode;
     readonly annotations: ReconcilerMode;
     readonly disruption: boolean;
     readonly pressure: boolean;
@@ -41,6 +41,10 @@ export interface Settings {
     readonly maxBackoffSeconds: number;
     /** How long to wait for KubeVirt's own migration after a mark before creating one; for its annotations likewise. */
     readonly adoptSeconds: number;
+    /** How long a migration may be pending, with KubeVirt's limits not reached, until that is a failed attempt. */
+    readonly stuckSeconds: number;
+    /** How long an `Evacuation` that has ended stays. */
+    readonly historySeconds: number;
   };
   readonly guard: GuardSettings;
   /** Seconds from the beginning of a cycle to that of the next; 0: only when asked. */
@@ -67,8 +71,15 @@ export const DEFAULT_SETTINGS: Settings = {
   featureGates: [],
   drainTaintKey: "kubevirt.io/drain",
   limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 },
-  reconcilers: { evacuation: "Auto", budget: true, annotations: "Auto", disruption: true, pressure: true },
-  evacuation: { maxAttempts: 5, backoffSeconds: 20, maxBackoffSeconds: 320, adoptSeconds: 5 },
+  reconcilers: { evacuation: true, budget: "Auto", annotations: "Auto", disruption: true, pressure: true },
+  evacuation: {
+    maxAttempts: 5,
+    backoffSeconds: 20,
+    maxBackoffSeconds: 320,
+    adoptSeconds: 60,
+    stuckSeconds: 180,
+    historySeconds: 3600,
+  },
   guard: {
     mode: "Auto",
     deadlineSeconds: { Preemption: 120, NoExecuteTaint: 300 },

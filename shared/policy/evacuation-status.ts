@@ -1,0 +1,92 @@
+/**
+ * What is written into the status of an `Evacuation`.
+ * Owns: phases, conditions and words for each standing. Does not own: standings (standing.ts), the write (shared/cluster).
+ */
+import { podUIDOf, sourceNodeOf } from "./evacuation-identity.ts";
+import type { EvacuationCondition, EvacuationFacts, EvacuationStatus, VmiFacts } from "./facts.ts";
+import { isMarked } from "./marked.ts";
+import { isEnd, type Phase } from "./phase.ts";
+
+export interface Change {
+  readonly phase: Phase;
+  /** CamelCase, for programs. */
+  readonly reason: string;
+  /** For people: why it waits, what blocks it, who can change that. */
+  readonly message: string;
+  readonly more?: Partial<EvacuationStatus>;
+}
+
+/** The status after a look at the VMI. Identity is resolved once and then kept. */
+export function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, change: Change, now: Date): EvacuationStatus {
+  const { phase, reason, message, more } = change;
+  const time = now.toISOString();
+  const before = e.status;
+  return {
+    ...before,
+    ...(vmi === undefined || before.sourceNode !== undefined ? {} : identityOf(e, vmi)),
+    startTime: before.startTime ?? time,
+    phase,
+    reason,
+    message: message.slice(0, MOST_CHARACTERS),
+    ...more,
+    ...(isEnd(phase) ? { completionTime: time } : {}),
+    conditions: conditionsAfter(before.conditions, [...marked(vmi), ...ended(change)], time),
+  };
+}
+
+/** As the CRD's schema allows. */
+const MOST_CHARACTERS = 1024;
+
+function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus> {
+  const podUID = podUIDOf(e) ?? soleGuest(vmi);
+  const sourceNode = sourceNodeOf(e, vmi);
+  return {
+    virtualMachineInstanceUID: vmi.uid,
+    ...(e.spec.pod?.name === undefined ? {} : { podName: e.spec.pod.name }),
+    ...(podUID === undefined ? {} : { podUID }),
+    ...(sourceNode === undefined ? {} : { sourceNode }),
+  };
+}
+
+function soleGuest({ activePods, nodeName }: VmiFacts): string | undefined {
+  const here = Object.keys(activePods).filter((uid) => activePods[uid] === nodeName);
+  return here.length === 1 ? here[0] : undefined;
+}
+
+type Told = Omit<EvacuationCondition, "lastTransitionTime">;
+
+/** Once seen, a mark stays told: that it is missing later is what tells that it was removed. */
+function marked(vmi: VmiFacts | undefined): readonly Told[] {
+  if (vmi === undefined || !isMarked(vmi)) return [];
+  const message = `status.evacuationNodeName is ${vmi.evacuationNodeName}`;
+  return [{ type: "Marked", status: "True", reason: "Marked", message }];
+}
+
+function ended({ phase, reason, message }: Change): readonly Told[] {
+  if (!isEnd(phase)) return [];
+  const evacuated = { type: "Evacuated", status: phase === "Moved" ? "True" : "False", reason, message } as const;
+  return phase === "Abandoned" ? [evacuated, { type: "Failed", status: "True", reason, message }] : [evacuated];
+}
+
+function conditionsAfter(
+  before: readonly EvacuationCondition[],
+  told: readonly Told[],
+  time: string,
+): readonly EvacuationCondition[] {
+  const kept = before.filter(({ type }) => told.every((one) => one.type !== type));
+  const changed = told.map((one) => {
+    const same = before.find(({ type, status }) => type === one.type && status === one.status);
+    return same ?? { ...one, lastTransitionTime: time };
+  });
+  return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+/** Whether there is anything to write. */
+export function isChanged(before: EvacuationStatus, after: EvacuationStatus): boolean {
+  return textOf(before) !== textOf(after);
+}
+
+function textOf(status: EvacuationStatus): string {
+  const entries = Object.entries(status).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(entries);
+}
