@@ -3,17 +3,19 @@
  * Owns: the request that each action becomes, and what its answers mean. Does not own: which actions (shared/policy).
  */
 import * as z from "zod/mini";
-import type { Action } from "../policy/action.ts";
+import type { Action, NewEvacuation } from "../policy/action.ts";
+import { counterKey } from "../policy/counters.ts";
 import { registerText } from "../policy/descheduling/register.ts";
-import type { NamespacedName, VmiFacts } from "../policy/facts.ts";
+import type { EvacuationFacts, NamespacedName } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
+import { isActive } from "../policy/phase.ts";
 import * as manifests from "./manifests.ts";
 import { clear, mark, type MarkingContext } from "./marking.ts";
 import * as patches from "./patches.ts";
 import { collection, object, type Resource } from "./paths.ts";
-import { parseAnswer } from "./read.ts";
-import { countersText, recordText, slotsText } from "./record-schema.ts";
-import { Vmi } from "./schemas.ts";
+import { evacuationFacts } from "./projections.ts";
+import { parseAnswer, readOne } from "./read.ts";
+import { ConfigMap, Evacuation } from "./schemas.ts";
 import type { ApiAnswer, Send } from "./transport.ts";
 
 /**
@@ -36,24 +38,26 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
   switch (action.verb) {
     case "Mark":
       return await mark(action, context);
-    case "Record": {
-      const operations = patches.recordPatch(action.vmi, recordText(action.record), action.urgency);
-      return conditional(await patch("virtualmachineinstances", action.vmi, operations, context));
-    }
     case "Unmark":
-      return await clear(action.vmi, { record: recordText(action.record), label: true }, context);
-    case "Forget":
-      return await clear(action.vmi, { record: undefined, label: false }, context);
+      return await clear(action.vmi, context);
+    case "CreateEvacuation":
+      return typeof (await createEvacuation(action.evacuation, context)) === "string" ? "Conflict" : "Done";
+    case "WriteStatus":
+      return await writeStatus(action, context);
+    case "DeleteEvacuation":
+      return await remove("evacuations", action.evacuation, context);
+    case "Count":
+      return await count(counterKey(action.cause, action.outcome), context);
     case "CreateMigration":
       return await createMigration(action, context);
     case "AdoptMigration": {
-      const operations = patches.adoptPatch(action.migration, manifests.migrationAnnotations(action));
+      const operations = patches.adoptPatch(action.migration, manifests.migrationAnnotations(action.evacuation));
       return conditional(await patch("virtualmachineinstancemigrations", action.migration, operations, context));
     }
     case "DeleteMigration":
       return await remove("virtualmachineinstancemigrations", action.migration, context);
     case "CreateBudget": {
-      const body = manifests.budget(action.vmi, action.name, action.minAvailable);
+      const body = manifests.budget(action.vmi, action.name, action.minAvailable, patches.touchedLabel(context.now));
       return await create("poddisruptionbudgets", action.vmi.namespace, body, context);
     }
     case "EnsureBudget": {
@@ -63,14 +67,13 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     }
     case "GrowBudget": {
       const key = { namespace: action.vmi.namespace, name: action.name };
-      const { code } = await patch("poddisruptionbudgets", key, patches.growPatch(action.grownFor), context);
+      const { code } = await patch("poddisruptionbudgets", key, patches.growPatch(context.now), context);
       // One that is not ours is not ours to grow.
       return code < 300 || code === TEST_FAILED ? "Done" : "Conflict";
     }
     case "ResizeBudget": {
-      const { budget, minAvailable, vmi } = action;
-      if (vmi !== undefined && !(await isAsSeen(vmi, context))) return "Conflict";
-      const operations = patches.resizePatch(budget, minAvailable);
+      const { budget, minAvailable } = action;
+      const operations = patches.resizePatch(budget, minAvailable, context.now);
       return conditional(await patch("poddisruptionbudgets", budget, operations, context));
     }
     case "DeleteBudget":
@@ -81,26 +84,11 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       const { pod, add, remove } = action;
       return conditional(await patch("pods", pod, patches.annotatePatch(pod, add, remove), context));
     }
-    case "WriteSlots":
-      return await writeWhole(names.SLOTS_CONFIG_MAP, action, { [names.SLOTS_KEY]: slotsText(action.slots) }, context);
-    case "WriteCounters":
-      return await writeWhole(
-        names.COUNTERS_CONFIG_MAP,
-        action,
-        { [names.COUNTERS_KEY]: countersText(action) },
-        context,
-      );
     case "WriteRegister":
       return await writeRegister(action, context);
     case "Event":
       return await create("events", action.about.namespace, manifests.event(action, context.now), context);
   }
-}
-
-async function isAsSeen(vmi: VmiFacts, { send }: ActContext): Promise<boolean> {
-  const path = object("virtualmachineinstances", vmi);
-  const { code, body } = await send({ method: "GET", path, expect: [404] });
-  return code < 300 && parseAnswer(Vmi, body, `GET ${path}`).metadata.resourceVersion === vmi.resourceVersion;
 }
 
 async function patch(
@@ -124,14 +112,56 @@ async function create(resource: Resource, namespace: string, body: unknown, { se
 }
 
 async function createMigration(
-  { slot }: Extract<Action, { verb: "CreateMigration" }>,
+  { vmi, name, evacuation }: Extract<Action, { verb: "CreateMigration" }>,
   { send }: ActContext,
 ): Promise<ActResult> {
-  const path = collection("virtualmachineinstancemigrations", slot.namespace);
-  const { code, body } = await send({ method: "POST", path, body: manifests.migration(slot), expect: [400, 409, 422] });
+  const path = collection("virtualmachineinstancemigrations", vmi.namespace);
+  const migration = manifests.migration(vmi, name, evacuation);
+  const { code, body } = await send({ method: "POST", path, body: migration, expect: [400, 409, 422] });
   if (code < 300 || code === 409) return "Done";
   const { message } = parseAnswer(z.object({ message: z.string() }), body, `POST ${path}`);
   return message.includes(IN_FLIGHT) ? "Conflict" : "Refused";
+}
+
+/**
+ * What has been created, or what another function has created under the same name, if that has not ended. Conflict: look
+ * again, for the next name.
+ */
+export async function createEvacuation(
+  evacuation: NewEvacuation,
+  { send }: Pick<ActContext, "send">,
+): Promise<EvacuationFacts | "Conflict"> {
+  const path = collection("evacuations", evacuation.namespace);
+  const answer = await send({ method: "POST", path, body: manifests.evacuation(evacuation), expect: [409] });
+  if (answer.code < 300) return evacuationFacts(parseAnswer(Evacuation, answer.body, `POST ${path}`));
+  const found = await readOne(send, "evacuations", evacuation, Evacuation);
+  const facts = found && evacuationFacts(found);
+  const isJoined = facts !== undefined && isActive(facts) && facts.spec.pod?.uid === evacuation.spec.pod?.uid;
+  return isJoined ? facts : "Conflict";
+}
+
+async function writeStatus(
+  { evacuation, status }: Extract<Action, { verb: "WriteStatus" }>,
+  { send }: ActContext,
+): Promise<ActResult> {
+  const path = `${object("evacuations", evacuation)}/status`;
+  const body = manifests.statusPatch(evacuation, status);
+  const contentType = "application/merge-patch+json";
+  return conditional(await send({ method: "PATCH", path, body, contentType, expect: LOOK_AGAIN }));
+}
+
+/** How often a counter is tried that another function writes at the same time: a count is worth no more. */
+const COUNTS = 3;
+
+async function count(key: string, { send }: ActContext): Promise<ActResult> {
+  const where = { namespace: names.LIFEBOAT_NAMESPACE, name: names.COUNTERS_CONFIG_MAP };
+  for (let tried = 0; tried < COUNTS; tried++) {
+    const found = await readOne(send, "configmaps", where, ConfigMap);
+    const data = { [key]: String(1 + (Number(found?.data[key]) || 0)) };
+    const resourceVersion = found?.metadata.resourceVersion;
+    if ((await writeWhole(where.name, resourceVersion, data, { send })) === "Done") return "Done";
+  }
+  return "Conflict";
 }
 
 async function remove(
@@ -168,9 +198,9 @@ async function writeRegister(
 /** Compare-and-set by the resourceVersion that was read; without one there was no such ConfigMap, and it is created. */
 async function writeWhole(
   name: string,
-  { resourceVersion }: { readonly resourceVersion?: string },
+  resourceVersion: string | undefined,
   data: Readonly<Record<string, string>>,
-  { send }: ActContext,
+  { send }: Pick<ActContext, "send">,
 ): Promise<ActResult> {
   if (resourceVersion === undefined) return await createConfigMap(name, data, send);
   const path = object("configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name });

@@ -2,11 +2,12 @@
  * One cluster, as doors and reconcilers see it: facts to read, actions to perform.
  * Owns: the interface and its implementation over HTTP. Does not own: decisions.
  */
-import type { Action } from "../policy/action.ts";
+import type { Action, NewEvacuation } from "../policy/action.ts";
 import type { EvictionAnswer } from "../policy/descheduling/eviction-answer.ts";
 import type { DeschedulingRegister } from "../policy/descheduling/register.ts";
 import type {
   BudgetFacts,
+  EvacuationFacts,
   LauncherFacts,
   MigrationFacts,
   NamespacedName,
@@ -14,15 +15,15 @@ import type {
   PodFacts,
   VmiFacts,
 } from "../policy/facts.ts";
-import { isCompleted } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
-import type { CountersRegister } from "../policy/counters.ts";
-import type { SlotsRegister } from "../policy/slots.ts";
-import { act, type ActResult } from "./act.ts";
+import { countsOf, type EvacuationCount } from "../policy/counters.ts";
+import { END_PHASES } from "../policy/phase.ts";
+import { act, type ActResult, createEvacuation } from "./act.ts";
 import {
   budgetFacts,
   configMapFacts,
+  evacuationFacts,
   type ConfigMapFacts,
   kubeVirtFacts,
   type KubeVirtFacts,
@@ -39,7 +40,6 @@ import { collection, object, type Resource } from "./paths.ts";
 import { proveAnnotating } from "./prove-annotating.ts";
 import { proveMarking } from "./prove-marking.ts";
 import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
-import { countersOf, slotsOf } from "./record-schema.ts";
 import { deschedulingRegisterOf } from "./register-schema.ts";
 import * as schemas from "./schemas.ts";
 import { type Endpoint, sender } from "./transport.ts";
@@ -49,24 +49,29 @@ export interface Cluster extends DeschedulingReads {
   getPod(key: NamespacedName): Promise<PodFacts | undefined>;
   getVmi(key: NamespacedName): Promise<VmiFacts | undefined>;
   getNode(name: string): Promise<NodeFacts | undefined>;
-  listVmis(scope: "All" | "Evacuating" | { readonly node: string }): Promise<readonly VmiFacts[]>;
-  /** Whether any VMI carries the evacuation label: one small request. */
-  isAnyEvacuating(): Promise<boolean>;
-  listMigrations(ofVmi?: NamespacedName): Promise<readonly MigrationFacts[]>;
-  listBudgets(namespace?: string): Promise<readonly BudgetFacts[]>;
+  /** `Migrating`: those for which KubeVirt's migration controller has a target pod. */
+  listVmis(scope: "All" | "Migrating" | { readonly node: string }): Promise<readonly VmiFacts[]>;
+  /** Of a VMI: ended ones included. `Active`: those of the whole cluster that have not ended. */
+  listEvacuations(
+    scope: "All" | "Active" | NamespacedName | { readonly sourceNode: string },
+  ): Promise<readonly EvacuationFacts[]>;
+  /** What was created, or joined under the same name; Conflict: one of that name has ended. */
+  createEvacuation(evacuation: NewEvacuation): Promise<EvacuationFacts | "Conflict">;
+  /** Ask for an `Evacuation` to be cancelled. Conflict: it is gone. */
+  withdraw(evacuation: EvacuationFacts): Promise<ActResult>;
+  listMigrations(ofVmi: NamespacedName): Promise<readonly MigrationFacts[]>;
+  getBudget(key: NamespacedName): Promise<BudgetFacts | undefined>;
+  /** Those that Lifeboat has made, in a namespace. */
+  listBudgets(namespace: string): Promise<readonly BudgetFacts[]>;
   listNodes(): Promise<readonly NodeFacts[]>;
-  /** Pods of the VMI that have not ended; terminating ones count. */
-  countActivePods(vmi: VmiFacts): Promise<number>;
   listPodsOf(vmi: VmiFacts): Promise<readonly PodFacts[]>;
   listPodsOn(node: string): Promise<readonly PodFacts[]>;
   /** Launcher pods of the VMIs, in one request for every hundred of them; ended ones and migration targets included. */
   listLaunchers(of: "All" | readonly VmiFacts[]): Promise<readonly LauncherFacts[]>;
   /** Of the API server's version: 1.36 is 36; 0 if it does not say. */
   getServerMinor(): Promise<number>;
-  getSlots(): Promise<SlotsRegister>;
   getDeschedulingRegister(): Promise<DeschedulingRegister>;
-  /** `Off` where we may not read them, or somebody else has written something there. */
-  getCounters(): Promise<CountersRegister | "Off">;
+  getCounters(): Promise<readonly EvacuationCount[]>;
   /** Throws unless the collection may be listed. */
   canList(resource: Resource): Promise<void>;
   /** Throws unless a mark would be kept, tried out on some running VMI by a dry run; nothing to try on is no failure. */
@@ -87,7 +92,6 @@ export interface ClusterOptions {
   readonly signal: AbortSignal;
   readonly onOddItem: OnOddItem;
   readonly now: () => Date;
-  readonly sleep: (ms: number) => Promise<void>;
 }
 
 export function connect(options: ClusterOptions): Cluster {
@@ -114,30 +118,43 @@ export function connect(options: ClusterOptions): Cluster {
         project: vmiFacts,
         ...(scope === "All" ? {} : { labelSelector: vmiSelector(scope) }),
       }),
-    isAnyEvacuating: async () => {
-      const path = collection("virtualmachineinstances");
-      const query = { labelSelector: names.EVACUATION_LABEL, limit: "1" };
-      const { body } = await send({ method: "GET", path, query });
-      return parseAnswer(schemas.Page, body, `GET ${path}`).items.length > 0;
+    listEvacuations: (scope) =>
+      readAll(send, {
+        ...list,
+        resource: "evacuations",
+        schema: schemas.Evacuation,
+        project: evacuationFacts,
+        ...evacuationSelector(scope),
+      }),
+    createEvacuation: (evacuation) => createEvacuation(evacuation, { send }),
+    withdraw: async (evacuation) => {
+      const body = { spec: { intent: "Withdrawn" } };
+      const contentType = "application/merge-patch+json";
+      const path = object("evacuations", evacuation);
+      const { code } = await send({ method: "PATCH", path, body, contentType, expect: [404] });
+      return code === 404 ? "Conflict" : "Done";
     },
-    listMigrations: (ofVmi) =>
+    listMigrations: ({ namespace, name }) =>
       readAll(send, {
         ...list,
         resource: "virtualmachineinstancemigrations",
+        namespace,
+        // KubeVirt shortens longer names in the label: there the namespace is read.
+        ...(name.length > LONGEST_LABEL ? {} : { labelSelector: `${names.VMI_NAME_LABEL}=${name}` }),
         schema: schemas.Migration,
-        project: (item) => (ofVmi === undefined || item.spec.vmiName === ofVmi.name ? migrationFacts(item) : undefined),
-        ...(ofVmi === undefined ? {} : { namespace: ofVmi.namespace }),
+        project: (item) => (item.spec.vmiName === name ? migrationFacts(item) : undefined),
       }),
+    getBudget: async (key) => mapped(await readOne(send, "poddisruptionbudgets", key, schemas.Budget), budgetFacts),
     listBudgets: (namespace) =>
       readAll(send, {
         ...list,
         resource: "poddisruptionbudgets",
+        namespace,
+        labelSelector: `${names.MANAGED_BY_LABEL}=${names.MANAGED_BY}`,
         schema: schemas.Budget,
         project: budgetFacts,
-        ...(namespace === undefined ? {} : { namespace }),
       }),
     listNodes: () => readAll(send, { ...list, resource: "nodes", schema: schemas.Node, project: nodeFacts }),
-    countActivePods: async (vmi) => (await listPodsOf(vmi)).filter((pod) => !isCompleted(pod)).length,
     listPodsOf,
     listPodsOn: (node) => readAll(send, { ...podList, fieldSelector: `spec.nodeName=${node}` }),
     listLaunchers: (of) => listLaunchers(send, of, onOddItem),
@@ -145,21 +162,7 @@ export function connect(options: ClusterOptions): Cluster {
       const { body } = await send({ method: "GET", path: "/version" });
       return Number.parseInt(parseAnswer(schemas.Version, body, "GET /version").minor, 10) || 0;
     },
-    getSlots: async () => {
-      const found = await getConfigMap(names.SLOTS_CONFIG_MAP);
-      if (found === undefined) return { slots: [] };
-      return { resourceVersion: found.resourceVersion, slots: slotsOf(found.data[names.SLOTS_KEY]) };
-    },
-    getCounters: async () => {
-      const key = { namespace: names.LIFEBOAT_NAMESPACE, name: names.COUNTERS_CONFIG_MAP };
-      const path = object("configmaps", key);
-      const { code, body } = await send({ method: "GET", path, expect: [403, 404] });
-      if (code === 403) return "Off";
-      if (code === 404) return { evacuations: [], counted: [] };
-      const { resourceVersion, data } = configMapFacts(parseAnswer(schemas.ConfigMap, body, `GET ${path}`));
-      const counters = countersOf(data[names.COUNTERS_KEY]);
-      return counters === undefined ? "Off" : { resourceVersion, ...counters };
-    },
+    getCounters: async () => countsOf((await getConfigMap(names.COUNTERS_CONFIG_MAP))?.data ?? {}),
     canList: async (resource) => {
       await send({ method: "GET", path: collection(resource), query: { limit: "1" } });
     },
@@ -175,13 +178,24 @@ export function connect(options: ClusterOptions): Cluster {
     getConfigMap,
     getDeschedulingRegister: async () => deschedulingRegisterOf(await getConfigMap(names.DESCHEDULING_CONFIG_MAP)),
     evict: (eviction) => evict(eviction, send),
-    act: (action, { kubevirtNamespace, marking }) =>
-      act(action, { send, kubevirtNamespace, marking, sleep: options.sleep, now: now() }),
+    act: (action, { kubevirtNamespace, marking }) => act(action, { send, kubevirtNamespace, marking, now: now() }),
   };
 }
 
-function vmiSelector(scope: "Evacuating" | { readonly node: string }): string {
-  return scope === "Evacuating" ? names.EVACUATION_LABEL : `${names.NODE_NAME_LABEL}=${scope.node}`;
+const LONGEST_LABEL = 63;
+
+function vmiSelector(scope: "Migrating" | { readonly node: string }): string {
+  return scope === "Migrating" ? names.TARGET_NODE_LABEL : `${names.NODE_NAME_LABEL}=${scope.node}`;
+}
+
+/** The CRD's selectable fields know `=` and `!=` only. */
+const NOT_ENDED = END_PHASES.map((phase) => `status.phase!=${phase}`).join(",");
+
+function evacuationSelector(scope: Parameters<Cluster["listEvacuations"]>[0]) {
+  if (scope === "All") return {};
+  if (scope === "Active") return { fieldSelector: NOT_ENDED };
+  if ("sourceNode" in scope) return { fieldSelector: `status.sourceNode=${scope.sourceNode}` };
+  return { namespace: scope.namespace, fieldSelector: `spec.virtualMachineInstance.name=${scope.name}` };
 }
 
 function mapped<P, F>(parsed: P | undefined, project: (parsed: P) => F): F | undefined {

@@ -2,46 +2,71 @@
  * The objects that Lifeboat creates.
  * Owns: their JSON. Does not own: whether they are wanted (shared/policy).
  */
-import type { Story } from "../policy/action.ts";
-import type { VmiFacts } from "../policy/facts.ts";
+import type { NewEvacuation, Story } from "../policy/action.ts";
+import type { EvacuationFacts, EvacuationStatus, VmiFacts } from "../policy/facts.ts";
 import { hash8 } from "../policy/hash.ts";
 import * as names from "../policy/names.ts";
-import type { Slot } from "../policy/slots.ts";
 
 const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
-export function migrationAnnotations(slot: Pick<Slot, "cause" | "id" | "attempt">): Record<string, string> {
-  return {
-    [names.CAUSE_ANNOTATION]: slot.cause,
-    [names.EVACUATION_ID_ANNOTATION]: slot.id,
-    [names.ATTEMPT_ANNOTATION]: String(slot.attempt),
-  };
+export function migrationAnnotations({ name, spec }: Pick<EvacuationFacts, "name" | "spec">): Record<string, string> {
+  return { [names.CAUSE_ANNOTATION]: spec.cause, [names.EVACUATION_ANNOTATION]: name };
 }
 
-/** `spec.priority` is left out: only virt-controller may set it. */
-export function migration(slot: Slot): unknown {
+/**
+ * `spec.priority` is left out: only virt-controller may set it. So is KubeVirt's evacuation annotation: its evacuation
+ * controller counts the migrations that carry it as its own.
+ */
+export function migration(
+  vmi: Pick<VmiFacts, "namespace" | "name">,
+  name: string,
+  evacuation: Pick<EvacuationFacts, "name" | "spec">,
+): unknown {
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstanceMigration",
-    metadata: {
-      namespace: slot.namespace,
-      name: slot.name,
-      labels: MANAGED,
-      annotations: { [names.EVACUATION_MIGRATION_ANNOTATION]: slot.node, ...migrationAnnotations(slot) },
-    },
-    spec: { vmiName: slot.vmi },
+    metadata: { namespace: vmi.namespace, name, labels: MANAGED, annotations: migrationAnnotations(evacuation) },
+    spec: { vmiName: vmi.name },
   };
 }
 
+export function evacuation({ namespace, name, spec }: NewEvacuation): unknown {
+  const { vmiName, requestedBy, ...rest } = spec;
+  return {
+    apiVersion: "lifeboat.dev/v1alpha1",
+    kind: "Evacuation",
+    metadata: { namespace, name, labels: MANAGED },
+    spec: { virtualMachineInstance: { name: vmiName }, requestedBy: requestedBy.slice(0, LONGEST_USER), ...rest },
+  };
+}
+
+/** As the CRD's schema allows. */
+const LONGEST_USER = 1024;
+
+/** What a status may leave out: a merge patch takes it away by null. */
+const OPTIONAL_FIELDS = [
+  "migration",
+  "lastFailedMigration",
+  "targetNode",
+  "nextAttemptTime",
+  "completionTime",
+] as const satisfies readonly (keyof EvacuationStatus)[];
+
+/** A merge patch of the status, on condition that the object is as it was seen. */
+export function statusPatch({ resourceVersion }: EvacuationFacts, status: EvacuationStatus): unknown {
+  const absent = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, null]));
+  return { metadata: { resourceVersion }, status: { ...absent, ...status } };
+}
+
 /** Owned by the VMI, not as controller: KubeVirt from 1.6 deletes every budget whose controller is a VMI. */
-export function budget(vmi: VmiFacts, name: string, minAvailable: number): unknown {
+export function budget(vmi: VmiFacts, name: string, minAvailable: number, touched: string): unknown {
   return {
     apiVersion: "policy/v1",
     kind: "PodDisruptionBudget",
     metadata: {
       namespace: vmi.namespace,
       name,
-      labels: MANAGED,
+      labels: { ...MANAGED, [names.TOUCHED_LABEL]: touched },
       ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name: vmi.name, uid: vmi.uid }],
     },
     spec: { minAvailable, selector: { matchLabels: { [names.CREATED_BY_LABEL]: vmi.uid } } },

@@ -2,6 +2,7 @@
  * JSON patches, each with tests of what was observed.
  * Owns: building them. Does not own: sending them (act.ts). A failed test is answered 422 and means: look again.
  */
+import type { Urgency } from "../policy/cause.ts";
 import type { Found } from "../policy/descheduling/register.ts";
 import type { AnnotatedPod, BudgetFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
@@ -57,70 +58,34 @@ function unmoved(vmi: VmiFacts): Operation[] {
   ];
 }
 
-function recordAndLabel(vmi: VmiFacts, record: string, label: string): Operation[] {
-  const { resourceVersion } = vmi;
-  const annotation = annotationPath(names.RECORD_ANNOTATION);
-  return [
-    ...(vmi.hasAnnotations ? [test(annotation, vmi.recordText)] : []),
-    ...addTo(
-      { map: "annotations", exists: vmi.hasAnnotations, resourceVersion },
-      { [names.RECORD_ANNOTATION]: record },
-    ),
-    ...addTo({ map: "labels", exists: vmi.hasLabels, resourceVersion }, { [names.EVACUATION_LABEL]: label }),
-  ];
-}
+const LABEL = pointer("metadata", "labels", names.EVACUATION_LABEL);
 
-export function markPatch(vmi: VmiFacts, record: string, label: string): readonly Operation[] {
-  const mark: Operation = { op: "add", path: "/status/evacuationNodeName", value: vmi.nodeName };
-  return [...unmoved(vmi), ...recordAndLabel(vmi, record, label), mark];
-}
-
-export function recordPatch(vmi: VmiFacts, record: string, label: string): readonly Operation[] {
-  return [...unmoved(vmi), ...recordAndLabel(vmi, record, label)];
-}
-
-/**
- * Clears the mark (if `mark`); the record is replaced by the given one, or removed. The label goes with `label: false`, else
- * it is there: with it whoever tidies up finds what has ended.
- */
-export function clearPatch(
-  vmi: VmiFacts,
-  { record, label, mark = true }: { record: string | undefined; label: boolean; mark?: boolean },
-): readonly Operation[] {
-  const annotation = annotationPath(names.RECORD_ANNOTATION);
-  const { resourceVersion, recordText } = vmi;
-  const annotations = { map: "annotations", exists: vmi.hasAnnotations, resourceVersion } as const;
+/** The mark, and with `urgency: urgent` the label that the shipped MigrationPolicy selects. */
+export function markPatch(vmi: VmiFacts, urgency: Urgency): readonly Operation[] {
+  const { hasLabels: exists, resourceVersion, nodeName } = vmi;
+  const labels = { map: "labels", exists, resourceVersion } as const;
   return [
     ...unmoved(vmi),
-    ...(vmi.hasAnnotations ? [test(annotation, recordText)] : []),
-    ...(recordText !== undefined && record === undefined ? [remove(annotation)] : []),
-    ...(record === undefined ? [] : addTo(annotations, { [names.RECORD_ANNOTATION]: record })),
-    ...(label ? keepLabel(vmi) : removeLabel(vmi)),
-    ...(vmi.evacuationNodeName === undefined || !mark ? [] : [remove("/status/evacuationNodeName")]),
+    ...(urgency === "urgent" ? addTo(labels, { [names.EVACUATION_LABEL]: urgency }) : []),
+    { op: "add", path: "/status/evacuationNodeName", value: nodeName },
   ];
 }
 
-function keepLabel({ evacuationLabel, hasLabels: exists, resourceVersion }: VmiFacts): readonly Operation[] {
-  if (evacuationLabel !== undefined) return [];
-  return addTo({ map: "labels", exists, resourceVersion }, { [names.EVACUATION_LABEL]: "normal" });
-}
-
-function removeLabel({ evacuationLabel }: VmiFacts): readonly Operation[] {
-  const path = pointer("metadata", "labels", names.EVACUATION_LABEL);
-  return evacuationLabel === undefined ? [] : [test(path, evacuationLabel), remove(path)];
+/** Clears the label, and the mark if `mark`. */
+export function clearPatch(vmi: VmiFacts, { mark }: { readonly mark: boolean }): readonly Operation[] {
+  const { evacuationLabel, evacuationNodeName } = vmi;
+  return [
+    ...unmoved(vmi),
+    ...(evacuationLabel === undefined ? [] : [test(LABEL, evacuationLabel), remove(LABEL)]),
+    ...(evacuationNodeName === undefined || !mark ? [] : [remove("/status/evacuationNodeName")]),
+  ];
 }
 
 export function adoptPatch(
-  migration: MigrationFacts,
+  { uid, hasAnnotations: exists, resourceVersion }: MigrationFacts,
   annotations: Readonly<Record<string, string>>,
 ): readonly Operation[] {
-  const { uid, hasAnnotations: exists, resourceVersion, evacuationId } = migration;
-  const id = annotationPath(names.EVACUATION_ID_ANNOTATION);
-  return [
-    test("/metadata/uid", uid),
-    ...(exists ? [test(id, evacuationId)] : []),
-    ...addTo({ map: "annotations", exists, resourceVersion }, annotations),
-  ];
+  return [test("/metadata/uid", uid), ...addTo({ map: "annotations", exists, resourceVersion }, annotations)];
 }
 
 /** Only what is added or taken away has to be as observed: KubeVirt writes others all the time. */
@@ -139,26 +104,33 @@ export function annotatePatch(
   ];
 }
 
-const GROWN_FOR = pointer("metadata", "labels", names.GROWN_FOR_LABEL);
+const TOUCHED = pointer("metadata", "labels", names.TOUCHED_LABEL);
 const SIZE = "/spec/minAvailable";
 
-/** Of ours, whatever its size is. The label changes every time: who has not seen this growth does not shrink it. */
-export function growPatch(grownFor: string): readonly Operation[] {
+/** Seconds since the epoch, a valid label value. */
+export function touchedLabel(now: Date): string {
+  return String(Math.floor(now.getTime() / 1000));
+}
+
+/** Of ours, whatever its size is. */
+export function growPatch(now: Date): readonly Operation[] {
   return [
     test(pointer("metadata", "labels", names.MANAGED_BY_LABEL), names.MANAGED_BY),
-    { op: "add", path: GROWN_FOR, value: grownFor },
+    { op: "add", path: TOUCHED, value: touchedLabel(now) },
     { op: "add", path: SIZE, value: 2 },
   ];
 }
 
+/** On condition that nobody has changed the budget since: a function that has grown it meanwhile needs it so. */
 export function resizePatch(
-  { uid, minAvailable, grownFor }: Pick<BudgetFacts, "uid" | "minAvailable" | "grownFor">,
+  { uid, resourceVersion }: Pick<BudgetFacts, "uid" | "resourceVersion">,
   wanted: number,
+  now: Date,
 ): readonly Operation[] {
   return [
     test("/metadata/uid", uid),
-    test(GROWN_FOR, grownFor),
-    test(SIZE, minAvailable),
+    test("/metadata/resourceVersion", resourceVersion),
+    ...(wanted === 2 ? [{ op: "add", path: TOUCHED, value: touchedLabel(now) } as const] : []),
     { op: "add", path: SIZE, value: wanted },
   ];
 }

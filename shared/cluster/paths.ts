@@ -16,6 +16,7 @@ const KINDS = {
   kubevirts: "/apis/kubevirt.io/v1",
   virtualmachineinstances: "/apis/kubevirt.io/v1",
   virtualmachineinstancemigrations: "/apis/kubevirt.io/v1",
+  evacuations: "/apis/lifeboat.dev/v1alpha1",
 } as const;
 
 export type Resource = keyof typeof KINDS;

@@ -6,6 +6,7 @@ import type * as z from "zod/mini";
 import type {
   BudgetFacts,
   DisruptionTarget,
+  EvacuationFacts,
   LauncherFacts,
   MigrationFacts,
   NodeFacts,
@@ -14,8 +15,7 @@ import type {
 } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { quantity } from "./quantity.ts";
-import { recordOf } from "./record-schema.ts";
-import type { Budget, ConfigMap, KubeVirt, Launcher, Meta, Migration, Node, Pod, Vmi } from "./schemas.ts";
+import type { Budget, ConfigMap, Evacuation, KubeVirt, Launcher, Meta, Migration, Node, Pod, Vmi } from "./schemas.ts";
 
 type Parsed<S> = z.output<S>;
 
@@ -47,8 +47,16 @@ export function podFacts({ metadata, spec, status }: Parsed<typeof Pod>): PodFac
     tolerations: spec.tolerations.map((t) => ({
       ...present({ ...t, tolerationSeconds: t.tolerationSeconds ?? undefined }),
     })),
-    ...present({ disruptionTarget: disruptionTargetOf(status.conditions) }),
+    ...present({
+      disruptionTarget: disruptionTargetOf(status.conditions),
+      unschedulable: unschedulableOf(status.conditions),
+    }),
   };
+}
+
+function unschedulableOf(conditions: Parsed<typeof Pod>["status"]["conditions"]): string | undefined {
+  const condition = conditions.find((c) => c.type === "PodScheduled" && c.status === "False");
+  return condition?.reason === "Unschedulable" ? (condition.message ?? condition.reason) : undefined;
 }
 
 const DESCHEDULING = [
@@ -92,7 +100,6 @@ function failureOf({ migrationState }: Parsed<typeof Vmi>["status"]): VmiFacts["
 export function vmiFacts({ metadata, spec, status }: Parsed<typeof Vmi>): VmiFacts {
   const { labels, annotations } = metadata;
   const condition = status.conditions.find((c) => c.type === "LiveMigratable");
-  const recordText = annotations?.[names.RECORD_ANNOTATION];
   return {
     ...identityOf(metadata),
     phase: status.phase,
@@ -102,7 +109,7 @@ export function vmiFacts({ metadata, spec, status }: Parsed<typeof Vmi>): VmiFac
     },
     activePods: status.activePods,
     hasLabels: Boolean(labels),
-    hasAnnotations: Boolean(annotations),
+    isMigrating: isMigrating(status),
     guestOnTarget: isGuestOnTarget(status),
     guestMemory: quantity(spec.domain?.memory?.guest),
     ...present({
@@ -111,29 +118,81 @@ export function vmiFacts({ metadata, spec, status }: Parsed<typeof Vmi>): VmiFac
       evacuationNodeName: status.evacuationNodeName,
       failure: failureOf(status),
       evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
-      recordText,
-      record: recordOf(recordText),
       evacuationLabel: labels?.[names.EVACUATION_LABEL],
     }),
   };
 }
 
+function isMigrating({ migrationState }: Parsed<typeof Vmi>["status"]): boolean {
+  if (!migrationState) return false;
+  const { startTimestamp, endTimestamp, completed, failed } = migrationState;
+  return startTimestamp !== undefined && endTimestamp === undefined && completed !== true && failed !== true;
+}
+
+/** Conditions of a migration that KubeVirt cannot begin, and that no place in its queue would help. */
+const BLOCKING: readonly string[] = [
+  "migrationRejectedByResourceQuota",
+  "migrationBlockedByBackup",
+  "migrationBlockedByUtilityVolumes",
+];
+
+function blockedBy(conditions: Parsed<typeof Migration>["status"]["conditions"]): MigrationFacts["blockedBy"] {
+  const condition = conditions.find((c) => BLOCKING.includes(c.type) && c.status === "True");
+  if (condition === undefined) return undefined;
+  const { type, reason, message } = condition;
+  return { type, ...present({ reason, message }) };
+}
+
 export function migrationFacts({ metadata, spec, status }: Parsed<typeof Migration>): MigrationFacts {
   const annotations = metadata.annotations ?? {};
-  const attempt = Number(annotations[names.ATTEMPT_ANNOTATION]);
-  const { sourceNode, failureReason } = status.migrationState ?? {};
+  const { sourceNode, targetNode, targetPod, failureReason } = status.migrationState ?? {};
   return {
     ...identityOf(metadata),
     vmiName: spec.vmiName,
     phase: status.phase,
+    createdAt: Date.parse(metadata.creationTimestamp ?? "") || 0,
     hasAnnotations: Boolean(metadata.annotations),
     ...present({
       evacuates: annotations[names.EVACUATION_MIGRATION_ANNOTATION],
-      evacuationId: annotations[names.EVACUATION_ID_ANNOTATION],
-      attempt: Number.isInteger(attempt) && attempt > 0 ? attempt : undefined,
+      cause: annotations[names.CAUSE_ANNOTATION],
       sourceNode,
+      targetNode,
+      targetPod,
       failureReason,
+      blockedBy: blockedBy(status.conditions),
     }),
+  };
+}
+
+export function evacuationFacts({ metadata, spec, status }: Parsed<typeof Evacuation>): EvacuationFacts {
+  const { namespace, name, uid, resourceVersion, creationTimestamp } = metadata;
+  const { virtualMachineInstance, pod, inherited, deadline, cause, requestedBy, intent } = spec;
+  const { migration, lastFailedMigration, conditions, attempts, ...rest } = status;
+  return {
+    namespace,
+    name,
+    uid,
+    resourceVersion,
+    createdAt: Date.parse(creationTimestamp ?? "") || 0,
+    spec: {
+      vmiName: virtualMachineInstance.name,
+      cause,
+      requestedBy,
+      intent,
+      ...present({
+        deadline,
+        pod: pod ? { uid: pod.uid, ...present({ name: pod.name }) } : undefined,
+        inherited: inherited
+          ? { attempts: inherited.attempts, ...present({ notBefore: inherited.notBefore }) }
+          : undefined,
+      }),
+    },
+    status: {
+      ...present(rest),
+      ...present({ migration: migration ?? undefined, lastFailedMigration: lastFailedMigration ?? undefined }),
+      attempts,
+      conditions,
+    },
   };
 }
 
@@ -150,12 +209,16 @@ export function budgetFacts({ metadata, spec, status }: Parsed<typeof Budget>): 
     owners: metadata.ownerReferences,
     ...present({
       minAvailable: spec.minAvailable,
-      grownFor: metadata.labels?.[names.GROWN_FOR_LABEL],
+      touchedAt: touchedAt(metadata.labels?.[names.TOUCHED_LABEL]),
       selector: spec.selector ?? undefined,
       unhealthyPodEvictionPolicy: spec.unhealthyPodEvictionPolicy,
     }),
     status,
   };
+}
+
+function touchedAt(seconds: string | undefined): number | undefined {
+  return seconds !== undefined && /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 }
 
 const PRESSURES = new Set(["MemoryPressure", "DiskPressure", "PIDPressure"]);

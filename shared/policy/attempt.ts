@@ -27,7 +27,10 @@ function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts)
 }
 
 /** Its migrations that have failed and are not counted yet, oldest first. */
-export function uncountedFailures(e: EvacuationFacts, migrations: readonly MigrationFacts[]): readonly MigrationFacts[] {
+export function uncountedFailures(
+  e: EvacuationFacts,
+  migrations: readonly MigrationFacts[],
+): readonly MigrationFacts[] {
   const last = migrations.find((m) => m.uid === e.status.lastFailedMigration?.uid);
   return migrations
     .filter((m) => m.phase === "Failed" && isOf(m, e) && m.uid !== last?.uid)

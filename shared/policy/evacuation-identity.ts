@@ -21,6 +21,12 @@ export function podUIDOf({ spec, status }: EvacuationFacts): string | undefined 
   return status.podUID ?? spec.pod?.uid;
 }
 
+/** The node of the pod that has to leave; undefined if KubeVirt does not list that pod any more. */
+export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName }: VmiFacts): string | undefined {
+  const uid = podUIDOf(evacuation);
+  return uid === undefined || Object.keys(activePods).length === 0 ? nodeName : activePods[uid];
+}
+
 /**
  * Whether it is about the pod that the VMI's guest runs in now. One that names no pod and has not been looked at yet is about
  * whichever that is.

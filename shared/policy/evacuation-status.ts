@@ -2,7 +2,7 @@
  * What is written into the status of an `Evacuation`.
  * Owns: phases, conditions and words for each standing. Does not own: standings (standing.ts), the write (shared/cluster).
  */
-import { podUIDOf, sourceNodeOf } from "./evacuation-identity.ts";
+import { guestPodUID, podUIDOf, sourceNodeOf } from "./evacuation-identity.ts";
 import type { EvacuationCondition, EvacuationFacts, EvacuationStatus, VmiFacts } from "./facts.ts";
 import { isMarked } from "./marked.ts";
 import { isEnd, type Phase } from "./phase.ts";
@@ -17,7 +17,12 @@ export interface Change {
 }
 
 /** The status after a look at the VMI. Identity is resolved once and then kept. */
-export function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, change: Change, now: Date): EvacuationStatus {
+export function statusAfter(
+  e: EvacuationFacts,
+  vmi: VmiFacts | undefined,
+  change: Change,
+  now: Date,
+): EvacuationStatus {
   const { phase, reason, message, more } = change;
   const time = now.toISOString();
   const before = e.status;
@@ -38,7 +43,7 @@ export function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, chang
 const MOST_CHARACTERS = 1024;
 
 function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus> {
-  const podUID = podUIDOf(e) ?? soleGuest(vmi);
+  const podUID = podUIDOf(e) ?? guestPodUID(vmi);
   const sourceNode = sourceNodeOf(e, vmi);
   return {
     virtualMachineInstanceUID: vmi.uid,
@@ -46,11 +51,6 @@ function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus
     ...(podUID === undefined ? {} : { podUID }),
     ...(sourceNode === undefined ? {} : { sourceNode }),
   };
-}
-
-function soleGuest({ activePods, nodeName }: VmiFacts): string | undefined {
-  const here = Object.keys(activePods).filter((uid) => activePods[uid] === nodeName);
-  return here.length === 1 ? here[0] : undefined;
 }
 
 type Told = Omit<EvacuationCondition, "lastTransitionTime">;

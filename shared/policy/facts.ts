@@ -26,6 +26,8 @@ export interface PodFacts extends NamespacedName {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly owners: readonly OwnerReference[];
+  /** Why the scheduler finds no node for it, if so. */
+  readonly unschedulable?: string;
   /** Condition `DisruptionTarget`: that something is about to end the pod, and why. */
   readonly disruptionTarget?: DisruptionTarget;
   readonly tolerations?: readonly Toleration[];
@@ -220,8 +222,8 @@ export interface BudgetFacts extends NamespacedName {
   readonly managedByUs: boolean;
   readonly owners: readonly OwnerReference[];
   readonly minAvailable?: number | string;
-  /** RFC 3339: when it was last grown, or kept grown. */
-  readonly touched?: string;
+  /** Milliseconds since the epoch: when it was last grown. */
+  readonly touchedAt?: number;
   /** Absent: selects nothing (policy/v1). */
   readonly selector?: LabelSelector;
   readonly unhealthyPodEvictionPolicy?: string;

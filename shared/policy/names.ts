@@ -21,6 +21,8 @@ export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
 export const NODE_NAME_LABEL = "kubevirt.io/nodeName";
 /** On a migration, set by KubeVirt's mutating webhook. */
 export const VMI_NAME_LABEL = "kubevirt.io/vmi-name";
+/** On a VMI while a migration has a target pod for it: the target's node. Set by virt-controller. */
+export const TARGET_NODE_LABEL = "kubevirt.io/migrationTargetNodeName";
 
 /** On an Eviction: who sends it; the descheduler names itself so. */
 export const REQUESTED_BY_ANNOTATION = "requested-by";
@@ -36,8 +38,8 @@ export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";
 /** On everything that Lifeboat creates. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGED_BY = "lifeboat";
-/** On a budget of ours: when it was last grown, or kept grown (RFC 3339). */
-export const TOUCHED_ANNOTATION = "lifeboat.dev/touched";
+/** On a budget of ours: when it was last grown, in seconds since the epoch. A label, for ours always have some. */
+export const TOUCHED_LABEL = "lifeboat.dev/touched";
 /** What the names begin with that Lifeboat gives to migrations and budgets. */
 export const NAME_PREFIX = "lifeboat-";
 

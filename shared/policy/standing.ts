@@ -4,8 +4,7 @@
  * (evacuation.ts).
  */
 import { blockedBecause, type MigrationQueue, succeeded, uncountedFailures, whyFailed } from "./attempt.ts";
-import { activeEvacuation, restSeconds } from "./evacuation-identity.ts";
-import { podUIDOf } from "./evacuation-identity.ts";
+import { activeEvacuation, podUIDOf, restSeconds, sourceNodeOf } from "./evacuation-identity.ts";
 import type { EvacuationFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "./facts.ts";
 import { isFinal } from "./facts.ts";
 import { carriesDrainTaint } from "./drain-taint.ts";
@@ -85,12 +84,6 @@ function movedTo({ evacuation, vmi }: Live, migration: MigrationFacts | undefine
   return { standing: "Moved", targetNode: nodeName };
 }
 
-/** The node of the pod that has to leave; undefined if KubeVirt does not list that pod any more. */
-export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName }: VmiFacts): string | undefined {
-  const uid = podUIDOf(evacuation);
-  return uid === undefined || Object.keys(activePods).length === 0 ? nodeName : activePods[uid];
-}
-
 function withdrawn({ evacuation, vmi, node, launchers, settings }: Live): Standing | undefined {
   const { intent, cause } = evacuation.spec;
   if (intent === "Withdrawn") return { standing: "Withdrawn", by: "Intent", why: "spec.intent is Withdrawn" };
@@ -137,7 +130,9 @@ function underWay(f: Live): Standing {
 }
 
 function migrating(f: Live, migration: MigrationFacts): Standing {
-  const why = migration.deleting ? undefined : blockedBecause(migration, { ...f, attempts: f.evacuation.status.attempts });
+  const why = migration.deleting
+    ? undefined
+    : blockedBecause(migration, { ...f, attempts: f.evacuation.status.attempts });
   return why === undefined ? { standing: "Migrating", migration } : { standing: "Stuck", migration, why };
 }
 
