@@ -4,14 +4,16 @@
  */
 import type { Context } from "hono";
 import { ClusterError } from "../shared/cluster/failure.ts";
+import type { PodFacts } from "../shared/policy/facts.ts";
 import { parseConfig } from "../shared/config/problem.ts";
-import { blindMessage, WHEN_BLIND } from "../shared/policy/blind.ts";
+import { blindMessage, whenEvictionIsBlind } from "../shared/policy/blind.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
+import { isActive } from "../shared/policy/phase.ts";
 import { type Review, reviewEviction, ruleOnEviction } from "../shared/reconcilers/eviction.ts";
-import { vmiPointer } from "../shared/reconcilers/pointer.ts";
 import * as review from "./admission-review.ts";
-import { driveOn, tell } from "./drive-on.ts";
+import { carryOn, tell } from "./carry-on.ts";
 import type { Env } from "./env.ts";
+import { RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
 type AppContext = Context<{ Bindings: Env }>;
@@ -32,46 +34,68 @@ export async function reviewEvictionRequest(c: AppContext, target: Target, arriv
     return c.json(review.refusal(uid, `not a review of pods/eviction CREATE: ${problem?.field}: ${problem?.message}`));
   }
   const eviction = parsed.value;
+  // Asked for by Lifeboat, on a condition that no pod meets, for KubeVirt's webhook to mark the VM.
+  if (review.isImpossible(eviction)) return c.json(review.permission(uid));
   const dryRun = review.isDryRun(eviction);
-  const pod = { namespace: eviction.namespace, name: eviction.name };
+  const key = { namespace: eviction.namespace, name: eviction.name };
   const cause = causeOfEviction(eviction.object.metadata.annotations ?? {});
-  const asked = { pod, request: { username: eviction.userInfo.username, cause } };
   const settings = async () => (await target.settings(reading)).settings;
+  const pod = reading.getPod(key);
   const deps = { cluster: reading, settings, now: target.platform.now() };
   try {
+    const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
     const ruled = dryRun ? await reviewEviction(asked, deps) : await ruleOnEviction(asked, deps, acting);
     if (ruled === undefined) return c.json(refuseBlindly(uid, eviction, "its VMI keeps changing"));
     logRuling(target, eviction, ruled, dryRun);
     if (!dryRun) followUp(c, target, ruled);
     return c.json(review.renderRuling(uid, ruled.decision));
   } catch (error) {
-    return c.json(refuseBlindly(uid, eviction, whyBlind(target, error)));
+    return answerBlindly(c, { uid, eviction, target, error, pod: await pod.catch(() => undefined) });
   }
 }
 
-/** A defect of ours is blindness too: any code but 429 would let the eviction through. */
-function whyBlind(target: Target, error: unknown): string {
+interface Blind {
+  readonly uid: string;
+  readonly eviction: review.ParsedEviction;
+  readonly target: Target;
+  readonly error: unknown;
+  readonly pod: PodFacts | undefined;
+}
+
+/** A defect of ours is blindness too. */
+function answerBlindly(c: AppContext, { uid, eviction, target, error, pod }: Blind): Response {
   target.logFailure("reviewing an eviction", error);
-  return error instanceof ClusterError ? error.message : "an unexpected error";
+  switch (whenEvictionIsBlind(pod)) {
+    case "refuse":
+      return c.json(
+        refuseBlindly(uid, eviction, error instanceof ClusterError ? error.message : "an unexpected error"),
+      );
+    case "allow":
+      return c.json(review.permission(uid));
+    case "fail":
+      throw new RejectionError({ reason: "Blind" });
+  }
 }
 
 function refuseBlindly(uid: string, { namespace, name }: review.ParsedEviction, why: string): review.AdmissionReview {
-  switch (WHEN_BLIND.eviction) {
-    case "deny":
-      return review.refusal(uid, blindMessage("eviction", `pod "${namespace}/${name}"`, why));
-  }
+  return review.refusal(uid, blindMessage("eviction", `pod "${namespace}/${name}"`, why));
 }
 
 /**
- * Tells the story and drives the evacuation on, after the answer: a drain drives itself. Also of a VM that may go, whose
- * budget, of a time when it could still move, would refuse what we allow.
+ * Tells the story and moves the VM on, after the answer. What the review has read is what the reconcile decides on; where the
+ * decision has changed the VM, a mark that was set is part of it.
  */
-function followUp(c: Context, target: Target, { decision, facts }: Review): void {
-  const { vmi } = facts;
-  const isChanged = decision.actions.some(({ verb }) => verb !== "EnsureBudget");
-  const concerned = vmi?.evacuationNodeName !== undefined || isChanged || decision.verdict === "Allow";
+function followUp(c: Context, target: Target, { decision, facts, created }: Review): void {
+  const { vmi, evacuations } = facts;
   if (decision.story.length > 0) c.executionCtx.waitUntil(tell(target, decision.story));
-  if (vmi !== undefined && concerned) c.executionCtx.waitUntil(driveOn(target, [vmiPointer(vmi)]));
+  if (vmi === undefined) return;
+  const isMarkSet = decision.actions.some(({ verb }) => verb === "Mark");
+  const isUnderWay = vmi.evacuationNodeName !== undefined || evacuations.some(isActive) || created !== undefined;
+  if (!isUnderWay && !isMarkSet) return;
+  const { nodeName } = vmi;
+  const marked = isMarkSet && nodeName !== undefined ? { ...vmi, evacuationNodeName: nodeName } : vmi;
+  const known = { evacuations: created === undefined ? evacuations : [...evacuations, created], vmi: marked };
+  c.executionCtx.waitUntil(carryOn(target, vmi, decision.actions.some(({ verb }) => verb === "Unmark") ? {} : known));
 }
 
 function logRuling(

@@ -10,7 +10,7 @@ import { isDue } from "../shared/policy/descheduling/register.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import { deschedule } from "../shared/reconcilers/descheduling.ts";
-import { tell } from "./drive-on.ts";
+import { tell } from "./carry-on.ts";
 import { RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";
 

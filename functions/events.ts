@@ -5,9 +5,11 @@
 import type { Context } from "hono";
 import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";
 import type { ClusterEntry } from "../shared/config/clusters.ts";
+import { WHEN_BLIND } from "../shared/policy/blind.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import type { Pointer } from "../shared/reconcilers/pointer.ts";
-import { driveOn, passOver } from "./drive-on.ts";
+import { reconcilePointed } from "../shared/reconcilers/pass.ts";
+import { reconciling } from "./carry-on.ts";
 import type { Env } from "./env.ts";
 import { RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";
@@ -34,9 +36,8 @@ export async function signedPayload(c: Context<{ Bindings: Env }>, entry: Cluste
 export async function receiveEvents(c: Context<{ Bindings: Env }>, target: Target, payload: string): Promise<Response> {
   const pointers = parseBatch(c.req.header("content-type"), payload).map(pointerOf);
   if (pointers.length === 0) return c.body(null, 204);
-  const { failures, requeueAfterSeconds } = await passOver(target, pointers, PASS_SECONDS);
-  if (failures > 0) throw new RejectionError({ reason: "TryAgain" });
-  if (requeueAfterSeconds !== undefined) c.executionCtx.waitUntil(driveOn(target, [], requeueAfterSeconds));
+  const { failures } = await reconciling(target, PASS_SECONDS, (deps) => reconcilePointed(pointers, deps));
+  if (failures > 0 && WHEN_BLIND.delivery === "fail") throw new RejectionError({ reason: "TryAgain" });
   return c.body(null, 204);
 }
 

@@ -3,30 +3,36 @@
  * Owns: the routes' answers in JSON. Does not own: decisions, authentication (app.ts).
  */
 import type { Context } from "hono";
-import { stagesOf } from "../shared/policy/evacuation.ts";
-import type { NamespacedName, VmiFacts } from "../shared/policy/facts.ts";
+import type { EvacuationFacts, NamespacedName, NodeFacts, VmiFacts } from "../shared/policy/facts.ts";
+import { carriesDrainTaint } from "../shared/policy/drain-taint.ts";
+import { newEvacuation } from "../shared/policy/evacuation-identity.ts";
+import { isMarked } from "../shared/policy/marked.ts";
+import { isActive } from "../shared/policy/phase.ts";
 import type { Settings } from "../shared/policy/settings.ts";
 import { resolveStrategy } from "../shared/policy/strategy.ts";
-import { cancelEvacuation } from "../shared/reconcilers/cancel.ts";
+import type { Cluster } from "../shared/cluster/cluster.ts";
 import { reviewEviction } from "../shared/reconcilers/eviction.ts";
-import { vmiPointer } from "../shared/reconcilers/pointer.ts";
-import { observe } from "../shared/reconcilers/world.ts";
-import { driveOn } from "./drive-on.ts";
+import { reconcileVmi } from "../shared/reconcilers/pass.ts";
+import { reconciling } from "./carry-on.ts";
 import { RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
 const READ_SECONDS = 10;
 
 /** The decision that an eviction of this pod would get now. Changes nothing. */
-export async function explainPod(c: Context, target: Target, pod: NamespacedName): Promise<Response> {
+export async function explainPod(c: Context, target: Target, key: NamespacedName): Promise<Response> {
   const cluster = target.connect(READ_SECONDS);
   const settings = async () => (await target.settings(cluster)).settings;
   const request = { username: "explain", cause: "ApiEviction" } as const;
-  const { facts, decision } = await reviewEviction({ pod, request }, { cluster, settings, now: target.platform.now() });
+  const pod = cluster.getPod(key);
+  const { facts, decision } = await reviewEviction(
+    { key, pod, request },
+    { cluster, settings, now: target.platform.now() },
+  );
   if (facts.pod === undefined) throw new RejectionError({ reason: "PodNotFound" });
   const { vmi } = facts;
   return c.json({
-    pod: `${pod.namespace}/${pod.name}`,
+    pod: `${key.namespace}/${key.name}`,
     decision: {
       allowed: decision.verdict === "Allow",
       reason: decision.reason,
@@ -36,7 +42,7 @@ export async function explainPod(c: Context, target: Target, pod: NamespacedName
     facts: {
       pod: { phase: facts.pod.phase, nodeName: facts.pod.nodeName, ready: facts.pod.ready, labels: facts.pod.labels },
       ...(vmi === undefined ? {} : { vmi: { ...vmi, strategy: strategyInForce(vmi, facts.settings) } }),
-      ...(facts.budgets === undefined ? {} : { budgets: facts.budgets }),
+      evacuations: facts.evacuations,
       ...(facts.migrations === undefined ? {} : { migrations: facts.migrations }),
       settings: facts.settings,
     },
@@ -49,40 +55,42 @@ function strategyInForce(vmi: VmiFacts, { clusterStrategy }: Settings): string {
   return resolved.known ? resolved.strategy : resolved.value;
 }
 
-/** Evacuations under way: VMIs that carry the label, and where each stands. */
+/** Evacuations that have not ended. */
 export async function listEvacuations(c: Context, target: Target): Promise<Response> {
-  const cluster = target.connect(READ_SECONDS);
-  const { settings } = await target.settings(cluster);
-  const world = await observe([], { cluster, settings, now: target.platform.now() });
-  const evacuations = stagesOf(world).map(({ vmi, stage }) => ({
-    namespace: vmi.namespace,
-    name: vmi.name,
-    node: vmi.nodeName,
-    marked: vmi.evacuationNodeName !== undefined,
-    urgency: vmi.evacuationLabel,
-    stage: stage.stage,
-    ...(stage.stage === "Migrating" ? { migration: stage.migration.name, phase: stage.migration.phase } : {}),
-    ...(vmi.record === undefined ? {} : { record: vmi.record }),
-  }));
-  return c.json({ evacuations });
+  const evacuations = await target.connect(READ_SECONDS).listEvacuations("Active");
+  return c.json({
+    evacuations: evacuations.map(({ namespace, name, spec, status }) => ({ namespace, name, spec, status })),
+  });
 }
 
+/** Withdraws every evacuation of the VMI. One that only KubeVirt's mark tells of becomes an Evacuation first. */
 export async function cancelOne(c: Context, target: Target, key: NamespacedName): Promise<Response> {
   const cluster = target.connect(READ_SECONDS);
   const { settings } = await target.settings(cluster);
-  const result = await cancelEvacuation(key, { cluster, settings, clock: target.platform.now });
-  switch (result.verdict) {
-    case "NotEvacuating":
-      throw new RejectionError({ reason: "NotEvacuating" });
-    case "Conflict":
-      throw new RejectionError({ reason: "Conflict" });
-    case "DrainTaint":
-      throw new RejectionError({ reason: "DrainTaint", node: result.node, taint: settings.drainTaintKey });
-    case "Cancelled": {
-      // What a cancel leaves to tidy up, the budget and the label, is done by the next pass.
-      c.executionCtx.waitUntil(driveOn(target, [vmiPointer(key)]));
-      const deleted = result.actions.flatMap((a) => (a.verb === "DeleteMigration" ? [a.migration.name] : []));
-      return c.json({ cancelled: key, deletedMigrations: deleted });
-    }
-  }
+  const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
+  const active = evacuations.filter(isActive);
+  if (vmi === undefined || (active.length === 0 && !isMarked(vmi)))
+    throw new RejectionError({ reason: "NotEvacuating" });
+  const node = vmi.nodeName === undefined ? undefined : await cluster.getNode(vmi.nodeName);
+  refuseUnderDrainTaint(node, settings);
+  const marked = active.length > 0 ? active : await begun(vmi, evacuations, { cluster, now: target.platform.now() });
+  for (const evacuation of marked) await cluster.withdraw(evacuation);
+  await reconciling(target, READ_SECONDS, (deps) => reconcileVmi(key, deps));
+  return c.json({ cancelled: key, evacuations: marked.map(({ name }) => name) });
+}
+
+/** The taint would begin it again at once. */
+function refuseUnderDrainTaint(node: NodeFacts | undefined, settings: Settings): void {
+  if (node === undefined || !carriesDrainTaint(node, settings)) return;
+  throw new RejectionError({ reason: "DrainTaint", node: node.name, taint: settings.drainTaintKey });
+}
+
+async function begun(
+  vmi: VmiFacts,
+  evacuations: readonly EvacuationFacts[],
+  { cluster, now }: { readonly cluster: Cluster; readonly now: Date },
+): Promise<readonly EvacuationFacts[]> {
+  const beginning = { cause: "ApiEviction", requestedBy: "KubeVirt" } as const;
+  const created = await cluster.createEvacuation(newEvacuation(vmi, beginning, { evacuations, now }));
+  return created === "Conflict" ? [] : [created];
 }

@@ -16,10 +16,11 @@ export type Rejection =
   | { readonly reason: "PodNotFound" }
   | { readonly reason: "NotEvacuating" }
   | { readonly reason: "DrainTaint"; readonly node: string; readonly taint: string }
-  | { readonly reason: "Conflict" }
   | { readonly reason: "BadSignature" }
   | { readonly reason: "UnsupportedMediaType"; readonly expected: string }
   | { readonly reason: "TryAgain" }
+  /** An API server learns nothing but the code. */
+  | { readonly reason: "Blind" }
   | { readonly reason: "InternalError" };
 
 export type ErrorCode = 400 | 401 | 404 | 409 | 413 | 415 | 500 | 502 | 503 | 504;
@@ -66,8 +67,6 @@ export function renderRejection(r: Rejection): RenderedError {
       return answer(404, "no evacuation of this VMI is under way", "name");
     case "DrainTaint":
       return answer(409, `node "${r.node}" carries the drain taint ${r.taint}: remove that first`);
-    case "Conflict":
-      return answer(409, "the VMI kept changing meanwhile: try again");
     case "BadSignature":
       return answer(
         401,
@@ -75,6 +74,8 @@ export function renderRejection(r: Rejection): RenderedError {
       );
     case "UnsupportedMediaType":
       return answer(415, `expected ${r.expected}`, "content-type");
+    case "Blind":
+      return answer(503, "nothing can be learnt about the pod; the log of the Worker says why");
     case "TryAgain":
       return answer(503, "not everything could be acted on: send all again");
     case "InternalError":

@@ -5,7 +5,8 @@
 import type { Context } from "hono";
 import { parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
 import { descheduleIfDue } from "./descheduling.ts";
-import { driveOn, passOver } from "./drive-on.ts";
+import { reconcileActive, reconcileAll } from "../shared/reconcilers/pass.ts";
+import { reconciling } from "./carry-on.ts";
 import type { ClusterRegistry } from "./env.ts";
 import { reportConfiguration } from "./readyz.ts";
 import { RejectionError } from "./rejection.ts";
@@ -13,6 +14,8 @@ import { type Surroundings, type Target, targetOf } from "./target.ts";
 
 /** A full scan of ten thousand VMs is about 120 pages. */
 const FULL_SCAN_SECONDS = 60;
+/** What is under way is a few requests for each VM. */
+const TICK_SECONDS = 50;
 const REPORT_SECONDS = 5;
 /** Of the ticks, a minute apart, every tenth looks at everything; the others at what carries the label. */
 const FULL_SCAN_EVERY = 10;
@@ -23,12 +26,11 @@ const TICK_MS = 60_000;
  */
 const CLUSTERS_AT_A_TIME = 4;
 
-/** Always a full scan; 200 with what was done. Goes on after the answer while something is due. */
+/** Always a full scan; 200 with what was done. */
 export async function reconcileNow(c: Context, target: Target): Promise<Response> {
-  const { done, failures, requeueAfterSeconds } = await passOver(target, "All", FULL_SCAN_SECONDS);
+  const { done, failures } = await reconciling(target, FULL_SCAN_SECONDS, reconcileAll);
   c.executionCtx.waitUntil(reportProblems(target));
-  if (requeueAfterSeconds !== undefined) c.executionCtx.waitUntil(driveOn(target, [], requeueAfterSeconds));
-  return c.json({ done, failures, ...(requeueAfterSeconds === undefined ? {} : { requeueAfterSeconds }) });
+  return c.json({ done, failures });
 }
 
 /** One tick for every cluster: each has its own deadline and its own error. */
@@ -43,7 +45,7 @@ export async function runTick(scheduledTime: number, surroundings: Surroundings)
 
 /** Evacuations first, and then whatever becomes of them the descheduling: neither's failure is the other's. */
 async function tickOne(target: Target, full: boolean): Promise<void> {
-  for (const work of [full ? scanAll : (t: Target) => driveOn(t, []), descheduleIfDue]) {
+  for (const work of [full ? scanAll : lookAtActive, descheduleIfDue]) {
     try {
       await work(target);
     } catch (error) {
@@ -53,9 +55,12 @@ async function tickOne(target: Target, full: boolean): Promise<void> {
 }
 
 async function scanAll(target: Target): Promise<void> {
-  const { requeueAfterSeconds } = await passOver(target, "All", FULL_SCAN_SECONDS);
+  await reconciling(target, FULL_SCAN_SECONDS, reconcileAll);
   await reportProblems(target);
-  if (requeueAfterSeconds !== undefined) await driveOn(target, [], requeueAfterSeconds);
+}
+
+async function lookAtActive(target: Target): Promise<void> {
+  await reconciling(target, TICK_SECONDS, reconcileActive);
 }
 
 /** Never throws: what has been done before has been done. */

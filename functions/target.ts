@@ -8,7 +8,6 @@ import type { Endpoint } from "../shared/cluster/transport.ts";
 import { type ClusterEntry, parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
 import { type LoadedSettings, SettingsCache } from "../shared/config/load-settings.ts";
 import type { Parsed } from "../shared/config/problem.ts";
-import { Drives } from "../shared/reconcilers/drive.ts";
 import type { Env, Platform } from "./env.ts";
 import { RejectionError } from "./rejection.ts";
 import { isToken } from "./token.ts";
@@ -16,11 +15,10 @@ import { isToken } from "./token.ts";
 /** What this isolate remembers: caches that may be empty at any time. */
 export interface IsolateState {
   readonly settings: SettingsCache;
-  readonly drives: Drives;
 }
 
 export function newIsolateState(): IsolateState {
-  return { settings: new SettingsCache(), drives: new Drives() };
+  return { settings: new SettingsCache() };
 }
 
 export interface Target {
@@ -58,7 +56,6 @@ export function targetOf(name: string, entry: ClusterEntry, { env, platform, sta
         signal: AbortSignal.timeout(Math.max(1, Math.floor(seconds * 1000))),
         onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
         now: platform.now,
-        sleep: platform.sleep,
       }),
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
     logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),

@@ -29,7 +29,7 @@ const RESOURCE = "virtualmachineinstances";
 const LOOK_AGAIN = [404, 409, 422];
 const FORBIDDEN = 403;
 /** No pod has this UID: an eviction on this condition is reviewed, and then fails. */
-const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
+export const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
 
 /** The account whose changes of a VMI's status KubeVirt keeps. */
 export function kubevirtAccount(namespace: string): string {

@@ -1,20 +1,38 @@
 /**
- * What each door does when it cannot learn the facts: reviewed here, in one place.
- * Owns: the postures and their reasons. Does not own: noticing blindness.
+ * What is answered when the facts cannot be learnt: reviewed here, in one place.
+ * Owns: the table and its reasons. Does not own: noticing blindness, HTTP.
+ *
+ * A 5xx carries no Retry-After: the API server would call again until its patience is used up. It applies the webhook's own
+ * failurePolicy, as it does when Lifeboat is down; KubeVirt's webhook and the budgets go on.
  */
+import type { PodFacts } from "./facts.ts";
+import { isCompleted } from "./facts.ts";
+import { isLauncher, launcherOfHotplug } from "./pod-kind.ts";
+
+/** `refuse`: 429, the caller tries again. `fail`: 503. `allow`: as if nobody had asked. */
+export type Posture = "refuse" | "fail" | "allow";
 
 export const WHEN_BLIND = {
-  /** 429: the caller retries, and a VM must not die of our blindness. */
-  eviction: "deny",
-  /** 429 before the deadline as far as the request itself shows it, and let go after: critical pods never wait longer. */
-  deletion: "denyUntilDeadline",
-  /** Sent again: what was told is neither lost nor half done. */
-  events: "retry",
-  /** The operator is told what is wrong, with a code that says whose fault it is. */
-  operator: "fail",
-  /** What the last pass did not do the next one does. */
-  schedule: "skip",
-} as const satisfies Record<string, "deny" | "denyUntilDeadline" | "retry" | "fail" | "skip">;
+  /** The pod has just been read: a guest runs in it, and must not die of what else could not be learnt. */
+  evictionOfLivePod: "refuse",
+  /** Nothing is known: a drain of pods that have ended must not wait for Lifeboat. */
+  evictionOfUnknownPod: "fail",
+  /** Scheduler and taint manager ask no budget. The pod comes with the request, and shows how long it may be held. */
+  deletionBeforeDeadline: "refuse",
+  deletionOtherwise: "allow",
+  /** The relay sends it again. */
+  delivery: "fail",
+} as const satisfies Record<string, Posture>;
+
+/** What is answered to an eviction. `pod`: as it has just been read, if it could be. */
+export function whenEvictionIsBlind(pod: PodFacts | undefined): Posture {
+  return pod !== undefined && isOfLiveVm(pod) ? WHEN_BLIND.evictionOfLivePod : WHEN_BLIND.evictionOfUnknownPod;
+}
+
+/** A launcher pod that has not ended, or a hotplug pod, which holds a volume of one. */
+export function isOfLiveVm(pod: PodFacts): boolean {
+  return !isCompleted(pod) && (isLauncher(pod) || launcherOfHotplug(pod) !== undefined);
+}
 
 /** What a caller is told who is refused because the facts are unknown. */
 export function blindMessage(request: "eviction" | "deletion", what: string, why: string): string {

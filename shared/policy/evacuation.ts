@@ -29,6 +29,12 @@ export function planEvacuations(w: EvacuationWorld): Plan {
   return { chains, again: chains.some((chain) => chain.some(hasConsequences)) };
 }
 
+/** Only what nobody has begun: for a look at many VMs, none of whose migrations are known. */
+export function planBeginnings(w: EvacuationWorld): Plan {
+  if (!w.settings.reconcilers.evacuation) return { chains: [] };
+  return { chains: w.vmis.map((vmi) => begin(vmi, w)).filter((chain) => chain.length > 0) };
+}
+
 /** A mark or a migration is KubeVirt's to act on; a new Evacuation, a failed attempt and an end are ours. */
 function hasConsequences(action: Action): boolean {
   return action.verb === "CreateEvacuation" || (action.verb === "WriteStatus" && action.status.phase === "BackingOff");

@@ -194,10 +194,22 @@ function evacuate({ pod, vmi, strategy, request, settings, evacuations, now }: L
   };
 }
 
-/** KubeVirt's webhook may have marked the VM again after a cancel or a give-up: the answer says so, and the VM does move. */
-function inProgress({ vmi, pod, evacuations, now, raced }: LiveEviction): EvictionDecision {
-  if (raced === true) return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi));
-  const isActive = activeEvacuation(vmi, evacuations, pod.uid) !== undefined;
-  const before = isActive ? undefined : restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
-  return deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, before?.status.phase));
+/**
+ * KubeVirt's webhook reviews the same request and may have marked the VM first, also again after a cancel or a give-up: the VM
+ * moves, the answer says so, and an Evacuation tells who asked.
+ */
+function inProgress({ vmi, pod, request, evacuations, now, raced }: LiveEviction): EvictionDecision {
+  const reason = raced === true ? "EvacuationTriggered" : "EvacuationInProgress";
+  const before = restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
+  if (activeEvacuation(vmi, evacuations, pod.uid) !== undefined) return deny(reason, MESSAGE[reason](vmi));
+  const beginning = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
+  const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
+  const told = `${request.username} asked to evict pod ${pod.name}: KubeVirt has marked the VM for node ${vmi.nodeName}`;
+  return {
+    verdict: "Deny",
+    reason,
+    message: MESSAGE[reason](vmi, before?.status.phase),
+    actions: [{ verb: "CreateEvacuation", evacuation }],
+    story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
+  };
 }

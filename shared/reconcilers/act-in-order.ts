@@ -1,15 +1,33 @@
 /**
- * Performing what a decision asks for, where somebody waits for the outcome.
+ * Performing what a decision asks for, where a caller waits for the outcome.
  * Owns: the order, and what ends it. Does not own: looking again after a conflict (its callers).
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError, isLasting } from "../cluster/failure.ts";
 import { type Action, isOptional } from "../policy/action.ts";
-import { missingBudget } from "../policy/budget.ts";
+import type { EvacuationFacts } from "../policy/facts.ts";
 import type { Settings } from "../policy/settings.ts";
 
-/** Whether everything was done; ends at the first conflict. */
-export async function actInOrder(actions: readonly Action[], cluster: Cluster, settings: Settings): Promise<boolean> {
+export interface Acted {
+  /** Whether everything was done. */
+  readonly done: boolean;
+  /** The Evacuation that was created or joined. */
+  readonly created?: EvacuationFacts;
+}
+
+/** In order, up to the first conflict; an Evacuation depends on nothing else and is written at the same time. */
+export async function actInOrder(actions: readonly Action[], cluster: Cluster, settings: Settings): Promise<Acted> {
+  const creation = actions.find((action) => action.verb === "CreateEvacuation");
+  const others = actions.filter((action) => action !== creation);
+  const [created, done] = await Promise.all([
+    creation && cluster.createEvacuation(creation.evacuation),
+    othersInOrder(others, cluster, settings),
+  ]);
+  if (created === undefined) return { done };
+  return created === "Conflict" ? { done: false } : { done, created };
+}
+
+async function othersInOrder(actions: readonly Action[], cluster: Cluster, settings: Settings): Promise<boolean> {
   for (const action of actions) {
     if (!(await isDone(action, cluster, settings)) && !isOptional(action)) return false;
   }
@@ -18,36 +36,28 @@ export async function actInOrder(actions: readonly Action[], cluster: Cluster, s
 
 async function isDone(action: Action, cluster: Cluster, settings: Settings): Promise<boolean> {
   try {
-    if (action.verb === "EnsureBudget") {
-      return await unlessForbidden(() => ensureBudget(action, cluster, settings));
-    }
-    if (action.verb === "GrowBudget") return await growBudget(action, cluster, settings);
-    return (await cluster.act(action, settings)) === "Done";
+    const result = await cluster.act(action, settings);
+    if (result === "Done" || !needsBudget(action)) return result === "Done";
+    return await unlessForbidden(() => makeBudget(action, cluster, settings));
   } catch (error) {
     if (!isOptional(action) || !(error instanceof ClusterError)) throw error;
     return false;
   }
 }
 
-type EnsureBudget = Extract<Action, { verb: "EnsureBudget" }>;
-type GrowBudget = Extract<Action, { verb: "GrowBudget" }>;
-
-async function ensureBudget(action: EnsureBudget, cluster: Cluster, settings: Settings): Promise<boolean> {
-  if ((await cluster.act(action, settings)) === "Done") return true;
-  const missing = missingBudget(action.vmi, await cluster.listBudgets(action.vmi.namespace), action.minAvailable);
-  return missing === undefined || (await actInOrder(missing, cluster, settings));
-}
+type OnBudget = Extract<Action, { verb: "EnsureBudget" | "GrowBudget" }>;
 
 /** A VM that no pass has looked at yet gets its budget now. */
-async function growBudget(action: GrowBudget, cluster: Cluster, settings: Settings): Promise<boolean> {
-  if ((await cluster.act(action, settings)) === "Done") return true;
-  if (!action.required) return false;
-  return await unlessForbidden(async () => {
-    const missing = missingBudget(action.vmi, await cluster.listBudgets(action.vmi.namespace), 2);
-    if (missing === undefined) return true;
-    // Grown in any case: another function may have made it meanwhile, and made it small.
-    return (await actInOrder(missing, cluster, settings)) && (await cluster.act(action, settings)) === "Done";
-  });
+function needsBudget(action: Action): action is OnBudget {
+  return action.verb === "EnsureBudget" || (action.verb === "GrowBudget" && action.required);
+}
+
+async function makeBudget(action: OnBudget, cluster: Cluster, settings: Settings): Promise<boolean> {
+  const { vmi, name } = action;
+  const minAvailable = action.verb === "GrowBudget" ? 2 : action.minAvailable;
+  await cluster.act({ verb: "CreateBudget", vmi, name, minAvailable }, settings);
+  // Another function may have made it meanwhile, and made it small.
+  return action.verb === "EnsureBudget" || (await cluster.act(action, settings)) === "Done";
 }
 
 /**

@@ -1,9 +1,10 @@
 /**
  * Reviewing an eviction: observe, decide, and mark before the answer.
- * Owns: which facts are read when, mostly in one round trip. Does not own: the decision (shared/policy/eviction.ts), HTTP.
+ * Owns: which facts are read when, nearly always in one round trip. Does not own: the decision (shared/policy/eviction.ts), HTTP.
  */
 import type { Cluster } from "../cluster/cluster.ts";
-import type { NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
+import { isOfLiveVm } from "../policy/blind.ts";
+import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../policy/eviction.ts";
 import { launcherOfHotplug, vmiNameOf } from "../policy/pod-kind.ts";
 import type { Settings } from "../policy/settings.ts";
@@ -14,10 +15,14 @@ export type Ruling = Exclude<EvictionDecision, { verdict: "Ask" }>;
 export interface Review {
   readonly facts: EvictionFacts;
   readonly decision: Ruling;
+  /** The Evacuation that the decision has created or joined. */
+  readonly created?: EvacuationFacts;
 }
 
 export interface EvictionRequest {
-  readonly pod: NamespacedName;
+  readonly key: NamespacedName;
+  /** Being read. */
+  readonly pod: Promise<PodFacts | undefined>;
   readonly request: EvictionFacts["request"];
 }
 
@@ -33,11 +38,12 @@ const LOOKS = 3;
 
 /** Decides without changing anything. */
 export async function reviewEviction(r: EvictionRequest, deps: ReviewDeps, raced = false): Promise<Review> {
-  const [subject, settings] = await Promise.all([observeSubject(r.pod, deps.cluster), deps.settings()]);
+  const [subject, settings] = await Promise.all([observeSubject(r, deps.cluster), deps.settings()]);
   let facts: EvictionFacts = { ...subject, request: r.request, settings, now: deps.now, raced };
   let decision = decideEviction(facts);
   while (decision.verdict === "Ask") {
-    facts = { ...facts, ...(await answer(decision.question, facts, deps.cluster)) };
+    const migrations = facts.vmi === undefined ? [] : await deps.cluster.listMigrations(facts.vmi);
+    facts = { ...facts, migrations };
     decision = decideEviction(facts);
   }
   return { facts, decision };
@@ -56,45 +62,46 @@ export async function ruleOnEviction(
   for (let look = 0; look < LOOKS; look++) {
     const review = await reviewEviction(r, deps, look > 0);
     const { actions } = review.decision;
-    if (actions.length === 0 || (await actInOrder(actions, acting(), review.facts.settings))) return review;
+    if (actions.length === 0) return review;
+    const { done, created } = await actInOrder(actions, acting(), review.facts.settings);
+    if (done) return { ...review, ...(created && { created }) };
   }
   return undefined;
 }
 
-interface Subject {
-  readonly pod?: PodFacts;
-  readonly launcher?: PodFacts;
-  readonly vmi?: VmiFacts;
-}
+type OfVmi = Pick<EvictionFacts, "vmi" | "evacuations">;
+type Subject = OfVmi & Pick<EvictionFacts, "pod" | "launcher">;
 
-/** Pod and VMI at the same time, by the pod's name; read again only where the name was cut and so told wrong. */
-async function observeSubject(key: NamespacedName, cluster: Cluster): Promise<Subject> {
-  const { pod, vmi } = await observeLauncher(key, cluster);
+/** Pod, VMI and Evacuations at the same time, by the pod's name; read again only where the name was cut and so told wrong. */
+async function observeSubject({ key, pod: reading }: EvictionRequest, cluster: Cluster): Promise<Subject> {
+  const { pod, ...ofVmi } = await observeLauncher(key, reading, cluster);
   const owner = pod === undefined ? undefined : launcherOfHotplug(pod);
-  if (pod === undefined || owner === undefined) return { ...(pod && { pod }), ...(vmi && { vmi }) };
-  const of = await observeLauncher({ namespace: key.namespace, name: owner.name }, cluster);
-  return { pod, ...(of.pod && { launcher: of.pod }), ...(of.vmi && { vmi: of.vmi }) };
+  if (pod === undefined || owner === undefined) return { ...(pod && { pod }), ...ofVmi };
+  const ownerKey = { namespace: key.namespace, name: owner.name };
+  const { pod: launcher, ...ofLauncher } = await observeLauncher(ownerKey, cluster.getPod(ownerKey), cluster);
+  return { pod, ...(launcher && { launcher }), ...ofLauncher };
 }
 
-async function observeLauncher(key: NamespacedName, cluster: Cluster): Promise<Pick<Subject, "pod" | "vmi">> {
-  const named = (name: string | undefined) => (name === undefined ? undefined : { namespace: key.namespace, name });
-  const guess = named(guessVmiName(key.name));
-  const [pod, guessed] = await Promise.all([cluster.getPod(key), guess && cluster.getVmi(guess)]);
-  const actual = pod && named(vmiNameOf(pod));
-  const vmi = actual === undefined || actual.name === guess?.name ? guessed : await cluster.getVmi(actual);
-  return { ...(pod && { pod }), ...(vmi && { vmi }) };
+async function observeLauncher({ namespace, name }: NamespacedName, reading: EvictionRequest["pod"], cluster: Cluster) {
+  const guess = guessVmiName(name);
+  const guessed = observeNamed(namespace, guess, cluster);
+  // It counts only if the pod turns out to be that VMI's.
+  guessed.catch(() => undefined);
+  const pod = await reading;
+  const actual = pod === undefined || !isOfLiveVm(pod) ? undefined : vmiNameOf(pod);
+  const ofVmi =
+    actual !== undefined && actual === guess ? await guessed : await observeNamed(namespace, actual, cluster);
+  return { ...(pod && { pod }), ...ofVmi };
+}
+
+async function observeNamed(namespace: string, name: string | undefined, cluster: Cluster): Promise<OfVmi> {
+  if (name === undefined) return { evacuations: [] };
+  const key = { namespace, name };
+  const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
+  return { ...(vmi && { vmi }), evacuations };
 }
 
 /** `virt-launcher-<vmi>-<five characters>`. */
 export function guessVmiName(podName: string): string | undefined {
   return /^virt-launcher-(.+)-[a-z0-9]{5}$/.exec(podName)?.[1];
-}
-
-async function answer(question: "Budgets" | "Migrations", { vmi, pod }: EvictionFacts, cluster: Cluster) {
-  switch (question) {
-    case "Budgets":
-      return { budgets: await cluster.listBudgets(pod?.namespace) };
-    case "Migrations":
-      return { migrations: vmi === undefined ? [] : await cluster.listMigrations(vmi) };
-  }
 }

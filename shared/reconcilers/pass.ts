@@ -1,109 +1,136 @@
 /**
- * One pass of all reconcilers: observe, decide, act.
- * Owns: their list and the performing of chains. Does not own: observing (world.ts), deciding (shared/policy), the
- * requests (shared/cluster).
+ * Reconciling: one VMI, what the relay was told of, everything under way, or the whole cluster.
+ * Owns: which looks each of them takes. Does not own: observing (observe-*.ts), deciding (shared/policy), performing
+ * (perform.ts).
+ *
+ * Every look reads what it decides on, so that any number of them may run at once and be ended anywhere.
  */
-import type { ActResult } from "../cluster/act.ts";
-import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
-import { type Action, isOptional } from "../policy/action.ts";
-import { isTooLate } from "../policy/fresh.ts";
-import type { Settings } from "../policy/settings.ts";
-import { budget } from "./budget.ts";
-import { deschedulerAnnotations } from "./descheduler-annotations.ts";
-import { disruption } from "./disruption.ts";
-import { evacuation } from "./evacuation.ts";
-import { pressure } from "./pressure.ts";
-import type { Reconciler } from "./reconciler.ts";
-import { observe, type Scope, type World } from "./world.ts";
+import type { EvacuationFacts, NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
+import { keyOf } from "../policy/facts.ts";
+import { isActive } from "../policy/phase.ts";
+import { vmiNameOf } from "../policy/pod-kind.ts";
+import { observeAll } from "./observe-all.ts";
+import { observeNodes } from "./observe-nodes.ts";
+import { type Known, observeVmi } from "./observe-vmi.ts";
+import { type Deps, eachOf, type Result, runReconcilers, sum } from "./perform.ts";
+import { nodePointer, type Pointer } from "./pointer.ts";
+import { OF_A_VMI, OF_ALL, OF_NODES } from "./reconciler.ts";
+import type { World } from "./world.ts";
 
-/**
- * In this order: what is urgent is marked first, budgets grow before migrations are created, and pods stop saying that an
- * evacuation is under way before its label goes.
- */
-const RECONCILERS: readonly Reconciler[] = [disruption, pressure, budget, deschedulerAnnotations, evacuation];
+/** Looks at one VMI: what one of them writes down, a new Evacuation or a failed attempt, the next one acts on. */
+const LOOKS = 3;
 
-export interface Deps {
-  readonly cluster: Cluster;
-  readonly settings: Settings;
-  readonly clock: () => Date;
-  /** Told of a chain that could not be finished; the others are not affected. */
-  readonly onFailure: (reconciler: string, failure: ClusterError) => void;
-}
+const NOTHING: Result = { done: {}, failures: 0, again: false };
 
-export interface Result {
-  /** Absent: nothing is due until somebody acts. */
-  readonly requeueAfterSeconds?: number;
-  /** What was done: action verb to count. */
-  readonly done: Readonly<Record<string, number>>;
-  readonly failures: number;
-}
-
-/** Chains performed at a time: of the platform's six connections, some stay free for the door. */
-const CONCURRENT_CHAINS = 4;
-
-type ChainEnd = "Done" | "Conflict" | "Refused" | "Failed";
-
-/** One pass over the scope. Safe to run many times at once and to be killed anywhere: the next one looks again. */
-export async function reconcile(scope: Scope, deps: Deps): Promise<Result> {
-  const world = await observe(scope, { ...deps, now: deps.clock() });
-  const done: Record<string, number> = {};
-  const waits: number[] = [];
-  let failures = 0;
-  for (const reconciler of RECONCILERS) {
-    const { chains, requeueAfterSeconds } = reconciler.plan(world);
-    const ends = await performAll(chains, (chain) => perform(chain, { reconciler, world, deps, done }));
-    failures += ends.filter((end) => end === "Failed").length;
-    if (ends.includes("Conflict")) waits.push(0);
-    if (requeueAfterSeconds !== undefined) waits.push(requeueAfterSeconds);
-  }
-  return { done, failures, ...(waits.length === 0 ? {} : { requeueAfterSeconds: Math.min(...waits) }) };
-}
-
-async function performAll<T>(items: readonly T[], work: (item: T) => Promise<ChainEnd>): Promise<readonly ChainEnd[]> {
-  const ends: ChainEnd[] = [];
-  const queue = items.values();
-  const worker = async () => {
-    for (const item of queue) ends.push(await work(item));
-  };
-  await Promise.all(Array.from({ length: Math.min(CONCURRENT_CHAINS, items.length) }, worker));
-  return ends;
-}
-
-interface Performance {
-  readonly reconciler: Reconciler;
-  readonly world: World;
-  readonly deps: Deps;
-  readonly done: Record<string, number>;
-}
-
-async function perform(chain: readonly Action[], p: Performance): Promise<ChainEnd> {
-  for (const action of chain) {
-    const end = isTooLate(action, p.world.now, p.deps.clock()) ? "Conflict" : await performOne(action, p);
-    if (end !== "Done") return end;
-  }
-  return "Done";
-}
-
-async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
-  const { reconciler, world, deps, done } = p;
+/** Never throws a ClusterError: one VMI's trouble is no other's. */
+export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
+  const results: Result[] = [];
   try {
-    const result: ActResult = await deps.cluster.act(action, deps.settings);
-    if (result === "Refused") {
-      const end = await perform(reconciler.refused?.(action, world) ?? [], p);
-      return end === "Done" ? "Refused" : end;
+    for (let look = 0; look < LOOKS; look++) {
+      // What the caller knows is old by the second look.
+      const world = await observeVmi(key, observerOf(deps), look === 0 ? known : { pods: known.pods ?? [] });
+      const result = await runReconcilers(OF_A_VMI, world, deps);
+      results.push(result);
+      if (!result.again) break;
     }
-    if (result === "Done") done[action.verb] = (done[action.verb] ?? 0) + 1;
-    return isOptional(action) ? "Done" : result;
   } catch (error) {
-    if (!(error instanceof ClusterError)) throw error;
-    deps.onFailure(reconciler.name, error);
-    return await afterFailure(action, error, p);
+    results.push(failed(`reconciling VMI ${keyOf(key)}`, error, deps));
   }
+  return sum(results);
 }
 
-async function afterFailure(action: Action, { failure }: ClusterError, p: Performance): Promise<ChainEnd> {
-  if (isOptional(action)) return "Done";
-  await perform(p.reconciler.failed?.(action, p.world, failure) ?? [], p);
-  return "Failed";
+function failed(doing: string, error: unknown, { onFailure }: Deps): Result {
+  if (!(error instanceof ClusterError)) throw error;
+  onFailure(doing, error);
+  return { ...NOTHING, failures: 1 };
+}
+
+function observerOf({ cluster, settings, clock, onFailure }: Deps) {
+  return { cluster, settings, now: clock(), onFailure };
+}
+
+/** Every evacuation that has not ended, and the nodes that VMs leave because of pressure. */
+export async function reconcileActive(deps: Deps): Promise<Result> {
+  const active = await deps.cluster.listEvacuations("Active");
+  const underWay = await eachVmi(active, deps);
+  const nodes = active.flatMap((e) => (e.spec.cause === "NodePressure" ? (e.status.sourceNode ?? []) : []));
+  const pressed = [...new Set(nodes)].map(nodePointer);
+  const nothing = { pods: [], vmis: [], evacuations: active };
+  return sum([
+    underWay,
+    pressed.length === 0 ? NOTHING : await reconcileNodes({ ...nothing, pointers: pressed }, deps),
+  ]);
+}
+
+async function eachVmi(active: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
+  const byVmi = Map.groupBy(active, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
+  const results = await eachOf([...byVmi.values()], async (evacuations) => {
+    const [first] = evacuations;
+    if (first === undefined) return NOTHING;
+    return await reconcileVmi({ namespace: first.namespace, name: first.spec.vmiName }, deps, { evacuations });
+  });
+  return sum(results);
+}
+
+/** What the relay was told of. */
+export async function reconcilePointed(pointers: readonly Pointer[], deps: Deps): Promise<Result> {
+  const { cluster } = deps;
+  const named = pointers.flatMap((p) => (p.kind === "Pod" || p.kind === "EndingPod" ? [p] : []));
+  const pods = (await Promise.all(named.map((p) => cluster.getPod(p)))).filter((pod) => pod !== undefined);
+  const keys = new Map([...pointers.flatMap(vmiKeyOf), ...pods.flatMap(vmiKeyOfPod)].map((key) => [keyOf(key), key]));
+  const ofVmis = await eachOf([...keys.values()], (key) => {
+    return reconcileVmi(key, deps, { pods: pods.filter((pod) => isOf(pod, key)) });
+  });
+  const concerned = pointers.filter((p) => p.kind !== "VirtualMachineInstance" && p.kind !== "Pod");
+  if (concerned.length === 0) return sum(ofVmis);
+  const told = await Promise.all(
+    [...keys.values()].map(async (key) => [await cluster.getVmi(key), await cluster.listEvacuations(key)] as const),
+  );
+  const vmis: readonly VmiFacts[] = told.flatMap(([vmi]) => vmi ?? []);
+  const evacuations = told.flatMap(([, found]) => found);
+  return sum([...ofVmis, await reconcileNodes({ pointers: concerned, pods, vmis, evacuations }, deps)]);
+}
+
+function vmiKeyOf(p: Pointer): readonly NamespacedName[] {
+  if (p.kind !== "VirtualMachineInstance" && p.kind !== "Domain") return [];
+  return [{ namespace: p.namespace, name: p.name }];
+}
+
+function vmiKeyOfPod(pod: PodFacts): readonly NamespacedName[] {
+  const name = vmiNameOf(pod);
+  return name === undefined ? [] : [{ namespace: pod.namespace, name }];
+}
+
+function isOf(pod: PodFacts, key: NamespacedName): boolean {
+  return vmiKeyOfPod(pod).some((own) => keyOf(own) === keyOf(key));
+}
+
+/** Pressure and the drain taint; what begins by them is carried on at once. */
+async function reconcileNodes(told: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
+  const world = await observeNodes(told, observerOf(deps));
+  const begun = await runReconcilers(OF_NODES, world, deps);
+  return sum([begun, await carryOn(world, begun, deps)]);
+}
+
+/** VMs for which a look at many has begun something. */
+async function carryOn(before: World, begun: Result, deps: Deps): Promise<Result> {
+  if (begun.done["CreateEvacuation"] === undefined) return NOTHING;
+  const known = new Set(before.evacuations.map(({ uid }) => uid));
+  const active = await deps.cluster.listEvacuations("Active");
+  return await eachVmi(
+    active.filter(({ uid }) => !known.has(uid)),
+    deps,
+  );
+}
+
+/** The full scan: everything under way, and whatever nobody has told of. */
+export async function reconcileAll(deps: Deps): Promise<Result> {
+  const { world, unread } = await observeAll(observerOf(deps));
+  const budgeted = { ...world, vmis: world.vmis.filter(({ namespace }) => !unread.has(namespace)) };
+  const scanned = await Promise.all(
+    OF_ALL.map((reconciler) => runReconcilers([reconciler], reconciler.name === "budget" ? budgeted : world, deps)),
+  );
+  const underWay = await eachVmi(world.evacuations.filter(isActive), deps);
+  return sum([...scanned, underWay, await carryOn(world, sum(scanned), deps)]);
 }

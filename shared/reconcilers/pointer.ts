@@ -1,8 +1,7 @@
 /**
  * Pointers: where somebody says that something has happened. They only say where to look; the world is read anew.
- * Owns: their kinds. Does not own: where they come from (events, reviews), what is found there (world.ts).
+ * Owns: their kinds. Does not own: where they come from (events, reviews), what is found there (pass.ts).
  */
-import type { NamespacedName } from "../policy/facts.ts";
 import type { Domain } from "../policy/pressure.ts";
 
 export type Pointer =
@@ -20,11 +19,6 @@ export type Pointer =
       readonly domain: Domain;
     };
 
-export function vmiPointer({ namespace, name }: NamespacedName): Pointer {
-  return { kind: "VirtualMachineInstance", namespace, name };
-}
-
-/** Equal for pointers at the same thing: the later one replaces the earlier. */
-export function pointerKey(p: Pointer): string {
-  return p.kind === "Node" ? `${p.kind}/${p.name}` : `${p.kind}/${p.namespace}/${p.name}`;
+export function nodePointer(name: string): Pointer {
+  return { kind: "Node", name };
 }

@@ -1,0 +1,55 @@
+/**
+ * What happens after an answer, once: the story is told, and the VM that was asked about is moved on.
+ * Owns: the bound on that. Does not own: the reconcile (shared/reconcilers/pass.ts).
+ *
+ * A drain repeats its requests every five seconds, so it drives itself; the relay and the tick do the rest.
+ */
+import { ClusterError } from "../shared/cluster/failure.ts";
+import type { Action } from "../shared/policy/action.ts";
+import type { NamespacedName } from "../shared/policy/facts.ts";
+import { DEFAULT_SETTINGS } from "../shared/policy/settings.ts";
+import type { Known } from "../shared/reconcilers/observe-vmi.ts";
+import { reconcileVmi } from "../shared/reconcilers/pass.ts";
+import type { Deps, Result } from "../shared/reconcilers/perform.ts";
+import type { Target } from "./target.ts";
+
+/** The platform ends what runs after an answer at 30 s. */
+const SECONDS = 20;
+
+/** One reconcile of the VMI. Never throws: what fails is logged, and the next look finds it. */
+export async function carryOn(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
+  try {
+    await reconciling(target, SECONDS, (deps) => reconcileVmi(vmi, deps, known));
+  } catch (error) {
+    target.logFailure("carrying an evacuation on", error);
+  }
+}
+
+/** Tells Events. Never throws: what fails is logged. */
+export async function tell(target: Target, story: readonly Action[]): Promise<void> {
+  const cluster = target.connect(SECONDS);
+  for (const action of story) {
+    try {
+      await cluster.act(action, DEFAULT_SETTINGS);
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error;
+      target.logFailure("telling an Event", error);
+    }
+  }
+}
+
+/** Reconciles with requests that all end after so many seconds. Throws a ClusterError where nothing could be read at all. */
+export async function reconciling(
+  target: Target,
+  seconds: number,
+  reconcile: (deps: Deps) => Promise<Result>,
+): Promise<Result> {
+  const cluster = target.connect(seconds);
+  const { settings } = await target.settings(cluster);
+  return await reconcile({
+    cluster,
+    settings,
+    clock: target.platform.now,
+    onFailure: (doing, error) => target.logFailure(doing, error),
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * Performing the chains of a plan.
+ * Owns: how many at a time, and what ends a chain. Does not own: the requests (shared/cluster), the plans (shared/policy).
+ */
+import type { ActResult } from "../cluster/act.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { ClusterError, isLasting } from "../cluster/failure.ts";
+import { type Action, isOptional } from "../policy/action.ts";
+import type { Settings } from "../policy/settings.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { World } from "./world.ts";
+
+export interface Deps {
+  readonly cluster: Cluster;
+  readonly settings: Settings;
+  readonly clock: () => Date;
+  /** Told of what could not be read or done; the rest is not affected. */
+  readonly onFailure: (doing: string, failure: ClusterError) => void;
+}
+
+export interface Result {
+  /** Action verb to count. */
+  readonly done: Readonly<Record<string, number>>;
+  readonly failures: number;
+  /** What was done has consequences, or another function was faster: another look is worth it at once. */
+  readonly again: boolean;
+}
+
+export function sum(results: readonly Result[]): Result {
+  const done: Record<string, number> = {};
+  for (const result of results) {
+    for (const [verb, count] of Object.entries(result.done)) done[verb] = (done[verb] ?? 0) + count;
+  }
+  const failures = results.reduce((total, result) => total + result.failures, 0);
+  return { done, failures, again: results.some((result) => result.again) };
+}
+
+/** Of the platform's six connections, some stay free for the doors. */
+const AT_A_TIME = 4;
+
+/** Runs the work on every item, a few at a time; all must be safe to lose. */
+export async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const results: R[] = [];
+  const queue = items.values();
+  const worker = async () => {
+    for (const item of queue) results.push(await work(item));
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_A_TIME, items.length) }, worker));
+  return results;
+}
+
+type ChainEnd = "Done" | "Conflict" | "Failed";
+
+export async function runReconcilers(reconcilers: readonly Reconciler[], world: World, deps: Deps): Promise<Result> {
+  const results: Result[] = [];
+  for (const reconciler of reconcilers) {
+    const { chains, again = false } = reconciler.plan(world);
+    const done: Record<string, number> = {};
+    const ends = await eachOf(chains, (chain) => perform(chain, { reconciler, world, deps, done }));
+    const failures = ends.filter((end) => end === "Failed").length;
+    results.push({ done, failures, again: again || ends.includes("Conflict") });
+  }
+  return sum(results);
+}
+
+interface Performance {
+  readonly reconciler: Reconciler;
+  readonly world: World;
+  readonly deps: Deps;
+  readonly done: Record<string, number>;
+}
+
+async function perform(chain: readonly Action[], p: Performance): Promise<ChainEnd> {
+  for (const action of chain) {
+    const end = await performOne(action, p);
+    if (end !== "Done") return end;
+  }
+  return "Done";
+}
+
+async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
+  const { deps, done } = p;
+  try {
+    const result: ActResult = await deps.cluster.act(action, deps.settings);
+    if (result === "Refused") return await refused(action, p);
+    if (result === "Done") done[action.verb] = (done[action.verb] ?? 0) + 1;
+    return isOptional(action) ? "Done" : result;
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    deps.onFailure(`reconciling: ${p.reconciler.name}`, error);
+    if (isOptional(action)) return "Done";
+    // By whatever stands in front of KubeVirt: a quota, a policy, a permission that is missing.
+    if (isLasting(error.failure)) await refused(action, p);
+    return "Failed";
+  }
+}
+
+/** The rest of the chain is not done; what a refusal leads to is. */
+async function refused(action: Action, p: Performance): Promise<ChainEnd> {
+  const { reconciler, world } = p;
+  return (await perform(reconciler.refused?.(action, world) ?? [], p)) === "Failed" ? "Failed" : "Conflict";
+}
