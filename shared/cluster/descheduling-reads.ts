@@ -3,17 +3,21 @@
  * Owns: those requests. Does not own: when which of them is made (shared/reconcilers), what the answers become
  * (descheduling-projections.ts).
  */
+import type { BudgetFacts } from "../policy/facts.ts";
 import type { DeschedulerNode, DeschedulerPod, Labels } from "../policy/descheduling/facts.ts";
 import { deschedulerNode, deschedulerPodSchema } from "./descheduling-projections.ts";
 import { Claim, Namespace, PriorityClass } from "./descheduling-schemas.ts";
+import { budgetFacts } from "./projections.ts";
 import { type OnOddItem, readAll, readOne } from "./read.ts";
-import { Node } from "./schemas.ts";
+import { Budget, Node } from "./schemas.ts";
 import type { Send } from "./transport.ts";
 
 export interface DeschedulingReads {
   listDeschedulerNodes(): Promise<readonly DeschedulerNode[]>;
   /** Those that are bound to a node, finished ones included. */
   listDeschedulerPods(): Promise<readonly DeschedulerPod[]>;
+  /** Whoever has made them: evictions ask every budget. */
+  listAllBudgets(): Promise<readonly BudgetFacts[]>;
   /** By name. */
   listNamespaceLabels(): Promise<ReadonlyMap<string, Labels>>;
   /** Of PersistentVolumeClaims that have one, by `namespace/name`. */
@@ -32,6 +36,8 @@ export function deschedulingReads(send: Send, onOddItem: OnOddItem): Deschedulin
         schema: deschedulerPodSchema(),
         project: (pod) => pod,
       }),
+    listAllBudgets: () =>
+      readAll(send, { onOddItem, resource: "poddisruptionbudgets", schema: Budget, project: budgetFacts }),
     listNamespaceLabels: async () =>
       new Map(
         await readAll(send, {

@@ -19,7 +19,7 @@ export async function observeCycle(cluster: Cluster, needs: PolicyNeeds): Promis
     cluster.listDeschedulerNodes(),
     cluster.listDeschedulerPods(),
     needs.namespaces ? cluster.listNamespaceLabels() : new Map<string, never>(),
-    needs.budgets ? cluster.listBudgets() : [],
+    needs.budgets ? cluster.listAllBudgets() : [],
     needs.claims ? cluster.listStorageClassesOfClaims() : new Map<string, never>(),
     priorityClassesOf(needs, cluster),
   ]);
