@@ -4,11 +4,11 @@
  */
 import type { Context } from "hono";
 import { parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
+import { keepConditions } from "./conditions.ts";
 import { descheduleIfDue } from "./descheduling.ts";
 import { reconcileActive, reconcileAll } from "../shared/reconcilers/pass.ts";
 import { reconciling } from "./carry-on.ts";
 import type { ClusterRegistry } from "./env.ts";
-import { reportConfiguration } from "./readyz.ts";
 import { RejectionError } from "./rejection.ts";
 import { type Surroundings, type Target, targetOf } from "./target.ts";
 
@@ -16,7 +16,6 @@ import { type Surroundings, type Target, targetOf } from "./target.ts";
 const FULL_SCAN_SECONDS = 60;
 /** What is under way is a few requests for each VM. */
 const TICK_SECONDS = 50;
-const REPORT_SECONDS = 5;
 /** Of the ticks, a minute apart, every tenth looks at everything; the others at what carries the label. */
 const FULL_SCAN_EVERY = 10;
 const TICK_MS = 60_000;
@@ -28,8 +27,10 @@ const CLUSTERS_AT_A_TIME = 4;
 
 /** Always a full scan; 200 with what was done. */
 export async function reconcileNow(c: Context, target: Target): Promise<Response> {
-  const { done, failures } = await reconciling(target, FULL_SCAN_SECONDS, reconcileAll);
-  c.executionCtx.waitUntil(reportProblems(target));
+  const scan = reconciling(target, FULL_SCAN_SECONDS, reconcileAll);
+  const { done, failures } = await scan.finally(() => {
+    c.executionCtx.waitUntil(keepConditions(target));
+  });
   return c.json({ done, failures });
 }
 
@@ -55,22 +56,11 @@ async function tickOne(target: Target, full: boolean): Promise<void> {
 }
 
 async function scanAll(target: Target): Promise<void> {
-  await reconciling(target, FULL_SCAN_SECONDS, reconcileAll);
-  await reportProblems(target);
+  await reconciling(target, FULL_SCAN_SECONDS, reconcileAll).finally(() => keepConditions(target));
 }
 
 async function lookAtActive(target: Target): Promise<void> {
   await reconciling(target, TICK_SECONDS, reconcileActive);
-}
-
-/** Never throws: what has been done before has been done. */
-async function reportProblems(target: Target): Promise<void> {
-  try {
-    const loaded = await target.settings(target.connect(REPORT_SECONDS));
-    if (loaded.problems.length > 0) await reportConfiguration(target, loaded);
-  } catch (error) {
-    target.logFailure("reporting the configuration", error);
-  }
 }
 
 /** Every cluster whose entry is valid, of the secret and of the registry; the secret wins. */

@@ -5,12 +5,11 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import { createClient, type KubeClient } from "../sandbox/actors/client.ts";
-import type { Manifest } from "../sandbox/actors/rbac.ts";
 import { USERS } from "../sandbox/identities.ts";
 import { kubeconfigOf } from "../sandbox/kubeconfig.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../sandbox/kubevirt/manifests.ts";
 import { applyManifests } from "../sandbox/manifests.ts";
-import { readManifests } from "../tools/apply.ts";
+import { configureLifeboat, definitions, readManifests } from "../tools/apply.ts";
 import { startChild } from "./child.ts";
 
 const Started = z.object({ url: z.string(), caPem: z.string(), slowUrls: z.array(z.string()) });
@@ -65,15 +64,10 @@ export async function startMeasuredApiServer(options: MeasuredApiServerOptions =
 /** KubeVirt's and Lifeboat's accounts and objects, without anything that acts. `optional`: more of what is shipped. */
 export async function installLifeboat(
   client: KubeClient,
-  configuration: string,
+  configuration: Readonly<Record<string, unknown>>,
   optional: readonly string[] = [],
 ): Promise<void> {
-  const shipped = [...SHIPPED, ...optional].flatMap(readManifests);
-  await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT, ...shipped, configMap(configuration)]);
-}
-
-function configMap(configuration: string): Manifest & { readonly data: Readonly<Record<string, string>> } {
-  const text = `apiVersion: lifeboat.dev/v1alpha1\nkind: LifeboatConfiguration\n${configuration}\n`;
-  const metadata = { namespace: "lifeboat-system", name: "lifeboat" };
-  return { apiVersion: "v1", kind: "ConfigMap", metadata, data: { "config.yaml": text } };
+  const shipped = [...definitions(), ...SHIPPED, ...optional].flatMap(readManifests);
+  await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT, ...shipped]);
+  await configureLifeboat(client, configuration);
 }

@@ -2,13 +2,12 @@
  * A cluster with all of its VMs on one node, and somebody who moves them: Lifeboat as shipped, or KubeVirt alone.
  * Owns: setting it up, draining the node, counting what is lost. Does not own: the drain's requests (infra/demo).
  */
-import { dump } from "js-yaml";
 import { drainNode } from "../demo/drain-client.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
-import { configMaps } from "../sandbox/actors/resources.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../sandbox/fleet.ts";
 import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";
+import { configureLifeboat } from "../tools/apply.ts";
 import { startLifeboat } from "../tools/lifeboat.ts";
 import { startSandbox } from "../sandbox/sandbox.ts";
 import { buildWorker } from "../tools/build-worker.ts";
@@ -92,13 +91,9 @@ async function survivors(client: KubeClient): Promise<readonly string[]> {
 
 async function install(sandbox: Awaited<ReturnType<typeof startSandbox>>): Promise<() => Promise<void>> {
   const { worker } = await startLifeboat(sandbox);
-  const configuration = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration", ...ALONE };
-  await sandbox.client.create(configMaps, {
-    metadata: { namespace: "lifeboat-system", name: "lifeboat" },
-    data: { "config.yaml": dump(configuration) },
-  });
+  await configureLifeboat(sandbox.client, ALONE);
   return () => worker.stop();
 }
 
 /** KubeVirt's own evacuation controller is off: nobody's work is waited for. */
-const ALONE = { reconcilers: { evacuation: true } };
+const ALONE = { evacuation: { adoptSeconds: 0 } };

@@ -18,7 +18,7 @@ export interface ReviewedPod {
 export type ReviewedPods = Readonly<Record<Kind, readonly ReviewedPod[]>>;
 
 /** Nothing is moved: every review finds the cluster as the one before did. */
-const CONFIGURATION = "reconcilers: {evacuation: false}";
+const CONFIGURATION = { reconcilers: { evacuation: false } };
 
 /** So many of each kind, with Lifeboat installed: one namespace of VMs for each kind of eviction, and pods of neither. */
 export async function createReviewedPods(client: KubeClient, count: number): Promise<ReviewedPods> {

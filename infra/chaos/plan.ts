@@ -105,11 +105,11 @@ function drawFault(random: Random): FaultName {
 
 const TAINTS = ["NoExecuteTaint", "NoExecuteTaintComesAndGoes"] as const;
 
-/** Beside KubeVirt's controller both ways of living with it are tried. */
+/** Beside KubeVirt's controller waiting for it and not waiting are tried. */
 function configurationOf(random: Random, faults: readonly FaultName[]): Plan["configuration"] {
   const descheduling = faults.includes("Descheduling");
   const beside = faults.includes("EvacuationController") || faults.includes("ControllerToggled");
-  const auto = random.chance(beside ? 0.7 : 0.2);
+  const waits = random.chance(beside ? 0.7 : 0.2);
   return {
     featureGates: {
       DeschedulerSupport: random.chance(0.3) || descheduling,
@@ -118,14 +118,14 @@ function configurationOf(random: Random, faults: readonly FaultName[]): Plan["co
       NoExecuteTaintEvictionLiveMigration: TAINTS.some((fault) => faults.includes(fault)),
       NodePressureEvictionLiveMigration: faults.includes("MemoryPressure"),
     },
-    reconcilers: { evacuation: auto ? "Auto" : true, annotations: random.pick(["Auto", true] as const) },
+    reconcilers: { annotations: random.pick(["Auto", "Enabled"] as const) },
     // Longer than any run: what is let go at a deadline was not kept.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: random.pick([2, 3, 5]),
       backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
-      adoptSeconds: random.pick([0.2, 0.5]),
+      adoptSeconds: waits ? random.pick([0.2, 0.5]) : 0,
     },
   };
 }

@@ -2,7 +2,6 @@
  * The scene of one run: its nodes, its namespace, its VMs, its settings; and clearing it away.
  * Owns: that. Does not own: what stays over many runs (arena.ts), what happens (happen.ts).
  */
-import { dump } from "js-yaml";
 import { inParallel } from "../bench/in-parallel.ts";
 import { configMaps, namespaces, nodes, type KubeObject, type Resource } from "../sandbox/actors/resources.ts";
 import { isAlreadyExists } from "../sandbox/actors/status-error.ts";
@@ -10,6 +9,7 @@ import { createNode, createVirtualMachineInstance, type VirtualMachine } from ".
 import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
 import { kubeVirts, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
 import { createPriorityClass } from "../sandbox/workloads.ts";
+import { configureLifeboat } from "../tools/apply.ts";
 import type { Arena } from "./arena.ts";
 import type { CastMember, Place } from "./cast.ts";
 import { DESCHEDULER_POLICY } from "./descheduler-policy.ts";
@@ -31,7 +31,6 @@ const NARROW = { memory: "4Gi" };
 const VM_MEMORY = "1Gi";
 export const PREEMPTOR = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { memory: "3584Mi" } };
 const ROOM = { cpu: "100", memory: "256Gi", pods: "500", "devices.kubevirt.io/kvm": "1k" };
-const CONFIG = { namespace: "lifeboat-system", name: "lifeboat" };
 const CREATED_AT_ONCE = 8;
 
 export async function setScene(arena: Arena, plan: Plan, name: string): Promise<Scene> {
@@ -78,10 +77,7 @@ async function configure(arena: Arena, plan: Plan): Promise<void> {
   };
   const spec = { configuration: { migrations } };
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { spec } });
-  const configuration = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration", ...plan.configuration };
-  const data = { "config.yaml": dump(configuration) };
-  await createUnlessThere(() => client.create(configMaps, { metadata: CONFIG, data }));
-  await client.patch(configMaps, CONFIG, { type: "merge", body: { data } });
+  await configureLifeboat(client, plan.configuration);
   await createUnlessThere(() => client.create(configMaps, DESCHEDULER_POLICY));
   await createUnlessThere(() => createPriorityClass(client, PRIORITY_CLASS, 1_000_000));
   await switchEvictionWebhook(client, plan.faults.includes("EvictionWebhook"));

@@ -6,10 +6,9 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { dump } from "js-yaml";
 import type { Actor, ActorOptions } from "../sandbox/actors/actor.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
-import { configMaps } from "../sandbox/actors/resources.ts";
+import { configureLifeboat } from "../tools/apply.ts";
 import { startLifeboat, type Lifeboat } from "../tools/lifeboat.ts";
 import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import { startOwner } from "./owner.ts";
@@ -37,7 +36,7 @@ export function lifeboatOf({ lifeboat, server }: Cluster): LifeboatBeside {
   return lifeboat;
 }
 
-/** Keys of a LifeboatConfiguration. */
+/** Spec of a LifeboatConfiguration. */
 export type Configuration = Readonly<Record<string, unknown>>;
 
 export interface ClusterOptions extends Pick<SandboxOptions, "eviction"> {
@@ -86,11 +85,7 @@ async function installLifeboat(
 ): Promise<Running<LifeboatBeside>> {
   const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
   const lifeboat = await startLifeboat(sandbox, { cluster: CLUSTER, optional, entry: { relaySecret } });
-  const keys = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration", ...configuration };
-  await sandbox.client.create(configMaps, {
-    metadata: { namespace: "lifeboat-system", name: "lifeboat" },
-    data: { "config.yaml": dump(keys) },
-  });
+  await configureLifeboat(sandbox.client, configuration);
   const relay = await startRelayBeside(sandbox, lifeboat, relaySecret);
   const caFile = join(folder, `ca-${name}.crt`);
   await writeFile(caFile, sandbox.caPem);

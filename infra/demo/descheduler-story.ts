@@ -35,7 +35,8 @@ export const descheduler: Story = {
 function configuration(inBackground: boolean): Configuration {
   return {
     featureGates: { DeschedulerSupport: true, [GATE]: inBackground },
-    reconcilers: { evacuation: true, annotations: true },
+    reconcilers: { annotations: "Enabled" },
+    evacuation: { adoptSeconds: 0 },
   };
 }
 

@@ -21,7 +21,7 @@ export const drain: Story = {
   about: "Lifeboat",
   setting: {
     // No KubeVirt controller evacuates here, so Lifeboat need not wait for one.
-    lifeboat: { withIt: { reconcilers: { evacuation: true } } },
+    lifeboat: { withIt: { evacuation: { adoptSeconds: 0 } } },
     optional: [],
   },
   setScene,

@@ -22,7 +22,7 @@ export const preemption: Story = {
   about: "Lifeboat",
   setting: {
     lifeboat: {
-      withIt: { featureGates: { PreemptionEvictionLiveMigration: true }, reconcilers: { evacuation: true } },
+      withIt: { featureGates: { PreemptionEvictionLiveMigration: true }, evacuation: { adoptSeconds: 0 } },
     },
     optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
   },

@@ -36,7 +36,7 @@ export const pressure: Story = {
   about: "Lifeboat",
   setting: {
     lifeboat: {
-      withIt: { featureGates: { NodePressureEvictionLiveMigration: true }, reconcilers: { evacuation: true } },
+      withIt: { featureGates: { NodePressureEvictionLiveMigration: true }, evacuation: { adoptSeconds: 0 } },
     },
     optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
     eviction: {

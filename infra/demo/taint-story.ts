@@ -29,7 +29,7 @@ export const taint: Story = {
   about: "Lifeboat",
   setting: {
     lifeboat: {
-      withIt: { featureGates: { NoExecuteTaintEvictionLiveMigration: true }, reconcilers: { evacuation: true } },
+      withIt: { featureGates: { NoExecuteTaintEvictionLiveMigration: true }, evacuation: { adoptSeconds: 0 } },
     },
     optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
   },

@@ -2,13 +2,13 @@
  * Installs Lifeboat in a cluster from the shipped manifests, as an administrator does with `kubectl apply -k`.
  * Owns: filling in what is site-specific, waiting for the token. Does not own: the manifests (infra/kubernetes).
  */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load, loadAll } from "js-yaml";
 import * as z from "zod";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import type { Manifest } from "../sandbox/actors/rbac.ts";
-import { secrets } from "../sandbox/actors/resources.ts";
+import { type KubeObject, type Resource, secrets } from "../sandbox/actors/resources.ts";
 import { waitFor } from "../sandbox/actors/wait-for.ts";
 import { applyManifests } from "../sandbox/manifests.ts";
 
@@ -35,11 +35,26 @@ const Manifests = z.array(
     metadata: z.looseObject({ name: z.string(), namespace: z.string().exactOptional() }),
   }),
 );
+export interface LifeboatConfiguration extends KubeObject {
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: {
+    readonly conditions?: readonly (Readonly<Record<string, unknown>> & { readonly type: string })[];
+  };
+}
+
+export const lifeboatConfigurations: Resource<LifeboatConfiguration> = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "LifeboatConfiguration",
+  plural: "lifeboatconfigurations",
+  namespaced: false,
+};
+const CONFIGURATION = { name: "lifeboat" };
 const TOKEN_SECRET = { namespace: "lifeboat-system", name: "lifeboat-token" };
 
 export async function applyLifeboat(client: KubeClient, site: Site): Promise<Installed> {
   const { resources } = Kustomization.parse(load(read("kustomization.yaml")));
-  const manifests = [...resources, ...(site.optional ?? [])].flatMap(readManifests);
+  const files = new Set([...definitions(), ...resources, ...(site.optional ?? [])]);
+  const manifests = [...files].flatMap(readManifests);
   await applyManifests(
     client,
     manifests.map((manifest) => (isWebhookConfiguration(manifest) ? pointTo(manifest, site) : manifest)),
@@ -51,6 +66,21 @@ export async function applyLifeboat(client: KubeClient, site: Site): Promise<Ins
     until: ({ data }) => data?.["token"] !== undefined,
   });
   return { token: Buffer.from(secret.data?.["token"] ?? "", "base64").toString() };
+}
+
+/** Of the custom resources: before any of those, and before anything that may read them. */
+export function definitions(): readonly string[] {
+  return readdirSync(`${folder}crds`).map((file) => `crds/${file}`);
+}
+
+/** Replaces the spec of the cluster's LifeboatConfiguration. */
+export async function configureLifeboat(client: KubeClient, spec: Readonly<Record<string, unknown>>): Promise<void> {
+  if ((await client.get(lifeboatConfigurations, CONFIGURATION)) === undefined) {
+    await client.create(lifeboatConfigurations, { metadata: CONFIGURATION, spec });
+  } else {
+    const body = [{ op: "add", path: "/spec", value: spec }];
+    await client.patch(lifeboatConfigurations, CONFIGURATION, { type: "json", body });
+  }
 }
 
 interface WebhookConfiguration extends Manifest {

@@ -84,6 +84,13 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       const { pod, add, remove } = action;
       return conditional(await patch("pods", pod, patches.annotatePatch(pod, add, remove), context));
     }
+    case "WriteConditions": {
+      const { resourceVersion, generation: observedGeneration, conditions } = action;
+      const path = `${object("lifeboatconfigurations", { namespace: "", name: names.CONFIGURATION })}/status`;
+      const body = { metadata: { resourceVersion }, status: { observedGeneration, conditions } };
+      const contentType = "application/merge-patch+json";
+      return conditional(await context.send({ method: "PATCH", path, contentType, body, expect: LOOK_AGAIN }));
+    }
     case "WriteRegister":
       return await writeRegister(action, context);
     case "Event":

@@ -25,6 +25,8 @@ import {
   configMapFacts,
   evacuationFacts,
   type ConfigMapFacts,
+  configurationFacts,
+  type ConfigurationFacts,
   kubeVirtFacts,
   type KubeVirtFacts,
   migrationFacts,
@@ -79,6 +81,8 @@ export interface Cluster extends DeschedulingReads {
   /** Throws unless launcher pods may be annotated, tried out on one by a dry run; none is no failure. */
   proveAnnotating(): Promise<void>;
   getKubeVirt(): Promise<KubeVirtFacts | undefined>;
+  /** The LifeboatConfiguration; undefined, too, where there is no such kind. */
+  getConfiguration(): Promise<ConfigurationFacts | undefined>;
   getConfigMap(name: string): Promise<ConfigMapFacts | undefined>;
   /** A refusal is an answer, with its code and words. */
   evict(eviction: Eviction): Promise<EvictionAnswer>;
@@ -174,6 +178,13 @@ export function connect(options: ClusterOptions): Cluster {
       // KubeVirt allows one per cluster. One that does not parse is not left out: its strategy protects VMs.
       const [first] = parseAnswer(schemas.Page, body, `GET ${path}`).items;
       return first === undefined ? undefined : kubeVirtFacts(parseAnswer(schemas.KubeVirt, first, `GET ${path}`));
+    },
+    getConfiguration: async () => {
+      const key = { namespace: "", name: names.CONFIGURATION };
+      return mapped(
+        await readOne(send, "lifeboatconfigurations", key, schemas.LifeboatConfiguration),
+        configurationFacts,
+      );
     },
     getConfigMap,
     getDeschedulingRegister: async () => deschedulingRegisterOf(await getConfigMap(names.DESCHEDULING_CONFIG_MAP)),

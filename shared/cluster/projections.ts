@@ -13,9 +13,22 @@ import type {
   PodFacts,
   VmiFacts,
 } from "../policy/facts.ts";
+import type { ConfigurationObserved } from "../policy/configuration-status.ts";
 import * as names from "../policy/names.ts";
 import { quantity } from "./quantity.ts";
-import type { Budget, ConfigMap, Evacuation, KubeVirt, Launcher, Meta, Migration, Node, Pod, Vmi } from "./schemas.ts";
+import type {
+  Budget,
+  ConfigMap,
+  Evacuation,
+  KubeVirt,
+  Launcher,
+  LifeboatConfiguration,
+  Meta,
+  Migration,
+  Node,
+  Pod,
+  Vmi,
+} from "./schemas.ts";
 
 type Parsed<S> = z.output<S>;
 
@@ -250,6 +263,20 @@ export function kubeVirtFacts({ metadata, spec }: Parsed<typeof KubeVirt>): Kube
   const { nodeDrainTaintKey: drainTaintKey, ...limits } = migrations;
   const { featureGates } = developerConfiguration;
   return { namespace: metadata.namespace, featureGates, ...present({ evictionStrategy, drainTaintKey, ...limits }) };
+}
+
+export interface ConfigurationFacts extends ConfigurationObserved {
+  /** As it is there, to be parsed: what is wrong with it is reported. */
+  readonly spec: unknown;
+}
+
+export function configurationFacts({
+  metadata,
+  spec = {},
+  status,
+}: Parsed<typeof LifeboatConfiguration>): ConfigurationFacts {
+  const { resourceVersion, generation } = metadata;
+  return { resourceVersion, generation, spec, conditions: status.conditions };
 }
 
 export interface ConfigMapFacts {

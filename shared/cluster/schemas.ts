@@ -224,6 +224,28 @@ export const Node = z.lazy(() =>
 
 export const ConfigMap = z.lazy(() => z.object({ metadata: Meta, data: StringsOrNone }));
 
+export const LifeboatConfiguration = z.lazy(() =>
+  z.object({
+    metadata: Meta,
+    spec: z.unknown(),
+    status: z.prefault(
+      z.object({
+        conditions: listOf(
+          z.object({
+            type: z.string(),
+            status: z.string(),
+            reason: z.string(),
+            message: z.string(),
+            observedGeneration: Count,
+            lastTransitionTime: z.string(),
+          }),
+        ),
+      }),
+      {},
+    ),
+  }),
+);
+
 const Migrations = z.lazy(() =>
   z.object({
     nodeDrainTaintKey: Text,

@@ -1,9 +1,10 @@
 /**
- * LifeboatConfiguration: what a cluster's administrator may set, in ConfigMap `lifeboat-system/lifeboat`.
- * Owns: the keys, their defaults, and saying which one is wrong. Does not own: reading it (load-settings.ts).
+ * LifeboatConfiguration: what a cluster's administrator may set, in the custom resource `lifeboat`.
+ * Owns: the keys of its spec, their defaults, and saying which one is wrong. Does not own: reading it (load-settings.ts).
+ *
+ * The API server checks the same by the CustomResourceDefinition; a cluster may have an older or a newer one.
  */
 import * as z from "zod/mini";
-import { CONFIG_KEY } from "../policy/names.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES } from "../policy/settings.ts";
 import { type Parsed, parseConfig } from "./problem.ts";
 
@@ -14,66 +15,72 @@ const seconds = (fallback: number) =>
 const count = (fallback: number) =>
   z._default(z.int("expected a whole number").check(z.minimum(1, "expected 1 or more")), fallback);
 const flag = (fallback: boolean) => z._default(z.boolean("expected true or false"), fallback);
-const mode = (fallback: boolean | "Auto") =>
-  z._default(z.union([z.boolean(), z.literal("Auto")], "expected true, false or Auto"), fallback);
+const oneOf = <const V extends string>(fallback: NoInfer<V>, values: readonly V[]) =>
+  z._default(z.enum(values, `expected one of ${values.join(", ")}`), fallback);
+const MODES = ["Auto", "Enabled", "Disabled"] as const;
 
-const { evacuation } = DEFAULT_SETTINGS;
+const { marking, reconcilers, evacuation, guard, descheduling } = DEFAULT_SETTINGS;
 
 const Reconcilers = z.lazy(() =>
-  z.strictObject({
-    evacuation: mode("Auto"),
-    budget: flag(true),
-    annotations: mode("Auto"),
-    disruption: flag(true),
-    pressure: flag(true),
+  z.object({
+    evacuation: flag(reconcilers.evacuation),
+    budget: oneOf(reconcilers.budget, MODES),
+    annotations: oneOf(reconcilers.annotations, MODES),
+    disruption: flag(reconcilers.disruption),
+    pressure: flag(reconcilers.pressure),
   }),
 );
 
 const Evacuation = z.lazy(() =>
-  z.strictObject({
+  z.object({
     maxAttempts: count(evacuation.maxAttempts),
     backoffSeconds: seconds(evacuation.backoffSeconds),
     maxBackoffSeconds: seconds(evacuation.maxBackoffSeconds),
     adoptSeconds: seconds(evacuation.adoptSeconds),
+    stuckSeconds: seconds(evacuation.stuckSeconds),
+    historySeconds: seconds(evacuation.historySeconds),
   }),
 );
 
 const Guard = z.lazy(() =>
-  z.strictObject({
-    mode: z._default(z.enum(["Off", "Deny", "Hold", "Auto"], "expected Off, Deny, Hold or Auto"), "Auto"),
-    deadlineSeconds: z.prefault(z.strictObject({ Preemption: seconds(120), NoExecuteTaint: seconds(300) }), {}),
+  z.object({
+    mode: oneOf(guard.mode, ["Auto", "Hold", "Deny", "Off"]),
+    deadlineSeconds: z.prefault(
+      z.object({
+        Preemption: seconds(guard.deadlineSeconds.Preemption),
+        NoExecuteTaint: seconds(guard.deadlineSeconds.NoExecuteTaint),
+      }),
+      {},
+    ),
     requesters: z._default(
       z.array(z.string("expected a username")).check(z.minLength(1, "expected at least one username")),
-      [...DEFAULT_SETTINGS.guard.requesters],
+      [...guard.requesters],
     ),
-    maxHolds: z._default(z.int("expected a whole number").check(z.nonnegative("expected 0 or more")), 8),
+    maxHolds: z._default(z.int("expected a whole number").check(z.nonnegative("expected 0 or more")), guard.maxHolds),
   }),
 );
 
 const gates = z.lazy(() => z.partialRecord(z.enum(FEATURE_GATES), z.boolean("expected true or false")));
 
-const LifeboatConfigurationV1alpha1 = z.lazy(() =>
-  z.strictObject({
-    apiVersion: z.literal("lifeboat.dev/v1alpha1", "expected lifeboat.dev/v1alpha1"),
-    kind: z.literal("LifeboatConfiguration", "expected LifeboatConfiguration"),
+const Spec = z.lazy(() =>
+  z.object({
     featureGates: z._default(gates, {}),
-    marking: z._default(z.enum(["Impersonate", "Evict", "Auto"], "expected Impersonate, Evict or Auto"), "Auto"),
+    marking: oneOf(marking, ["Auto", "Impersonate", "Evict"]),
     reconcilers: z.prefault(Reconcilers, {}),
     evacuation: z.prefault(Evacuation, {}),
     guard: z.prefault(Guard, {}),
-    descheduling: z.prefault(z.strictObject({ intervalSeconds: seconds(0) }), {}),
+    descheduling: z.prefault(z.object({ intervalSeconds: seconds(descheduling.intervalSeconds) }), {}),
   }),
 );
 
-export type LifeboatConfiguration = z.output<typeof LifeboatConfigurationV1alpha1>;
+/** The spec, with every key. */
+export type LifeboatConfiguration = z.output<typeof Spec>;
 
 /** What counts for the keys that a configuration leaves out, or where there is none. */
 export function defaultConfiguration(): LifeboatConfiguration {
-  return LifeboatConfigurationV1alpha1.parse({ apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" });
+  return Spec.parse({});
 }
 
-export async function parseConfiguration(text: string): Promise<Parsed<LifeboatConfiguration>> {
-  const { parseYaml } = await import("./yaml.ts");
-  const yaml = parseYaml(text, CONFIG_KEY);
-  return yaml.ok ? parseConfig(LifeboatConfigurationV1alpha1, yaml.value, CONFIG_KEY) : yaml;
+export function parseConfiguration(spec: unknown): Parsed<LifeboatConfiguration> {
+  return parseConfig(Spec, spec, "spec");
 }

@@ -9,8 +9,7 @@
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
-import type { ConfigMapFacts, KubeVirtFacts } from "../cluster/projections.ts";
-import { CONFIG_KEY, CONFIG_MAP } from "../policy/names.ts";
+import type { ConfigurationFacts, KubeVirtFacts } from "../cluster/projections.ts";
 import type { Settings } from "../policy/settings.ts";
 import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
 import type { ConfigProblem } from "./problem.ts";
@@ -23,8 +22,13 @@ export interface LoadedSettings {
   readonly problems: readonly ConfigProblem[];
   /** What is worth knowing of what is set. */
   readonly notes: readonly string[];
-  /** The ConfigMap that the problems are in, if they are in one. */
-  readonly configMap?: ConfigMapFacts;
+  /** The LifeboatConfiguration as it was read, if there is one, and what is wrong with it. */
+  readonly own?: OwnConfiguration;
+}
+
+export interface OwnConfiguration {
+  readonly facts: ConfigurationFacts;
+  readonly problems: readonly ConfigProblem[];
 }
 
 interface Cached extends LoadedSettings {
@@ -58,7 +62,7 @@ export class SettingsCache {
       settings,
       problems: [...kubevirt.problems, ...own.problems],
       notes: notesOn(settings),
-      ...(own.configMap === undefined ? {} : { configMap: own.configMap }),
+      ...(own.facts === undefined ? {} : { own: { facts: own.facts, problems: own.problems } }),
     };
     this.#entries.set(name, entry);
     return entry;
@@ -74,27 +78,22 @@ async function readKubeVirt(cluster: Cluster, cached: Cached | undefined) {
   }
 }
 
-interface OwnConfiguration {
+interface Read {
   readonly configuration: LifeboatConfiguration;
   readonly problems: readonly ConfigProblem[];
-  readonly configMap?: ConfigMapFacts;
+  readonly facts?: ConfigurationFacts;
 }
 
-async function readConfiguration(cluster: Cluster, seen: LifeboatConfiguration | undefined): Promise<OwnConfiguration> {
+async function readConfiguration(cluster: Cluster, seen: LifeboatConfiguration | undefined): Promise<Read> {
   const lastValid = seen ?? defaultConfiguration();
   try {
-    const configMap = await cluster.getConfigMap(CONFIG_MAP);
-    if (configMap === undefined) return { configuration: defaultConfiguration(), problems: [] };
-    const text = configMap.data[CONFIG_KEY];
-    if (text === undefined) {
-      const problems = [{ field: CONFIG_KEY, message: `expected this key in ConfigMap ${CONFIG_MAP}` }];
-      return { configuration: lastValid, problems, configMap };
-    }
-    const parsed = await parseConfiguration(text);
-    if (parsed.ok) return { configuration: parsed.value, problems: [] };
-    return { configuration: lastValid, problems: parsed.problems, configMap };
+    const facts = await cluster.getConfiguration();
+    if (facts === undefined) return { configuration: defaultConfiguration(), problems: [] };
+    const parsed = parseConfiguration(facts.spec);
+    if (parsed.ok) return { configuration: parsed.value, problems: [], facts };
+    return { configuration: lastValid, problems: parsed.problems, facts };
   } catch (error) {
     if (seen === undefined || !(error instanceof ClusterError)) throw error;
-    return { configuration: lastValid, problems: [{ field: `ConfigMap ${CONFIG_MAP}`, message: error.message }] };
+    return { configuration: lastValid, problems: [{ field: "LifeboatConfiguration", message: error.message }] };
   }
 }

@@ -9,7 +9,6 @@ import type { LifeboatConfiguration } from "./lifeboat-configuration.ts";
 const NO_KUBEVIRT: KubeVirtFacts = { namespace: DEFAULT_SETTINGS.kubevirtNamespace, featureGates: [] };
 
 export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: LifeboatConfiguration): Settings {
-  const { evacuation, budget, annotations, disruption, pressure } = own.reconcilers;
   const { namespace, featureGates, evictionStrategy, drainTaintKey, ...limits } = kubevirt;
   return {
     ...(evictionStrategy === undefined ? {} : { clusterStrategy: evictionStrategy }),
@@ -19,7 +18,7 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
     featureGates: FEATURE_GATES.filter((gate) => own.featureGates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
-    reconcilers: { evacuation, budget, annotations, disruption, pressure },
+    reconcilers: own.reconcilers,
     evacuation: own.evacuation,
     guard: own.guard,
     descheduling: own.descheduling,

@@ -5,6 +5,7 @@
  * performing it twice is the same as once. Does not own: the requests they become (shared/cluster).
  */
 import type { Cause, Urgency } from "./cause.ts";
+import type { Condition } from "./configuration-status.ts";
 import type { DeschedulingRegister, Found } from "./descheduling/register.ts";
 import type {
   AnnotatedPod,
@@ -59,6 +60,13 @@ export type Action =
       readonly pod: AnnotatedPod;
       readonly add: Readonly<Record<string, string>>;
       readonly remove: readonly string[];
+    }
+  /** Write the status of the LifeboatConfiguration, unless it has changed since. */
+  | {
+      readonly verb: "WriteConditions";
+      readonly resourceVersion: string;
+      readonly generation: number;
+      readonly conditions: readonly Condition[];
     }
   /** Replace the descheduling register by compare-and-set. */
   | { readonly verb: "WriteRegister"; readonly found: Found; readonly register: DeschedulingRegister }

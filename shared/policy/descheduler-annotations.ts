@@ -52,7 +52,7 @@ export interface AnnotationWorld {
 export const MOST_PATCHES = 1000;
 
 export function isAnnotating({ featureGates, reconcilers }: Settings): boolean {
-  return reconcilers.annotations !== false && featureGates.includes("DeschedulerSupport");
+  return reconcilers.annotations !== "Disabled" && featureGates.includes("DeschedulerSupport");
 }
 
 export function planAnnotations(w: AnnotationWorld): Plan {

@@ -61,8 +61,8 @@ export const REASON_ANNOTATION = "reason";
 
 /** Lifeboat's own namespace and objects in each cluster. */
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
-export const CONFIG_MAP = "lifeboat";
-export const CONFIG_KEY = "config.yaml";
+/** The only LifeboatConfiguration that counts. */
+export const CONFIGURATION = "lifeboat";
 /** The descheduler's own policy file, for Lifeboat's descheduling. */
 export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";

@@ -76,7 +76,7 @@ ${annotations.annotationTable()}
 
 - A failed attempt changes nothing: what counts is the mark, so that the descheduler waits while there is another one. The drain
   taint alone is no mark.
-- \`reconcilers.annotations\`: true adds at once; Auto (the default) leaves KubeVirt ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`), from the
+- \`reconcilers.annotations\`: Enabled adds at once; Auto (the default) leaves KubeVirt ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`), from the
   pod's creation or from the record's, and adds what is missing then. KubeVirt removes by the same rules.
 - The annotation goes before the label of the evacuation does. What cannot be taken off keeps the label until the pod has
   ended, or the back-off is over.

@@ -13,7 +13,7 @@ export const FEATURE_GATES = [
 
 export type FeatureGate = (typeof FEATURE_GATES)[number];
 
-/** `Auto`: only where what it is for is not there already. */
+/** `Auto`: only what KubeVirt does not do itself. */
 export type ReconcilerMode = "Auto" | "Enabled" | "Disabled";
 
 export interface Settings {
@@ -92,3 +92,8 @@ export const DEFAULT_SETTINGS: Settings = {
   },
   descheduling: { intervalSeconds: 0 },
 };
+
+/** Whether VMs have budgets of ours. */
+export function budgetsWanted({ reconcilers }: Pick<Settings, "reconcilers">): boolean {
+  return reconcilers.budget !== "Disabled";
+}

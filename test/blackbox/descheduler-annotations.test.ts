@@ -36,7 +36,7 @@ interface Start extends SandboxOptions {
 async function start({ annotations = true, evacuation = {}, optional = SUPPORT, ...rest }: Start = {}): Promise<void> {
   const configuration = {
     featureGates: { DeschedulerSupport: true },
-    reconcilers: { evacuation: true, annotations },
+    reconcilers: { annotations },
     evacuation: { ...QUICK, ...evacuation },
   };
   stage = await startStage({ configuration, optional, ...rest });
@@ -71,7 +71,7 @@ describe("by Lifeboat alone", () => {
     stage = await startStage({ optional: SUPPORT });
     const { node } = await createVm("old");
     expect(await said("old")).toEqual({ [node]: [] });
-    await stage.configure({ featureGates: { DeschedulerSupport: true }, reconcilers: { annotations: true } });
+    await stage.configure({ featureGates: { DeschedulerSupport: true }, reconcilers: { annotations: "Enabled" } });
     // Reads the configuration anew.
     expect(await stage.ask("GET", "/readyz")).toMatchObject({ code: 200 });
     await stage.reconcile();

@@ -168,7 +168,7 @@ describe("EvacuationLimitReached", () => {
 });
 
 describe("EvacuationTTL", () => {
-  const unconfirmed = { configuration: { reconcilers: { evacuation: false, annotations: false } } };
+  const unconfirmed = { configuration: { reconcilers: { evacuation: false, annotations: "Disabled" } } };
 
   test("a request that nothing confirms counts until its TTL is over, and is made again after it", async () => {
     stage = await startDeschedulingStage(unconfirmed);

@@ -30,8 +30,7 @@ async function start(gate: string, options: StageOptions = {}): Promise<void> {
     optional: ["optional/guard.yaml"],
     configuration: {
       featureGates: { [gate]: true },
-      reconcilers: { evacuation: true },
-      evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 },
+      evacuation: { adoptSeconds: 0, backoffSeconds: 0.2, maxBackoffSeconds: 60 },
     },
     ...options,
   });
@@ -87,7 +86,7 @@ test("a taint that goes while a deletion is held: the VM stays, unmarked, past t
     nodes: ["node01", "node02"],
     configuration: {
       featureGates: { NoExecuteTaintEvictionLiveMigration: true },
-      reconcilers: { evacuation: true },
+      evacuation: { adoptSeconds: 0 },
       guard: { deadlineSeconds: { NoExecuteTaint: 10 } },
     },
   });
@@ -123,7 +122,7 @@ test("a taint's deletion that the taint manager gave up on is finished at the de
     nodes: ["node01", "node02"],
     configuration: {
       featureGates: { NoExecuteTaintEvictionLiveMigration: true },
-      reconcilers: { evacuation: true },
+      evacuation: { adoptSeconds: 0 },
       guard: { mode: "Deny", deadlineSeconds: { NoExecuteTaint: 3 } },
     },
   });

@@ -84,12 +84,12 @@ test("20 VMs leave a node two at a time, and none is lost", { timeout: 120_000 }
 });
 
 describe("beside KubeVirt's own evacuation controller", () => {
-  test("Auto: its migrations are adopted, one for each VM", async () => {
+  test("its migrations are adopted, one for each VM", async () => {
     await start({
       evacuationController: true,
       // Long enough for Lifeboat to meet them while they run.
       migrationSeconds: 2,
-      configuration: { reconcilers: { evacuation: "Auto" }, evacuation: { ...QUICK_EVACUATION, adoptSeconds: 30 } },
+      configuration: { evacuation: { ...QUICK_EVACUATION, adoptSeconds: 30 } },
     });
     const names = await createVms(4);
     expect(await drain(300).done).toBe(true);
@@ -106,22 +106,13 @@ describe("beside KubeVirt's own evacuation controller", () => {
     }
   });
 
-  test("Auto, but it does nothing: ours follow after adoptSeconds", async () => {
-    await start({ configuration: { reconcilers: { evacuation: "Auto" }, evacuation: QUICK_EVACUATION } });
+  test("where it does nothing, ours follow after adoptSeconds", async () => {
+    await start({ configuration: { evacuation: QUICK_EVACUATION } });
     const names = await createVms(2);
     expect(await drain(300).done).toBe(true);
     await expectNoneLost(names);
     const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
     expect(items.map((m) => m.metadata.name.startsWith("lifeboat-"))).toEqual([true, true]);
-  });
-
-  test("evacuation: true acts at once, however long adoptSeconds is", async () => {
-    await start({
-      configuration: { reconcilers: { evacuation: true }, evacuation: { ...QUICK_EVACUATION, adoptSeconds: 3600 } },
-    });
-    const names = await createVms(2);
-    expect(await drain(300).done).toBe(true);
-    await expectNoneLost(names);
   });
 });
 

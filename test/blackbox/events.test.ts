@@ -26,7 +26,7 @@ beforeAll(async () => {
     entry: { relaySecret: [NEW_SECRET, OLD_SECRET] },
     configuration: {
       featureGates: { PreemptionEvictionLiveMigration: true, NodePressureEvictionLiveMigration: true },
-      reconcilers: { evacuation: true },
+      evacuation: { adoptSeconds: 0 },
     },
   });
 });

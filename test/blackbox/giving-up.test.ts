@@ -27,10 +27,10 @@ async function evictVm(name: string) {
 }
 
 test("a migration that always fails: backed off, abandoned after maxAttempts, said so, not begun again at once", async () => {
-  const evacuation = { maxAttempts: 3, backoffSeconds: 0.3, maxBackoffSeconds: 600 };
+  const evacuation = { maxAttempts: 3, backoffSeconds: 0.3, maxBackoffSeconds: 600, adoptSeconds: 0 };
   stage = await startStage({
     clock: createFastClock(50),
-    configuration: { reconcilers: { evacuation: true }, evacuation },
+    configuration: { evacuation },
   });
   stage.sandbox.migrations.configure({ outcome: () => "Failed" });
   await stage.createVm({ name: "stuck", evictionStrategy: "LiveMigrate" });
@@ -54,8 +54,8 @@ test("a migration that always fails: backed off, abandoned after maxAttempts, sa
 });
 
 test("an eviction during the back-off of an abandoned evacuation is refused in words, and starts nothing", async () => {
-  const evacuation = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600 };
-  stage = await startStage({ configuration: { reconcilers: { evacuation: true }, evacuation } });
+  const evacuation = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600, adoptSeconds: 0 };
+  stage = await startStage({ configuration: { evacuation } });
   stage.sandbox.migrations.configure({ outcome: () => "Failed" });
   await stage.createVm({ name: "resting", evictionStrategy: "LiveMigrate" });
   await stage.reconcile();
@@ -93,7 +93,7 @@ async function budgetSizes() {
 }
 
 test("cancel: the mark goes, the pending migration is deleted, no Warning, and the back-off begins", async () => {
-  const configuration = { reconcilers: { evacuation: true }, evacuation: { backoffSeconds: 2 } };
+  const configuration = { evacuation: { adoptSeconds: 0, backoffSeconds: 2 } };
   stage = await startStage({ nodes: ["node01"], configuration });
   await stage.createVm({ name: "kept", evictionStrategy: "LiveMigrate" });
   await stage.reconcile();

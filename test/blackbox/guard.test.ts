@@ -27,8 +27,7 @@ let stage: Stage;
 function configuration(more: Record<string, unknown> = {}) {
   return {
     featureGates: GATES,
-    reconcilers: { evacuation: true },
-    evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 },
+    evacuation: { adoptSeconds: 0, backoffSeconds: 0.2, maxBackoffSeconds: 60 },
     guard: { deadlineSeconds: { Preemption: 600, NoExecuteTaint: 600 } },
     ...more,
   };

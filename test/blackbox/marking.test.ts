@@ -28,7 +28,7 @@ async function start(marking: "Evict" | "Auto" | "Impersonate", evictionWebhook:
     configuration: {
       marking,
       featureGates: { PreemptionEvictionLiveMigration: true },
-      reconcilers: { evacuation: true },
+      evacuation: { adoptSeconds: 0 },
     },
   });
   await stage.client.delete(ROLES, { namespace: "kubevirt", name: "lifeboat-impersonation" });

@@ -74,8 +74,8 @@ test("a drain, three Workers at it all the time, and one of them killed in betwe
 });
 
 test("every way to end without a move, and what is still in progress", { timeout: 60_000 }, async () => {
-  const evacuation = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600 };
-  stage = await startStage({ configuration: { reconcilers: { evacuation: true }, evacuation } });
+  const evacuation = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600, adoptSeconds: 0 };
+  stage = await startStage({ configuration: { evacuation } });
   stage.sandbox.migrations.configure({
     seconds: ({ name }) => (name === "stuck" ? 0.1 : 300),
     outcome: ({ name }) => (name === "stuck" ? "Failed" : "Succeeded"),

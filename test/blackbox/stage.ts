@@ -2,12 +2,11 @@
  * The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS.
  * Owns: setting that up for a test, and what tests ask of the cluster. Does not own: expectations.
  */
-import { dump } from "js-yaml";
 import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
-import { configMaps, events, pods, type Pod, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { events, pods, type Pod, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
-import { applyLifeboat } from "../../infra/tools/apply.ts";
+import { applyLifeboat, configureLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../infra/sandbox/sandbox.ts";
@@ -57,8 +56,7 @@ const WEBHOOK_CONFIGURATIONS: Resource = {
 
 /** A cluster of short times: nothing in a test needs to wait for a default. */
 const QUICK = {
-  reconcilers: { evacuation: true },
-  evacuation: { maxAttempts: 5, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 0.5 },
+  evacuation: { maxAttempts: 5, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 0 },
 };
 
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
@@ -111,14 +109,6 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
       await sandbox.stop();
     },
   };
-}
-
-async function configureLifeboat(client: KubeClient, keys: Readonly<Record<string, unknown>>): Promise<void> {
-  const key = { namespace: "lifeboat-system", name: "lifeboat" };
-  const configuration = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration", ...keys };
-  const data = { "config.yaml": dump(configuration) };
-  if ((await client.get(configMaps, key)) === undefined) await client.create(configMaps, { metadata: key, data });
-  else await client.patch(configMaps, key, { type: "merge", body: { data } });
 }
 
 /** The running launcher pods of a VMI, the one on its node first. */

@@ -1,23 +1,13 @@
 /** Reading a cluster's settings: the cache, and what stays in force while something is wrong. */
-import { dump } from "js-yaml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
 import { SettingsCache } from "../../shared/config/load-settings.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { list, notFound, startCannedCluster } from "../functions/support/canned-cluster.ts";
+import { configured, list, notFound, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { type Behaviour, html, json, status, type StubServer } from "../functions/support/stub-server.ts";
 
-const HEAD = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
 const GATES = { featureGates: { DeschedulerSupport: true } };
-const metadata = { namespace: "lifeboat-system", name: "lifeboat", uid: "uid-of-configuration", resourceVersion: "9" };
-
-function configMap(data: Readonly<Record<string, string>> | null): Behaviour {
-  return json({ kind: "ConfigMap", metadata, data });
-}
-
-function configured(tweak: Readonly<Record<string, unknown>>): Behaviour {
-  return configMap({ "config.yaml": dump({ ...HEAD, ...tweak }) });
-}
+const metadata = { name: "kubevirt", uid: "uid-of-kubevirt", resourceVersion: "9" };
 
 function kubevirt(configuration: Readonly<Record<string, unknown>>, namespace = "kubevirt"): Behaviour {
   return list({ metadata: { ...metadata, namespace }, spec: { configuration } });
@@ -86,14 +76,12 @@ describe("the cache", () => {
   });
 });
 
-describe("the ConfigMap is wrong", () => {
+describe("the LifeboatConfiguration is wrong", () => {
   // prettier-ignore
   const WRONG: readonly (readonly [string, Behaviour, string, string])[] = [
-    ["an unknown key",         configured({ markings: 1 }),                        "config.yaml.markings", "unknown key"],
-    ["a wrong value",          configured({ marking: "x" }),                       "config.yaml.marking",  "expected Impersonate, Evict or Auto"],
-    ["no YAML",                configMap({ "config.yaml": "a: [" }),               "config.yaml",          "found an error in line 1"],
-    ["another key",            configMap({ "config.yml": "" }),                    "config.yaml",          "expected this key in ConfigMap lifeboat"],
-    ["no data",                configMap(null),                                    "config.yaml",          "expected this key in ConfigMap lifeboat"],
+    ["an unknown gate",        configured({ featureGates: { Magic: true } }), "spec.featureGates.Magic", "unknown key"],
+    ["a wrong value",          configured({ marking: "x" }),                  "spec.marking",            "expected one of Auto, Impersonate, Evict"],
+    ["no object",              configured([]),                                "spec",                    "expected object"],
   ];
 
   test.each(WRONG)("%s, from the beginning: the defaults are in force", async (_, behaviour, field, message) => {
@@ -114,21 +102,19 @@ describe("the ConfigMap is wrong", () => {
     }
   });
 
-  test("what it says about the ConfigMap is about this version of it", async () => {
-    says.configuration = configured({ marking: "x" });
-    expect((await cache.load("prod", cluster, at(0))).configMap).toMatchObject({
-      uid: "uid-of-configuration",
-      resourceVersion: "9",
-    });
-  });
-
   test("and right again: in force, and no problem", async () => {
     says.configuration = configured({ marking: "x" });
     await cache.load("prod", cluster, at(0));
     says.configuration = configured(GATES);
     const loaded = await cache.load("prod", cluster, at(30));
+    expect(loaded).toMatchObject({ problems: [], own: { problems: [] } });
+    expect(loaded.settings.featureGates).toEqual(["DeschedulerSupport"]);
+  });
+
+  test("what this version does not know is left aside", async () => {
+    says.configuration = configured({ ...GATES, ofTheNextVersion: { a: 1 } });
+    const loaded = await cache.load("prod", cluster, at(0));
     expect(loaded).toMatchObject({ problems: [], settings: { featureGates: ["DeschedulerSupport"] } });
-    expect(loaded.configMap).toBeUndefined();
   });
 
   test("and gone: the defaults", async () => {
@@ -139,7 +125,7 @@ describe("the ConfigMap is wrong", () => {
   });
 });
 
-describe("the ConfigMap cannot be read", () => {
+describe("the LifeboatConfiguration cannot be read", () => {
   // prettier-ignore
   const UNREADABLE: readonly (readonly [string, Behaviour, string])[] = [
     ["403",               status(403, "Forbidden"),     "403 Forbidden"],
@@ -161,7 +147,7 @@ describe("the ConfigMap cannot be read", () => {
     says.configuration = behaviour;
     const loaded = await cache.load("prod", cluster, at(30));
     expect(loaded.settings.featureGates).toEqual(["DeschedulerSupport"]);
-    expect(loaded.problems).toEqual([{ field: "ConfigMap lifeboat", message: expect.stringContaining(message) }]);
+    expect(loaded.problems).toEqual([{ field: "LifeboatConfiguration", message: expect.stringContaining(message) }]);
   });
 });
 

@@ -45,11 +45,11 @@ describe("feature gates are the union of both lists", () => {
 });
 
 test("of the configuration: what this version's reconcilers read", () => {
-  const evacuation = { maxAttempts: 1, backoffSeconds: 2, maxBackoffSeconds: 3, adoptSeconds: 4 };
-  const reconcilers = { ...defaultConfiguration().reconcilers, evacuation: false, budget: false };
+  const evacuation = { ...DEFAULT_SETTINGS.evacuation, maxAttempts: 1, backoffSeconds: 2 };
+  const reconcilers = { ...defaultConfiguration().reconcilers, evacuation: false, budget: "Disabled" } as const;
   expect(merged({}, { evacuation, reconcilers })).toMatchObject({
     evacuation,
-    reconcilers: { evacuation: false, budget: false },
+    reconcilers: { evacuation: false, budget: "Disabled" },
   });
 });
 

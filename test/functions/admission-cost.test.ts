@@ -1,10 +1,10 @@
 /** What an answer costs the API server, and what the settings' cache saves, cluster by cluster. */
-import { dump } from "js-yaml";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   CANNED_POD,
   CANNED_VMI,
   type CannedAnswers,
+  configured,
   list,
   notFound,
   POD,
@@ -19,7 +19,7 @@ const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const IN_PROGRESS = 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"';
 const MARKED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } };
 const PINNED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, conditions: [] } };
-const GATE = "apiVersion: lifeboat.dev/v1alpha1\nkind: LifeboatConfiguration\nfeatureGates: {DeschedulerSupport: true}";
+const GATE = { featureGates: { DeschedulerSupport: true } };
 
 const servers: StubServer[] = [];
 afterEach(async () => {
@@ -37,11 +37,6 @@ async function start(answers: CannedAnswers = {}): Promise<StubServer> {
 
 const asked = ({ requests }: StubServer) => requests.map(questionOf).filter((question) => !(question in FOLLOWING));
 
-function configuration(text: string): Behaviour {
-  const metadata = { namespace: "lifeboat-system", name: "lifeboat", uid: "u", resourceVersion: "1" };
-  return json({ kind: "ConfigMap", metadata, data: { "config.yaml": text } });
-}
-
 describe("API requests before the answer", () => {
   const long = "a".repeat(70);
   const cut = { namespace: "apps", name: `virt-launcher-${long.slice(0, 40)}-abcde` };
@@ -54,7 +49,7 @@ describe("API requests before the answer", () => {
   test.each<[string, CannedAnswers, typeof POD, readonly string[]]>([
     ["a first eviction",                  {},                                   POD, ["pod", "vmi", "grow", "mark"]],
     ["a VMI that is not moved",           { vmi: json({ ...CANNED_VMI, spec: {} }) }, POD, ["pod", "vmi"]],
-    ["a repeated one, with the gate",     { vmi: json(MARKED), configuration: configuration(GATE) }, POD, ["pod", "vmi", "budget"]],
+    ["a repeated one, with the gate",     { vmi: json(MARKED), configuration: configured(GATE) }, POD, ["pod", "vmi", "budget"]],
     ["a refused one",                     { vmi: json(PINNED) },                POD, ["pod", "vmi", "budget"]],
     ["a refused one that has no budget",  { vmi: json(PINNED), budget: notFound, list: list() }, POD, ["pod", "vmi", "budget", "create"]],
     ["a pod that is gone",                { pod: notFound },                    POD, ["pod", "vmi"]],
@@ -106,7 +101,7 @@ describe("the settings' cache", () => {
   });
 
   test("is one for each cluster: what one says is never another's", async () => {
-    const gated = await start({ vmi: json(MARKED), configuration: configuration(GATE) });
+    const gated = await start({ vmi: json(MARKED), configuration: configured(GATE) });
     const budgets = list({
       metadata: { ...CANNED_VMI.metadata, name: "budget", generation: 1 },
       spec: { minAvailable: 2, selector: { matchLabels: { "kubevirt.io/created-by": "uid-of-web" } } },
@@ -121,8 +116,7 @@ describe("the settings' cache", () => {
   });
 
   test("of a wrong configuration: warm or cold, the webhook goes on", async () => {
-    const text = dump({ apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration", surprise: 1 });
-    const server = await start({ configuration: configuration(text) });
+    const server = await start({ configuration: configured({ marking: "By hand" }) });
     const doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
     for (const seconds of [0, 1, 30]) {
       doors.pass(seconds);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grant } from "../../infra/sandbox/actors/rbac.ts";
 import { namespaces, pods } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../infra/tools/apply.ts";
+import { applyLifeboat, configureLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
@@ -10,7 +10,7 @@ import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { record } from "../policy/fixtures.ts";
 import { asOperator, entry, openDoors } from "./support/doors.ts";
 import { evictionOf, refusal, review } from "./support/reviews.ts";
-import { configure, NAMESPACE, QUIET, trust } from "./support/test-cluster.ts";
+import { NAMESPACE, QUIET, trust } from "./support/test-cluster.ts";
 
 let sandbox: Sandbox;
 let token: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   sandbox = await startSandbox();
   trust(sandbox);
   ({ token } = await applyLifeboat(sandbox.client, { url: "https://127.0.0.1:1/", caPem: sandbox.caPem }));
-  await configure(sandbox.client, QUIET);
+  await configureLifeboat(sandbox.client, QUIET);
   await createNode(sandbox.client, "node01");
 });
 afterAll(() => sandbox.stop());

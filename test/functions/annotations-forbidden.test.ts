@@ -20,7 +20,7 @@ describe("without the permission, under the shipped roles", () => {
   beforeAll(async () => {
     cluster = await startTestCluster();
     doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
-    await cluster.configure({ ...GATE, reconcilers: { annotations: true } });
+    await cluster.configure({ ...GATE, reconcilers: { annotations: "Enabled" } });
   });
   afterAll(() => cluster.stop());
 

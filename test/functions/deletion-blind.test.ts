@@ -4,7 +4,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { CANNED_POD, POD, questionOf, startCannedCluster } from "./support/canned-cluster.ts";
+import { CANNED_POD, configured, POD, questionOf, startCannedCluster } from "./support/canned-cluster.ts";
 import { asWebhook, type Before, type Doors, entry, NOW, openDoors, type TestEnv } from "./support/doors.ts";
 import * as stub from "./support/stub-server.ts";
 
@@ -34,21 +34,15 @@ function deletionOf(pod: unknown, more = {}) {
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
 }
 
-const GUARD = JSON.stringify({
-  apiVersion: "lifeboat.dev/v1alpha1",
-  kind: "LifeboatConfiguration",
+const GUARD = {
   featureGates: { PreemptionEvictionLiveMigration: true },
   guard: { mode: "Hold" },
-});
+};
 
 /** One VM on a node that is ready; its pod is preempted. */
 const answers = {
   pod: stub.json(preempted(0)),
-  configuration: stub.json({
-    kind: "ConfigMap",
-    metadata: { name: "lifeboat", uid: "1", resourceVersion: "1" },
-    data: { "config.yaml": GUARD },
-  }),
+  configuration: configured(GUARD),
   other: ((response, request) => {
     const ready = { type: "Ready", status: "True" };
     const node = {

@@ -1,9 +1,16 @@
 /** What annotating launcher pods costs, and how /readyz proves that it is permitted. */
 import { afterEach, describe, expect, test } from "vitest";
 import { ONLY } from "../policy/launchers.ts";
-import { CANNED_POD, CANNED_VMI, type CannedAnswers, list, startCannedCluster } from "./support/canned-cluster.ts";
+import {
+  CANNED_POD,
+  configured,
+  CANNED_VMI,
+  type CannedAnswers,
+  list,
+  startCannedCluster,
+} from "./support/canned-cluster.ts";
 import { asOperator, asWebhook, type Doors, entry, openDoors } from "./support/doors.ts";
-import { type Behaviour, json, status, type StubRequest, type StubServer } from "./support/stub-server.ts";
+import { json, status, type StubRequest, type StubServer } from "./support/stub-server.ts";
 
 const SMALL = new Date("2026-11-20T12:01:00Z");
 const GATE = { featureGates: { DeschedulerSupport: true } };
@@ -13,15 +20,9 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
 });
 
-function configuration(keys: Keys): Behaviour {
-  const text = JSON.stringify({ apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration", ...keys });
-  const metadata = { namespace: "lifeboat-system", name: "lifeboat", uid: "u", resourceVersion: "1" };
-  return json({ kind: "ConfigMap", metadata, data: { "config.yaml": text } });
-}
-
 interface Keys {
   readonly featureGates: Readonly<Record<string, boolean>>;
-  readonly reconcilers?: { readonly annotations: boolean };
+  readonly reconcilers?: { readonly annotations: string };
 }
 
 interface Canned extends CannedAnswers {
@@ -32,10 +33,10 @@ interface Canned extends CannedAnswers {
 
 /** Everything else is as it should be: nothing to do but to annotate. */
 async function start({ vmis = [], pods = [], keys = GATE, ...answers }: Canned): Promise<[StubServer, Doors]> {
-  const quiet = { budget: false, evacuation: false };
-  const reconcilers = { ...quiet, annotations: true, ...keys.reconcilers };
+  const quiet = { budget: "Disabled", evacuation: false };
+  const reconcilers = { ...quiet, annotations: "Enabled", ...keys.reconcilers };
   const server = await startCannedCluster({
-    configuration: configuration({ ...keys, reconcilers }),
+    configuration: configured({ ...keys, reconcilers }),
     list: (response, request) => {
       const items = request.path.endsWith("/virtualmachineinstances") ? vmis : isOfPods(request) ? pods : [];
       return list(...items)(response, request);
@@ -91,7 +92,7 @@ describe("requests", () => {
   // prettier-ignore
   test.each([
     ["without the gate",      { featureGates: {} }],
-    ["with mode false",       { ...GATE, reconcilers: { annotations: false } }],
+    ["with mode false",       { ...GATE, reconcilers: { annotations: "Disabled" } }],
   ])("%s no launcher pod is listed", async (_, keys) => {
     const [server, doors] = await start({ vmis: [CANNED_VMI], pods: [CANNED_POD], keys });
     expect((await reconcile(doors)).body).toEqual({ done: {}, failures: 0 });
@@ -181,7 +182,7 @@ describe("/readyz", () => {
     expect(patches(server)).toEqual([]);
   });
 
-  test.each([{ featureGates: {} }, { ...GATE, reconcilers: { annotations: false } }])(
+  test.each([{ featureGates: {} }, { ...GATE, reconcilers: { annotations: "Disabled" } }])(
     "no such check with %j",
     async (keys) => {
       const [server, doors] = await start({ pods: [CANNED_POD], keys });

@@ -207,7 +207,7 @@ describe("a cancel", () => {
 });
 
 test("afterwards, the label goes with the back-off", async () => {
-  await cluster.configure({ reconcilers: { evacuation: true }, evacuation: { backoffSeconds: 1 } });
+  await cluster.configure({ evacuation: { adoptSeconds: 0, backoffSeconds: 1 } });
   await cluster.createVm({ name: "tidy", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } });
   await cluster.patchVmi("tidy", { metadata: { labels: { "lifeboat.dev/evacuation": "normal" } } });
   await cancel("tidy");

@@ -7,7 +7,7 @@ import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 let cluster: TestCluster;
 beforeEach(async () => {
   cluster = await startTestCluster();
-  await cluster.configure({ reconcilers: { evacuation: true, budget: false }, evacuation: { maxAttempts: 2 } });
+  await cluster.configure({ reconcilers: { budget: "Disabled" }, evacuation: { maxAttempts: 2, adoptSeconds: 0 } });
 });
 afterEach(() => cluster.stop());
 

@@ -1,6 +1,5 @@
 /** Whether Lifeboat is ready: in general, for anybody; in one cluster, for its operators. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as core from "../../infra/sandbox/actors/resources.ts";
 import { CANNED_VMI, list, startCannedCluster } from "./support/canned-cluster.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
 import { type Behaviour, json, status, type StubServer } from "./support/stub-server.ts";
@@ -67,35 +66,6 @@ describe("in a cluster with the shipped manifests", () => {
     const before = await cluster.getVmi("sample");
     expect(await ready(doors)).toMatchObject({ code: 200 });
     expect(await cluster.getVmi("sample")).toEqual(before);
-  });
-
-  test("a wrong configuration is named, in the answer and once for each version in an Event", async () => {
-    await cluster.configure({ reconcilers: { budget: "Auto" }, markings: "Auto" });
-    const wrong = [
-      { name: "configuration", ok: false, field: "config.yaml.reconcilers.budget", message: "expected true or false" },
-      { name: "configuration", ok: false, field: "config.yaml.markings", message: "unknown key" },
-    ];
-    for (let isolate = 0; isolate < 2; isolate++) {
-      const other = openDoors({ CLUSTERS: { prod: cluster.entry } });
-      expect(await ready(other)).toMatchObject(failing(...wrong));
-      await other.settle();
-    }
-    const { items } = await cluster.client.list(core.events, "lifeboat-system");
-    expect(items).toMatchObject([
-      {
-        involvedObject: { kind: "ConfigMap", namespace: "lifeboat-system", name: "lifeboat" },
-        type: "Warning",
-        reason: "InvalidConfiguration",
-        message: "config.yaml.reconcilers.budget: expected true or false; config.yaml.markings: unknown key",
-      },
-    ]);
-  });
-
-  test("no YAML: with its line", async () => {
-    await cluster.configure("apiVersion: lifeboat.dev/v1alpha1\nkind: [\n");
-    const message = expect.stringContaining("expected YAML, found an error in line 3");
-    expect(await ready(doors)).toMatchObject(failing({ name: "configuration", field: "config.yaml", message }));
-    await doors.settle();
   });
 
   test("a key that has no effect is a note, not a failure", async () => {

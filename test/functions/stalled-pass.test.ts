@@ -8,7 +8,7 @@ import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 let cluster: TestCluster;
 beforeEach(async () => {
   cluster = await startTestCluster();
-  await cluster.configure({ reconcilers: { evacuation: true, budget: false } });
+  await cluster.configure({ reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 0 } });
 });
 afterEach(() => cluster.stop());
 

@@ -37,12 +37,10 @@ const ENTRY: Json = {
   headers: { "x-access": header },
 };
 const CONFIGURATION: Json = {
-  apiVersion: "lifeboat.dev/v1alpha1",
-  kind: "LifeboatConfiguration",
   featureGates: { DeschedulerSupport: true },
   marking: "Auto",
-  reconcilers: { evacuation: "Auto", budget: true },
-  evacuation: { maxAttempts: 5, backoffSeconds: 20, maxBackoffSeconds: 320, adoptSeconds: 5 },
+  reconcilers: { evacuation: true, budget: "Auto" },
+  evacuation: { maxAttempts: 5, backoffSeconds: 20, maxBackoffSeconds: 320, adoptSeconds: 60 },
   guard: { mode: "Auto", deadlineSeconds: { Preemption: 120 }, maxHolds: 8, requesters: [token] },
   descheduling: { intervalSeconds: 0 },
 };
@@ -54,6 +52,12 @@ function almost(valid: Json, render: (value: Json) => string): fc.Arbitrary<stri
     const text = render(mutated(valid, random, how.times));
     return how.text ? mutatedText(text, random) : text;
   });
+}
+
+function almostAnyOf(valid: Json): fc.Arbitrary<Json> {
+  return fc
+    .record({ seed: fc.nat(), times: fc.constantFrom(0, 1, 1, 2, 8) })
+    .map(({ seed, times }) => mutated(valid, new Random(seed), times));
 }
 
 function texts(valid: Json, render: (value: Json) => string): fc.Arbitrary<string> {
@@ -147,12 +151,12 @@ export const CONFIG_PROPERTIES: readonly Property[] = [
     },
     BOTH,
   ),
-  asyncProperty(
+  property(
     "LifeboatConfiguration",
-    fc.oneof(texts(CONFIGURATION, yaml), edgeConfiguration.map(yaml)),
-    async (text) => {
-      const parsed = await parseConfiguration(text);
-      expectParsed(parsed, "config.yaml");
+    fc.oneof(almostAnyOf(CONFIGURATION), fc.jsonValue(), edgeConfiguration),
+    (spec) => {
+      const parsed = parseConfiguration(spec);
+      expectParsed(parsed, "spec");
       if (parsed.ok) expectForeseen(parsed.value);
       return outcomeOf(parsed);
     },

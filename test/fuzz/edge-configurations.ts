@@ -51,16 +51,17 @@ export const edgeEntry = almost(usualEntry, oddEntry);
 
 const seconds = [fc.constantFrom(0, -0, 1e-300, 0.5, 20, 604_800), fc.constantFrom(-1, -1e-9, 604_801, 1e308)] as const;
 const flag = [fc.boolean(), fc.constantFrom("Auto", 1, [])] as const;
-const mode = [fc.constantFrom(true, false, "Auto"), fc.constantFrom("auto", 0, {})] as const;
 const wordOf = (...words: readonly string[]) =>
   [fc.constantFrom(...words), fc.constantFrom(true, words.join(""))] as const;
+
+const mode = wordOf("Auto", "Enabled", "Disabled");
 
 /** Of each key what is usual, and what is next to that. */
 const KEYS: Readonly<Record<string, readonly [usual: fc.Arbitrary<unknown>, odd: fc.Arbitrary<unknown>]>> = {
   "featureGates.DeschedulerSupport": flag,
   marking: wordOf("Impersonate", "Evict", "Auto"),
-  "reconcilers.evacuation": mode,
-  "reconcilers.budget": flag,
+  "reconcilers.evacuation": flag,
+  "reconcilers.budget": mode,
   "reconcilers.annotations": mode,
   "reconcilers.disruption": flag,
   "reconcilers.pressure": flag,
@@ -68,6 +69,8 @@ const KEYS: Readonly<Record<string, readonly [usual: fc.Arbitrary<unknown>, odd:
   "evacuation.backoffSeconds": seconds,
   "evacuation.maxBackoffSeconds": seconds,
   "evacuation.adoptSeconds": seconds,
+  "evacuation.stuckSeconds": seconds,
+  "evacuation.historySeconds": seconds,
   "guard.mode": wordOf("Off", "Deny", "Hold", "Auto"),
   "guard.deadlineSeconds.Preemption": seconds,
   "guard.deadlineSeconds.NoExecuteTaint": seconds,
@@ -86,9 +89,9 @@ function each(pick: (of: (typeof KEYS)[string]) => fc.Arbitrary<unknown>) {
   return Object.fromEntries(Object.entries(KEYS).map(([key, of]) => [key, pick(of)]));
 }
 
-/** LifeboatConfigurations. */
+/** Specs of LifeboatConfigurations. */
 export const edgeConfiguration = almost(usualKeys, oddKeys).map((keys) => {
-  const configuration: Nested = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
+  const configuration: Nested = {};
   for (const [key, value] of Object.entries(keys)) put(configuration, key.split("."), value);
   return configuration;
 });

@@ -14,7 +14,7 @@ const seconds = fc.oneof(
   fc.integer({ min: 0, max: LONGEST_SECONDS }),
   fc.constantFrom(0, 5, 20, 120, 320),
 );
-const mode = fc.constantFrom(true, false, "Auto" as const, "Auto" as const);
+const mode = fc.constantFrom("Auto", "Auto", "Enabled", "Disabled");
 
 export const settings: fc.Arbitrary<Settings> = facts(
   {
@@ -24,8 +24,8 @@ export const settings: fc.Arbitrary<Settings> = facts(
     drainTaintKey: few("kubevirt.io/drain"),
     limits: fc.record({ parallelMigrationsPerCluster: number, parallelOutboundMigrationsPerNode: number }),
     reconcilers: fc.record({
-      evacuation: mode,
-      budget: fc.boolean(),
+      evacuation: fc.boolean(),
+      budget: mode,
       annotations: mode,
       disruption: fc.boolean(),
       pressure: fc.boolean(),
@@ -35,6 +35,8 @@ export const settings: fc.Arbitrary<Settings> = facts(
       backoffSeconds: seconds,
       maxBackoffSeconds: seconds,
       adoptSeconds: seconds,
+      stuckSeconds: seconds,
+      historySeconds: seconds,
     }),
     descheduling: fc.record({ intervalSeconds: seconds }),
     guard: fc.record({
@@ -53,7 +55,7 @@ const isOneOf =
   (...values: readonly unknown[]) =>
   (value: unknown) =>
     values.includes(value);
-const isMode = isOneOf(true, false, "Auto");
+const isMode = isOneOf("Auto", "Enabled", "Disabled");
 const isFlag = isOneOf(true, false);
 
 /** Fields whose values are none of those above. */
@@ -62,8 +64,8 @@ export function unforeseen({ evacuation, guard, reconcilers, ...rest }: Settings
   const fields: readonly (readonly [name: string, value: unknown, isForeseen: (value: unknown) => boolean])[] = [
     ["marking", rest.marking, isOneOf("Impersonate", "Evict", "Auto")],
     ...rest.featureGates.map((gate) => ["featureGates", gate, isOneOf(...FEATURE_GATES)] as const),
-    ["reconcilers.evacuation", reconcilers.evacuation, isMode],
-    ["reconcilers.budget", reconcilers.budget, isFlag],
+    ["reconcilers.evacuation", reconcilers.evacuation, isFlag],
+    ["reconcilers.budget", reconcilers.budget, isMode],
     ["reconcilers.annotations", reconcilers.annotations, isMode],
     ["reconcilers.disruption", reconcilers.disruption, isFlag],
     ["reconcilers.pressure", reconcilers.pressure, isFlag],
@@ -71,6 +73,8 @@ export function unforeseen({ evacuation, guard, reconcilers, ...rest }: Settings
     ["evacuation.backoffSeconds", evacuation.backoffSeconds, isSeconds],
     ["evacuation.maxBackoffSeconds", evacuation.maxBackoffSeconds, isSeconds],
     ["evacuation.adoptSeconds", evacuation.adoptSeconds, isSeconds],
+    ["evacuation.stuckSeconds", evacuation.stuckSeconds, isSeconds],
+    ["evacuation.historySeconds", evacuation.historySeconds, isSeconds],
     ["descheduling.intervalSeconds", rest.descheduling.intervalSeconds, isSeconds],
     ["guard.mode", guard.mode, isOneOf("Off", "Deny", "Hold", "Auto")],
     ["guard.deadlineSeconds.Preemption", deadlineSeconds.Preemption, isSeconds],

@@ -35,6 +35,7 @@ const OBJECTS = [
   "/api/v1/nodes",
   "/api/v1/configmaps",
   "/apis/policy/v1/poddisruptionbudgets",
+  "/apis/lifeboat.dev/v1alpha1/lifeboatconfigurations",
   "/apis/kubevirt.io/v1/kubevirts",
   "/apis/kubevirt.io/v1/virtualmachineinstances",
   "/apis/kubevirt.io/v1/virtualmachineinstancemigrations",

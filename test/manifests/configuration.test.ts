@@ -1,29 +1,97 @@
-/** The example configuration: every key there is, with its default. */
-import { load } from "js-yaml";
-import { expect, test } from "vitest";
+/** LifeboatConfiguration as the API server takes it: what the CustomResourceDefinition refuses, what it fills in. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
+import type { Manifest as Applied } from "../../infra/sandbox/actors/rbac.ts";
+import { applyManifests } from "../../infra/sandbox/manifests.ts";
+import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
+import { definitions, lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import { defaultConfiguration, parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
-import { mergeSettings } from "../../shared/config/settings.ts";
 import { FEATURE_GATES } from "../../shared/policy/settings.ts";
 import { readManifests } from "./shipped.ts";
 
-const [configMap] = readManifests("optional/configuration.yaml");
-const { "config.yaml": text } = z.object({ "config.yaml": z.string() }).parse(configMap?.["data"]);
+const KEY = { name: "lifeboat" };
+const GATES = FEATURE_GATES.slice(0, -1).join(", ");
+const UNKNOWN_GATE = `unknown feature gate: expected ${GATES} or ${FEATURE_GATES.at(-1)}`;
 
-/** The defaults name no gate: one that is not named is off. */
-const OFF = Object.fromEntries(FEATURE_GATES.map((gate) => [gate, false]));
-const EVERY_KEY = { ...defaultConfiguration(), featureGates: OFF };
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ empty: true });
+  const manifests: readonly Applied[] = definitions().flatMap(readManifests);
+  await applyManifests(sandbox.client, manifests);
+});
+afterAll(() => sandbox.stop());
 
-test("is the ConfigMap that Lifeboat reads", () => {
-  expect(configMap).toMatchObject({ kind: "ConfigMap", metadata: { name: "lifeboat", namespace: "lifeboat-system" } });
+async function send(spec: unknown, name = KEY.name) {
+  const { apiVersion, kind, plural } = lifeboatConfigurations;
+  const { code, body } = await sandbox.client.raw({
+    method: "POST",
+    path: `/apis/${apiVersion}/${plural}?dryRun=All&fieldValidation=Strict`,
+    body: { apiVersion, kind, metadata: { name }, ...(spec === undefined ? {} : { spec }) },
+  });
+  return { code, ...z.object({ message: z.optional(z.string()), spec: z.optional(z.unknown()) }).parse(body) };
+}
+
+describe("refused: the field, and what is expected there", () => {
+  // prettier-ignore
+  test.each<[string, unknown, ...string[]]>([
+    // what                          spec                                                                    said
+    ["an unknown gate",              { featureGates: { Magic: true } },                                      "spec.featureGates", UNKNOWN_GATE],
+    ["a gate that is no boolean",    { featureGates: { DeschedulerSupport: "on" } },                         "spec.featureGates.DeschedulerSupport", "boolean"],
+    ["another way of marking",       { marking: "Delete" },                                                  "spec.marking", '"Auto", "Impersonate", "Evict"'],
+    ["a budget that is a boolean",   { reconcilers: { budget: true } },                                      "spec.reconcilers.budget", "string"],
+    ["another mode",                 { reconcilers: { annotations: "On" } },                                 "spec.reconcilers.annotations", '"Auto", "Enabled", "Disabled"'],
+    ["evacuation: Auto",             { reconcilers: { evacuation: "Auto" } },                                "spec.reconcilers.evacuation", "boolean"],
+    ["no attempt",                   { evacuation: { maxAttempts: 0 } },                                     "spec.evacuation.maxAttempts", "greater than or equal to 1"],
+    ["half an attempt",              { evacuation: { maxAttempts: 1.5 } },                                   "spec.evacuation.maxAttempts", "integer"],
+    ["less than no time",            { evacuation: { adoptSeconds: -1 } },                                   "spec.evacuation.adoptSeconds", "greater than or equal to 0"],
+    ["more than a week",             { guard: { deadlineSeconds: { Preemption: 604_801 } } },                "spec.guard.deadlineSeconds.Preemption", "less than or equal to 604800"],
+    ["a longest back-off below the first", { evacuation: { backoffSeconds: 9, maxBackoffSeconds: 5 } },      "spec.evacuation.maxBackoffSeconds", "must not be less than backoffSeconds"],
+    ["the same, by the default",     { evacuation: { backoffSeconds: 321 } },                                "spec.evacuation.maxBackoffSeconds", "must not be less than backoffSeconds"],
+    ["another mode of the guard",    { guard: { mode: "Maybe" } },                                           "spec.guard.mode", '"Auto", "Hold", "Deny", "Off"'],
+    ["no requester",                 { guard: { requesters: [] } },                                          "spec.guard.requesters", "at least 1"],
+    ["a requester twice",            { guard: { requesters: ["a", "a"] } },                                  "spec.guard.requesters[1]", "Duplicate"],
+    ["an unknown field",             { evacuation: { retries: 3 } },                                         'unknown field "spec.evacuation.retries"'],
+  ])("%s", async (_, spec, ...said) => {
+    const { code, message } = await send(spec);
+    expect(code).toBeGreaterThanOrEqual(400);
+    for (const words of said) expect(message).toContain(words);
+  });
+
+  test("under another name", async () => {
+    const { code, message } = await send({}, "mine");
+    expect([code, message]).toEqual([
+      422,
+      expect.stringContaining("the only LifeboatConfiguration that counts is named lifeboat"),
+    ]);
+  });
 });
 
-test("names every key, before any default is filled in", () => {
-  expect(load(text)).toEqual(EVERY_KEY);
+describe("accepted", () => {
+  // prettier-ignore
+  test.each([
+    ["fractions of seconds", { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
+    ["all gates",            { featureGates: Object.fromEntries(FEATURE_GATES.map((gate) => [gate, true])) }],
+    ["another requester",    { guard: { mode: "Off", requesters: ["system:kube-controller-manager"], maxHolds: 0 } }],
+  ])("%s, as Lifeboat reads it", async (_, spec) => {
+    const answer = await send(spec);
+    expect(answer).toMatchObject({ code: 201, spec });
+    expect(parseConfiguration(answer.spec)).toEqual(parseConfiguration(spec));
+  });
+
+  test.each([
+    ["an empty spec", {}],
+    ["no spec", undefined],
+  ])("%s: the defaults are those of the code", async (_, spec) => {
+    const { featureGates: _none, ...defaults } = defaultConfiguration();
+    expect(await send(spec)).toMatchObject({ code: 201 });
+    expect((await send(spec)).spec).toEqual(defaults);
+  });
 });
 
-test("is valid, and sets nothing that is not so without it", async () => {
-  const parsed = await parseConfiguration(text);
-  expect(parsed).toEqual({ ok: true, value: EVERY_KEY });
-  expect(parsed.ok && mergeSettings(undefined, parsed.value)).toEqual(mergeSettings(undefined, defaultConfiguration()));
+test("the example names every field, with its default", async () => {
+  const [example] = readManifests("optional/configuration.yaml");
+  const featureGates = Object.fromEntries(FEATURE_GATES.map((gate) => [gate, false]));
+  expect(example).toMatchObject({ kind: "LifeboatConfiguration", metadata: KEY });
+  expect(example?.["spec"]).toEqual({ ...defaultConfiguration(), featureGates });
+  expect(await send(example?.["spec"])).toMatchObject({ code: 201 });
 });

@@ -4,6 +4,7 @@
  * (least-privilege.ts), the deed (deeds.ts).
  */
 import * as core from "../../infra/sandbox/actors/resources.ts";
+import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { countersOf } from "../../shared/cluster/record-schema.ts";
 import * as names from "../../shared/policy/names.ts";
@@ -105,6 +106,11 @@ export const notCounted: Consequence = async (after) => (await counted(after)) =
 export const onlyFirstCounted: Consequence = async (after) => (await counted(after)) === 1;
 
 export const podStays: Consequence = async (after) => await isThere(after, POD);
+
+export const noConditions: Consequence = async ({ cluster }) => {
+  const found = await cluster.client.get(lifeboatConfigurations, { name: names.CONFIGURATION });
+  return (found?.status?.conditions ?? []).length === 0;
+};
 
 export const notAnnotated: Consequence = async ({ cluster }) => {
   const { metadata } = (await cluster.client.get(core.pods, POD)) ?? {};

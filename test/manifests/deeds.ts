@@ -11,8 +11,8 @@ import * as situations from "./situations.ts";
 import { ask, POD, SECOND, SECOND_POD, type Steps, type Trial, VMI } from "./trial.ts";
 
 /** Nothing but the evacuation itself. */
-const ALONE = { reconcilers: { evacuation: true, budget: false } };
-const OFF = { reconcilers: { evacuation: false, budget: false } };
+const ALONE = { reconcilers: { evacuation: true, budget: "Disabled" } };
+const OFF = { reconcilers: { evacuation: false, budget: "Disabled" } };
 const BUDGETS = { reconcilers: { evacuation: false, budget: true } };
 
 const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
@@ -78,7 +78,7 @@ export const DEEDS = steps({
     done: reconcile,
   },
   "adopt a migration": {
-    configuration: { reconcilers: { evacuation: "Auto", budget: false } },
+    configuration: { reconcilers: { budget: "Disabled" } },
     given: async (trial) => {
       await situations.createdVm(trial);
       await situations.recordedSince2025(trial, "ApiEviction");
@@ -115,7 +115,7 @@ export const DEEDS = steps({
   },
   "create a budget": { configuration: BUDGETS, given: situations.createdVm, done: reconcile },
   "grow a budget": {
-    configuration: { reconcilers: { evacuation: true, budget: true } },
+    configuration: { evacuation: { adoptSeconds: 0 } },
     given: async (trial) => {
       await situations.createdVm(trial);
       await reconcile(trial);
@@ -159,11 +159,12 @@ export const DEEDS = steps({
   "annotate a pod": {
     configuration: {
       featureGates: { DeschedulerSupport: true },
-      reconcilers: { evacuation: false, budget: false, annotations: true },
+      reconcilers: { evacuation: false, budget: "Disabled", annotations: "Enabled" },
     },
     given: situations.createdVm,
     done: reconcile,
   },
+  "report on the configuration": { configuration: OFF, done: reconcile },
   deschedule: {
     ...deschedule,
     given: async (trial) => {

@@ -46,7 +46,7 @@ export function demanding(namespace: string) {
 export const deschedule = {
   configuration: {
     featureGates: { EvictionsInBackground: true },
-    reconcilers: { evacuation: false, budget: false },
+    reconcilers: { evacuation: false, budget: "Disabled" },
   },
   async given({ cluster: { client } }: Trial) {
     await client.create(core.nodes, { metadata: { name: "node02" }, spec: {} });

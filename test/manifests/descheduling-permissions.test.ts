@@ -6,10 +6,7 @@ import { NAMESPACE, type Recorded, startRecorded } from "./recorded.ts";
 import { granted, permissions, readManifests, shipped } from "./shipped.ts";
 
 const FILE = "optional/descheduling.yaml";
-const CONFIGURATION = `apiVersion: lifeboat.dev/v1alpha1
-kind: LifeboatConfiguration
-featureGates: {EvictionsInBackground: true}
-`;
+const CONFIGURATION = { featureGates: { EvictionsInBackground: true } };
 
 /** Namespaces, claims, a priority class and budgets have to be read for it. */
 const { podProtections, ...evictor } = demanding(NAMESPACE);

@@ -6,9 +6,10 @@
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { configureLifeboat } from "../../infra/tools/apply.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { openDoors } from "../functions/support/doors.ts";
-import { configure, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
 import type { After } from "./consequences.ts";
 import { type Deed, DEEDS } from "./deeds.ts";
 import { NEEDS, RELAYS_NEEDS } from "./least-privilege.ts";
@@ -61,7 +62,7 @@ describe("without", () => {
   async function attempt(file: string, deed: Deed, permission?: string): Promise<After> {
     const { configuration = {}, takes, given, done, meanwhile } = DEEDS[deed];
     const files = [...new Set([file, takes ?? file])];
-    await configure(cluster.client, configuration);
+    await configureLifeboat(cluster.client, configuration);
     for (const each of files) await install(each);
     const open = (): Trial => {
       const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request) => {

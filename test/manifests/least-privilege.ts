@@ -44,6 +44,7 @@ const MIGRATIONS = "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancem
 const ALL_BUDGETS = "/apis/policy/v1/poddisruptionbudgets";
 const BUDGETS = "/apis/policy/v1/namespaces/apps/poddisruptionbudgets";
 const OWN = "/api/v1/namespaces/lifeboat-system/configmaps";
+const CONFIGURATION = "/apis/lifeboat.dev/v1alpha1/lifeboatconfigurations/lifeboat";
 const PODS = "/api/v1/namespaces/apps/pods";
 const POD = `${PODS}/virt-launcher-web-abcde`;
 const NODE = "/api/v1/nodes/node01";
@@ -73,7 +74,8 @@ export const NEEDS: readonly Need[] = [
     ["create policy/poddisruptionbudgets",                  "VMs have no budget: with Lifeboat down a drain stops them",        shown.drainStopsIt,       "create a budget",              `POST ${BUDGETS}`],
     ["patch policy/poddisruptionbudgets",                   "no budget grows, so no VM is marked: none moves",                   shown.notGrown,           "grow a budget",                `PATCH ${BUDGETS}/BUDGET`],
     ["delete policy/poddisruptionbudgets",                  "a VM that may be shut down keeps its budget",                      shown.stillBudget,        "delete a budget",              `DELETE ${BUDGETS}/BUDGET`],
-    ["get configmaps/lifeboat",                             "nobody knows what is switched on: nothing is decided",             shown.undecided,          "evict",                        `GET ${OWN}/lifeboat`],
+    ["get lifeboat.dev/lifeboatconfigurations/lifeboat",    "nobody knows what is switched on: nothing is decided",             shown.undecided,          "evict",                        `GET ${CONFIGURATION}`],
+    ["patch lifeboat.dev/lifeboatconfigurations/status/lifeboat", "what is wrong with the configuration is not told", shown.noConditions, "report on the configuration", `PATCH ${CONFIGURATION}/status`],
     ["get configmaps/lifeboat-slots",                       "no limit can be kept: no migration is created",                    shown.markedOnly,         "evict",                        `GET ${OWN}/lifeboat-slots`],
     ["patch configmaps/lifeboat-slots",                     "no migration is created but the first",                            shown.onlyFirstMigration, "evict two",                    `PATCH ${OWN}/lifeboat-slots`],
     ["get configmaps/lifeboat-counters",                    "evacuations are not counted",                                      shown.notCounted,         "count an evacuation",          `GET ${OWN}/lifeboat-counters`],

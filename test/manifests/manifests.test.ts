@@ -19,7 +19,7 @@ describe("infra/kubernetes", () => {
     expect(applied().toSorted()).toEqual(files);
   });
 
-  test("a definition comes first, a namespace before what is in it, an account before its token", () => {
+  test("definitions come first, a namespace before what is in it, an account before its token", () => {
     expect(shipped().map(({ kind }) => kind)).toEqual([
       "CustomResourceDefinition",
       "Namespace",
@@ -183,16 +183,17 @@ describe("what Lifeboat may do", () => {
       "create policy/poddisruptionbudgets",
       "patch policy/poddisruptionbudgets",
       "delete policy/poddisruptionbudgets",
+      "get lifeboat.dev/lifeboatconfigurations/lifeboat",
+      "patch lifeboat.dev/lifeboatconfigurations/status/lifeboat",
     ]);
   });
 
   test("in its own namespace", () => {
     expect(find("Role").metadata.namespace).toBe("lifeboat-system");
     expect(permissions(find("Role"))).toEqual([
-      "get configmaps/lifeboat",
       "get configmaps/lifeboat-slots",
-      "get configmaps/lifeboat-counters",
       "patch configmaps/lifeboat-slots",
+      "get configmaps/lifeboat-counters",
       "patch configmaps/lifeboat-counters",
       "create configmaps",
     ]);

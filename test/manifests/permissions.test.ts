@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { configMaps, nodes, pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { nodes, pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import {
   migrations,
   virtualMachineInstances,
   type VirtualMachineInstance,
 } from "../../infra/sandbox/kubevirt/resources.ts";
+import { configureLifeboat } from "../../infra/tools/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { REQUEST_EVICT_ONLY_ANNOTATION } from "../../shared/policy/names.ts";
 import { NAMESPACE as namespace, type Recorded, startRecorded } from "./recorded.ts";
@@ -16,15 +17,13 @@ import { granted, permissions, readManifests, shipped } from "./shipped.ts";
  * Everything Lifeboat does, done once as the shipped account: it needs all that the roles grant, and nothing else. What readyz
  * asks for does not count: it asks only whether it may, and a right that nothing else needs is one too many.
  */
-const CONFIGURATION = `apiVersion: lifeboat.dev/v1alpha1
-kind: LifeboatConfiguration
-evacuation: {adoptSeconds: 2, backoffSeconds: 0.2}
-`;
+const CONFIGURATION = { evacuation: { adoptSeconds: 2, backoffSeconds: 0.2 } };
 
 /** Denied at once, the taint manager has soon given up, and the deadline passes. */
-const GUARD = `featureGates: {NoExecuteTaintEvictionLiveMigration: true}
-guard: {mode: Deny, deadlineSeconds: {NoExecuteTaint: 5}}
-`;
+const GUARD = {
+  featureGates: { NoExecuteTaintEvictionLiveMigration: true },
+  guard: { mode: "Deny", deadlineSeconds: { NoExecuteTaint: 5 } },
+};
 const TAINTS = [{ key: "maintenance", value: "now", effect: "NoExecute" }];
 
 let recorded: Recorded;
@@ -150,9 +149,7 @@ const DELETE_PODS = "delete pods";
 
 test("the guard needs its one permission more to finish what the taint manager gave up on, and uses it", async () => {
   const { client, migrations: plan } = sandbox;
-  const data = { "config.yaml": CONFIGURATION + GUARD };
-  const lifeboat = { namespace: "lifeboat-system", name: "lifeboat" };
-  await client.patch(configMaps, lifeboat, { type: "merge", body: { data } });
+  await configureLifeboat(client, { ...CONFIGURATION, ...GUARD });
   await readyz();
   await install("optional/guard.yaml");
   await client.delete(clusterRoleBindings, { name: "lifeboat-guard" });
@@ -178,14 +175,14 @@ test("the guard needs its one permission more to finish what the taint manager g
 });
 
 const PATCH_PODS = "patch pods";
-const DESCHEDULER_SUPPORT = `featureGates: {DeschedulerSupport: true}
-reconcilers: {annotations: true}
-`;
+const DESCHEDULER_SUPPORT = {
+  featureGates: { DeschedulerSupport: true },
+  reconcilers: { annotations: "Enabled" },
+};
 
 test("annotating for the descheduler needs its one permission more, and uses it", async () => {
   const { client } = sandbox;
-  const data = { "config.yaml": CONFIGURATION + DESCHEDULER_SUPPORT };
-  await client.patch(configMaps, { namespace: "lifeboat-system", name: "lifeboat" }, { type: "merge", body: { data } });
+  await configureLifeboat(client, { ...CONFIGURATION, ...DESCHEDULER_SUPPORT });
   expect(await recorded.fetch("GET", "/readyz")).toMatchObject({ code: 503 });
   await createVm("annotated", "LiveMigrate");
   expect(proxy.forbidden).toContain(PATCH_PODS);

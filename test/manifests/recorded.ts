@@ -4,8 +4,8 @@
  * Owns: starting these, VMs on node-1, asking the Worker. Does not own: what is expected to be asked for.
  */
 import { expect } from "vitest";
-import { configMaps, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../infra/tools/apply.ts";
+import { type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
+import { applyLifeboat, configureLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { startWorker } from "../../infra/tools/worker.ts";
@@ -13,6 +13,8 @@ import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 
 export const NAMESPACE = "vms";
 const TOKEN = "the-webhook-token";
+/** What roles grant by name. */
+const NAMED = new Set(["", "/status"].map((part) => `lifeboat.dev/lifeboatconfigurations${part}`)).add("configmaps");
 
 export interface Answered {
   readonly path: string;
@@ -35,11 +37,11 @@ export interface Recorded {
   stop(): Promise<void>;
 }
 
-export async function startRecorded(configuration: string): Promise<Recorded> {
+export async function startRecorded(configuration: Readonly<Record<string, unknown>>): Promise<Recorded> {
   const sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0 });
   const { client, authority, caPem, url: server } = sandbox;
   const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem });
-  const proxy = await startRecordingProxy({ authority, server, named: new Set(["configmaps"]) });
+  const proxy = await startRecordingProxy({ authority, server, named: NAMED });
   const clusters = { sandbox: { server: proxy.url, token, webhookToken: TOKEN } };
   const worker = await startWorker({ authority, clusters });
   const install = async (...optional: readonly string[]) => {
@@ -47,10 +49,7 @@ export async function startRecorded(configuration: string): Promise<Recorded> {
     await applyLifeboat(client, { url, caPem, optional });
   };
   await install();
-  await client.create(configMaps, {
-    metadata: { namespace: "lifeboat-system", name: "lifeboat" },
-    data: { "config.yaml": configuration },
-  });
+  await configureLifeboat(client, configuration);
   for (const node of ["node-1", "node-2"]) await createNode(client, node);
 
   const fetch = async (method: string, path: string): Promise<Answered> => {

@@ -7,7 +7,8 @@ import * as core from "../../infra/sandbox/actors/resources.ts";
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
 import * as names from "../../shared/policy/names.ts";
 import { openDoors } from "../functions/support/doors.ts";
-import { configure, NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
+import { configureLifeboat } from "../../infra/tools/apply.ts";
+import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
 import { DEEDS } from "./deeds.ts";
 import { type ReviewRecorder, startReviewRecorder } from "./review-recorder.ts";
 import { readManifests } from "./shipped.ts";
@@ -91,7 +92,7 @@ describe("what Lifeboat does to pods is allowed", () => {
     ["deschedule",        ["UPDATE", "CREATE"]],
   ])("%s", async (deed, operations) => {
     const { configuration = {}, given, done } = DEEDS[deed];
-    await configure(cluster.client, configuration);
+    await configureLifeboat(cluster.client, configuration);
     const doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
     await given?.({ cluster, doors });
     await done({ cluster, doors });

@@ -3,7 +3,9 @@
  * Owns: making it so, and putting it back. Does not own: the deeds (deeds.ts), who may do them (least-privilege.ts).
  */
 import * as core from "../../infra/sandbox/actors/resources.ts";
+import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { CONFIGURATION } from "../../shared/policy/names.ts";
 import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
 import { record } from "../policy/fixtures.ts";
 import { tidyDescheduling } from "./descheduling-deed.ts";
@@ -117,6 +119,7 @@ export async function tidy(cluster: TestCluster): Promise<void> {
     for (const { metadata } of (await client.list(resource, NAMESPACE)).items) await client.delete(resource, metadata);
   await client.delete(core.configMaps, SLOTS);
   await client.delete(core.configMaps, COUNTERS);
+  await client.delete(lifeboatConfigurations, { name: CONFIGURATION });
   await tidyDescheduling(cluster);
   await client.patch(core.nodes, NODE, { type: "merge", body: { spec: { taints: null } } });
   const body = { status: { conditions: null } };

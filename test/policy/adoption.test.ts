@@ -1,21 +1,20 @@
-/** Beside KubeVirt's own evacuation controller: its migrations are adopted (Auto), left alone (true), or all (false). */
+/** Beside KubeVirt's own evacuation controller: its migrations are adopted, ours follow after adoptSeconds. */
 import { describe, expect, test } from "vitest";
 import type { MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import type { ReconcilerMode } from "../../shared/policy/settings.ts";
 import { attempt, marked, migration, NODE, only, record, settings, time, verbs, vmi, without } from "./fixtures.ts";
 import { plannedEvacuations } from "./worlds.ts";
 
 /** What KubeVirt's evacuation controller makes of a mark. */
 const theirs = migration({ name: "kubevirt-evacuation-x2x9k", evacuates: NODE, phase: "Pending" });
 
-function planned(mode: ReconcilerMode, migrations: readonly MigrationFacts[], subject: VmiFacts = marked()) {
-  const given = settings({ reconcilers: { evacuation: mode } });
+function planned(migrations: readonly MigrationFacts[], subject: VmiFacts = marked(), adoptSeconds = 5) {
+  const given = settings({ evacuation: { adoptSeconds } });
   return plannedEvacuations({ vmis: [subject], migrations, settings: given });
 }
 
-describe("Auto", () => {
+describe("waiting for KubeVirt", () => {
   test("KubeVirt's migration for the mark becomes the next attempt, and it is said", () => {
-    const actions = planned("Auto", [theirs], marked({}, { cause: "Descheduler", attempts: 2 }));
+    const actions = planned([theirs], marked({}, { cause: "Descheduler", attempts: 2 }));
     expect(actions[0]).toEqual({
       verb: "AdoptMigration",
       migration: theirs,
@@ -36,11 +35,11 @@ describe("Auto", () => {
     ["no evacuation: somebody moves it by hand", without(theirs, "evacuates"),                        []],
     ["being deleted",                            { ...theirs, deleting: true },                       []],
     ["running already",                          { ...theirs, phase: "Running" },                     ["AdoptMigration", "Event"]],
-  ])("%s", (_, given, expected) => expect(verbs(planned("Auto", [given]))).toEqual(expected));
+  ])("%s", (_, given, expected) => expect(verbs(planned([given]))).toEqual(expected));
 
   test("none of ours is reserved before KubeVirt had its time", () => {
-    expect(planned("Auto", [], marked({}, { since: time(-4.9) }))).toEqual([]);
-    expect(verbs(planned("Auto", [], marked({}, { since: time(-5) })))).toEqual(["WriteSlots"]);
+    expect(planned([], marked({}, { since: time(-4.9) }))).toEqual([]);
+    expect(verbs(planned([], marked({}, { since: time(-5) })))).toEqual(["WriteSlots"]);
   });
 
   test("for the drain taint as well, to which KubeVirt answers too", () => {
@@ -52,32 +51,29 @@ describe("Auto", () => {
 
   test("an adopted one that fails is a failed attempt", () => {
     const failed = attempt({ name: theirs.name, phase: "Failed", failureReason: "timed out" });
-    const actions = planned("Auto", [failed]);
+    const actions = planned([failed]);
     expect(actions[0]).toMatchObject({ verb: "Record", record: { attempts: 1, notBefore: time(20) } });
   });
 });
 
-describe("true", () => {
+describe("adoptSeconds 0", () => {
   test("a migration of ours is reserved at once", () => {
-    expect(verbs(planned(true, [], marked({}, { since: time(0) })))).toEqual(["WriteSlots"]);
+    expect(verbs(planned([], marked({}, { since: time(0) }), 0))).toEqual(["WriteSlots"]);
   });
 
-  test("nobody's work is adopted, but no second migration is made beside it", () => {
-    expect(planned(true, [theirs])).toEqual([]);
-  });
-
-  test("theirs that failed is not counted", () => {
-    expect(verbs(planned(true, [{ ...theirs, phase: "Failed" }]))).toEqual(["WriteSlots"]);
+  test("theirs is adopted where there is one all the same", () => {
+    expect(verbs(planned([theirs], marked(), 0))).toEqual(["AdoptMigration", "Event"]);
   });
 });
 
-describe("false", () => {
+describe("switched off", () => {
   test.each([
     ["marked", [], marked()],
     ["KubeVirt's migration", [theirs], marked()],
     ["moved", [], marked({ nodeName: "node02" })],
     ["no record", [], without(marked(), "record")],
-  ] as const)("%s: nothing is done", (_, migrations, subject) =>
-    expect(planned(false, migrations, subject)).toEqual([]),
-  );
+  ] as const)("%s: nothing is done", (_, migrations, subject) => {
+    const off = settings({ reconcilers: { evacuation: false } });
+    expect(plannedEvacuations({ vmis: [subject], migrations, settings: off })).toEqual([]);
+  });
 });

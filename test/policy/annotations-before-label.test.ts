@@ -41,7 +41,7 @@ const rows: readonly (readonly [string, VmiFacts, readonly LauncherFacts[], "sta
 
 function plan(subject: VmiFacts, tweak: Partial<EvacuationWorld>) {
   return planEvacuations(
-    world({ vmis: [subject], budgets: [smallFor(subject)], settings: annotating(true), ...tweak }),
+    world({ vmis: [subject], budgets: [smallFor(subject)], settings: annotating("Enabled"), ...tweak }),
   );
 }
 

@@ -17,7 +17,7 @@ function vmOf({ vmis }: SimulatedCluster, name: string): VmiFacts {
 }
 
 function clusterWith(vms: Readonly<Record<string, string>>): SimulatedCluster {
-  const cluster = new SimulatedCluster(settings({ limits: LIMITS, reconcilers: { evacuation: true } }), NOW);
+  const cluster = new SimulatedCluster(settings({ limits: LIMITS, evacuation: { adoptSeconds: 0 } }), NOW);
   for (const [uid, nodeName] of Object.entries(vms)) {
     cluster.add(vmi({ name: uid, uid, nodeName, activePods: { [`pod-${uid}`]: nodeName } }));
   }

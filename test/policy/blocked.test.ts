@@ -8,7 +8,7 @@ import { markedCalled, plannedEvacuations, slotOf, smallFor, world } from "./wor
 function reserved(ofRecord: Partial<EvacuationRecord>, tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
   const vmi = markedCalled("web", "node01", ofRecord);
   const register = { resourceVersion: "1", slots: [slotOf(vmi)] };
-  return world({ vmis: [vmi], register, settings: settings({ reconcilers: { evacuation: true } }), ...tweak });
+  return world({ vmis: [vmi], register, settings: settings({ evacuation: { adoptSeconds: 0 } }), ...tweak });
 }
 
 const UID = "uid-web";
@@ -35,7 +35,7 @@ describe("what is in the way, for three minutes and longer: a failed attempt", (
   test("counts from the end of the last back-off, and of the time that is KubeVirt's", () => {
     const later = { since: time(-1000), attempts: 1, notBefore: time(-179) };
     expect(plannedEvacuations(reserved(later, small))).toEqual([]);
-    const auto = settings({ reconcilers: { evacuation: "Auto" } });
+    const auto = settings({ evacuation: { adoptSeconds: 5 } });
     expect(plannedEvacuations(reserved({ since: time(-184) }, { ...small, settings: auto }))).toEqual([]);
     expect(plannedEvacuations(reserved({ since: time(-185) }, { ...small, settings: auto }))).not.toEqual([]);
   });

@@ -71,7 +71,7 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["… being deleted already",                  { budgets: [budget({ deleting: true })] },                             []],
   ["KubeVirt's own of a VMI that is gone",     { budgets: [kubevirtBudget()] },                                       []],
   ["somebody's that nobody owns",              { budgets: [foreign] },                                                []],
-  ["switched off",                             { vmis: [vmi()], budgets: [budget()], settings: settings({ reconcilers: { budget: false } }) }, []],
+  ["switched off",                             { vmis: [vmi()], budgets: [budget()], settings: settings({ reconcilers: { budget: "Disabled" } }) }, []],
 ];
 
 describe("budgets", () => {
@@ -126,7 +126,7 @@ describe("a migration may be created", () => {
   });
 
   test("without looking at budgets, where they are not ours to make", () => {
-    expect(isReadyForMigration(vmi(), [], settings({ reconcilers: { budget: false } }))).toBe(true);
+    expect(isReadyForMigration(vmi(), [], settings({ reconcilers: { budget: "Disabled" } }))).toBe(true);
   });
 });
 
@@ -140,6 +140,6 @@ describe("our budget is still grown", () => {
   ] as const)("%s", (_, budgets, grown) => expect(isGrown(vmi(), budgets, settings())).toBe(grown));
 
   test("never, where budgets are not ours to shrink", () => {
-    expect(isGrown(vmi(), [grownBudget()], settings({ reconcilers: { budget: false } }))).toBe(false);
+    expect(isGrown(vmi(), [grownBudget()], settings({ reconcilers: { budget: "Disabled" } }))).toBe(false);
   });
 });

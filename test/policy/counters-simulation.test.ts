@@ -73,7 +73,7 @@ describe("every evacuation is counted once, as it ended", () => {
 test("whoever has seen an ending, and stalls until it is counted, tidied up and forgotten, does not count it again", () => {
   const names = ["early", "late"];
   const vmis = names.map((name) => vmi({ name, uid: name, activePods: { [`pod-${name}`]: NODE } }));
-  const cluster = new SimulatedCluster(settings({ reconcilers: { evacuation: true } }), NOW);
+  const cluster = new SimulatedCluster(settings({ evacuation: { adoptSeconds: 0 } }), NOW);
   for (const one of vmis) cluster.add(one);
   const find = (name: string) => [...cluster.vmis.values()].filter((one) => one.name === name);
   const move = (name: string) => {

@@ -111,7 +111,7 @@ function writeAsKubeVirt(vm: VmiFacts, pods: Pods): void {
 }
 
 const anyVms = fc.array(anyVm, { minLength: 1, maxLength: 3 });
-const modes = fc.constantFrom<true | "Auto">(true, "Auto");
+const modes = fc.constantFrom("Enabled", "Auto");
 const runs = { seed: 20_260_301, numRuns: 1000 };
 
 describe("whatever there is", () => {
@@ -132,7 +132,7 @@ describe("whatever there is", () => {
   test("in the end: asked only, on every pod that lives; in progress on the source alone", () => {
     fc.assert(
       fc.property(anyVms, (vms) => {
-        const pods = new Pods(vms, true);
+        const pods = new Pods(vms, "Enabled");
         pods.performOn(pods.look());
         for (const vm of pods.vmis.filter((v) => !v.deleting)) {
           const own = [...pods.found.values()].filter((pod) => pod.vmiUID === vm.uid && !pod.deleting);

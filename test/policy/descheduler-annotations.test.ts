@@ -62,7 +62,7 @@ const rows: readonly (readonly [string, VmiFacts, ...Cell[]])[] = [
 
 const cells = rows.flatMap(([state, subject, ...expected]) =>
   KINDS.flatMap((kind, i) =>
-    ([true, "Auto"] as const).map((mode) => [state, kind, mode, expected[i] ?? "-", subject] as const),
+    (["Enabled", "Auto"] as const).map((mode) => [state, kind, mode, expected[i] ?? "-", subject] as const),
   ),
 );
 
@@ -148,11 +148,11 @@ describe("request-evict-only", () => {
 describe("what switches it on", () => {
   const others = FEATURE_GATES.filter((gate) => gate !== "DeschedulerSupport");
   const gates: readonly (readonly FeatureGate[])[] = [[], ["DeschedulerSupport"], others];
-  const modes = [true, "Auto", false] as const;
+  const modes = ["Enabled", "Auto", "Disabled"] as const;
   const both = gates.flatMap((featureGates) => modes.map((mode) => [featureGates, mode] as const));
   test.each(both)("gates %j, mode %s", (featureGates, mode) => {
     const given = settings({ featureGates, reconcilers: { annotations: mode } });
-    const isOn = featureGates.includes("DeschedulerSupport") && mode !== false;
+    const isOn = featureGates.includes("DeschedulerSupport") && mode !== "Disabled";
     expect(isAnnotating(given)).toBe(isOn);
     expect(annotations({ vmis: [marked()], settings: given })).toHaveLength(isOn ? 1 : 0);
   });
@@ -188,12 +188,12 @@ describe("KubeVirt is left its time", () => {
     ["a pod of 0 s",                               "Auto", vmi(),                                   young(0),   {},                   5],
     ["a pod of 2 s",                               "Auto", vmi(),                                   young(2),   {},                   3],
     ["a pod of 5 s",                               "Auto", vmi(),                                   young(5),   { [ONLY]: "" },       undefined],
-    ["a pod of 2 s, at once",                      true,   vmi(),                                   young(2),   { [ONLY]: "" },       undefined],
+    ["a pod of 2 s, at once",                      "Enabled",   vmi(),                                   young(2),   { [ONLY]: "" },       undefined],
     ["a pod that does not say",                    "Auto", vmi(),                                   young(0, { createdAt: 0 }), { [ONLY]: "" }, undefined],
     ["a pod from the far future",                  "Auto", vmi(),                                   young(-999), { [ONLY]: "" },      undefined],
     ["an evacuation of 1 s",                       "Auto", since(1),                                old,        {},                   4],
     ["an evacuation of 5 s",                       "Auto", since(5),                                old,        { [IN_PROGRESS]: "true" }, undefined],
-    ["an evacuation of 1 s, at once",              true,   since(1),                                old,        { [IN_PROGRESS]: "true" }, undefined],
+    ["an evacuation of 1 s, at once",      "Enabled", since(1),                                old,        { [IN_PROGRESS]: "true" }, undefined],
     ["a mark without a record: nobody knows since when", "Auto", without(marked(), "record"),       old,        { [IN_PROGRESS]: "true" }, undefined],
     ["an old pod, an evacuation of 1 s",           "Auto", since(1),                                launcher(), { [ONLY]: "" },       4],
     ["a pod of 4 s, an evacuation of 1 s",         "Auto", since(1),                                young(4),   {},                   1],

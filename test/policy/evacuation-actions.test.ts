@@ -18,7 +18,7 @@ import {
 import { verbs, vmi, without } from "./fixtures.ts";
 import { plannedEvacuations, slotOf, world } from "./worlds.ts";
 
-const AT_ONCE = settings({ reconcilers: { evacuation: true } });
+const AT_ONCE = settings({ evacuation: { adoptSeconds: 0 } });
 
 /** Actions and look-again for one VM whose budget stands at 1, unless the tweak says otherwise. */
 function planned(subject: VmiFacts, tweak: Partial<EvacuationWorld> = {}) {
@@ -203,7 +203,7 @@ describe("ready", () => {
   });
 
   test("where budgets are KubeVirt's to grow, nothing waits for that", () => {
-    const off = settings({ reconcilers: { evacuation: true, budget: false } });
+    const off = settings({ reconcilers: { evacuation: true, budget: "Disabled" } });
     expect(verbs(planned(subject, { ...reserved, settings: off }).actions)).toEqual(["CreateMigration", "Event"]);
   });
 

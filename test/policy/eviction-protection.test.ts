@@ -53,7 +53,7 @@ describe("a VM that is refused is seen to have its budget first", () => {
 
   // prettier-ignore
   test.each([
-    ["budgets are switched off",            { vmi: vmi({ liveMigratable: pinned }), settings: settings({ reconcilers: { ...settings().reconcilers, budget: false } }) }],
+    ["budgets are switched off",            { vmi: vmi({ liveMigratable: pinned }), settings: settings({ reconcilers: { ...settings().reconcilers, budget: "Disabled" } }) }],
     ["the strategy asks for no protection", { vmi: vmi({ evictionStrategy: "None" }), pod: hotplug(), launcher: pod() }],
   ])("none where %s", (_, tweak) => {
     const decision = decideEviction(eviction(tweak));

@@ -202,7 +202,7 @@ export function settings({ limits, reconcilers, evacuation, ...tweak }: Settings
     ...tweak,
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
     reconcilers: { ...DEFAULT_SETTINGS.reconcilers, ...reconcilers },
-    evacuation: { ...DEFAULT_SETTINGS.evacuation, ...evacuation },
+    evacuation: { ...DEFAULT_SETTINGS.evacuation, adoptSeconds: 5, ...evacuation },
   };
 }
 

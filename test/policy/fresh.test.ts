@@ -18,6 +18,7 @@ const OTHERS = [
   "DeleteBudget",
   "DeletePod",
   "AnnotatePod",
+  "WriteConditions",
   "WriteRegister",
   "WriteSlots",
   "WriteCounters",

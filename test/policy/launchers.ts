@@ -41,7 +41,7 @@ export function annotating(annotations: ReconcilerMode, tweak: Parameters<typeof
 }
 
 export function annotationWorld(tweak: Partial<AnnotationWorld> = {}): AnnotationWorld {
-  return { vmis: [vmi()], launchers: [launcher()], settings: annotating(true), now: NOW, ...tweak };
+  return { vmis: [vmi()], launchers: [launcher()], settings: annotating("Enabled"), now: NOW, ...tweak };
 }
 
 type Annotate = Extract<Action, { verb: "AnnotatePod" }>;

@@ -124,7 +124,7 @@ describe("who keeps a slot", () => {
 });
 
 function plan(vmis: readonly VmiFacts[], tweak: Partial<EvacuationWorld> = {}) {
-  const actions = plannedEvacuations({ vmis, settings: settings({ reconcilers: { evacuation: true } }), ...tweak });
+  const actions = plannedEvacuations({ vmis, settings: settings({ evacuation: { adoptSeconds: 0 } }), ...tweak });
   return only("WriteSlots", actions).map(({ slots }) => slots.map((slot) => slot.vmi));
 }
 
@@ -147,7 +147,7 @@ describe("in a plan", () => {
     const [slow, next] = [markedCalled("slow", "node01", ofRecord), markedCalled("next")];
     const limits = { parallelMigrationsPerCluster: 1 };
     const register = { resourceVersion: "1", slots: [slotOf(slow)] };
-    const auto = settings({ limits, reconcilers: { evacuation: "Auto" } });
+    const auto = settings({ limits, evacuation: { adoptSeconds: 5 } });
     expect(plannedEvacuations({ vmis: [slow, next], register, settings: auto })).toEqual([]);
   });
 
@@ -158,7 +158,7 @@ describe("in a plan", () => {
   ])("%s: its slot is nobody else's yet, for its migration may be on its way", (_, back) => {
     const register = { resourceVersion: "1", slots: [slotFor({ vmi: back, record: record() })] };
     const limits = { parallelMigrationsPerCluster: 1 };
-    const given = { register, settings: settings({ limits, reconcilers: { evacuation: true } }) };
+    const given = { register, settings: settings({ limits, evacuation: { adoptSeconds: 0 } }) };
     expect(plan([back, markedCalled("next")], given)).toEqual([]);
     const rested = { ...back, record: record({ outcome: "Cancelled", notBefore: time(-1) }) };
     expect(plan([rested, markedCalled("next")], given)).toEqual([["next"]]);
@@ -168,7 +168,7 @@ describe("in a plan", () => {
     const cancelled = vmi({ name: "back", uid: "back", record: record({ outcome: "Cancelled", notBefore: time(20) }) });
     const register = { resourceVersion: "1", slots: [slotFor({ vmi: cancelled, record: record() })] };
     const limits = { parallelMigrationsPerCluster: 1 };
-    const given = { register, settings: settings({ limits, reconcilers: { evacuation: true } }) };
+    const given = { register, settings: settings({ limits, evacuation: { adoptSeconds: 0 } }) };
     const preempted = { cause: "Preemption", requestedBy: "system:kube-scheduler", node: NODE } as const;
     const anew = disruptionRecord(cancelled, preempted, { since: NOW.getTime() - 60_000, now: NOW });
     const next = markedCalled("next");
@@ -188,7 +188,7 @@ describe("in a plan", () => {
     ];
     const limits = { parallelMigrationsPerCluster: 9, parallelOutboundMigrationsPerNode: 9 };
     const order = [["w-urgent", "x-urgent", "y-early", "a-same", "b-same", "z-late"]];
-    expect(plan(vmis, { settings: settings({ reconcilers: { evacuation: true }, limits }) })).toEqual(order);
+    expect(plan(vmis, { settings: settings({ evacuation: { adoptSeconds: 0 }, limits }) })).toEqual(order);
   });
 
   test("pods are counted of those only whose slot is reserved and uncreated", () => {

@@ -7,7 +7,7 @@ import { markActions } from "../../shared/policy/mark.ts";
 import { MOBILITY, NOW, record, settings, vmi } from "./fixtures.ts";
 
 const AT = { settings: settings(), now: NOW };
-const WITHOUT_BUDGETS = settings({ reconcilers: { budget: false } });
+const WITHOUT_BUDGETS = settings({ reconcilers: { budget: "Disabled" } });
 
 describe("what marking does", () => {
   test.each([

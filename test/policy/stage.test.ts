@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import type { EvacuationRecord } from "../../shared/policy/record.ts";
-import type { ReconcilerMode, Settings } from "../../shared/policy/settings.ts";
+import type { Settings } from "../../shared/policy/settings.ts";
 import { isToMigrate, type Stage, type StageFacts, stageOf } from "../../shared/policy/stage.ts";
 import { attempt, marked, migration, MOBILITY, NODE, NOW, record, settings, time, vmi, without } from "./fixtures.ts";
 
@@ -13,16 +13,16 @@ interface Situation {
   readonly migrations?: readonly MigrationFacts[];
   readonly tainted?: boolean;
   readonly untainted?: boolean;
-  readonly mode?: ReconcilerMode;
+  readonly adoptSeconds?: number;
   readonly marking?: Settings["marking"];
 }
 
-function stage({ vmi: subject, migrations = [], mode = true, marking = "Auto", ...taints }: Situation): Stage {
+function stage({ vmi: subject, migrations = [], adoptSeconds = 0, marking = "Auto", ...taints }: Situation): Stage {
   const facts: StageFacts = {
     migrations,
     tainted: new Set(taints.tainted ? [NODE] : []),
     untainted: new Set(taints.untainted ? [subject.uid] : []),
-    settings: settings({ reconcilers: { evacuation: mode }, marking }),
+    settings: settings({ evacuation: { adoptSeconds }, marking }),
     now: NOW,
   };
   return stageOf(subject, facts);
@@ -106,12 +106,12 @@ const rows: readonly (readonly [what: string, Situation, Stage["stage"]])[] = [
   ["marked, IfPossible",                        { vmi: marked(ifPossible) },                                           "Ready"],
   ["marked, back-off kept from before",         { vmi: marked({}, { notBefore: time(20) }) },                          "Waiting"],
   ["recorded for the taint",                    { vmi: unmarked(byTaint), tainted: true },                             "Ready"],
-  ["Auto: just marked",                         { vmi: marked({}, { since: time(-1) }), mode: "Auto" },                "Waiting"],
-  ["Auto: KubeVirt had its time",               { vmi: marked({}, { since: time(-5) }), mode: "Auto" },                "Ready"],
-  ["Auto: after a failed attempt",              { vmi: marked({}, { since: time(-1), attempts: 1 }), mode: "Auto" },   "Ready"],
-  ["true: just marked",                         { vmi: marked({}, { since: time(-1) }) },                              "Ready"],
-  ["Auto: marked by a clock a little ahead",    { vmi: marked({}, { since: time(2) }), mode: "Auto" },                 "Waiting"],
-  ["Auto: tampered, marked in a hundred years", { vmi: marked({}, { since: time(3e9) }), mode: "Auto" },               "Ready"],
+  ["just marked",                         { vmi: marked({}, { since: time(-1) }), adoptSeconds: 5 },                "Waiting"],
+  ["KubeVirt had its time",               { vmi: marked({}, { since: time(-5) }), adoptSeconds: 5 },                "Ready"],
+  ["after a failed attempt",              { vmi: marked({}, { since: time(-1), attempts: 1 }), adoptSeconds: 5 },   "Ready"],
+  ["just marked, nothing to wait for",                         { vmi: marked({}, { since: time(-1) }) },                              "Ready"],
+  ["marked by a clock a little ahead",    { vmi: marked({}, { since: time(2) }), adoptSeconds: 5 },                 "Waiting"],
+  ["tampered, marked in a hundred years", { vmi: marked({}, { since: time(3e9) }), adoptSeconds: 5 },               "Ready"],
 ];
 
 describe("stage", () => {
@@ -140,7 +140,7 @@ describe("stage", () => {
     ["the longer of the two", marked({}, { since: time(-1), notBefore: time(2) }), 4],
     ["the longer of the two", marked({}, { since: time(-1), notBefore: time(40) }), 40],
   ])("waits for %s", (_, subject, seconds) => {
-    expect(stage({ vmi: subject, mode: "Auto" })).toEqual({ stage: "Waiting", seconds, record: subject.record });
+    expect(stage({ vmi: subject, adoptSeconds: 5 })).toEqual({ stage: "Waiting", seconds, record: subject.record });
   });
 
   test("the KubeVirt CR's strategy counts", () => {

@@ -24,7 +24,7 @@ function migrated(s: Situation): readonly string[] {
   const [parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode] = s.limits ?? [5, 2];
   const limits = { parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode };
   const strategy = s.clusterStrategy === undefined ? {} : { clusterStrategy: s.clusterStrategy };
-  const cluster = new SimulatedCluster(settings({ limits, reconcilers: { evacuation: true }, ...strategy }), NOW);
+  const cluster = new SimulatedCluster(settings({ limits, evacuation: { adoptSeconds: 0 }, ...strategy }), NOW);
   for (const v of s.vmis) {
     cluster.add(v);
     if (s.pods === 2) cluster.pods.put(launcherOn(v, "second-pod", v.nodeName));

@@ -5,7 +5,7 @@ import type { VmiFacts } from "../../shared/policy/facts.ts";
 import { budget, NODE, only, record, settings, time, vmi } from "./fixtures.ts";
 import { world } from "./worlds.ts";
 
-const AT_ONCE = settings({ reconcilers: { evacuation: true } });
+const AT_ONCE = settings({ evacuation: { adoptSeconds: 0 } });
 
 /** Of one VM whose budget stands at 1. */
 function planned(subject: VmiFacts, tweak: Partial<EvacuationWorld> = {}) {

@@ -42,6 +42,7 @@ function namespaceOf(action: Action): string {
       return action.pod.namespace;
     case "WriteSlots":
     case "WriteCounters":
+    case "WriteConditions":
     case "WriteRegister":
       return VICTIMS;
     case "Event":

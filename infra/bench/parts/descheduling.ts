@@ -22,7 +22,10 @@ const PAGE_SIZE = 250;
 /** Besides the pages: the policy, the register, Lifeboat's and KubeVirt's configuration, and one to spare. */
 const OTHER_REQUESTS = 5;
 /** Nothing but cycles, and these when we ask for them. */
-const CONFIGURATION = "featureGates: {EvictionsInBackground: true}\nreconcilers: {evacuation: false, budget: false}";
+const CONFIGURATION = {
+  featureGates: { EvictionsInBackground: true },
+  reconcilers: { evacuation: false, budget: "Disabled" },
+};
 
 export const runDescheduling: RunPart = async (options) => {
   const sizes = options.quick ? [50, 500] : [500, 5000];

@@ -22,7 +22,7 @@ const TO_MOVE = 20;
 /** Besides the pages of VMIs and budgets: nodes, migrations, slots, counters, the two configurations, and one to spare. */
 const OTHER_REQUESTS = 7;
 /** Nobody else evacuates here. */
-const CONFIGURATION = "reconcilers: {evacuation: true}";
+const CONFIGURATION = { evacuation: { adoptSeconds: 0 } };
 
 export const runReconcile: RunPart = async (options) => {
   const sizes = options.quick ? [100, 1000] : [100, 1000, 10_000];

@@ -176,14 +176,10 @@ const MIGRATION = {
 };
 
 function configurationOf({ budget }: Facts): Json {
+  const off = { evacuation: false, annotations: "Disabled", disruption: false, pressure: false };
   return {
-    metadata: { namespace: "lifeboat-system", name: "lifeboat", uid: "c", resourceVersion: "7" },
-    data: {
-      "config.yaml": `apiVersion: lifeboat.dev/v1alpha1
-kind: LifeboatConfiguration
-reconcilers: {evacuation: false, budget: ${budget !== "off"}, annotations: false, disruption: false, pressure: false}
-`,
-    },
+    metadata: { name: "lifeboat", uid: "c", resourceVersion: "7" },
+    spec: { reconcilers: { ...off, budget: budget === "off" ? "Disabled" : "Enabled" } },
   };
 }
 

@@ -41,6 +41,10 @@ export const CANNED_VMI = {
 export const list = (...items: readonly unknown[]): Behaviour =>
   json({ kind: "List", metadata: { resourceVersion: "7" }, items });
 
+/** A LifeboatConfiguration with this spec. */
+export const configured = (spec: unknown): Behaviour =>
+  json({ kind: "LifeboatConfiguration", metadata: { ...metadata("lifeboat"), generation: 1 }, spec });
+
 export const notFound = status(404, "NotFound");
 
 const GOOD: Record<Question, Behaviour> = {
@@ -70,7 +74,7 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^GET .*\/pods\/[^/]+$/, "pod"],
   [/^GET .*\/virtualmachineinstances\/[^/]+$/, "vmi"],
   [/^GET .*\/kubevirts$/, "kubevirt"],
-  [/^GET .*\/configmaps\/lifeboat$/, "configuration"],
+  [/^GET .*\/lifeboatconfigurations\/lifeboat$/, "configuration"],
   [/^GET .*\/poddisruptionbudgets\/[^/]+$/, "budget"],
   [/^PATCH .*\/poddisruptionbudgets\/[^/]+$/, "grow"],
   [/^POST .*\/poddisruptionbudgets$/, "create"],

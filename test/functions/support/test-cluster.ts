@@ -4,10 +4,9 @@
  * Owns: starting it, objects in it. Does not own: the doors (doors.ts).
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { dump } from "js-yaml";
 import type { KubeClient } from "../../../infra/sandbox/actors/client.ts";
 import * as core from "../../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../../infra/tools/apply.ts";
+import { applyLifeboat, configureLifeboat } from "../../../infra/tools/apply.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../../../infra/sandbox/kubevirt/manifests.ts";
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../../infra/sandbox/manifests.ts";
@@ -16,7 +15,7 @@ import { entry } from "./doors.ts";
 
 export const NAMESPACE = "apps";
 /** Nothing but the doors: no budget, no migration. */
-export const QUIET = { reconcilers: { evacuation: false, budget: false } };
+export const QUIET = { reconcilers: { evacuation: false, budget: "Disabled" } };
 
 export type Vmi = kubevirt.VirtualMachineInstance;
 
@@ -38,8 +37,8 @@ export interface TestCluster {
   patchVmi(name: string, body: unknown): Promise<unknown>;
   /** Reasons of the Events told about an object, in order. */
   storyOf(name: string): Promise<readonly (string | undefined)[]>;
-  /** The LifeboatConfiguration: its keys, or its text. */
-  configure(configuration: Readonly<Record<string, unknown>> | string): Promise<void>;
+  /** Its LifeboatConfiguration's spec. */
+  configure(spec: Readonly<Record<string, unknown>>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -71,18 +70,9 @@ export async function startTestCluster(optional: readonly string[] = []): Promis
       const { items } = await client.list(core.events);
       return items.filter((event) => event.involvedObject.name === name).map(({ reason }) => reason);
     },
-    configure: (configuration) => configure(client, configuration),
+    configure: (spec) => configureLifeboat(client, spec),
     stop: () => sandbox.stop(),
   };
-}
-
-export async function configure(client: KubeClient, keys: Readonly<Record<string, unknown>> | string): Promise<void> {
-  const head = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
-  const text = typeof keys === "string" ? keys : dump({ ...head, ...keys });
-  const key = { namespace: "lifeboat-system", name: "lifeboat" };
-  const body = { metadata: key, data: { "config.yaml": text } };
-  if ((await client.get(core.configMaps, key)) === undefined) await client.create(core.configMaps, body);
-  else await client.patch(core.configMaps, key, { type: "merge", body });
 }
 
 function vmiOf({ name, strategy, migratable = true, status, metadata }: TestVm) {

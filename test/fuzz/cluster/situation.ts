@@ -2,23 +2,21 @@
  * What a cluster is like when it is looked at: gates, pressures, disruptions, marks, tampered records, odd objects.
  * Owns: making a store so. Does not own: how it answers (store.ts, misbehaviour.ts).
  */
+import { FEATURE_GATES } from "../../../shared/policy/settings.ts";
 import { at, DESCHEDULER_POLICY, DESCHEDULER_POLICY_TEXT } from "../corpus.ts";
 import { isObject, type Json, type JsonObject, mutated, oddJson, oddString } from "../json-mutations.ts";
 import type { Random } from "../random.ts";
 import { mutatedText } from "../text-mutations.ts";
 import type { Store } from "./store.ts";
 
-const GATES =
-  "featureGates: {DeschedulerSupport: true, NodePressureEvictionLiveMigration: true, PreemptionEvictionLiveMigration: true, " +
-  "NoExecuteTaintEvictionLiveMigration: true, EvictionsInBackground: true}";
-const HEAD = "apiVersion: lifeboat.dev/v1alpha1\nkind: LifeboatConfiguration\n";
-const CONFIGURATIONS: readonly string[] = [
-  `${HEAD}${GATES}\n`,
-  `${HEAD}${GATES}\nreconcilers: {evacuation: true, budget: true}\n`,
-  `${HEAD}${GATES}\nmarking: Evict\nguard: {mode: Hold, maxHolds: 0}\n`,
-  `${HEAD}evacuation: {maxAttempts: 1, backoffSeconds: 0, maxBackoffSeconds: 0, adoptSeconds: 0}\n`,
-  `${HEAD}${GATES}\nguard: {mode: Deny, deadlineSeconds: {Preemption: 0.5, NoExecuteTaint: 604800}}\n`,
-  `${HEAD}descheduling: {intervalSeconds: 60}\n`,
+const featureGates = Object.fromEntries(FEATURE_GATES.map((gate) => [gate, true]));
+const CONFIGURATIONS: readonly JsonObject[] = [
+  { featureGates },
+  { featureGates, reconcilers: { budget: "Enabled" }, evacuation: { adoptSeconds: 0 } },
+  { featureGates, marking: "Evict", guard: { mode: "Hold", maxHolds: 0 } },
+  { evacuation: { maxAttempts: 1, backoffSeconds: 0, maxBackoffSeconds: 0, adoptSeconds: 0 } },
+  { featureGates, guard: { mode: "Deny", deadlineSeconds: { Preemption: 0.5, NoExecuteTaint: 604_800 } } },
+  { descheduling: { intervalSeconds: 60 } },
 ];
 const RECORDS: readonly string[] = [
   '{"id":"0000000a","cause":"NoExecuteTaint","requestedBy":"x","node":"node01","podUID":"u","since":"2026-11-20T11:00:00Z","attempts":0}',
@@ -53,10 +51,9 @@ function addCondition(object: JsonObject, condition: JsonObject): void {
 }
 
 const configured: Tweak = (store, random) => {
-  const text = random.pick(CONFIGURATIONS);
-  const yaml = random.chance(0.2) ? mutatedText(text, random) : text;
-  for (const map of store.of("configmaps")) {
-    if (at(map, "metadata", "name") === "lifeboat") child(map, "data")["config.yaml"] = yaml;
+  const spec = random.pick(CONFIGURATIONS);
+  for (const configuration of store.of("lifeboatconfigurations")) {
+    configuration["spec"] = random.chance(0.2) ? mutated(spec, random, 1) : spec;
   }
 };
 /** The example that is shipped, one that lets everything go, or something like them. */

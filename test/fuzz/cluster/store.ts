@@ -36,7 +36,7 @@ const NOT_FOUND = statusReply(404, "NotFound");
 
 /** A path without its namespace: every object of a kind is in one place here. */
 const PATH =
-  /^(?<group>\/api\/v1|\/apis\/[^/]+\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<resource>[a-z]+)(?:\/(?<name>[^/]+))?(?:\/(?<subresource>eviction))?$/;
+  /^(?<group>\/api\/v1|\/apis\/[^/]+\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<resource>[a-z]+)(?:\/(?<name>[^/]+))?(?:\/(?<subresource>eviction|status))?$/;
 
 type Place = Readonly<Record<string, string | undefined>>;
 
@@ -64,7 +64,7 @@ export class Store {
 
   #within(items: JsonObject[], { namespace, name, subresource }: Place, call: ApiCall): ApiReply {
     if (name === undefined) return call.method === "POST" ? this.#create(items, call) : list(items, namespace, call);
-    if (subresource !== undefined) return statusReply(429, "TooManyRequests");
+    if (subresource === "eviction") return statusReply(429, "TooManyRequests");
     const found = items.find((item) => at(item, "metadata", "name") === name);
     return found === undefined ? NOT_FOUND : this.#one(found, items, call);
   }
@@ -135,6 +135,7 @@ function patched(found: JsonObject, operations: Json[]): JsonObject | undefined 
 function merged(found: JsonObject, body: Json | undefined): JsonObject | undefined {
   const expected = at(body, "metadata", "resourceVersion");
   if (expected !== undefined && expected !== at(found, "metadata", "resourceVersion")) return undefined;
-  const data = at(body, "data");
-  return isObject(body) ? { ...found, ...(data === undefined ? {} : { data }) } : undefined;
+  const [data, status] = [at(body, "data"), at(body, "status")];
+  if (!isObject(body)) return undefined;
+  return { ...found, ...(data === undefined ? {} : { data }), ...(status === undefined ? {} : { status }) };
 }

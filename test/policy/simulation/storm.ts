@@ -18,19 +18,19 @@ const DISRUPTIONS: readonly FeatureGate[] = [
 export const anySettings: fc.Arbitrary<Settings> = fc
   .record({
     limits,
-    evacuation: fc.constantFrom<true | "Auto">(true, "Auto"),
-    budget: fc.constantFrom(true, true, true, false),
-    annotations: fc.constantFrom<boolean | "Auto">(true, "Auto", false),
+    adoptSeconds: fc.constantFrom(0, 5),
+    budget: fc.constantFrom("Auto", "Enabled", "Enabled", "Disabled"),
+    annotations: fc.constantFrom("Enabled", "Auto", "Disabled"),
     gated: fc.boolean(),
     clusterStrategy: fc.constantFrom(undefined, "LiveMigrate", "LiveMigrateIfPossible", "External"),
     maxAttempts: fc.integer({ min: 1, max: 5 }),
     mode: fc.constantFrom<GuardMode>(...Array<GuardMode>(6).fill("Auto"), "Deny", "Off"),
   })
-  .map(({ limits: l, evacuation, budget, annotations, gated, clusterStrategy, maxAttempts, mode }) =>
+  .map(({ limits: l, adoptSeconds, budget, annotations, gated, clusterStrategy, maxAttempts, mode }) =>
     settings({
       limits: l,
-      reconcilers: { evacuation, budget, annotations },
-      evacuation: { maxAttempts },
+      reconcilers: { budget, annotations },
+      evacuation: { maxAttempts, adoptSeconds },
       guard: { ...DEFAULT_SETTINGS.guard, mode },
       featureGates: [...DISRUPTIONS, ...(gated ? (["DeschedulerSupport"] as const) : [])],
       ...(clusterStrategy === undefined ? {} : { clusterStrategy }),

@@ -115,9 +115,9 @@ export const limits = fc.record({
 });
 
 export function stories(mood: "calm" | "wild"): fc.Arbitrary<Story> {
-  const mode = mood === "calm" ? fc.constant(true) : fc.constantFrom<true | "Auto">(true, "Auto");
+  const wait = mood === "calm" ? fc.constant(0) : fc.constantFrom(0, 5);
   return fc.record({
-    settings: fc.tuple(limits, mode).map(([l, evacuation]) => settings({ limits: l, reconcilers: { evacuation } })),
+    settings: fc.tuple(limits, wait).map(([l, adoptSeconds]) => settings({ limits: l, evacuation: { adoptSeconds } })),
     vmis: fc.array(fc.constantFrom(...NODES), { minLength: 1, maxLength: 5 }).map(vms),
     functions: fc.integer({ min: 1, max: 4 }),
     steps: fc.array(fc.oneof(...(mood === "calm" ? CALM : WILD)), { maxLength: 400, size: "max" }),

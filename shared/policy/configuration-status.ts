@@ -1,0 +1,105 @@
+/**
+ * What the status of the LifeboatConfiguration says about it.
+ * Owns: its conditions. Does not own: finding out (functions/conditions.ts), the configuration itself (settings.ts).
+ */
+import type { Action } from "./action.ts";
+
+/** As Kubernetes' metav1.Condition has it. */
+export interface Condition {
+  readonly type: "Ready" | "Permitted" | "WebhookCalled";
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+  readonly lastTransitionTime: string;
+}
+
+/** Of the object, as it was read. */
+export interface ConfigurationObserved {
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly conditions: readonly (Pick<Condition, "reason" | "message" | "lastTransitionTime"> & {
+    readonly type: string;
+    readonly status: string;
+    readonly observedGeneration: number;
+  })[];
+}
+
+/** Something that Lifeboat has to be allowed to do, tried out. */
+export interface Trial {
+  readonly name: string;
+  readonly problem?: { readonly forbidden: boolean; readonly message: string };
+}
+
+export interface ConfigurationFindings {
+  /** Each names a field and what was expected there. */
+  readonly problems: readonly string[];
+  /** What is set and has no effect. */
+  readonly notes: readonly string[];
+  readonly trials: readonly Trial[];
+}
+
+/** Longest message of a condition. */
+const LONGEST_MESSAGE = 32_768;
+
+type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
+
+/** Nothing if the status says so already. */
+export function reportConditions(
+  observed: ConfigurationObserved,
+  findings: ConfigurationFindings,
+  now: Date,
+): readonly Action[] {
+  const conditions = [ready(findings), permitted(findings), WEBHOOK_CALLED].map((verdict) =>
+    conditionOf(verdict, observed, now),
+  );
+  const isReported = conditions.every((condition) => observed.conditions.some((seen) => isSame(seen, condition)));
+  const { resourceVersion, generation } = observed;
+  return isReported ? [] : [{ verb: "WriteConditions", resourceVersion, generation, conditions }];
+}
+
+function ready({ problems, notes }: ConfigurationFindings): Verdict {
+  if (problems.length > 0) {
+    const message = `${problems.join("; ")}. The last valid configuration stays in force, else the defaults`;
+    return { type: "Ready", status: "False", reason: "InvalidConfiguration", message };
+  }
+  const message = ["The configuration is in force", ...notes].join("; ");
+  return { type: "Ready", status: "True", reason: "Valid", message };
+}
+
+function permitted({ trials }: ConfigurationFindings): Verdict {
+  const failed = trials.filter(({ problem }) => problem !== undefined);
+  const missing = failed.filter(({ problem }) => problem?.forbidden === true);
+  if (missing.length > 0) return { type: "Permitted", status: "False", reason: "Forbidden", message: told(missing) };
+  if (failed.length > 0) return { type: "Permitted", status: "Unknown", reason: "NotTried", message: told(failed) };
+  const message = "Lifeboat may do what this configuration needs";
+  return { type: "Permitted", status: "True", reason: "Granted", message };
+}
+
+function told(trials: readonly Trial[]): string {
+  return trials.map(({ name, problem }) => `${name}: ${problem?.message}`).join("; ");
+}
+
+/** A review is one request to one of many functions, which keep nothing. */
+const WEBHOOK_CALLED: Verdict = {
+  type: "WebhookCalled",
+  status: "Unknown",
+  reason: "NotObserved",
+  message: "Lifeboat does not record that it was called: the Events of an evicted VM show it",
+};
+
+function conditionOf(verdict: Verdict, observed: ConfigurationObserved, now: Date): Condition {
+  const before = observed.conditions.find(({ type }) => type === verdict.type);
+  return {
+    ...verdict,
+    message: verdict.message.slice(0, LONGEST_MESSAGE),
+    observedGeneration: observed.generation,
+    lastTransitionTime:
+      before?.status === verdict.status ? before.lastTransitionTime : `${now.toISOString().slice(0, 19)}Z`,
+  };
+}
+
+function isSame(seen: ConfigurationObserved["conditions"][number], wanted: Condition): boolean {
+  const keys = ["type", "status", "reason", "message", "observedGeneration"] as const;
+  return keys.every((key) => seen[key] === wanted[key]);
+}

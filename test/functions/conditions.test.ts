@@ -1,0 +1,103 @@
+/** The status of the LifeboatConfiguration: what a full scan says about it. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { applyManifests } from "../../infra/sandbox/manifests.ts";
+import { definitions, lifeboatConfigurations } from "../../infra/tools/apply.ts";
+import { readManifests } from "../manifests/shipped.ts";
+import { asWebhook, type Doors, openDoors } from "./support/doors.ts";
+import { QUIET, startTestCluster, type TestCluster } from "./support/test-cluster.ts";
+
+let cluster: TestCluster;
+let doors: Doors;
+beforeAll(async () => {
+  cluster = await startTestCluster();
+  doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
+});
+afterAll(() => cluster.stop());
+
+const found = () => cluster.client.get(lifeboatConfigurations, { name: "lifeboat" });
+
+async function scanned() {
+  await doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
+  await doors.settle();
+  return await found();
+}
+
+const condition = (type: string, status: string, reason: string, message: unknown = expect.any(String)) =>
+  expect.objectContaining({ type, status, reason, message });
+
+test("without an object nothing is reported, and nothing fails", async () => {
+  expect(await scanned()).toBeUndefined();
+  expect(doors.log).toEqual([]);
+});
+
+test("a valid one is in force and permitted", async () => {
+  await cluster.configure(QUIET);
+  expect((await scanned())?.status).toEqual({
+    observedGeneration: 1,
+    conditions: [
+      condition("Ready", "True", "Valid", "The configuration is in force"),
+      condition("Permitted", "True", "Granted"),
+      condition("WebhookCalled", "Unknown", "NotObserved"),
+    ],
+  });
+});
+
+test("looked at again, nothing is written", async () => {
+  const before = await scanned();
+  doors.pass(600);
+  expect(await scanned()).toEqual(before);
+});
+
+test("what has no effect is said", async () => {
+  await cluster.configure({ ...QUIET, descheduling: { intervalSeconds: 60 } });
+  const message = expect.stringContaining("descheduling.intervalSeconds has no effect without the feature gate");
+  const { status } = (await scanned()) ?? {};
+  expect(status).toMatchObject({ observedGeneration: 2 });
+  expect(status?.conditions).toContainEqual(condition("Ready", "True", "Valid", message));
+});
+
+test("a missing permission is named, and since when", async () => {
+  const path = "/apis/rbac.authorization.k8s.io/v1/namespaces/lifeboat-system/rolebindings/lifeboat";
+  await cluster.client.raw({ method: "DELETE", path });
+  const message =
+    "slots: the API server answered GET /api/v1/namespaces/lifeboat-system/configmaps/lifeboat-slots " +
+    "with 403 Forbidden: the service account lacks a permission";
+  doors.pass(60);
+  const lastTransitionTime = `${doors.now().toISOString().slice(0, 19)}Z`;
+  const conditions = (await scanned())?.status?.conditions;
+  expect(conditions).toContainEqual(condition("Permitted", "False", "Forbidden", message));
+  expect(conditions?.find(({ type }) => type === "Permitted")).toMatchObject({ lastTransitionTime });
+  expect(conditions?.find(({ type }) => type === "Ready")?.["lastTransitionTime"]).not.toBe(lastTransitionTime);
+  await applyManifests(cluster.client, readManifests("rbac.yaml"));
+});
+
+/** That of a version to come, which allows what this one does not know. */
+async function installAnotherDefinition(): Promise<void> {
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/lifeboatconfigurations.lifeboat.dev";
+  const value = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const body = [{ op: "replace", path: "/spec/versions/0/schema/openAPIV3Schema/properties/spec", value }];
+  const answer = await cluster.client.raw({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+  expect(answer.code).toBe(200);
+}
+
+test("what another version of the definition has let in: the field, and what is expected there", async () => {
+  await installAnotherDefinition();
+  await cluster.configure({ ...QUIET, marking: "ByHand", evacuation: { maxAttempts: 0 } });
+  const message = expect.stringMatching(
+    /^spec\.marking: expected one of Auto, Impersonate, Evict; spec\.evacuation\.maxAttempts: expected 1 or more\./,
+  );
+  expect((await scanned())?.status?.conditions).toContainEqual(
+    condition("Ready", "False", "InvalidConfiguration", message),
+  );
+  await cluster.configure(QUIET);
+  expect((await scanned())?.status?.conditions).toContainEqual(condition("Ready", "True", "Valid"));
+});
+
+test("a definition that is gone: the defaults, and no failure", async () => {
+  const [definition] = definitions().flatMap(readManifests);
+  const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${definition?.metadata.name}`;
+  await cluster.client.raw({ method: "DELETE", path });
+  const answer = await doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
+  expect(answer).toMatchObject({ code: 200 });
+  await doors.settle();
+});

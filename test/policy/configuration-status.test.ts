@@ -1,0 +1,45 @@
+/** The conditions of the LifeboatConfiguration. */
+import { expect, test } from "vitest";
+import {
+  type ConfigurationFindings,
+  type ConfigurationObserved,
+  reportConditions,
+} from "../../shared/policy/configuration-status.ts";
+import { at, NOW } from "./fixtures.ts";
+
+const NEW: ConfigurationObserved = { resourceVersion: "7", generation: 3, conditions: [] };
+const GOOD: ConfigurationFindings = { problems: [], notes: [], trials: [{ name: "pods" }] };
+const forbidden = { name: "pods", problem: { forbidden: true, message: "403" } };
+const unreachable = { name: "nodes", problem: { forbidden: false, message: "no answer" } };
+
+function told(findings: Partial<ConfigurationFindings>, observed = NEW, now = NOW) {
+  const [action] = reportConditions(observed, { ...GOOD, ...findings }, now);
+  return action?.verb === "WriteConditions" ? action : undefined;
+}
+
+// prettier-ignore
+test.each<[string, Partial<ConfigurationFindings>, string, string]>([
+  ["valid",                            {},                                      "Ready",     "True Valid: The configuration is in force"],
+  ["valid, with a note",               { notes: ["x has no effect"] },          "Ready",     "True Valid: The configuration is in force; x has no effect"],
+  ["two problems",                     { problems: ["a: b", "c: d"] },          "Ready",     "False InvalidConfiguration: a: b; c: d. The last valid configuration stays in force, else the defaults"],
+  ["all that was tried is permitted",  {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
+  ["a permission is missing",          { trials: [forbidden, unreachable] },    "Permitted", "False Forbidden: pods: 403"],
+  ["something could not be tried",     { trials: [unreachable] },               "Permitted", "Unknown NotTried: nodes: no answer"],
+])("%s", (_, findings, type, expected) => {
+  const found = told(findings)?.conditions.find((one) => one.type === type);
+  expect(`${found?.status} ${found?.reason}: ${found?.message}`).toBe(expected);
+});
+
+test("a condition keeps the time of its last transition", () => {
+  const first = told({});
+  const later = told({ trials: [forbidden] }, { ...NEW, conditions: first?.conditions ?? [] }, at(60));
+  const times = later?.conditions.map(({ type, lastTransitionTime }) => [type, Date.parse(lastTransitionTime)]);
+  expect(times).toContainEqual(["Ready", NOW.getTime()]);
+  expect(times).toContainEqual(["Permitted", at(60).getTime()]);
+});
+
+test("what is said already is not written again, unless of another generation", () => {
+  const said = { ...NEW, conditions: told({})?.conditions ?? [] };
+  expect(told({}, said, at(600))).toBeUndefined();
+  expect(told({}, { ...said, generation: 4 }, at(600))).toMatchObject({ generation: 4, resourceVersion: "7" });
+});
