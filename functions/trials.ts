@@ -13,7 +13,7 @@ export async function tryPermissions(cluster: Cluster, settings: Settings): Prom
   return [
     await tried("pods", () => cluster.canList("pods")),
     await tried("nodes", () => cluster.canList("nodes")),
-    await tried("slots", () => cluster.getSlots()),
+    await tried("evacuations", () => cluster.canList("evacuations")),
     await tried("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
     await tried("budgets", () => cluster.canList("poddisruptionbudgets")),
     await tried("marking", () => proveMarking(cluster, settings)),

@@ -11,9 +11,9 @@ import * as situations from "./situations.ts";
 import { ask, POD, SECOND, SECOND_POD, type Steps, type Trial, VMI } from "./trial.ts";
 
 /** Nothing but the evacuation itself. */
-const ALONE = { reconcilers: { evacuation: true, budget: "Disabled" } };
+const ALONE = { reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 0 } };
 const OFF = { reconcilers: { evacuation: false, budget: "Disabled" } };
-const BUDGETS = { reconcilers: { evacuation: false, budget: true } };
+const BUDGETS = { reconcilers: { evacuation: false, budget: "Enabled" } };
 
 const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
 const cancel = (trial: Trial) => ask(trial, "DELETE", `/evacuations/${VMI.namespace}/${VMI.name}`);

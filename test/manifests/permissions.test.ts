@@ -6,7 +6,7 @@ import {
   virtualMachineInstances,
   type VirtualMachineInstance,
 } from "../../infra/sandbox/kubevirt/resources.ts";
-import { configureLifeboat } from "../../infra/tools/apply.ts";
+import { configureLifeboat, lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { REQUEST_EVICT_ONLY_ANNOTATION } from "../../shared/policy/names.ts";
 import { NAMESPACE as namespace, type Recorded, startRecorded } from "./recorded.ts";
@@ -67,6 +67,18 @@ async function migratingVms(): Promise<readonly string[]> {
 
 /** Together they need every permission; each is there for one that no other needs. */
 const STEPS: readonly (readonly [string, () => Promise<void>])[] = [
+  [
+    "the configuration is reported on",
+    async () => {
+      await ask("POST", "/reconcile");
+      await waitFor(sandbox.client, {
+        resource: lifeboatConfigurations,
+        key: { name: "lifeboat" },
+        what: "reported on",
+        until: ({ status }) => status !== undefined,
+      });
+    },
+  ],
   [
     "a drain moves a VM",
     async () => {
