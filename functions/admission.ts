@@ -33,6 +33,7 @@ export async function reviewEvictionRequest(c: AppContext, target: Target, arriv
     const [problem] = parsed.problems;
     return c.json(review.refusal(uid, `not a review of pods/eviction CREATE: ${problem?.field}: ${problem?.message}`));
   }
+  target.state.called.add(target.name);
   const eviction = parsed.value;
   // Asked for by Lifeboat, on a condition that no pod meets, for KubeVirt's webhook to mark the VM.
   if (review.isImpossible(eviction)) return c.json(review.permission(uid));

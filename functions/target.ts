@@ -15,10 +15,12 @@ import { isToken } from "./token.ts";
 /** What this isolate remembers: caches that may be empty at any time. */
 export interface IsolateState {
   readonly settings: SettingsCache;
+  /** Clusters whose API server has asked about an eviction. */
+  readonly called: Set<string>;
 }
 
 export function newIsolateState(): IsolateState {
-  return { settings: new SettingsCache() };
+  return { settings: new SettingsCache(), called: new Set() };
 }
 
 export interface Target {

@@ -11,6 +11,7 @@ import type { Settings } from "../shared/policy/settings.ts";
 export async function tryPermissions(cluster: Cluster, settings: Settings): Promise<readonly Trial[]> {
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
   return [
+    await tried("kubevirt", () => cluster.getKubeVirt()),
     await tried("pods", () => cluster.canList("pods")),
     await tried("nodes", () => cluster.canList("nodes")),
     await tried("evacuations", () => cluster.canList("evacuations")),

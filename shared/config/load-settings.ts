@@ -9,7 +9,7 @@
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
-import type { ConfigurationFacts, KubeVirtFacts } from "../cluster/projections.ts";
+import type { KubeVirtFacts } from "../cluster/projections.ts";
 import type { Settings } from "../policy/settings.ts";
 import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
 import type { ConfigProblem } from "./problem.ts";
@@ -22,13 +22,6 @@ export interface LoadedSettings {
   readonly problems: readonly ConfigProblem[];
   /** What is worth knowing of what is set. */
   readonly notes: readonly string[];
-  /** The LifeboatConfiguration as it was read, if there is one, and what is wrong with it. */
-  readonly own?: OwnConfiguration;
-}
-
-export interface OwnConfiguration {
-  readonly facts: ConfigurationFacts;
-  readonly problems: readonly ConfigProblem[];
 }
 
 interface Cached extends LoadedSettings {
@@ -62,7 +55,6 @@ export class SettingsCache {
       settings,
       problems: [...kubevirt.problems, ...own.problems],
       notes: notesOn(settings),
-      ...(own.facts === undefined ? {} : { own: { facts: own.facts, problems: own.problems } }),
     };
     this.#entries.set(name, entry);
     return entry;
@@ -78,20 +70,19 @@ async function readKubeVirt(cluster: Cluster, cached: Cached | undefined) {
   }
 }
 
-interface Read {
+interface OwnConfiguration {
   readonly configuration: LifeboatConfiguration;
   readonly problems: readonly ConfigProblem[];
-  readonly facts?: ConfigurationFacts;
 }
 
-async function readConfiguration(cluster: Cluster, seen: LifeboatConfiguration | undefined): Promise<Read> {
+async function readConfiguration(cluster: Cluster, seen: LifeboatConfiguration | undefined): Promise<OwnConfiguration> {
   const lastValid = seen ?? defaultConfiguration();
   try {
     const facts = await cluster.getConfiguration();
     if (facts === undefined) return { configuration: defaultConfiguration(), problems: [] };
     const parsed = parseConfiguration(facts.spec);
-    if (parsed.ok) return { configuration: parsed.value, problems: [], facts };
-    return { configuration: lastValid, problems: parsed.problems, facts };
+    if (parsed.ok) return { configuration: parsed.value, problems: [] };
+    return { configuration: lastValid, problems: parsed.problems };
   } catch (error) {
     if (seen === undefined || !(error instanceof ClusterError)) throw error;
     return { configuration: lastValid, problems: [{ field: "LifeboatConfiguration", message: error.message }] };

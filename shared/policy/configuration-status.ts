@@ -37,6 +37,8 @@ export interface ConfigurationFindings {
   /** What is set and has no effect. */
   readonly notes: readonly string[];
   readonly trials: readonly Trial[];
+  /** Whether the API server has asked about an eviction; false: not that we knew. */
+  readonly called: boolean;
 }
 
 /** Longest message of a condition. */
@@ -50,7 +52,7 @@ export function reportConditions(
   findings: ConfigurationFindings,
   now: Date,
 ): readonly Action[] {
-  const conditions = [ready(findings), permitted(findings), WEBHOOK_CALLED].map((verdict) =>
+  const conditions = [ready(findings), permitted(findings), webhookCalled(observed, findings)].map((verdict) =>
     conditionOf(verdict, observed, now),
   );
   const isReported = conditions.every((condition) => observed.conditions.some((seen) => isSame(seen, condition)));
@@ -80,13 +82,15 @@ function told(trials: readonly Trial[]): string {
   return trials.map(({ name, problem }) => `${name}: ${problem?.message}`).join("; ");
 }
 
-/** A review is one request to one of many functions, which keep nothing. */
-const WEBHOOK_CALLED: Verdict = {
-  type: "WebhookCalled",
-  status: "Unknown",
-  reason: "NotObserved",
-  message: "Lifeboat does not record that it was called: the Events of an evicted VM show it",
-};
+/** A function that scans need not be one that is asked: what one has once seen stays. */
+function webhookCalled({ conditions }: ConfigurationObserved, { called }: ConfigurationFindings): Verdict {
+  const type = "WebhookCalled";
+  if (called || conditions.some((seen) => seen.type === type && seen.status === "True")) {
+    return { type, status: "True", reason: "Called", message: "The API server asks Lifeboat about evictions" };
+  }
+  const message = "No function that scans this cluster has been asked about an eviction yet";
+  return { type, status: "Unknown", reason: "NotObserved", message };
+}
 
 function conditionOf(verdict: Verdict, observed: ConfigurationObserved, now: Date): Condition {
   const before = observed.conditions.find(({ type }) => type === verdict.type);

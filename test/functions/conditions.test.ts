@@ -4,6 +4,7 @@ import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { definitions, lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import { readManifests } from "../manifests/shipped.ts";
 import { asWebhook, type Doors, openDoors } from "./support/doors.ts";
+import { evictionOf, review } from "./support/reviews.ts";
 import { QUIET, startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 
 let cluster: TestCluster;
@@ -46,6 +47,11 @@ test("looked at again, nothing is written", async () => {
   const before = await scanned();
   doors.pass(600);
   expect(await scanned()).toEqual(before);
+});
+
+test("once the API server has asked about an eviction, that is said", async () => {
+  await review(doors, evictionOf({ namespace: "apps", name: "anything" }));
+  expect((await scanned())?.status?.conditions).toContainEqual(condition("WebhookCalled", "True", "Called"));
 });
 
 test("what has no effect is said", async () => {

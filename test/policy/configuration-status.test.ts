@@ -8,7 +8,7 @@ import {
 import { at, NOW } from "./fixtures.ts";
 
 const NEW: ConfigurationObserved = { resourceVersion: "7", generation: 3, conditions: [] };
-const GOOD: ConfigurationFindings = { problems: [], notes: [], trials: [{ name: "pods" }] };
+const GOOD: ConfigurationFindings = { problems: [], notes: [], trials: [{ name: "pods" }], called: false };
 const forbidden = { name: "pods", problem: { forbidden: true, message: "403" } };
 const unreachable = { name: "nodes", problem: { forbidden: false, message: "no answer" } };
 
@@ -25,6 +25,8 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["all that was tried is permitted",  {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
   ["a permission is missing",          { trials: [forbidden, unreachable] },    "Permitted", "False Forbidden: pods: 403"],
   ["something could not be tried",     { trials: [unreachable] },               "Permitted", "Unknown NotTried: nodes: no answer"],
+  ["nobody has asked yet",             {},                                      "WebhookCalled", "Unknown NotObserved: No function that scans this cluster has been asked about an eviction yet"],
+  ["the API server asks",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
 ])("%s", (_, findings, type, expected) => {
   const found = told(findings)?.conditions.find((one) => one.type === type);
   expect(`${found?.status} ${found?.reason}: ${found?.message}`).toBe(expected);
@@ -42,4 +44,9 @@ test("what is said already is not written again, unless of another generation", 
   const said = { ...NEW, conditions: told({})?.conditions ?? [] };
   expect(told({}, said, at(600))).toBeUndefined();
   expect(told({}, { ...said, generation: 4 }, at(600))).toMatchObject({ generation: 4, resourceVersion: "7" });
+});
+
+test("that it was called stays so, whoever scans next", () => {
+  const said = { ...NEW, conditions: told({ called: true })?.conditions ?? [] };
+  expect(told({ called: false }, said, at(600))).toBeUndefined();
 });
