@@ -15,6 +15,7 @@ import type {
   PodFacts,
   VmiFacts,
 } from "../policy/facts.ts";
+import type { WebhookFacts } from "../policy/budget-mode.ts";
 import * as names from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
 import { countsOf, type EvacuationCount } from "../policy/counters.ts";
@@ -33,6 +34,7 @@ import {
   nodeFacts,
   podFacts,
   vmiFacts,
+  webhookFacts,
 } from "./projections.ts";
 import { type DeschedulingReads, deschedulingReads } from "./descheduling-reads.ts";
 import { evict, type Eviction } from "./evict.ts";
@@ -80,6 +82,8 @@ export interface Cluster extends DeschedulingReads {
   proveMarking(kubevirtNamespace: string): Promise<void>;
   /** Throws unless launcher pods may be annotated, tried out on one by a dry run; none is no failure. */
   proveAnnotating(): Promise<void>;
+  /** Of a ValidatingWebhookConfiguration; undefined also where it may not be read. */
+  getWebhooks(configuration: string): Promise<readonly WebhookFacts[] | undefined>;
   getKubeVirt(): Promise<KubeVirtFacts | undefined>;
   /** The LifeboatConfiguration; undefined, too, where there is no such kind. */
   getConfiguration(): Promise<ConfigurationFacts | undefined>;
@@ -172,6 +176,11 @@ export function connect(options: ClusterOptions): Cluster {
     },
     proveMarking: (kubevirtNamespace) => proveMarking(send, kubevirtAccount(kubevirtNamespace)),
     proveAnnotating: () => proveAnnotating(send),
+    getWebhooks: async (name) => {
+      const path = object("validatingwebhookconfigurations", { namespace: "", name });
+      const { code, body } = await send({ method: "GET", path, expect: [403, 404] });
+      return code >= 400 ? undefined : webhookFacts(parseAnswer(schemas.WebhookConfiguration, body, `GET ${path}`));
+    },
     getKubeVirt: async () => {
       const path = collection("kubevirts");
       const { body } = await send({ method: "GET", path });

@@ -17,6 +17,7 @@ const KINDS = {
   virtualmachineinstances: "/apis/kubevirt.io/v1",
   virtualmachineinstancemigrations: "/apis/kubevirt.io/v1",
   evacuations: "/apis/lifeboat.dev/v1alpha1",
+  validatingwebhookconfigurations: "/apis/admissionregistration.k8s.io/v1",
   lifeboatconfigurations: "/apis/lifeboat.dev/v1alpha1",
 } as const;
 

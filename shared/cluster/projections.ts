@@ -14,6 +14,7 @@ import type {
   VmiFacts,
 } from "../policy/facts.ts";
 import type { ConfigurationObserved } from "../policy/configuration-status.ts";
+import type { WebhookFacts } from "../policy/budget-mode.ts";
 import * as names from "../policy/names.ts";
 import { quantity } from "./quantity.ts";
 import type {
@@ -28,6 +29,7 @@ import type {
   Node,
   Pod,
   Vmi,
+  WebhookConfiguration,
 } from "./schemas.ts";
 
 type Parsed<S> = z.output<S>;
@@ -277,6 +279,17 @@ export function configurationFacts({
 }: Parsed<typeof LifeboatConfiguration>): ConfigurationFacts {
   const { resourceVersion, generation } = metadata;
   return { resourceVersion, generation, spec, conditions: status.conditions };
+}
+
+export function webhookFacts({ webhooks }: Parsed<typeof WebhookConfiguration>): readonly WebhookFacts[] {
+  return webhooks.map(({ failurePolicy, rules, matchConditions, namespaceSelector, objectSelector }) => ({
+    failurePolicy,
+    rules,
+    matchConditions: matchConditions.map(({ expression }) => expression),
+    isSelective: [namespaceSelector, objectSelector].some((one) => {
+      return one ? Object.keys(one.matchLabels).length + one.matchExpressions.length > 0 : false;
+    }),
+  }));
 }
 
 export interface ConfigMapFacts {

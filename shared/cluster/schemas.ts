@@ -273,6 +273,24 @@ export const KubeVirt = z.lazy(() =>
   }),
 );
 
+const Selector = z.lazy(() =>
+  z.nullish(z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(z.unknown()) })),
+);
+
+export const WebhookConfiguration = z.lazy(() =>
+  z.object({
+    webhooks: listOf(
+      z.object({
+        failurePolicy: z._default(z.string(), "Fail"),
+        rules: listOf(z.object({ operations: listOf(z.string()), resources: listOf(z.string()) })),
+        matchConditions: listOf(z.object({ expression: z.string() })),
+        namespaceSelector: Selector,
+        objectSelector: Selector,
+      }),
+    ),
+  }),
+);
+
 /** A page of a list; items are parsed one by one, so that one odd object never hides the rest. */
 export const Page = z.lazy(() =>
   z.object({

@@ -10,6 +10,8 @@
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import type { KubeVirtFacts } from "../cluster/projections.ts";
+import { areEvictionsCovered } from "../policy/budget-mode.ts";
+import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
 import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
 import type { ConfigProblem } from "./problem.ts";
@@ -47,7 +49,8 @@ export class SettingsCache {
       readKubeVirt(cluster, cached),
       readConfiguration(cluster, cached?.lastValid),
     ]);
-    const settings = mergeSettings(kubevirt.facts, own.configuration);
+    const merged = mergeSettings(kubevirt.facts, own.configuration);
+    const settings = { ...merged, evictionsCovered: await readCover(merged, cluster) };
     const entry: Cached = {
       readAt: now.getTime(),
       kubevirt: kubevirt.facts,
@@ -59,6 +62,16 @@ export class SettingsCache {
     this.#entries.set(name, entry);
     return entry;
   }
+}
+
+/** Asked only where the answer decides something: whether Lifeboat has to make budgets. */
+async function readCover(settings: Settings, cluster: Cluster): Promise<boolean> {
+  if (settings.reconcilers.budget !== "Auto") return false;
+  const [kubevirt, guard] = await Promise.all([
+    cluster.getWebhooks(KUBEVIRT_WEBHOOKS),
+    cluster.getWebhooks(GUARD_WEBHOOKS),
+  ]);
+  return areEvictionsCovered({ kubevirt, guard }, settings);
 }
 
 async function readKubeVirt(cluster: Cluster, cached: Cached | undefined) {

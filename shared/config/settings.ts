@@ -17,6 +17,7 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
     // The union of both lists: who switches a gate on anywhere wants it.
     featureGates: FEATURE_GATES.filter((gate) => own.featureGates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
+    evictionsCovered: false,
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
     reconcilers: own.reconcilers,
     evacuation: own.evacuation,

@@ -61,6 +61,9 @@ export const REASON_ANNOTATION = "reason";
 
 /** Lifeboat's own namespace and objects in each cluster. */
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
+/** ValidatingWebhookConfigurations: KubeVirt's own, and that of Lifeboat's guard. */
+export const KUBEVIRT_WEBHOOKS = "virt-api-validator";
+export const GUARD_WEBHOOKS = "lifeboat-guard";
 /** The only LifeboatConfiguration that counts. */
 export const CONFIGURATION = "lifeboat";
 /** The descheduler's own policy file, for Lifeboat's descheduling. */

@@ -24,6 +24,8 @@ export interface Settings {
   readonly marking: "Impersonate" | "Evict" | "Auto";
   readonly featureGates: readonly FeatureGate[];
   readonly drainTaintKey: string;
+  /** Whether no eviction passes without KubeVirt's review, and no preemption without the guard's: see budget-mode.ts. */
+  readonly evictionsCovered: boolean;
   readonly limits: {
     readonly parallelMigrationsPerCluster: number;
     readonly parallelOutboundMigrationsPerNode: number;
@@ -70,6 +72,7 @@ export const DEFAULT_SETTINGS: Settings = {
   marking: "Auto",
   featureGates: [],
   drainTaintKey: "kubevirt.io/drain",
+  evictionsCovered: false,
   limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 },
   reconcilers: { evacuation: true, budget: "Auto", annotations: "Auto", disruption: true, pressure: true },
   evacuation: {
