@@ -25,11 +25,12 @@ export interface SandboxOptions {
   readonly migrationSeconds?: number;
   /** How long a container takes to end after SIGTERM. */
   readonly terminationSeconds?: number;
+  /** KubeVirt's own, which migrates what is marked; on unless switched off. */
   readonly evacuationController?: boolean;
   readonly deschedulerAnnotations?: boolean;
   /** KubeVirt's own, which deletes budgets whose controller is a VMI; on unless switched off. */
   readonly budgetDeletion?: boolean;
-  /** Whether virt-api answers evictions, too. */
+  /** Whether virt-api answers evictions, too; it does unless switched off. */
   readonly evictionWebhook?: boolean;
   /** When the kubelets evict; absent fields are the kubelet's own defaults. */
   readonly eviction?: EvictionConfiguration;
@@ -52,7 +53,7 @@ export interface Sandbox {
   /** What can happen to the API server while it runs. */
   readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "closeIdleAfter">;
   readonly migrations: Pick<MigrationPlan, "configure">;
-  /** KubeVirt's own, which migrates what is marked; off unless asked for. */
+  /** KubeVirt's own, which migrates what is marked; on unless switched off. */
   readonly evacuationController: { enabled: boolean };
   /** KubeVirt's own, on launcher pods; off unless asked for. */
   readonly deschedulerAnnotations: { enabled: boolean };
@@ -103,7 +104,7 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
 
   const admin = optionsOf("admin").client;
   const plan = createMigrationPlan(options.migrationSeconds);
-  const { evacuationController = false, deschedulerAnnotations = false, budgetDeletion = true } = options;
+  const { evacuationController = true, deschedulerAnnotations = false, budgetDeletion = true } = options;
   const knobs = {
     evacuationController: createSwitch(evacuationController),
     deschedulerAnnotations: createSwitch(deschedulerAnnotations),
@@ -113,7 +114,7 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
   const controlPlane = startControlPlane(optionsOf, caPem);
   closers.push(() => controlPlane.stop());
   if (!empty) {
-    const { terminationSeconds = 1, evictionWebhook = false, eviction } = options;
+    const { terminationSeconds = 1, evictionWebhook = true, eviction } = options;
     const own = { admin, authority, optionsOf, plan, terminationSeconds, evictionWebhook, eviction };
     const machines = await startMachines({ ...own, ...knobs });
     closers.push(() => machines.stop());
