@@ -7,9 +7,8 @@ import type { Context } from "hono";
 import { parseConfig } from "../shared/config/problem.ts";
 import type { DeletionDecision } from "../shared/policy/deletion.ts";
 import type { DeletionRequest } from "../shared/reconcilers/deletion.ts";
-import { vmiPointer } from "../shared/reconcilers/pointer.ts";
 import * as review from "./admission-review.ts";
-import { driveOn, tell } from "./drive-on.ts";
+import { carryOn, tell } from "./carry-on.ts";
 import type { Env } from "./env.ts";
 import { type Asked, hold, patienceOf, rule, untilSeen } from "./hold-deletion.ts";
 import type { Target } from "./target.ts";
@@ -47,7 +46,7 @@ async function decideAndHold(c: AppContext, target: Target, asked: Asked): Promi
   report(c, target, asked, decision);
   if (decision.verdict === "Release") return decision;
   // The VM has to move while the deletion waits, not after it.
-  if (facts.vmi !== undefined) c.executionCtx.waitUntil(driveOn(target, [vmiPointer(facts.vmi)]));
+  if (facts.vmi !== undefined) c.executionCtx.waitUntil(carryOn(target, facts.vmi));
   const last = await hold(target, asked, { decision, facts });
   if (last !== decision) report(c, target, asked, last);
   return last;

@@ -7,14 +7,14 @@
  */
 import { type Action, tell } from "./action.ts";
 import { GUARD } from "./deletion-table.ts";
-import { type Disruption, disruptionOf, isOfInterest } from "./disruption-cause.ts";
+import { conditionedDisruption, type Disruption, disruptionOf, isOfInterest } from "./disruption-cause.ts";
 import { isCompleted, isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
 import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { drivingTaint } from "./no-execute.ts";
 import { isAlive } from "./node-alive.ts";
-import { isLauncher, launcherOfHotplug, unprotectedReason } from "./pod-kind.ts";
+import { isLauncher, isListedBy, launcherOfHotplug, unprotectedReason } from "./pod-kind.ts";
 import type { Settings } from "./settings.ts";
 import { mobilityOf, resolveStrategy } from "./strategy.ts";
 import { victimsAround } from "./victims.ts";
@@ -28,7 +28,7 @@ export const RELEASE_REASONS = [
   "VmiGone",
   "NotScheduled",
   "NodeNotAlive",
-  "MigrationTarget",
+  "NotListed",
   "StrategyNone",
   "NotMigratable",
   "UnknownStrategy",
@@ -53,13 +53,13 @@ function release(reason: ReleaseReason, story: readonly Action[] = []): Deletion
 export function decideDeletion(f: DeletionFacts): DeletionDecision {
   const { pod, launcher = pod, vmi, settings } = f;
   if (!settings.guard.requesters.includes(f.requester)) return release("OtherRequester");
-  const disruption = disruptionOf(pod, { vmi, launcherUID: launcher.uid }, settings, f.now);
+  const disruption = disruptionOf(pod, { ...f, vmi, podUID: launcher.uid }, f);
   if (disruption === undefined) return release("NotADisruption");
   if (settings.guard.mode === "Off") return release("GuardOff");
   const unprotected = unprotectedReason(pod, f.launcher, vmi);
   if (unprotected !== undefined) return release(unprotected);
   if (vmi === undefined || vmi.deleting || isFinal(vmi)) return release("VmiGone");
-  return decideForLiveVmi(f, vmi, { ...disruption, since: sharedSince(f, disruption) });
+  return decideForLiveVmi(f, vmi, { ...disruption, deadline: sharedDeadline(f, disruption) });
 }
 
 /** How long after a deadline the next victim of the same preemption is deleted, at the latest. */
@@ -67,28 +67,30 @@ const NEXT_VICTIM_SECONDS = 30;
 
 /**
  * The victims of one preemption are deleted one after another, and one denial stops the rest: those on a node share the
- * earliest start, so that the preemptor never waits for the sum of them. Told from the conditions of their pods, which
- * no tenant can write; a record another tenant could. A victim that was let go long ago and takes its time to end does
- * not count: its owner would decide how long nobody else on the node is held.
+ * earliest deadline, so that the preemptor never waits for the sum of them. A victim that was let go long ago and takes its
+ * time to end does not count: its owner would decide how long other VMs on the node are not held.
  */
-function sharedSince(f: DeletionFacts, { cause, since }: Disruption): number {
-  if (cause !== "Preemption") return since;
-  const now = f.now.getTime();
-  const earliest = now - (f.settings.guard.deadlineSeconds.Preemption + NEXT_VICTIM_SECONDS) * 1000;
-  const times = victimsAround(f).map((pod) => Date.parse(pod.disruptionTarget?.since ?? ""));
-  return Math.min(since, ...times.filter((time) => time <= now && time >= earliest));
+function sharedDeadline(f: DeletionFacts, { cause, deadline }: Disruption): number {
+  if (cause !== "Preemption") return deadline;
+  const earliest = f.now.getTime() - NEXT_VICTIM_SECONDS * 1000;
+  const others = victimsAround(f).flatMap((pod) => conditionedDisruption(pod, f)?.deadline ?? []);
+  return Math.min(deadline, ...others.filter((other) => other >= earliest));
 }
 
 function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
   const { pod, launcher = pod } = f;
   if (vmi.nodeName === undefined) return release("NotScheduled");
   if (!isAlive(f.node)) return release("NodeNotAlive");
-  // A target is nobody's guest, unless the guest has gone over already.
-  if (isMigrationTarget(launcher, vmi) && vmi.guestOnTarget !== true) return release("MigrationTarget");
-  return decideForGuest(f, vmi, disruption);
+  if (!isMigrationTarget(launcher, vmi)) return decideForGuest(f, vmi, disruption);
+  // The guest may come over between the answer and the pod's end, but never to a pod that KubeVirt does not list.
+  if (!isListedBy(vmi, launcher)) return release("NotListed");
+  const decision = decideForGuest(f, vmi, disruption);
+  // Only a guest that has come over goes with the pod.
+  return decision.verdict === "Hold" || vmi.guestOnTarget === true ? decision : release(decision.reason);
 }
 
-function decideForGuest(f: DeletionFacts, vmi: VmiFacts, { cause, since }: Disruption): DeletionDecision {
+function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
+  const { cause, deadline } = disruption;
   const { settings, now, requester, pod } = f;
   const tellWhy = (why: string) => {
     const told = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
@@ -101,10 +103,9 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, { cause, since }: Disru
   if (GUARD[resolved.strategy][mobilityOf(vmi)] === "release") {
     return release("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }
+  if (deadline > now.getTime()) return hold(f, vmi, disruption);
   const seconds = settings.guard.deadlineSeconds[cause];
-  const leftSeconds = (since + seconds * 1000 - now.getTime()) / 1000;
-  if (leftSeconds <= 0) return release("DeadlinePassed", tellWhy(`it has not moved within ${seconds} s`));
-  return hold(f, vmi, { cause, since, leftSeconds });
+  return release("DeadlinePassed", tellWhy(`it has not moved within ${seconds} s`));
 }
 
 /** The taint manager goes on trying although the taint is gone; the evacuation is ended by the pass that follows. */
@@ -123,10 +124,10 @@ export function blindHoldSeconds(
   now: Date,
 ): number | undefined {
   if (!isOfInterest(requester, settings) || !isOfVm(pod)) return undefined;
-  const disruption = disruptionOf(pod, { vmi: undefined, launcherUID: pod.uid }, settings, now);
-  // Without a time no deadline is shown, and nobody waits for one that never comes.
+  const disruption = disruptionOf(pod, { vmi: undefined, evacuations: [], podUID: pod.uid }, { settings, now });
+  // Without a time no deadline is shown, and a preemptor does not wait for one that never comes.
   if (disruption === undefined || Number.isNaN(Date.parse(pod.disruptionTarget?.since ?? ""))) return undefined;
-  const left = (disruption.since - now.getTime()) / 1000 + settings.guard.deadlineSeconds[disruption.cause];
+  const left = (disruption.deadline - now.getTime()) / 1000;
   if (left <= 0) return undefined;
   return settings.guard.mode === "Deny" ? 0 : left;
 }

@@ -1,11 +1,13 @@
 /**
- * Recognising a disruption that does not ask: what is about to end this pod, and since when.
- * Owns: condition, record, requester and gate → cause. Does not own: what is done about it (deletion.ts, disruption.ts).
+ * Recognising a disruption that does not ask: what is about to end this pod, and until when its deletion is held back.
+ * Owns: condition, Evacuations, requester and gate → cause and deadline. Does not own: what is done about it (deletion.ts,
+ * disruption.ts).
  * Upstream: pod condition `DisruptionTarget`, k8s.io/api/core/v1.
  */
 import type { Cause } from "./cause.ts";
-import type { DisruptionTarget, PodFacts, VmiFacts } from "./facts.ts";
-import { beganAt, type EvacuationRecord, isActive, restingRecord } from "./record.ts";
+import { isAbout, isOlder, restSeconds } from "./evacuation-identity.ts";
+import type { EvacuationFacts, PodFacts, VmiFacts } from "./facts.ts";
+import { isActive } from "./phase.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
 
 /** Causes whose deletions are held back. */
@@ -26,21 +28,18 @@ export const GATE_OF_CAUSE = {
 
 export interface Disruption {
   readonly cause: GuardCause;
-  /** Milliseconds since the epoch, never later than now: the deadline counts from here. */
-  readonly since: number;
+  /** Milliseconds since the epoch. */
+  readonly deadline: number;
 }
 
-export function isGuardCause(cause: Cause): cause is GuardCause {
-  return cause === "Preemption" || cause === "NoExecuteTaint";
+/** One that an Evacuation tells of. */
+export interface KnownDisruption extends Disruption {
+  readonly evacuation: EvacuationFacts;
 }
 
-/** The condition while it is True: status False is history. */
-function conditionOf({ disruptionTarget }: PodFacts): DisruptionTarget | undefined {
-  return disruptionTarget?.active === true ? disruptionTarget : undefined;
-}
-
-export function isPreempted(pod: PodFacts): boolean {
-  return causeOfReason(conditionOf(pod)?.reason) === "Preemption";
+export interface Moment {
+  readonly settings: Settings;
+  readonly now: Date;
 }
 
 /** Whether a deletion by this user can be one at all; of any other nothing needs to be known. */
@@ -49,52 +48,58 @@ export function isOfInterest(requester: string, { featureGates, guard }: Setting
   return gated && guard.mode !== "Off" && guard.requesters.includes(requester);
 }
 
-type GuardRecord = EvacuationRecord & { readonly cause: GuardCause };
-
-/** A record of a disruption that began with this pod. One that claims to begin later than now is nobody's. */
-function ofPod(record: EvacuationRecord | undefined, podUID: string, now: Date): GuardRecord | undefined {
-  if (record === undefined || record.podUID !== podUID || beganAt(record, now) === undefined) return undefined;
-  return isGuardCause(record.cause) ? { ...record, cause: record.cause } : undefined;
+/**
+ * What the pod's condition tells while it is True: status False is history. Whatever the clocks of the control plane say, no
+ * deadline is further away than the administrator allows.
+ */
+export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment): Disruption | undefined {
+  const { active = false, reason = "", since = "" } = disruptionTarget ?? {};
+  const cause = active && Object.hasOwn(CAUSE_OF_REASON, reason) ? CAUSE_OF_REASON[reason] : undefined;
+  if (cause === undefined) return undefined;
+  const [began, now] = [Date.parse(since), m.now.getTime()];
+  return { cause, deadline: (began <= now ? began : now) + m.settings.guard.deadlineSeconds[cause] * 1000 };
 }
 
-/** The record of a disruption under way that began with this pod. */
-export function guardRecord(vmi: VmiFacts | undefined, podUID: string, now: Date): GuardRecord | undefined {
-  return isActive(vmi?.record, vmi?.nodeName) ? ofPod(vmi?.record, podUID, now) : undefined;
-}
-
-/** The same, given up or cancelled a moment ago: until it has rested no new one begins, but its deadline still counts. */
-export function restingGuardRecord(
-  vmi: VmiFacts | undefined,
-  podUID: string,
-  { settings, now }: { readonly settings: Settings; readonly now: Date },
-): GuardRecord | undefined {
-  return vmi === undefined ? undefined : ofPod(restingRecord(vmi, settings, now), podUID, now);
+export interface Subject {
+  readonly vmi: VmiFacts | undefined;
+  /** Every one that names the VMI. */
+  readonly evacuations: readonly EvacuationFacts[];
+  /** Of the launcher pod that is to end. */
+  readonly podUID: string;
 }
 
 /**
- * The disruption that the pod is under. The first sighting needs the True condition; from then on the record counts, for
- * kube-controller-manager resets the condition after 120 s even while deletions keep coming. While the condition is True
- * it says who is at work now. A cause whose gate is off is none.
+ * What Evacuations tell, the earliest deadline first: those that go on, those that have just ended without a move, until their
+ * back-off is over, and their Duplicates: the disruption of a VM that is being evacuated already.
  */
-export function disruptionOf(
-  pod: PodFacts,
-  { vmi, launcherUID }: { readonly vmi: VmiFacts | undefined; readonly launcherUID: string },
-  settings: Settings,
-  now: Date,
-): Disruption | undefined {
-  const kept = guardRecord(vmi, launcherUID, now) ?? restingGuardRecord(vmi, launcherUID, { settings, now });
-  const condition = conditionOf(pod);
-  const cause = causeOfReason(condition?.reason) ?? kept?.cause;
-  if (cause === undefined || !settings.featureGates.includes(GATE_OF_CAUSE[cause])) return undefined;
-  return { cause, since: earliest([kept?.since, condition?.since], now) };
+export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Date): readonly KnownDisruption[] {
+  const about = vmi === undefined ? [] : evacuations.filter((e) => isAbout(e, vmi, podUID));
+  const inForce = about.filter((e) => isActive(e) || restSeconds(e.status.nextAttemptTime, now) > 0);
+  const isInForce = (e: EvacuationFacts) => {
+    return inForce.includes(e) || (e.status.phase === "Duplicate" && inForce.some((first) => isOlder(first, e)));
+  };
+  return about
+    .filter(isInForce)
+    .flatMap((evacuation) => disruptionIn(evacuation) ?? [])
+    .toSorted((a, b) => a.deadline - b.deadline);
 }
 
-/** Of those times that are known; one that is yet to come is now. */
-function earliest(times: readonly (string | undefined)[], now: Date): number {
-  const known = times.map((time) => Date.parse(time ?? "")).filter((time) => !Number.isNaN(time));
-  return Math.min(now.getTime(), ...known);
+export function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined {
+  const { cause, deadline = "" } = evacuation.spec;
+  const time = Date.parse(deadline);
+  if ((cause !== "Preemption" && cause !== "NoExecuteTaint") || Number.isNaN(time)) return undefined;
+  return { cause, deadline: time, evacuation };
 }
 
-function causeOfReason(reason: string | undefined): GuardCause | undefined {
-  return reason !== undefined && Object.hasOwn(CAUSE_OF_REASON, reason) ? CAUSE_OF_REASON[reason] : undefined;
+/**
+ * The disruption that the pod is under. The first sighting needs the True condition; from then on its Evacuation counts, for
+ * kube-controller-manager resets the condition after 120 s even while deletions keep coming. While the condition is True
+ * it says who is at work now; the earliest deadline counts. A cause whose gate is off is none.
+ */
+export function disruptionOf(pod: PodFacts, subject: Subject, m: Moment): Disruption | undefined {
+  const known = knownDisruptions(subject, m.now);
+  const conditioned = conditionedDisruption(pod, m);
+  const { cause } = conditioned ?? known[0] ?? {};
+  if (cause === undefined || !m.settings.featureGates.includes(GATE_OF_CAUSE[cause])) return undefined;
+  return { cause, deadline: Math.min(conditioned?.deadline ?? Infinity, ...known.map(({ deadline }) => deadline)) };
 }

@@ -30,18 +30,18 @@ export function disruptionTable(): string {
 const { mode, requesters } = DEFAULT_SETTINGS.guard;
 
 export const RELEASE_WORDS = {
-  OtherRequester: `somebody else asks than ${requesters.map(code).join(", ")}`,
-  NotADisruption: "no such condition that is True and no record of one, or its gate is off",
+  OtherRequester: `the requester is none of ${requesters.map(code).join(", ")}`,
+  NotADisruption: "no such condition that is True and no Evacuation because of one, or its gate is off",
   GuardOff: `\`guard.mode\` is Off (default: ${mode})`,
   PodCompleted: "the pod has ended, or is another one by now",
   NotAVirtualMachine: "the pod runs no VM",
   VmiGone: "the VM is gone, made anew, being deleted or final",
   NotScheduled: "the VM is on no node yet",
   NodeNotAlive: `the node is gone, not Ready, or tainted ${DEAD_NODE_TAINTS.map(code).join(", ")}`,
-  MigrationTarget: "the pod is the target of a migration, and the guest is not there yet",
-  StrategyNone: "nobody asked for protection",
+  NotListed: "the VM runs in another pod, and KubeVirt does not list this one in `status.activePods`",
+  StrategyNone: "the strategy None asks for no protection",
   NotMigratable: "the VM cannot migrate",
-  UnknownStrategy: "nobody knows the strategy",
+  UnknownStrategy: "the strategy is none that KubeVirt knows",
   DeadlinePassed: "it has not moved in time",
   Blind: "the API server does not answer, and the request shows no deadline that is yet to come",
 } as const satisfies Record<ReleaseReason, string>;

@@ -53,8 +53,8 @@ export interface Settings {
   readonly descheduling: { readonly intervalSeconds: number };
 }
 
-/** `Auto`: hold where the scheduler preempts asynchronously (Kubernetes 1.33 and later), else deny. */
-export type GuardMode = "Off" | "Deny" | "Hold" | "Auto";
+/** `Deny`: at once, which the scheduler and the taint manager answer with another try. */
+export type GuardMode = "Off" | "Deny" | "Hold";
 
 /** What holds back deletions that do not ask. */
 export interface GuardSettings {
@@ -84,7 +84,7 @@ export const DEFAULT_SETTINGS: Settings = {
     historySeconds: 3600,
   },
   guard: {
-    mode: "Auto",
+    mode: "Hold",
     deadlineSeconds: { Preemption: 120, NoExecuteTaint: 300 },
     maxHolds: 8,
     requesters: [

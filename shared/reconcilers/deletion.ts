@@ -1,5 +1,5 @@
 /**
- * Ruling on a deletion that may be a disruption: observe, decide, mark before the hold.
+ * Ruling on a deletion that may be a disruption: observe, decide, begin the evacuation before the hold.
  * Owns: which facts are read, once and while holding. Does not own: the decision (shared/policy/deletion.ts), the hold.
  */
 import type { Cluster } from "../cluster/cluster.ts";
@@ -31,35 +31,38 @@ export interface DeletionReview {
 /** Decides without changing anything. */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster } = deps;
-  const plain: DeletionFacts = { ...r, settings, now, neighbours: [], evacuating: [], serverMinor: 0 };
+  const plain: DeletionFacts = { ...r, settings, now, neighbours: [], evacuations: [], active: [] };
   if (!isOfInterest(r.requester, settings)) return { facts: plain, decision: decideDeletion(plain) };
   const { nodeName } = r.pod;
-  const [subject, node, pods, evacuating, serverMinor] = await Promise.all([
+  const [subject, node, pods, active] = await Promise.all([
     observeOwner(r.pod, cluster),
     nodeName === undefined ? undefined : cluster.getNode(nodeName),
     nodeName === undefined ? [] : cluster.listPodsOn(nodeName),
-    cluster.listVmis("Evacuating"),
-    settings.guard.mode === "Auto" ? cluster.getServerMinor() : 0,
+    cluster.listEvacuations("Active"),
   ]);
   const neighbours = pods.filter(isLauncher);
-  const facts: DeletionFacts = { ...plain, ...subject, ...(node && { node }), neighbours, evacuating, serverMinor };
+  const facts: DeletionFacts = { ...plain, ...subject, ...(node && { node }), neighbours, active };
   return { facts, decision: decideDeletion(facts) };
 }
 
-/** Between two looks somebody else may act; the deletion will be asked for again. */
+/** Between two looks another function may act; the deletion will be asked for again. */
 const LOOKS = 3;
 
-/** Decides, and marks. Undefined: the VMI kept changing between look and mark. */
+/** Decides, and begins the evacuation. Undefined: the VMI kept changing between look and mark. */
 export async function ruleOnDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview | undefined> {
   for (let look = 0; look < LOOKS; look++) {
     const review = await reviewDeletion(r, deps);
     if (review.decision.verdict === "Release") return review;
-    if (await actInOrder(review.decision.actions, deps.cluster, deps.settings)) return review;
+    const { done } = await actInOrder(review.decision.actions, deps.cluster, deps.settings);
+    if (done) return review;
   }
   return undefined;
 }
 
-/** While holding: pod, VMI and node as they are now. A pod that is gone, or another one of the same name, holds nobody. */
+/**
+ * While holding: pod, VMI and node as they are now. For a pod that is gone, or another one of the same name, nothing is held.
+ * The deletion stays what it was when it was asked for, though kube-controller-manager may have reset the condition since.
+ */
 export async function lookAgain(before: DeletionFacts, cluster: Cluster, now: Date): Promise<DeletionDecision> {
   const { nodeName } = before.pod;
   const [pod, subject, node] = await Promise.all([
@@ -69,14 +72,19 @@ export async function lookAgain(before: DeletionFacts, cluster: Cluster, now: Da
   ]);
   if (pod?.uid !== before.pod.uid) return { verdict: "Release", reason: "PodCompleted", story: [] };
   const { vmi: _, launcher: __, node: ___, ...rest } = before;
-  return decideDeletion({ ...rest, ...subject, ...(node && { node }), pod, now });
+  const { disruptionTarget = pod.disruptionTarget } = before.pod;
+  const asked = { ...pod, ...(disruptionTarget && { disruptionTarget }) };
+  return decideDeletion({ ...rest, ...subject, ...(node && { node }), pod: asked, now });
 }
 
-async function observeOwner(pod: PodFacts, cluster: Cluster): Promise<Pick<DeletionFacts, "vmi" | "launcher">> {
+type Owner = Pick<DeletionFacts, "vmi" | "launcher" | "evacuations">;
+
+async function observeOwner(pod: PodFacts, cluster: Cluster): Promise<Owner> {
   const owner = launcherOfHotplug(pod);
   const launcher = owner && (await cluster.getPod({ namespace: pod.namespace, name: owner.name }));
   const name = vmiNameOf(launcher ?? pod);
-  const key: NamespacedName | undefined = name === undefined ? undefined : { namespace: pod.namespace, name };
-  const vmi = key && (await cluster.getVmi(key));
-  return { ...(launcher && { launcher }), ...(vmi && { vmi }) };
+  if (name === undefined) return { ...(launcher && { launcher }), evacuations: [] };
+  const key: NamespacedName = { namespace: pod.namespace, name };
+  const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
+  return { ...(launcher && { launcher }), ...(vmi && { vmi }), evacuations };
 }
