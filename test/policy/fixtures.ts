@@ -1,19 +1,26 @@
 /**
  * Minimal valid facts plus one tweak: `vmi({ evictionStrategy: "External" })`.
- * Owns: one VM called web on node01, its pod, budget and migration, and the clock. Does not own: whole worlds (worlds.ts).
+ * Owns: one VM called web on node01, its pod, Evacuation, migration and budget, and the clock. Does not own: whole worlds
+ * (worlds.ts).
  */
 import type { Action } from "../../shared/policy/action.ts";
-import { budgetName } from "../../shared/policy/budget.ts";
+import { budgetName } from "../../shared/policy/budget-name.ts";
 import type { EvictionFacts } from "../../shared/policy/eviction.ts";
 import type {
   BudgetFacts,
+  EvacuationCondition,
+  EvacuationFacts,
+  EvacuationSpec,
+  EvacuationStatus,
   LiveMigratable,
   MigrationFacts,
+  NodeFacts,
   OwnerReference,
   PodFacts,
   VmiFacts,
 } from "../../shared/policy/facts.ts";
-import type { EvacuationRecord } from "../../shared/policy/record.ts";
+import { hash8 } from "../../shared/policy/hash.ts";
+import type { EndPhase } from "../../shared/policy/phase.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/policy/settings.ts";
 import type { Mobility } from "../../shared/policy/strategy.ts";
 
@@ -30,6 +37,7 @@ export function time(seconds: number): string {
 export const NODE = "node01";
 export const VMI_UID = "vmi-uid";
 export const POD_UID = "pod-uid";
+export const POD_NAME = "virt-launcher-web-x7k2p";
 export const NAMED = 'VMI "apps/web"';
 
 export const MOBILITY: Readonly<Record<Mobility, LiveMigratable>> = {
@@ -50,8 +58,8 @@ export function vmi(tweak: Partial<VmiFacts> = {}): VmiFacts {
     nodeName: NODE,
     liveMigratable: MOBILITY.migratable,
     activePods: { [POD_UID]: NODE },
+    isMigrating: false,
     hasLabels: true,
-    hasAnnotations: true,
     ...tweak,
   };
 }
@@ -63,28 +71,64 @@ export function without<T extends object, K extends keyof T>(object: T, ...keys:
   return copy;
 }
 
-export function record(tweak: Partial<EvacuationRecord> = {}): EvacuationRecord {
+/** Marked for its node. */
+export function marked(tweak: Partial<VmiFacts> = {}): VmiFacts {
+  return vmi({ evacuationNodeName: NODE, ...tweak });
+}
+
+export const MARK_SEEN: EvacuationCondition = {
+  type: "Marked",
+  status: "True",
+  reason: "Marked",
+  message: `status.evacuationNodeName is ${NODE}`,
+  lastTransitionTime: time(-60),
+};
+
+type EvacuationTweak = Omit<Partial<EvacuationFacts>, "spec" | "status"> & {
+  readonly spec?: Partial<EvacuationSpec>;
+  readonly status?: Partial<EvacuationStatus>;
+};
+
+/** The first one of the VMI's pod, begun a minute ago by an eviction, not looked at yet. */
+export function newborn({ spec, status, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
   return {
-    id: "0000000a",
-    cause: "ApiEviction",
-    requestedBy: "admin",
-    node: NODE,
-    podUID: POD_UID,
-    since: time(-60),
-    attempts: 0,
+    namespace: "apps",
+    name: `web-${hash8(POD_UID)}-1`,
+    uid: "evacuation-uid",
+    resourceVersion: "1",
+    createdAt: at(-60).getTime(),
     ...tweak,
+    spec: {
+      vmiName: "web",
+      cause: "ApiEviction",
+      requestedBy: "admin",
+      intent: "Evacuate",
+      pod: { name: POD_NAME, uid: POD_UID },
+      ...spec,
+    },
+    status: { attempts: 0, conditions: [], ...status },
   };
 }
 
-/** Marked for its node, with its record. */
-export function marked(tweak: Partial<VmiFacts> = {}, ofRecord: Partial<EvacuationRecord> = {}): VmiFacts {
-  return vmi({
-    evacuationNodeName: NODE,
-    record: record(ofRecord),
-    recordText: "{}",
-    evacuationLabel: "normal",
-    ...tweak,
-  });
+/** The same once it has been looked at and the mark has been seen. */
+export function evacuation({ status, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
+  const seen = {
+    virtualMachineInstanceUID: VMI_UID,
+    podName: POD_NAME,
+    podUID: POD_UID,
+    sourceNode: NODE,
+    phase: "Pending",
+    reason: "Pending",
+    message: "KubeVirt's evacuation controller migrates the VM",
+    startTime: time(-60),
+    conditions: [MARK_SEEN],
+  } as const;
+  return newborn({ ...tweak, status: { ...seen, ...status } });
+}
+
+/** One that has just ended so. */
+export function endedEvacuation(phase: EndPhase, { status, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
+  return evacuation({ ...tweak, status: { phase, reason: phase, completionTime: time(0), ...status } });
 }
 
 export function owner(tweak: Partial<OwnerReference> = {}): OwnerReference {
@@ -95,7 +139,7 @@ export function owner(tweak: Partial<OwnerReference> = {}): OwnerReference {
 export function pod(tweak: Partial<PodFacts> = {}): PodFacts {
   return {
     namespace: "apps",
-    name: "virt-launcher-web-x7k2p",
+    name: POD_NAME,
     uid: POD_UID,
     phase: "Running",
     nodeName: NODE,
@@ -115,7 +159,7 @@ export function hotplug(tweak: Partial<PodFacts> = {}): PodFacts {
     uid: "hotplug-uid",
     labels: { "kubevirt.io": "hotplug-disk" },
     annotations: {},
-    owners: [owner({ kind: "Pod", name: "virt-launcher-web-x7k2p", uid: POD_UID })],
+    owners: [owner({ kind: "Pod", name: POD_NAME, uid: POD_UID })],
     ...tweak,
   });
 }
@@ -158,18 +202,7 @@ export function grownBudget(tweak: BudgetTweak = {}): BudgetFacts {
   });
 }
 
-/** KubeVirt's own (1.5 and older): the VMI is its controller. */
-export function kubevirtBudget(tweak: BudgetTweak = {}): BudgetFacts {
-  return budget({
-    name: "kubevirt-disruption-budget-9x2fz",
-    uid: "kubevirt-budget-uid",
-    managedByUs: false,
-    owners: [owner()],
-    ...tweak,
-  });
-}
-
-/** Somebody's migration of the VMI, under way; no evacuation. */
+/** A migration of the VMI, running since half a minute. */
 export function migration(tweak: Partial<MigrationFacts> = {}): MigrationFacts {
   return {
     namespace: "apps",
@@ -179,15 +212,24 @@ export function migration(tweak: Partial<MigrationFacts> = {}): MigrationFacts {
     vmiName: "web",
     phase: "Running",
     deleting: false,
+    createdAt: at(-30).getTime(),
     hasAnnotations: true,
     sourceNode: NODE,
     ...tweak,
   };
 }
 
-/** The first attempt of the evacuation in `record()`. */
-export function attempt(tweak: Partial<MigrationFacts> = {}): MigrationFacts {
-  return migration({ name: "first-attempt", evacuates: NODE, evacuationId: "0000000a", attempt: 1, ...tweak });
+/** The VMI's node, with nothing to say against it. */
+export function node(tweak: Partial<NodeFacts> = {}): NodeFacts {
+  return {
+    name: NODE,
+    ready: true,
+    unschedulable: false,
+    taints: [],
+    pressures: [],
+    allocatableMemory: 64 * 2 ** 30,
+    ...tweak,
+  };
 }
 
 type SettingsTweak = Omit<Partial<Settings>, "limits" | "reconcilers" | "evacuation"> & {
@@ -206,13 +248,12 @@ export function settings({ limits, reconcilers, evacuation, ...tweak }: Settings
   };
 }
 
-export const WITH_GATE = settings({ featureGates: ["DeschedulerSupport"] });
-
 /** A person drains node01: the launcher pod of the VMI is to be evicted. */
 export function eviction(tweak: Partial<EvictionFacts> = {}): EvictionFacts {
   return {
     pod: pod(),
     vmi: vmi(),
+    evacuations: [],
     request: { username: "admin", cause: "ApiEviction" },
     settings: settings(),
     now: NOW,

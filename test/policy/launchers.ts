@@ -6,7 +6,7 @@ import type { Action } from "../../shared/policy/action.ts";
 import { type AnnotationWorld, planAnnotations } from "../../shared/policy/descheduler-annotations.ts";
 import type { LauncherFacts } from "../../shared/policy/facts.ts";
 import type { ReconcilerMode, Settings } from "../../shared/policy/settings.ts";
-import { at, NODE, NOW, only, POD_UID, settings, VMI_UID, vmi } from "./fixtures.ts";
+import { at, NODE, NOW, only, POD_NAME, POD_UID, settings, VMI_UID, vmi } from "./fixtures.ts";
 
 /** In the descheduler's words. */
 export const ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
@@ -17,7 +17,7 @@ export const REQUESTED = "lifeboat.dev/evacuation-requested";
 export function launcher(tweak: Partial<LauncherFacts> = {}): LauncherFacts {
   return {
     namespace: "apps",
-    name: "virt-launcher-web-x7k2p",
+    name: POD_NAME,
     uid: POD_UID,
     resourceVersion: "1",
     vmiUID: VMI_UID,

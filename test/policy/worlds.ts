@@ -1,28 +1,23 @@
 /**
  * Worlds for the planners: everything that a pass has observed, minimal plus one tweak.
- * Owns: assembling facts. Does not own: the facts (fixtures.ts), nor worlds that change (simulation/).
+ * Owns: assembling facts. Does not own: the facts (fixtures.ts), nor a world that changes (small-cluster.ts).
  */
 import type { Action } from "../../shared/policy/action.ts";
 import { type BudgetWorld, planBudgets } from "../../shared/policy/budget.ts";
-import { type EvacuationWorld, planEvacuations } from "../../shared/policy/evacuation.ts";
-import type { VmiFacts } from "../../shared/policy/facts.ts";
-import type { EvacuationRecord } from "../../shared/policy/record.ts";
-import { type Slot, slotFor } from "../../shared/policy/slots.ts";
-import { budget, grownBudget, marked, NOW, owner, record, settings } from "./fixtures.ts";
+import { planEvacuations } from "../../shared/policy/evacuation.ts";
+import type { EvacuationWorld } from "../../shared/policy/evacuation-world.ts";
+import { grownBudget, marked, NOW, settings } from "./fixtures.ts";
 
-/** Nothing but the given; every VMI has one active pod; nobody waits for KubeVirt's own migrations. */
+/** The VMI, marked, its budget grown, and nothing that says that it should move; VMIs are read after Evacuations. */
 export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
-  const vmis = tweak.vmis ?? [];
   return {
-    vmis,
+    vmis: [marked()],
+    evacuations: [],
     migrations: [],
-    budgets: vmis.map((v) => grownFor(v)),
-    tainted: new Set(),
-    untainted: new Set(),
-    register: { resourceVersion: "1", slots: [] },
-    counters: "Off",
-    activePods: new Map(vmis.map((v) => [v.uid, 1])),
-    launchers: [],
+    budgets: [grownBudget()],
+    pods: [],
+    nodes: [],
+    vmisAreNewer: true,
     settings: settings(),
     now: NOW,
     ...tweak,
@@ -30,33 +25,8 @@ export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
 }
 
 export function budgetWorld(tweak: Partial<BudgetWorld> = {}): BudgetWorld {
-  const plain = { tainted: new Set<string>(), settings: settings(), now: NOW, complete: true };
-  return { vmis: [], migrations: [], budgets: [], ...plain, ...tweak };
-}
-
-/** A marked VM called so, on the node, whose budget is grown. */
-export function markedCalled(name: string, node = "node01", ofRecord: Partial<EvacuationRecord> = {}): VmiFacts {
-  const tweak = { name, uid: `uid-${name}`, nodeName: node, evacuationNodeName: node, activePods: { [name]: node } };
-  return { ...marked(tweak), record: record({ node, ...ofRecord }) };
-}
-
-export function grownFor(v: VmiFacts) {
-  const selector = { matchLabels: { "kubevirt.io/created-by": v.uid }, matchExpressions: [] };
-  return grownBudget({
-    namespace: v.namespace,
-    uid: `budget-${v.uid}`,
-    owners: [owner({ name: v.name, uid: v.uid, controller: false })],
-    selector,
-  });
-}
-
-export function smallFor(v: VmiFacts) {
-  return budget({ uid: `budget-${v.uid}`, owners: [owner({ name: v.name, uid: v.uid, controller: false })] });
-}
-
-export function slotOf(v: VmiFacts): Slot {
-  if (v.record === undefined) throw new Error(`${v.name} has no record`);
-  return slotFor({ vmi: v, record: v.record });
+  const plain = { settings: settings(), now: NOW, complete: true };
+  return { vmis: [], evacuations: [], migrations: [], budgets: [], ...plain, ...tweak };
 }
 
 export function plannedBudgets(tweak: Partial<BudgetWorld>): readonly Action[] {
