@@ -44,7 +44,7 @@ const Evacuation = z.lazy(() =>
 
 const Guard = z.lazy(() =>
   z.object({
-    mode: oneOf(guard.mode, ["Auto", "Hold", "Deny", "Off"]),
+    mode: oneOf(guard.mode, ["Hold", "Deny", "Off"]),
     deadlineSeconds: z.prefault(
       z.object({
         Preemption: seconds(guard.deadlineSeconds.Preemption),
