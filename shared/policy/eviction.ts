@@ -12,6 +12,7 @@ import { type FirstAnswer, FIRST_REQUEST, LATER_REQUEST } from "./eviction-table
 import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "./facts.ts";
 import { isFinal } from "./facts.ts";
 import { markActions } from "./mark.ts";
+import { isMarked } from "./marked.ts";
 import { MESSAGE } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { unprotectedReason } from "./pod-kind.ts";
@@ -108,7 +109,7 @@ function isGrowing({ verb }: Action): boolean {
  */
 function protection({ migrations = [], settings }: EvictionFacts, vmi: VmiFacts, reason: DenyReason) {
   const migrating = reason === "MigrationTarget" || migrations.some((m) => !isFinal(m));
-  const wanted = desiredBudget(vmi, migrating || vmi.isMigrating, settings);
+  const wanted = desiredBudget(vmi, migrating || vmi.isMigrating || isMarked(vmi), settings);
   return areBudgetsWanted(settings) && wanted !== undefined ? [ensureBudget(vmi, wanted)] : [];
 }
 
