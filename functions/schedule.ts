@@ -7,6 +7,7 @@ import { parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts"
 import { keepConditions } from "./conditions.ts";
 import { descheduleIfDue } from "./descheduling.ts";
 import { reconcileActive, reconcileAll } from "../shared/reconcilers/pass.ts";
+import { areBudgetsWanted } from "../shared/policy/budget-mode.ts";
 import { reconciling } from "./carry-on.ts";
 import type { ClusterRegistry } from "./env.ts";
 import { RejectionError } from "./rejection.ts";
@@ -59,7 +60,11 @@ async function scanAll(target: Target): Promise<void> {
   await reconciling(target, FULL_SCAN_SECONDS, reconcileAll).finally(() => keepConditions(target));
 }
 
+/** Where budgets have become necessary, because a webhook does not fail closed any more, they come back with this tick. */
 async function lookAtActive(target: Target): Promise<void> {
+  const cluster = target.connect(TICK_SECONDS);
+  const { settings } = await target.settings(cluster);
+  if (areBudgetsWanted(settings) && !(await cluster.isAnyBudget())) return await scanAll(target);
   await reconciling(target, TICK_SECONDS, reconcileActive);
 }
 

@@ -65,6 +65,8 @@ export interface Cluster extends DeschedulingReads {
   withdraw(evacuation: EvacuationFacts): Promise<ActResult>;
   listMigrations(ofVmi: NamespacedName): Promise<readonly MigrationFacts[]>;
   getBudget(key: NamespacedName): Promise<BudgetFacts | undefined>;
+  /** Whether Lifeboat has made any: one small request. */
+  isAnyBudget(): Promise<boolean>;
   /** Those that Lifeboat has made, in a namespace. */
   listBudgets(namespace: string): Promise<readonly BudgetFacts[]>;
   listNodes(): Promise<readonly NodeFacts[]>;
@@ -153,12 +155,18 @@ export function connect(options: ClusterOptions): Cluster {
         project: (item) => (item.spec.vmiName === name ? migrationFacts(item) : undefined),
       }),
     getBudget: async (key) => mapped(await readOne(send, "poddisruptionbudgets", key, schemas.Budget), budgetFacts),
+    isAnyBudget: async () => {
+      const path = collection("poddisruptionbudgets");
+      const query = { labelSelector: OF_OURS, limit: "1" };
+      const { body } = await send({ method: "GET", path, query });
+      return parseAnswer(schemas.Page, body, `GET ${path}`).items.length > 0;
+    },
     listBudgets: (namespace) =>
       readAll(send, {
         ...list,
         resource: "poddisruptionbudgets",
         namespace,
-        labelSelector: `${names.MANAGED_BY_LABEL}=${names.MANAGED_BY}`,
+        labelSelector: OF_OURS,
         schema: schemas.Budget,
         project: budgetFacts,
       }),
@@ -202,6 +210,7 @@ export function connect(options: ClusterOptions): Cluster {
   };
 }
 
+const OF_OURS = `${names.MANAGED_BY_LABEL}=${names.MANAGED_BY}`;
 const LONGEST_LABEL = 63;
 
 function vmiSelector(scope: "Migrating" | { readonly node: string }): string {

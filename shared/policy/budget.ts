@@ -69,8 +69,10 @@ export function planBudgets(w: BudgetWorld): Plan {
   if (!areBudgetsWanted(w.settings)) return { chains: deletionsOf(w.complete ? ours : []).map((action) => [action]) };
   const byName = new Map(ours.map((b) => [keyOf(b), b]));
   const named = new Set(w.vmis.map((vmi) => keyOf({ namespace: vmi.namespace, name: budgetName(vmi) })));
+  const evacuations = Map.groupBy(w.evacuations, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
   const perVmi = w.vmis.map((vmi) => {
-    return budgetActions(vmi, byName.get(keyOf({ namespace: vmi.namespace, name: budgetName(vmi) })), w);
+    const found = byName.get(keyOf({ namespace: vmi.namespace, name: budgetName(vmi) }));
+    return budgetActions(vmi, found, { ...w, evacuations: evacuations.get(keyOf(vmi)) ?? [] });
   });
   // Garbage collection does this too, unless the owner reference was removed.
   const surplus = w.complete ? ours.filter((b) => !named.has(keyOf(b)) && b.owners.some(isVmi)) : [];
@@ -81,6 +83,7 @@ function deletionsOf(budgets: readonly BudgetFacts[]): readonly Action[] {
   return budgets.map((budget) => ({ verb: "DeleteBudget", budget }));
 }
 
+/** `w`: with the evacuations of this VMI. */
 function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, w: BudgetWorld): readonly Action[] {
   const wanted = desiredBudget(vmi, isUnfinished(vmi, w), w.settings);
   if (wanted === undefined) return deletionsOf(found === undefined ? [] : [found]);
@@ -92,14 +95,13 @@ function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, w: BudgetW
       { verb: "CreateBudget", vmi, name, minAvailable: wanted },
     ];
   }
-  if (found.minAvailable === wanted || (wanted === 1 && isToRest(found, vmi, w))) return [];
+  if (found.minAvailable === wanted || (wanted === 1 && isToRest(found, w))) return [];
   return [{ verb: "ResizeBudget", budget: found, minAvailable: wanted }];
 }
 
 function isUnfinished(vmi: VmiFacts, { evacuations, migrations, settings }: BudgetWorld): boolean {
-  const own = evacuations.filter((e) => e.namespace === vmi.namespace && e.spec.vmiName === vmi.name);
   const migrating = migrations.some((m) => !isFinal(m) && m.namespace === vmi.namespace && m.vmiName === vmi.name);
-  return migrating || vmi.isMigrating || own.some(isActive) || isToLeave(vmi, new Set(), settings);
+  return migrating || vmi.isMigrating || evacuations.some(isActive) || isToLeave(vmi, new Set(), settings);
 }
 
 /** A function that stalls for longer was ended by the platform; clocks of two functions are not further apart. */
@@ -110,9 +112,8 @@ const REST_MS = 3 * 60_000;
  * KubeVirt may still create the migration that it had decided on. And while two ready pods are left, shrinking would make
  * one of them evictable.
  */
-function isToRest(budget: BudgetFacts, vmi: VmiFacts, { evacuations, now }: BudgetWorld): boolean {
-  const own = evacuations.filter((e) => e.namespace === vmi.namespace && e.spec.vmiName === vmi.name);
-  const times = [budget.touchedAt ?? NaN, ...own.map(({ status }) => Date.parse(status.completionTime ?? ""))];
+function isToRest(budget: BudgetFacts, { evacuations, now }: BudgetWorld): boolean {
+  const times = [budget.touchedAt ?? NaN, ...evacuations.map(({ status }) => Date.parse(status.completionTime ?? ""))];
   const isRecent = times.some((time) => Math.abs(now.getTime() - time) < REST_MS);
   return isRecent || budget.status.currentHealthy > 1;
 }

@@ -13,12 +13,12 @@ import { canMigrate, isMarked, strategyOf } from "./marked.ts";
 export function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Action[] {
   const { settings, now } = w;
   if (vmi.nodeName === undefined || strategyOf(vmi, settings) === "None" || vmi.deleting || isFinal(vmi)) return [];
-  const evacuations = ofVmi(w.evacuations, vmi);
-  if (activeEvacuation(vmi, evacuations) !== undefined) return [];
   const node = w.nodes.find(({ name }) => name === vmi.nodeName);
   const byTaint =
     !isMarked(vmi) && node !== undefined && carriesDrainTaint(node, settings) && canMigrate(vmi, settings);
   if (!byTaint && !isMarked(vmi)) return [];
+  const evacuations = ofVmi(w.evacuations, vmi);
+  if (activeEvacuation(vmi, evacuations) !== undefined) return [];
   if (byTaint && restingEvacuation(vmi, evacuations, { now }) !== undefined) return [];
   const beginning = byTaint
     ? ({ cause: "DrainTaint", requestedBy: `taint ${settings.drainTaintKey}` } as const)

@@ -129,11 +129,12 @@ function underWay(f: Live): Standing {
   return isMarkMissing(f) ? unmarked(f) : waiting(f);
 }
 
+/** What KubeVirt creates anew during the back-off is not a new attempt: it is looked at when that is over. */
 function migrating(f: Live, migration: MigrationFacts): Standing {
-  const why = migration.deleting
-    ? undefined
-    : blockedBecause(migration, { ...f, attempts: f.evacuation.status.attempts });
-  return why === undefined ? { standing: "Migrating", migration } : { standing: "Stuck", migration, why };
+  const { attempts, nextAttemptTime } = f.evacuation.status;
+  const why = migration.deleting ? undefined : blockedBecause(migration, { ...f, attempts });
+  if (why === undefined) return { standing: "Migrating", migration };
+  return restSeconds(nextAttemptTime, f.now) > 0 ? { standing: "BackingOff" } : { standing: "Stuck", migration, why };
 }
 
 /** KubeVirt migrates VMs off a node with the drain taint without a mark. */
@@ -158,8 +159,9 @@ function waiting({ evacuation, vmi, settings, now }: Live): Standing {
   if (!isLive(vmi)) return { standing: "Blocked", reason: "NotScheduled", why: "the VM is not on a node yet" };
   if (!MIGRATES[strategyOf(vmi, settings)]) return { standing: "WaitingForOwner" };
   if (!vmi.liveMigratable.migratable) return { standing: "Blocked", ...pinned(vmi) };
-  const { notBefore } = spec.inherited ?? {};
-  if (restSeconds(status.nextAttemptTime ?? notBefore, now) > 0) return { standing: "BackingOff" };
-  const adopting = (now.getTime() - createdAt) / 1000 < settings.evacuation.adoptSeconds;
-  return adopting && status.lastFailedMigration === undefined ? { standing: "LeftToKubeVirt" } : { standing: "Ready" };
+  const restUntil = status.nextAttemptTime ?? spec.inherited?.notBefore;
+  if (restSeconds(restUntil, now) > 0) return { standing: "BackingOff" };
+  const since = Math.max(createdAt, Date.parse(restUntil ?? "") || 0);
+  const isAdopting = (now.getTime() - since) / 1000 < settings.evacuation.adoptSeconds;
+  return isAdopting ? { standing: "LeftToKubeVirt" } : { standing: "Ready" };
 }
