@@ -6,12 +6,15 @@
  * is signalled while a guest is being shut down is acted upon too, but that is a race.
  */
 import { type Action, tell } from "./action.ts";
-import { beginRecord, isActive, restingRecord } from "./record.ts";
-import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
+import { carriesDrainTaint } from "./drain-taint.ts";
+import { activeEvacuation, newEvacuation, restingEvacuation } from "./evacuation-identity.ts";
+import { ofVmi } from "./evacuation-world.ts";
+import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "./facts.ts";
 import { markActions } from "./mark.ts";
+import { canMigrate, isMarked, isToMigrate, strategyOf } from "./marked.ts";
+import type { Phase } from "./phase.ts";
 import type { Plan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
-import { isToMigrate, strategyOf } from "./stage.ts";
 import { MIGRATES, mobilityOf } from "./strategy.ts";
 
 /** What a node agent sees of a guest; `gracefulShutdown`: its launcher has been told to shut it down. */
@@ -35,11 +38,9 @@ function isToMove(vmi: VmiFacts, settings: Settings): boolean {
   return strategy === "External" || (MIGRATES[strategy] && mobilityOf(vmi) === "migratable");
 }
 
-function isLeaving(vmi: VmiFacts): boolean {
-  return (
-    isActive(vmi.record, vmi.nodeName) ||
-    (vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName)
-  );
+/** About to leave: KubeVirt knows that it has to, or an Evacuation says so and the mark comes next. */
+function isLeaving(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
+  return isMarked(vmi) || activeEvacuation(vmi, ofVmi(evacuations, vmi), podUID) !== undefined;
 }
 
 export interface Resident {
@@ -59,40 +60,41 @@ export interface PressureWorld {
     readonly residents: readonly Resident[];
     /** Launcher pods still there whose VM has moved: they hold memory yet, and its relief is still to come. */
     readonly departing?: number;
+    /** From this node, ended ones included. */
+    readonly evacuations: readonly EvacuationFacts[];
   }[];
   readonly takers: readonly Taker[];
   /** Guests that are being ended by a kubelet, or shut down: who says so. */
   readonly signals: readonly {
     readonly vmi: VmiFacts;
-    readonly podUID?: string;
+    readonly pod?: Pick<PodFacts, "name" | "uid">;
     readonly domain: Domain;
     readonly by: string;
   }[];
+  /** Of the VMIs that were pointed at, ended ones included. */
+  readonly evacuations: readonly EvacuationFacts[];
   readonly settings: Settings;
   readonly now: Date;
 }
-
-/** While a node is under pressure, how soon it is looked at again: a VM that has left makes room for the next. */
-const LOOK_AGAIN_SECONDS = 5;
 
 export function planPressure(w: PressureWorld): Plan {
   const gate = w.settings.featureGates.includes("NodePressureEvictionLiveMigration");
   if (!gate || !w.settings.reconcilers.pressure) return { chains: [] };
   const takers = w.takers.filter(({ node }) => isTaker(node)).map((taker) => ({ ...taker }));
   const ending = endingOf(w);
-  const reactive = [...ending.values()].map(({ vmi, by, podUID }) => markFor(vmi, by, w, podUID));
-  const proactive = w.pressured.flatMap((node) => relieve(node, { ...w, takers, ending }));
+  const reactive = [...ending.values()].map(({ vmi, by, pod }) => markFor(vmi, by, w, pod));
+  const proactive = w.pressured.flatMap((node) => {
+    const evacuations = [...w.evacuations, ...node.evacuations];
+    return relieve(node, { ...w, evacuations, takers, ending });
+  });
   const chains = [...reactive, ...proactive];
-  // What is marked now is evacuated by whoever looks next.
-  if (chains.length > 0) return { chains, requeueAfterSeconds: 0 };
-  const waiting = w.pressured.some(({ residents }) => residents.some(({ vmi }) => isToMove(vmi, w.settings)));
-  return { chains, ...(waiting ? { requeueAfterSeconds: LOOK_AGAIN_SECONDS } : {}) };
+  return { chains, again: chains.length > 0 };
 }
 
 /** Guests to be saved from their end, by UID: each once, however many signals there are. */
-function endingOf({ signals, settings }: PressureWorld): ReadonlyMap<string, PressureWorld["signals"][number]> {
-  const saved = signals.filter(({ vmi, podUID, domain }) => {
-    return shouldEvacuate(vmi, domain, settings) && !isLeaving(vmi) && isGuestOf(vmi, podUID);
+function endingOf({ signals, settings, evacuations }: PressureWorld) {
+  const saved = signals.filter(({ vmi, pod, domain }) => {
+    return shouldEvacuate(vmi, domain, settings) && !isLeaving(vmi, evacuations) && isGuestOf(vmi, pod?.uid);
   });
   return new Map(saved.map((signal) => [signal.vmi.uid, signal]));
 }
@@ -109,13 +111,18 @@ interface Relief extends PressureWorld {
   readonly ending: ReadonlyMap<string, unknown>;
 }
 
+/** KubeVirt has nothing under way for a VM in one of these, and it may stay so for long: the next one goes. */
+const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForOwner"]);
+
 /**
- * Whether it takes one of the places of its node: as good as under way. Not so for what only a record says, or for a VM that
- * is marked and waits for its owner: two of these, and whoever may edit them would keep the VMs of others there.
+ * Whether it takes one of the places of its node, as KubeVirt counts: it migrates, or KubeVirt is about to migrate it. An
+ * Evacuation alone does not count: with two that never begin, nobody else would leave.
  */
-function takesPlace(vmi: VmiFacts, node: NodeFacts, { settings, ending }: Relief): boolean {
-  const draining = node.taints.some((t) => t.key === settings.drainTaintKey && t.effect === "NoSchedule");
-  return ending.has(vmi.uid) || isToMigrate(vmi, new Set(draining ? [node.name] : []), settings);
+function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending, evacuations }: Relief): boolean {
+  if (ending.has(vmi.uid)) return true;
+  const tainted = new Set(carriesDrainTaint(node, settings) ? [node.name] : []);
+  const phase = activeEvacuation(vmi, ofVmi(evacuations, vmi), pod.uid)?.status.phase;
+  return isToMigrate(vmi, tainted, settings) && !(phase !== undefined && STUCK.has(phase));
 }
 
 /** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */
@@ -123,7 +130,7 @@ function relieve(
   { node, residents, departing = 0 }: PressureWorld["pressured"][number],
   w: Relief,
 ): readonly (readonly Action[])[] {
-  const leaving = residents.filter(({ vmi }) => takesPlace(vmi, node, w)).length + departing;
+  const leaving = residents.filter((resident) => takesPlace(resident, node, w)).length + departing;
   let places = w.settings.limits.parallelOutboundMigrationsPerNode - leaving;
   const chains: (readonly Action[])[] = [];
   for (const { vmi, pod } of residents.filter((r) => isCandidate(r, w)).toSorted(byCost)) {
@@ -131,20 +138,20 @@ function relieve(
     if (taker === undefined) continue;
     taker.freeMemory -= pod.memoryRequest ?? 0;
     places -= 1;
-    chains.push(markFor(vmi, `node condition ${node.pressures.join(", ")}`, w, pod.uid));
+    chains.push(markFor(vmi, `node condition ${node.pressures.join(", ")}`, w, pod));
   }
   return chains;
 }
 
-/** Whoever has just failed to leave is left alone until that has rested. */
-function isCandidate({ vmi, pod }: Resident, { ending, settings, now }: Relief): boolean {
-  const live =
-    !vmi.deleting && !isFinal(vmi) && vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting;
-  const free = !isLeaving(vmi) && !ending.has(vmi.uid) && restingRecord(vmi, settings, now) === undefined;
-  return live && free && MIGRATES[strategyOf(vmi, settings)] && mobilityOf(vmi) === "migratable";
+/** Skips VMs whose last evacuation failed, until their back-off ends. */
+function isCandidate({ vmi, pod }: Resident, { ending, evacuations, settings, now }: Relief): boolean {
+  const isGuest = vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting;
+  if (!isGuest || !canMigrate(vmi, settings)) return false;
+  const resting = restingEvacuation(vmi, ofVmi(evacuations, vmi), { now, podUID: pod.uid });
+  return !isLeaving(vmi, evacuations, pod.uid) && !ending.has(vmi.uid) && resting === undefined;
 }
 
-/** Lowest priority first; then whoever can use most memory beyond what it requested. */
+/** Lowest priority first; then the VM that can use most memory beyond what it requested. */
 function byCost(a: Resident, b: Resident): number {
   return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);
 }
@@ -163,12 +170,18 @@ export function isTaker(node: NodeFacts): boolean {
   return node.ready && !node.unschedulable && node.pressures.length === 0 && !repels;
 }
 
-function markFor(vmi: VmiFacts, by: string, { settings, now }: PressureWorld, podUID?: string): readonly Action[] {
-  const node = vmi.nodeName ?? "";
-  const begin = { cause: "NodePressure", requestedBy: by, node, ...(podUID === undefined ? {} : { podUID }) } as const;
-  const record = beginRecord(vmi, begin, now);
+function markFor(
+  vmi: VmiFacts,
+  by: string,
+  { settings, now, evacuations }: PressureWorld,
+  pod?: Pick<PodFacts, "name" | "uid">,
+): readonly Action[] {
+  const about = pod === undefined ? {} : { pod: { name: pod.name, uid: pod.uid } };
+  const beginning = { cause: "NodePressure", requestedBy: by, ...about } as const;
+  const evacuation = newEvacuation(vmi, beginning, { evacuations: ofVmi(evacuations, vmi), now });
   return [
-    ...markActions(vmi, record, { settings, now }),
-    tell(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${node}`, record.id),
+    { verb: "CreateEvacuation", evacuation },
+    ...markActions(vmi, "NodePressure", settings),
+    tell(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${vmi.nodeName}`, evacuation.name),
   ];
 }

@@ -3,9 +3,11 @@
  * Owns: those readings, made only while there is pressure. Does not own: the choice (shared/policy/pressure.ts).
  */
 import type { Cluster } from "../cluster/cluster.ts";
-import type { NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import { podUIDOf } from "../policy/evacuation-identity.ts";
+import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isCompleted, keyOf } from "../policy/facts.ts";
-import { isLauncher, isListedBy, vmiNameOf } from "../policy/pod-kind.ts";
+import { isActive } from "../policy/phase.ts";
+import { isLauncher, vmiNameOf } from "../policy/pod-kind.ts";
 import { isTaker, type PressureWorld, type Resident, type Taker } from "../policy/pressure.ts";
 import type { Observer } from "./observer.ts";
 import type { Pointer } from "./pointer.ts";
@@ -15,6 +17,7 @@ interface Seen {
   readonly nodes: readonly NodeFacts[];
   readonly pods: readonly PodFacts[];
   readonly pointers: readonly Pointer[];
+  readonly evacuations: readonly EvacuationFacts[];
 }
 
 type Pressure = Pick<PressureWorld, "pressured" | "takers" | "signals">;
@@ -22,46 +25,61 @@ type Pressure = Pick<PressureWorld, "pressured" | "takers" | "signals">;
 /** So many nodes are asked for their room: if none of them has any, hardly another one has. */
 const MOST_TAKERS = 10;
 
-export async function observePressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
-  if (!settings.featureGates.includes("NodePressureEvictionLiveMigration"))
-    return { pressured: [], takers: [], signals: [] };
+/** How long after a VM has left a node the node is looked at again whenever that VM is: its pod may have stayed behind. */
+const RECENT_MS = 10 * 60_000;
+
+export async function observePressure(seen: Seen, { cluster, settings, now }: Observer): Promise<Pressure> {
+  const gate = settings.featureGates.includes("NodePressureEvictionLiveMigration");
+  if (!gate || !settings.reconcilers.pressure) return { pressured: [], takers: [], signals: [] };
   const signals = signalsOf(seen);
-  const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
+  const nodes = new Map((await nodesConcerned(seen, cluster, now)).map((node) => [node.name, node]));
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
   if (pressing.length === 0) return { pressured: [], takers: [], signals };
   const [pressured, all] = await Promise.all([
-    Promise.all(pressing.map((node) => populationOf(node, seen.vmis, cluster))),
+    Promise.all(pressing.map((node) => populationOf(node, cluster))),
     cluster.listNodes(),
   ]);
   const takers = all.filter(isTaker).toSorted((a, b) => b.allocatableMemory - a.allocatableMemory);
   return { pressured, signals, takers: await Promise.all(takers.slice(0, MOST_TAKERS).map((n) => roomOn(n, cluster))) };
 }
 
-/** Nodes that were pointed at, and those that VMs leave or have just left because of pressure. */
-async function nodesConcerned({ nodes, vmis }: Seen, cluster: Cluster): Promise<readonly NodeFacts[]> {
+/** Nodes that were pointed at, and those that VMs are leaving because of pressure, or have just left. */
+async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Cluster, now: Date) {
   const known = new Set(nodes.map((node) => node.name));
-  const leaving = vmis.flatMap((vmi) => (vmi.record?.cause === "NodePressure" ? [vmi.record.node] : []));
-  const missing = [...new Set(leaving)].filter((name) => !known.has(name));
+  const recent = evacuations.filter((e) => e.spec.cause === "NodePressure" && (isActive(e) || isRecent(e, now)));
+  const missing = [...new Set(recent.flatMap((e) => e.status.sourceNode ?? []))].filter((name) => !known.has(name));
   const read = await Promise.all(missing.map((name) => cluster.getNode(name)));
   return [...nodes, ...read.filter((node) => node !== undefined)];
 }
 
-/**
- * `known`: VMIs seen so far, whoever has just left the node among them. A pod that KubeVirt does not count as that of a VMI
- * which has left is nobody's tail: with two such pods of their own, anybody could keep the VMs of others from leaving.
- */
-async function populationOf(
-  node: NodeFacts,
-  known: readonly VmiFacts[],
-  cluster: Cluster,
-): Promise<Pressure["pressured"][number]> {
-  const [pods, here] = await Promise.all([cluster.listPodsOn(node.name), cluster.listVmis({ node: node.name })]);
+function isRecent({ status }: EvacuationFacts, now: Date): boolean {
+  return now.getTime() - Date.parse(status.completionTime ?? "") < RECENT_MS;
+}
+
+async function populationOf(node: NodeFacts, cluster: Cluster): Promise<Pressure["pressured"][number]> {
+  const [pods, here, evacuations] = await Promise.all([
+    cluster.listPodsOn(node.name),
+    cluster.listVmis({ node: node.name }),
+    cluster.listEvacuations({ sourceNode: node.name }),
+  ]);
   const launchers = pods.filter(isLauncher);
-  const keys = new Set(here.map(keyOf));
   const residents = ofLaunchers(launchers, here);
-  const elsewhere = known.filter((vmi) => !keys.has(keyOf(vmi)));
-  const departing = ofLaunchers(launchers, elsewhere).filter(({ vmi, pod }) => isListedBy(vmi, pod));
-  return { node, residents, departing: departing.length };
+  return { node, residents, departing: departingOf(launchers, residents, evacuations).length, evacuations };
+}
+
+/**
+ * Launcher pods that a VM has moved out of, as its Evacuation says. Tenants label and annotate pods as they like, but do not
+ * write Evacuations: with pods of their own they keep nobody's VMs on the node.
+ */
+function departingOf(
+  launchers: readonly PodFacts[],
+  residents: readonly Resident[],
+  evacuations: readonly EvacuationFacts[],
+): readonly PodFacts[] {
+  const moved = evacuations.filter((e) => isActive(e) || e.status.phase === "Moved");
+  const left = new Set(moved.map(podUIDOf));
+  const staying = new Set(residents.map(({ pod }) => pod.uid));
+  return launchers.filter(({ uid }) => left.has(uid) && !staying.has(uid));
 }
 
 function ofLaunchers(launchers: readonly PodFacts[], vmis: readonly VmiFacts[]): readonly Resident[] {
@@ -91,7 +109,7 @@ function signalsOf({ pointers, vmis, pods }: Seen): Pressure["signals"] {
     const pod = pods.find((p) => keyOf(p) === keyOf(pointer) && !p.deleting && isLauncher(p));
     const vmi = pod && vmiOf.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
     if (pod === undefined || vmi === undefined) return [];
-    return [{ vmi, podUID: pod.uid, domain: ENDING_GUEST, by: `kubelet: ${pointer.by}` }];
+    return [{ vmi, pod, domain: ENDING_GUEST, by: `kubelet: ${pointer.by}` }];
   });
   return [...shutDown, ...ending];
 }

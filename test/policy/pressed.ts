@@ -1,16 +1,21 @@
 /**
  * A node under pressure, who lives there, and a node with room.
- * Owns: assembling those facts. Does not own: nodes and VMs themselves (disruptions.ts, fixtures.ts).
+ * Owns: assembling those facts. Does not own: nodes and VMs themselves (fixtures.ts).
  */
-import type { VmiFacts } from "../../shared/policy/facts.ts";
+import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { planPressure, type PressureWorld, type Resident } from "../../shared/policy/pressure.ts";
-import { guarded, node } from "./disruptions.ts";
-import { NODE, NOW, only, pod, vmi } from "./fixtures.ts";
+import type { Settings } from "../../shared/policy/settings.ts";
+import { evacuation, node, NODE, NOW, only, pod, settings, vmi } from "./fixtures.ts";
 
 export const GIB = 2 ** 30;
 
 export const PRESSED = node({ pressures: ["MemoryPressure"] });
 export const ROOM = { node: node({ name: "node02" }), freeMemory: 8 * GIB };
+
+/** With the gate on. */
+export function relieving(tweak: Parameters<typeof settings>[0] = {}): Settings {
+  return settings({ featureGates: ["NodePressureEvictionLiveMigration"], ...tweak });
+}
 
 interface Sizes {
   readonly priority?: number;
@@ -32,12 +37,24 @@ export function resident(
   };
 }
 
+/** An Evacuation of the VM of that name, from the pressed node. */
+export function evacuationOf(name: string, { spec, status }: Parameters<typeof evacuation>[0] = {}): EvacuationFacts {
+  const identity = { virtualMachineInstanceUID: `uid-${name}`, podUID: `pod-${name}` };
+  return evacuation({
+    name: `${name}-1`,
+    uid: `evacuation-${name}`,
+    spec: { vmiName: name, cause: "NodePressure", pod: { uid: `pod-${name}` }, ...spec },
+    status: { ...identity, ...status },
+  });
+}
+
 export function pressureWorld(residents: readonly Resident[], tweak: Partial<PressureWorld> = {}): PressureWorld {
   return {
-    pressured: [{ node: PRESSED, residents }],
+    pressured: [{ node: PRESSED, residents, evacuations: [] }],
     takers: [ROOM],
     signals: [],
-    settings: guarded(),
+    evacuations: [],
+    settings: relieving(),
     now: NOW,
     ...tweak,
   };

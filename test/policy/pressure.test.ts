@@ -1,68 +1,85 @@
 /** Node pressure: who leaves a node before its kubelet kills, and who takes them. */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
+import type { EndPhase, Phase } from "../../shared/policy/phase.ts";
 import { isTaker, planPressure } from "../../shared/policy/pressure.ts";
-import { guarded, node } from "./disruptions.ts";
-import { marked, MOBILITY, NODE, pod, record, time, vmi } from "./fixtures.ts";
-import { GIB, leaving, PRESSED, pressureWorld, resident, ROOM } from "./pressed.ts";
+import { marked, MOBILITY, node, NODE, pod, time, vmi, without } from "./fixtures.ts";
+import { evacuationOf, GIB, leaving, PRESSED, pressureWorld, relieving, resident, ROOM } from "./pressed.ts";
 
 const ALIVE = { status: "Running", gracefulShutdown: true } as const;
 
 const abc = ["a", "b", "c"].map((name) => resident(name));
 
 describe("before the kubelet kills", () => {
-  test("as many leave a node at once as may, and it is looked at again at once", () => {
+  test("as many leave a node at once as may", () => {
     expect(leaving(abc)).toEqual(["a", "b"]);
-    expect(planPressure(pressureWorld(abc)).requeueAfterSeconds).toBe(0);
+    expect(planPressure(pressureWorld(abc)).again).toBe(true);
   });
 
-  test("marked as urgent, for the node's condition, and said", () => {
+  test("with an Evacuation, marked as urgent, for the node's condition, and said", () => {
     const both = { ...PRESSED, pressures: ["MemoryPressure", "DiskPressure"] };
-    const [chain = []] = planPressure(pressureWorld(abc, { pressured: [{ node: both, residents: abc }] })).chains;
+    const pressured = [{ node: both, residents: abc, evacuations: [] }];
+    const [chain = []] = planPressure(pressureWorld(abc, { pressured })).chains;
     const by = "node condition MemoryPressure, DiskPressure";
-    const begun = { cause: "NodePressure", requestedBy: by, node: NODE, podUID: "pod-a", since: time(0), attempts: 0 };
-    expect(chain.slice(0, 2)).toMatchObject([
+    const spec = { vmiName: "a", cause: "NodePressure", requestedBy: by, pod: { uid: "pod-a" } };
+    expect(chain).toMatchObject([
+      { verb: "CreateEvacuation", evacuation: { namespace: "apps", spec } },
       { verb: "GrowBudget" },
-      { verb: "Mark", urgency: "urgent", record: begun },
+      { verb: "Mark", urgency: "urgent" },
+      { reason: "NodeUnderPressure", message: `${by}: moving the VM off node node01` },
     ]);
-    expect(chain[2]).toMatchObject({ reason: "NodeUnderPressure", message: `${by}: moving the VM off node node01` });
   });
 
-  // prettier-ignore
-  test.each([
-    ["marked",                      marked({ name: "x", uid: "x" })],
-    ["marked, without a record",    vmi({ name: "x", uid: "x", evacuationNodeName: NODE })],
-  ])("who already leaves counts: %s", (_, going) => {
+  test("who is marked counts among those who leave", () => {
+    const going = marked({ name: "x", uid: "x" });
     expect(leaving([{ vmi: going, pod: pod() }, ...abc])).toEqual(["a"]);
-    expect(leaving([{ vmi: going, pod: pod() }, { ...abc[0], vmi: { ...going, uid: "y" }, pod: pod() }, ...abc])).toEqual([]);
+    expect(leaving([{ vmi: going, pod: pod() }, { vmi: { ...going, uid: "y" }, pod: pod() }, ...abc])).toEqual([]);
   });
 
   test("on a node with the drain taint all leave as it is", () => {
     const tainted = { ...PRESSED, taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] };
-    expect(leaving(abc, { pressured: [{ node: tainted, residents: abc }] })).toEqual([]);
+    expect(leaving(abc, { pressured: [{ node: tainted, residents: abc, evacuations: [] }] })).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each<[Phase, string, readonly string[]]>([
+    ["Pending",         "takes a place",  ["a"]],
+    ["Migrating",       "takes a place",  ["a"]],
+    ["BackingOff",      "takes none",     ["a", "b"]],
+    ["Blocked",         "takes none",     ["a", "b"]],
+    ["WaitingForOwner", "takes none",     ["a", "b"]],
+    ["Withdrawn",       "takes a place",  ["a"]],
+  ])("a marked VM whose Evacuation is %s %s", (phase, _, expected) => {
+    const going = resident("x", {}, { evacuationNodeName: NODE });
+    const evacuations = [evacuationOf("x", { status: { phase } })];
+    expect(leaving([going, ...abc], { evacuations })).toEqual(expected);
   });
 
   // prettier-ignore
   test.each([
-    ["who only says so in a record",         vmi({ record: record() })],
-    ["… and names the drain taint",          vmi({ record: record({ cause: "DrainTaint" }) })],
+    ["with an Evacuation, but no mark",      vmi()],
     ["External, marked: its owner moves it", marked({ evictionStrategy: "External" })],
     ["marked, but cannot move",              marked({ liveMigratable: MOBILITY.pinned })],
-  ])("%s takes nobody's place", (_, staying) => {
-    const two = ["x", "y"].map((name) => ({ vmi: { ...staying, name, uid: name }, pod: pod() }));
-    expect(leaving([...two, ...abc])).toEqual(["a", "b"]);
+  ])("%s: takes no place, and is not chosen", (_, { evacuationNodeName, ...staying }) => {
+    const mark = evacuationNodeName === undefined ? {} : { evacuationNodeName };
+    const two = ["x", "y"].map((name) => resident(name, {}, { ...without(staying, "name", "uid", "activePods"), ...mark }));
+    const evacuations = ["x", "y"].map((name) => evacuationOf(name));
+    const pressured = [{ node: PRESSED, residents: [...two, ...abc], evacuations }];
+    expect(leaving([], { pressured })).toEqual(["a", "b"]);
   });
 
   test.each([
     [1, ["a"]],
     [2, []],
   ])("who has moved counts until its pod is gone: %d", (departing, expected) => {
-    expect(leaving(abc, { pressured: [{ node: PRESSED, residents: abc, departing }] })).toEqual(expected);
+    expect(leaving(abc, { pressured: [{ node: PRESSED, residents: abc, departing, evacuations: [] }] })).toEqual(
+      expected,
+    );
   });
 
   test("the limit is the KubeVirt CR's", () => {
     const limits = { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 1 };
-    expect(leaving(abc, { settings: guarded({}, { limits }) })).toEqual(["a"]);
+    expect(leaving(abc, { settings: relieving({ limits }) })).toEqual(["a"]);
   });
 
   test("the cheapest first: priority, then memory over request", () => {
@@ -74,7 +91,7 @@ describe("before the kubelet kills", () => {
       resident("cheap", { priority: -1 }),
     ];
     const limits = { parallelMigrationsPerCluster: 9, parallelOutboundMigrationsPerNode: 9 };
-    const settings = guarded({}, { limits });
+    const settings = relieving({ limits });
     expect(leaving(many, { settings, takers: [{ ...ROOM, freeMemory: 64 * GIB }] })).toEqual([
       "cheap",
       "greedy",
@@ -94,26 +111,26 @@ describe("before the kubelet kills", () => {
     ["ended",                 { phase: "Failed" }],
     ["not running yet",       { phase: "Scheduled" }],
     ["elsewhere",             { nodeName: "node02" }],
-    ["resting",               { record: record({ cause: "NodePressure", outcome: "Abandoned", notBefore: time(60) }) }],
   ])("left alone: %s", (_, tweak) => expect(leaving([resident("x", {}, tweak)])).toEqual([]));
 
-  test("a terminating pod is left alone, a rested VM is not", () => {
-    const [a] = abc;
-    expect(a && leaving([{ ...a, pod: { ...a.pod, deleting: true } }])).toEqual([]);
-    expect(leaving([resident("x", {}, { record: record({ outcome: "Abandoned", notBefore: time(-1) }) })])).toEqual([
-      "x",
-    ]);
+  // prettier-ignore
+  test.each<[EndPhase, number, readonly string[]]>([
+    ["Abandoned",  60, []],
+    ["Withdrawn",  60, []],
+    ["Abandoned",  -1, ["x"]],
+  ])("%s, its back-off over in %d s: %j", (phase, seconds, expected) => {
+    const evacuations = [evacuationOf("x", { status: { phase, nextAttemptTime: time(seconds) } })];
+    const residents = [resident("x")];
+    expect(leaving(residents, { pressured: [{ node: PRESSED, residents, evacuations }] })).toEqual(expected);
   });
 
-  test("while somebody could still leave, it is looked at again; where nobody can, it is not", () => {
-    expect(planPressure(pressureWorld(abc, { takers: [] }))).toEqual({ chains: [], requeueAfterSeconds: 5 });
-    expect(planPressure(pressureWorld([resident("x", {}, { evictionStrategy: "None" })]))).toEqual({ chains: [] });
-    expect(planPressure(pressureWorld(abc, { pressured: [] }))).toEqual({ chains: [] });
+  test("a terminating pod is left alone", () => {
+    expect(leaving(abc.map((one) => ({ ...one, pod: { ...one.pod, deleting: true } })))).toEqual([]);
   });
 
   test.each([{ featureGates: [] }, { reconcilers: { pressure: false } }])("switched off by %j: nothing", (off) => {
     const signals = abc.map(({ vmi: subject }) => ({ vmi: subject, domain: ALIVE, by: "kubelet: Killing" }));
-    expect(planPressure(pressureWorld(abc, { settings: guarded({}, off), signals }))).toEqual({ chains: [] });
+    expect(planPressure(pressureWorld(abc, { settings: relieving(off), signals }))).toMatchObject({ chains: [] });
   });
 });
 
@@ -144,12 +161,13 @@ describe("who takes them", () => {
   test("what is promised to one is not there for the next, on whichever node", () => {
     expect(leaving(abc, { takers: [{ ...ROOM, freeMemory: 1.5 * GIB }] })).toEqual(["a"]);
     const other = {
+      evacuations: [],
       node: node({ name: "node03", pressures: ["DiskPressure"] }),
       residents: [resident("z", {}, { nodeName: "node03" })],
     };
     const there = other.residents.map((r) => ({ ...r, pod: { ...r.pod, nodeName: "node03" } }));
     const pressured = [
-      { node: PRESSED, residents: abc },
+      { node: PRESSED, residents: abc, evacuations: [] },
       { ...other, residents: there },
     ];
     expect(leaving([], { pressured, takers: [{ ...ROOM, freeMemory: 2 * GIB }] })).toEqual(["a", "b"]);
