@@ -10,7 +10,6 @@ import { ClusterError } from "../shared/cluster/failure.ts";
 import { renderMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
 import type { DeschedulingRegister } from "../shared/policy/descheduling/register.ts";
-import { isMarked } from "../shared/policy/stage.ts";
 import type { Target } from "./target.ts";
 import { VERSION } from "./version.ts";
 
@@ -22,10 +21,10 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
   const { settings } = await target.settings(cluster);
   const [counters, vmis, register] = await Promise.all([
     cluster.getCounters(),
-    cluster.listVmis("Evacuating"),
+    cluster.listEvacuations("Active"),
     settings.featureGates.includes("EvictionsInBackground") ? registerOf(cluster) : undefined,
   ]);
-  const descheduling = register && { counts: register.counts, inProgress: vmis.filter(isMarked).length };
+  const descheduling = register && { counts: register.counts, inProgress: vmis.length };
   const metrics = { version: VERSION, counters, vmis, ...(descheduling && { descheduling }) };
   return c.body(renderMetrics(metrics), 200, { "content-type": OPEN_METRICS });
 }

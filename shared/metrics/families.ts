@@ -6,7 +6,7 @@
  */
 import { CAUSES } from "../policy/cause.ts";
 import { COUNTED_RESULTS } from "../policy/descheduling/register.ts";
-import { OUTCOMES } from "../policy/record.ts";
+import { END_PHASES as OUTCOMES } from "../policy/phase.ts";
 import type { Family } from "./open-metrics.ts";
 
 // prettier-ignore

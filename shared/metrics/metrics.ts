@@ -3,10 +3,10 @@
  * Owns: which samples the values become. Does not own: the families (families.ts), where the values come from (the door).
  */
 import { type Cause, CAUSES } from "../policy/cause.ts";
-import type { Counters } from "../policy/counters.ts";
+import type { EvacuationCount } from "../policy/counters.ts";
 import type { RequestCount } from "../policy/descheduling/register.ts";
-import type { VmiFacts } from "../policy/facts.ts";
-import { type EvacuationCount, isActive, OUTCOMES } from "../policy/record.ts";
+import type { EvacuationFacts } from "../policy/facts.ts";
+import { END_PHASES as OUTCOMES } from "../policy/phase.ts";
 import { FAMILIES } from "./families.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
 
@@ -20,14 +20,14 @@ export interface DeschedulingMetrics {
 export interface ClusterMetrics {
   readonly version: string;
   /** Where they are not to be seen there is no such family: a zero would be a lie. */
-  readonly counters: Counters;
+  readonly counters: readonly EvacuationCount[];
   /** Those that carry the evacuation label. */
-  readonly vmis: readonly VmiFacts[];
+  readonly vmis: readonly EvacuationFacts[];
   readonly descheduling?: DeschedulingMetrics;
 }
 
 export function renderMetrics({ version, counters, vmis, descheduling }: ClusterMetrics): string {
-  const ended = counters === "Off" || counters === "Unseen" ? undefined : counters.evacuations;
+  const ended = counters;
   return renderOpenMetrics([
     [FAMILIES.build, [{ labels: [version], value: 1 }]],
     ...(ended === undefined ? [] : [[FAMILIES.evacuations, endedSamples(ended)] as const]),
@@ -47,10 +47,8 @@ function endedSamples(counts: readonly EvacuationCount[]): readonly Sample[] {
 }
 
 /** What has ended and is only being tidied up is not in progress: it is among those that have ended. */
-function inProgressSamples(vmis: readonly VmiFacts[]): readonly Sample[] {
-  const causes: readonly Cause[] = vmis.flatMap(({ record, nodeName }) => {
-    return record !== undefined && isActive(record, nodeName) ? [record.cause] : [];
-  });
+function inProgressSamples(vmis: readonly EvacuationFacts[]): readonly Sample[] {
+  const causes: readonly Cause[] = vmis.map(({ spec }) => spec.cause);
   return CAUSES.map((cause) => ({ labels: [cause], value: causes.filter((one) => one === cause).length }));
 }
 

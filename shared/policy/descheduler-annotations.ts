@@ -14,9 +14,8 @@ import {
   REQUEST_EVICT_ONLY_ANNOTATION,
 } from "./names.ts";
 import type { Plan } from "./plan.ts";
-import { restSeconds, secondsUntil } from "./record.ts";
 import type { Settings } from "./settings.ts";
-import { isMarked } from "./stage.ts";
+import { isMarked } from "./marked.ts";
 
 /** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */
 export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;
@@ -62,10 +61,8 @@ export function planAnnotations(w: AnnotationWorld): Plan {
   const decided = pairs.map(({ vmi, pod }) => decide(pod, vmi, w));
   const actions = decided.flatMap(({ action }) => (action === undefined ? [] : [action]));
   const urgentFirst = [...actions.filter(isUrgent), ...actions.filter((action) => !isUrgent(action))];
-  const soonest = decided.reduce((least, { seconds }) => Math.min(least, seconds), Infinity);
   return {
     chains: urgentFirst.slice(0, MOST_PATCHES).map((action) => [action]),
-    ...(soonest === Infinity ? {} : { requeueAfterSeconds: soonest }),
   };
 }
 
@@ -100,7 +97,7 @@ function wantedOn(pod: LauncherFacts, vmi: VmiFacts) {
   const inProgress = {
     key: EVICTION_IN_PROGRESS_ANNOTATION,
     value: "true",
-    since: Date.parse(vmi.record?.since ?? ""),
+    since: NaN,
   };
   return [
     ...(REQUEST_EVICT_ONLY[role] === "add" ? [only] : []),
@@ -111,30 +108,13 @@ function wantedOn(pod: LauncherFacts, vmi: VmiFacts) {
 function yieldSeconds(since: number, { settings, now }: Pick<AnnotationWorld, "settings" | "now">): number {
   if (settings.reconcilers.annotations !== "Auto") return 0;
   const { adoptSeconds } = settings.evacuation;
-  return secondsUntil(since + adoptSeconds * 1000, adoptSeconds, now);
+  return Math.max(0, (since - now.getTime()) / 1000 + adoptSeconds) || 0;
 }
 
 function isSurplus(pod: LauncherFacts, vmi: VmiFacts, { reconcilers }: Settings): boolean {
   if (pod.annotations[EVICTION_IN_PROGRESS_ANNOTATION] === undefined) return false;
   const rule = EVICTION_IN_PROGRESS[roleOf(pod, vmi)][markStateOf(vmi)];
   return rule === "remove" || (rule === "yield" && reconcilers.annotations !== "Auto");
-}
-
-/**
- * Whether the pod that an evacuation was from still says that it is under way: the label goes last. What cannot be taken
- * off (the permission may be missing, and KubeVirt have written it) is waited for until the pod has ended, if the VMI has
- * moved, else until the back-off is over.
- */
-export function isSaidInProgress(vmi: VmiFacts, w: AnnotationWorld): boolean {
-  const { record } = vmi;
-  if (record === undefined) return false;
-  if (record.node === vmi.nodeName && restSeconds(record, w.settings, w.now) === 0) return false;
-  const own = w.launchers.filter(({ namespace, vmiUID }) => vmiUID === vmi.uid && namespace === vmi.namespace);
-  return own.some((pod) => {
-    const inProgress = pod.annotations[EVICTION_IN_PROGRESS_ANNOTATION] !== undefined;
-    if (!inProgress || pod.nodeName !== record.node || isCompleted(pod)) return false;
-    return EVICTION_IN_PROGRESS[roleOf(pod, vmi)][markStateOf(vmi)] === "remove";
-  });
 }
 
 function roleOf(pod: LauncherFacts, vmi: VmiFacts): PodRole {
