@@ -4,7 +4,7 @@
  */
 import type { Context } from "hono";
 import { ClusterError } from "../shared/cluster/failure.ts";
-import type { PodFacts } from "../shared/policy/facts.ts";
+import type { PodFacts, VmiFacts } from "../shared/policy/facts.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { blindMessage, whenEvictionIsBlind } from "../shared/policy/blind.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
@@ -87,16 +87,23 @@ function refuseBlindly(uid: string, { namespace, name }: review.ParsedEviction, 
  * decision has changed the VM, a mark that was set is part of it.
  */
 function followUp(c: Context, target: Target, { decision, facts, created }: Review): void {
-  const { vmi, evacuations } = facts;
   if (decision.story.length > 0) c.executionCtx.waitUntil(tell(target, decision.story));
-  if (vmi === undefined) return;
+  const { vmi } = facts;
+  if (vmi !== undefined) c.executionCtx.waitUntil(moveOn(target, vmi, { decision, facts, created }));
+}
+
+async function moveOn(
+  target: Target,
+  vmi: VmiFacts,
+  { decision, facts: { evacuations }, created }: Review,
+): Promise<void> {
   const isMarkSet = decision.actions.some(({ verb }) => verb === "Mark");
   const isUnderWay = vmi.evacuationNodeName !== undefined || evacuations.some(isActive) || created !== undefined;
   if (!isUnderWay && !isMarkSet) return;
   const { nodeName } = vmi;
   const marked = isMarkSet && nodeName !== undefined ? { ...vmi, evacuationNodeName: nodeName } : vmi;
   const known = { evacuations: created === undefined ? evacuations : [...evacuations, created], vmi: marked };
-  c.executionCtx.waitUntil(carryOn(target, vmi, decision.actions.some(({ verb }) => verb === "Unmark") ? {} : known));
+  await carryOn(target, vmi, decision.actions.some(({ verb }) => verb === "Unmark") ? {} : known);
 }
 
 function logRuling(

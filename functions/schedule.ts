@@ -57,7 +57,11 @@ async function tickOne(target: Target, full: boolean): Promise<void> {
 }
 
 async function scanAll(target: Target): Promise<void> {
-  await reconciling(target, FULL_SCAN_SECONDS, reconcileAll).finally(() => keepConditions(target));
+  try {
+    await reconciling(target, FULL_SCAN_SECONDS, reconcileAll);
+  } finally {
+    await keepConditions(target);
+  }
 }
 
 /** Where budgets have become necessary, because a webhook does not fail closed any more, they come back with this tick. */

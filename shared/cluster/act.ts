@@ -13,9 +13,10 @@ import * as manifests from "./manifests.ts";
 import { clear, mark, type MarkingContext } from "./marking.ts";
 import * as patches from "./patches.ts";
 import { collection, object, type Resource } from "./paths.ts";
-import { evacuationFacts } from "./projections.ts";
+import { evacuationFacts } from "./evacuation-projections.ts";
 import { parseAnswer, readOne } from "./read.ts";
-import { ConfigMap, Evacuation } from "./schemas.ts";
+import { Evacuation } from "./evacuation-schemas.ts";
+import { ConfigMap } from "./schemas.ts";
 import type { ApiAnswer, Send } from "./transport.ts";
 
 /**

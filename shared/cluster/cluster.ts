@@ -24,13 +24,11 @@ import { act, type ActResult, createEvacuation } from "./act.ts";
 import {
   budgetFacts,
   configMapFacts,
-  evacuationFacts,
   type ConfigMapFacts,
   configurationFacts,
   type ConfigurationFacts,
   kubeVirtFacts,
   type KubeVirtFacts,
-  migrationFacts,
   nodeFacts,
   podFacts,
   vmiFacts,
@@ -45,6 +43,8 @@ import { proveAnnotating } from "./prove-annotating.ts";
 import { proveMarking } from "./prove-marking.ts";
 import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
 import { deschedulingRegisterOf } from "./register-schema.ts";
+import { evacuationFacts, migrationFacts } from "./evacuation-projections.ts";
+import { Evacuation, Migration } from "./evacuation-schemas.ts";
 import * as schemas from "./schemas.ts";
 import { type Endpoint, sender } from "./transport.ts";
 
@@ -132,7 +132,7 @@ export function connect(options: ClusterOptions): Cluster {
       readAll(send, {
         ...list,
         resource: "evacuations",
-        schema: schemas.Evacuation,
+        schema: Evacuation,
         project: evacuationFacts,
         ...evacuationSelector(scope),
       }),
@@ -151,7 +151,7 @@ export function connect(options: ClusterOptions): Cluster {
         namespace,
         // KubeVirt shortens longer names in the label: there the namespace is read.
         ...(name.length > LONGEST_LABEL ? {} : { labelSelector: `${names.VMI_NAME_LABEL}=${name}` }),
-        schema: schemas.Migration,
+        schema: Migration,
         project: (item) => (item.spec.vmiName === name ? migrationFacts(item) : undefined),
       }),
     getBudget: async (key) => mapped(await readOne(send, "poddisruptionbudgets", key, schemas.Budget), budgetFacts),

@@ -3,16 +3,7 @@
  * Owns: the projections. Does not own: the schemas (schemas.ts), rules.
  */
 import type * as z from "zod/mini";
-import type {
-  BudgetFacts,
-  DisruptionTarget,
-  EvacuationFacts,
-  LauncherFacts,
-  MigrationFacts,
-  NodeFacts,
-  PodFacts,
-  VmiFacts,
-} from "../policy/facts.ts";
+import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import type { ConfigurationObserved } from "../policy/configuration-status.ts";
 import type { WebhookFacts } from "../policy/budget-mode.ts";
 import * as names from "../policy/names.ts";
@@ -20,30 +11,28 @@ import { quantity } from "./quantity.ts";
 import type {
   Budget,
   ConfigMap,
-  Evacuation,
   KubeVirt,
   Launcher,
   LifeboatConfiguration,
   Meta,
-  Migration,
   Node,
   Pod,
   Vmi,
   WebhookConfiguration,
 } from "./schemas.ts";
 
-type Parsed<S> = z.output<S>;
+export type Parsed<S> = z.output<S>;
 
 /** The same without the keys whose value is undefined. */
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-function present<T extends object>(fields: T): Present<T> {
+export function present<T extends object>(fields: T): Present<T> {
   const kept: Present<T> = { ...fields };
   for (const key in kept) if (kept[key] === undefined) delete kept[key];
   return kept;
 }
 
-function identityOf({ namespace, name, uid, resourceVersion, deletionTimestamp }: Parsed<typeof Meta>) {
+export function identityOf({ namespace, name, uid, resourceVersion, deletionTimestamp }: Parsed<typeof Meta>) {
   return { namespace, name, uid, resourceVersion, deleting: deletionTimestamp !== undefined };
 }
 
@@ -142,73 +131,6 @@ function isMigrating({ migrationState }: Parsed<typeof Vmi>["status"]): boolean 
   if (!migrationState) return false;
   const { startTimestamp, endTimestamp, completed, failed } = migrationState;
   return startTimestamp !== undefined && endTimestamp === undefined && completed !== true && failed !== true;
-}
-
-/** Conditions of a migration that KubeVirt cannot begin, and that no place in its queue would help. */
-const BLOCKING: readonly string[] = [
-  "migrationRejectedByResourceQuota",
-  "migrationBlockedByBackup",
-  "migrationBlockedByUtilityVolumes",
-];
-
-function blockedBy(conditions: Parsed<typeof Migration>["status"]["conditions"]): MigrationFacts["blockedBy"] {
-  const condition = conditions.find((c) => BLOCKING.includes(c.type) && c.status === "True");
-  if (condition === undefined) return undefined;
-  const { type, reason, message } = condition;
-  return { type, ...present({ reason, message }) };
-}
-
-export function migrationFacts({ metadata, spec, status }: Parsed<typeof Migration>): MigrationFacts {
-  const annotations = metadata.annotations ?? {};
-  const { sourceNode, targetNode, targetPod, failureReason } = status.migrationState ?? {};
-  return {
-    ...identityOf(metadata),
-    vmiName: spec.vmiName,
-    phase: status.phase,
-    createdAt: Date.parse(metadata.creationTimestamp ?? "") || 0,
-    hasAnnotations: Boolean(metadata.annotations),
-    ...present({
-      evacuates: annotations[names.EVACUATION_MIGRATION_ANNOTATION],
-      cause: annotations[names.CAUSE_ANNOTATION],
-      sourceNode,
-      targetNode,
-      targetPod,
-      failureReason,
-      blockedBy: blockedBy(status.conditions),
-    }),
-  };
-}
-
-export function evacuationFacts({ metadata, spec, status }: Parsed<typeof Evacuation>): EvacuationFacts {
-  const { namespace, name, uid, resourceVersion, creationTimestamp } = metadata;
-  const { virtualMachineInstance, pod, inherited, deadline, cause, requestedBy, intent } = spec;
-  const { migration, lastFailedMigration, conditions, attempts, ...rest } = status;
-  return {
-    namespace,
-    name,
-    uid,
-    resourceVersion,
-    createdAt: Date.parse(creationTimestamp ?? "") || 0,
-    spec: {
-      vmiName: virtualMachineInstance.name,
-      cause,
-      requestedBy,
-      intent,
-      ...present({
-        deadline,
-        pod: pod ? { uid: pod.uid, ...present({ name: pod.name }) } : undefined,
-        inherited: inherited
-          ? { attempts: inherited.attempts, ...present({ notBefore: inherited.notBefore }) }
-          : undefined,
-      }),
-    },
-    status: {
-      ...present(rest),
-      ...present({ migration: migration ?? undefined, lastFailedMigration: lastFailedMigration ?? undefined }),
-      attempts,
-      conditions,
-    },
-  };
 }
 
 /** Another product may use the same label: what we made also has a name that we give. */

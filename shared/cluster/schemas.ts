@@ -6,8 +6,6 @@
  * all of them would be a third of a fresh isolate's start-up. Leaves are not: that would be one step more for each value.
  */
 import * as z from "zod/mini";
-import { CAUSES } from "../policy/cause.ts";
-import { ACTIVE_PHASES, END_PHASES } from "../policy/phase.ts";
 import { ObjectName, ObjectNamespace } from "./object-name.ts";
 
 /** A list that Go may have left out or written as null. */
@@ -24,7 +22,7 @@ export const Text = z.pipe(
   z.transform((text) => text || undefined),
 );
 
-const Count = z._default(z.number(), 0);
+export const Count = z._default(z.number(), 0);
 const Strings = z.record(z.string(), z.string());
 export const StringsOrNone = z.pipe(
   z.nullish(Strings),
@@ -115,68 +113,6 @@ export const Vmi = z.lazy(() =>
             startTimestamp: Text,
             completed: z.nullish(z.boolean()),
             failed: z.nullish(z.boolean()),
-          }),
-        ),
-      }),
-      {},
-    ),
-  }),
-);
-
-export const Migration = z.lazy(() =>
-  z.object({
-    metadata: Meta,
-    spec: z.object({ vmiName: z.string() }),
-    status: z.prefault(
-      z.object({
-        phase: z._default(z.string(), ""),
-        migrationState: z.nullish(
-          z.object({ sourceNode: Text, targetNode: Text, targetPod: Text, failureReason: Text }),
-        ),
-        conditions: Conditions,
-      }),
-      {},
-    ),
-  }),
-);
-
-const NameAndUid = z.lazy(() => z.object({ name: z._default(z.string(), ""), uid: z.string() }));
-
-export const Evacuation = z.lazy(() =>
-  z.object({
-    metadata: Meta,
-    spec: z.object({
-      virtualMachineInstance: z.object({ name: z.string() }),
-      cause: z.enum(CAUSES),
-      requestedBy: z._default(z.string(), ""),
-      intent: z._default(z.enum(["Evacuate", "Withdrawn"]), "Evacuate"),
-      deadline: Text,
-      pod: z.nullish(z.object({ name: Text, uid: z.string() })),
-      inherited: z.nullish(z.object({ attempts: Count, notBefore: Text })),
-    }),
-    status: z.prefault(
-      z.object({
-        virtualMachineInstanceUID: Text,
-        podName: Text,
-        podUID: Text,
-        sourceNode: Text,
-        phase: z.optional(z.enum([...ACTIVE_PHASES, ...END_PHASES])),
-        reason: Text,
-        message: Text,
-        attempts: Count,
-        migration: z.nullish(NameAndUid),
-        lastFailedMigration: z.nullish(NameAndUid),
-        targetNode: Text,
-        startTime: Text,
-        completionTime: Text,
-        nextAttemptTime: Text,
-        conditions: listOf(
-          z.object({
-            type: z.enum(["Marked", "Evacuated", "Failed"]),
-            status: z.enum(["True", "False"]),
-            reason: z._default(z.string(), ""),
-            message: z._default(z.string(), ""),
-            lastTransitionTime: z._default(z.string(), ""),
           }),
         ),
       }),

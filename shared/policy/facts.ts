@@ -158,23 +158,23 @@ export interface EvacuationCondition {
 
 /** What `status` of an `Evacuation` says. Times are RFC 3339. */
 export interface EvacuationStatus {
-  readonly virtualMachineInstanceUID?: string;
-  readonly podName?: string;
-  readonly podUID?: string;
-  readonly sourceNode?: string;
+  readonly virtualMachineInstanceUID?: string | undefined;
+  readonly podName?: string | undefined;
+  readonly podUID?: string | undefined;
+  readonly sourceNode?: string | undefined;
   /** Absent: no function has looked at it yet. */
-  readonly phase?: Phase;
-  readonly reason?: string;
-  readonly message?: string;
+  readonly phase?: Phase | undefined;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
   /** Migrations that have failed, those of the evacuation that it follows included. */
   readonly attempts: number;
-  readonly migration?: { readonly name: string; readonly uid: string };
+  readonly migration?: { readonly name: string; readonly uid: string } | undefined;
   /** The newest one that has been counted in `attempts`. */
-  readonly lastFailedMigration?: { readonly name: string; readonly uid: string };
-  readonly targetNode?: string;
-  readonly startTime?: string;
-  readonly completionTime?: string;
-  readonly nextAttemptTime?: string;
+  readonly lastFailedMigration?: { readonly name: string; readonly uid: string } | undefined;
+  readonly targetNode?: string | undefined;
+  readonly startTime?: string | undefined;
+  readonly completionTime?: string | undefined;
+  readonly nextAttemptTime?: string | undefined;
   readonly conditions: readonly EvacuationCondition[];
 }
 
@@ -185,11 +185,11 @@ export interface EvacuationSpec {
   readonly requestedBy: string;
   readonly intent: "Evacuate" | "Withdrawn";
   /** RFC 3339: until when a deletion of the pod is held back. */
-  readonly deadline?: string;
+  readonly deadline?: string | undefined;
   /** Absent where a person made it: then the pod that the VM runs in. */
-  readonly pod?: { readonly name?: string; readonly uid: string };
+  readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
   /** From the evacuation of the same pod that it follows. */
-  readonly inherited?: { readonly attempts: number; readonly notBefore?: string };
+  readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
 }
 
 /** An `Evacuation` (lifeboat.dev/v1alpha1). */
@@ -236,15 +236,13 @@ export interface BudgetFacts extends NamespacedName {
   };
 }
 
-/** Whether a pod has ended: nothing can happen to its guest any more. */
-export function isCompleted(pod: { readonly phase: string }): boolean {
-  return pod.phase === "Succeeded" || pod.phase === "Failed";
-}
-
 /** KubeVirt's `IsFinal` of VMIs and of migrations alike. */
 export function isFinal(object: { readonly phase: string }): boolean {
   return object.phase === "Succeeded" || object.phase === "Failed";
 }
+
+/** Whether a pod has ended: nothing can happen to its guest any more. */
+export const isCompleted = isFinal;
 
 export function keyOf(object: NamespacedName): string {
   return `${object.namespace}/${object.name}`;

@@ -16,7 +16,7 @@ export interface Review {
   readonly facts: EvictionFacts;
   readonly decision: Ruling;
   /** The Evacuation that the decision has created or joined. */
-  readonly created?: EvacuationFacts;
+  readonly created?: EvacuationFacts | undefined;
 }
 
 export interface EvictionRequest {
@@ -64,7 +64,7 @@ export async function ruleOnEviction(
     const { actions } = review.decision;
     if (actions.length === 0) return review;
     const { done, created } = await actInOrder(actions, acting(), review.facts.settings);
-    if (done) return { ...review, ...(created && { created }) };
+    if (done) return { ...review, created };
   }
   return undefined;
 }

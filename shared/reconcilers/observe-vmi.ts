@@ -52,36 +52,41 @@ interface Found {
   readonly pods: readonly PodFacts[];
 }
 
-async function observeAround(vmi: VmiFacts, found: Found, { cluster, settings, now }: Observer) {
+async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
+  const { cluster, settings } = observer;
   const { active, migrations, pods } = found;
-  const { nodeName } = vmi;
-  const isNodeNeeded = active.some(needsNode) || pods.length > 0;
-  const arePodsNeeded = active.some((e) => needsPods(e, migrations));
-  const attempts = Math.max(0, ...active.map(inheritedAttempts));
-  const isQueueNeeded = migrations.some((m) => !isFinal(m) && mayBeStuck(m, { attempts, settings, now }));
-  const [node, own, budget, launchers, queue] = await Promise.all([
-    isNodeNeeded && nodeName !== undefined ? cluster.getNode(nodeName) : undefined,
-    arePodsNeeded ? cluster.listPodsOf(vmi) : [],
-    areBudgetsWanted(settings) ? cluster.getBudget({ namespace: vmi.namespace, name: budgetName(vmi) }) : undefined,
+  const [nodes, own, budgets, launchers, queues] = await Promise.all([
+    active.some(needsNode) || pods.length > 0 ? readNode(vmi, observer) : [],
+    active.some((e) => needsPods(e, migrations)) ? cluster.listPodsOf(vmi) : [],
+    areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
     isAnnotating(settings) ? cluster.listLaunchers([vmi]) : [],
-    isQueueNeeded ? cluster.listVmis("Migrating") : undefined,
+    isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,
   ]);
-  return {
-    nodes: nodeOr(node),
-    // What was read later comes first.
-    pods: [...own, ...pods],
-    budgets: budget === undefined ? [] : [budget],
-    launchers,
-    ...(queue === undefined ? {} : { queues: new Map([[nodeName ?? "", queueOf(queue, nodeName)]]) }),
-  };
+  // What was read later comes first.
+  return { nodes, pods: [...own, ...pods], budgets, launchers, ...(queues && { queues }) };
 }
 
-function nodeOr(node: NodeFacts | undefined): readonly NodeFacts[] {
+async function readNode({ nodeName }: VmiFacts, { cluster }: Observer): Promise<readonly NodeFacts[]> {
+  const node = nodeName === undefined ? undefined : await cluster.getNode(nodeName);
   return node === undefined ? [] : [node];
 }
 
+async function readBudget(vmi: VmiFacts, { cluster }: Observer): Promise<readonly BudgetFacts[]> {
+  const budget = await cluster.getBudget({ namespace: vmi.namespace, name: budgetName(vmi) });
+  return budget === undefined ? [] : [budget];
+}
+
+function isQueueNeeded({ active, migrations }: Found, { settings, now }: Observer): boolean {
+  const attempts = Math.max(0, ...active.map(inheritedAttempts));
+  return migrations.some((m) => !isFinal(m) && mayBeStuck(m, { attempts, settings, now }));
+}
+
 /** As KubeVirt counts: what runs, in the cluster and from the node. */
-function queueOf(labelled: readonly VmiFacts[], nodeName: string | undefined): MigrationQueue {
-  const running = labelled.filter((vmi) => vmi.isMigrating);
-  return { running: running.length, leaving: running.filter((vmi) => vmi.nodeName === nodeName).length };
+async function readQueue(
+  { nodeName = "" }: VmiFacts,
+  { cluster }: Observer,
+): Promise<ReadonlyMap<string, MigrationQueue>> {
+  const running = (await cluster.listVmis("Migrating")).filter((vmi) => vmi.isMigrating);
+  const leaving = running.filter((vmi) => vmi.nodeName === nodeName).length;
+  return new Map([[nodeName, { running: running.length, leaving }]]);
 }
