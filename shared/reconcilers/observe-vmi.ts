@@ -11,6 +11,7 @@ import { budgetName } from "../policy/budget-name.ts";
 import { isAnnotating } from "../policy/descheduler-annotations.ts";
 import { inheritedAttempts, needsNode, needsPods } from "../policy/evacuation-world.ts";
 import type {
+  BudgetFacts,
   EvacuationFacts,
   MigrationFacts,
   NamespacedName,
