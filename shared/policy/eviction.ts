@@ -12,7 +12,6 @@ import { type FirstAnswer, FIRST_REQUEST, LATER_REQUEST } from "./eviction-table
 import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "./facts.ts";
 import { isFinal } from "./facts.ts";
 import { markActions } from "./mark.ts";
-import { isMarked } from "./marked.ts";
 import { MESSAGE } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { unprotectedReason } from "./pod-kind.ts";
@@ -88,8 +87,8 @@ function allow(reason: AllowReason, more: Partial<Extract<EvictionDecision, { ve
   return { verdict: "Allow", reason, warnings: [], actions: [], story: [], ...more } as const;
 }
 
-function deny(reason: DenyReason, message: string, story: readonly Action[] = []): EvictionDecision {
-  return { verdict: "Deny", reason, message, actions: [], story };
+function deny(reason: DenyReason, message: string, story: readonly Action[] = []) {
+  return { verdict: "Deny", reason, message, actions: [], story } as const;
 }
 
 /** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
@@ -108,8 +107,9 @@ function isGrowing({ verb }: Action): boolean {
  * the budget refuses. A mark brings a budget of its own (mark.ts).
  */
 function protection({ migrations = [], settings }: EvictionFacts, vmi: VmiFacts, reason: DenyReason) {
-  const migrating = reason === "MigrationTarget" || migrations.some((m) => !isFinal(m));
-  const wanted = desiredBudget(vmi, migrating || vmi.isMigrating || isMarked(vmi), settings);
+  const isToMove = reason === "EvacuationInProgress" || reason === "EvacuationTriggered";
+  const isMoving = reason === "MigrationTarget" || vmi.isMigrating || migrations.some((m) => !isFinal(m));
+  const wanted = desiredBudget(vmi, isToMove || isMoving, settings);
   return areBudgetsWanted(settings) && wanted !== undefined ? [ensureBudget(vmi, wanted)] : [];
 }
 
@@ -170,8 +170,10 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
 
 function evacuate({ pod, vmi, strategy, request, settings, evacuations, now }: LiveEviction): EvictionDecision {
   if (vmi.nodeName === undefined) return deny("NotScheduled", MESSAGE.NotScheduled(vmi));
+  // One for the drain taint is active without a mark, as is one whose mark was lost on the way: the request joins it.
+  const joined = activeEvacuation(vmi, evacuations, pod.uid);
   const resting = restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
-  if (resting !== undefined) {
+  if (joined === undefined && resting !== undefined) {
     const { phase = "Abandoned", nextAttemptTime } = resting.status;
     return deny("BackingOff", MESSAGE.BackingOff(vmi, phase, restSeconds(nextAttemptTime, now)));
   }
@@ -179,8 +181,6 @@ function evacuate({ pod, vmi, strategy, request, settings, evacuations, now }: L
     ? `evacuating the VM from node ${vmi.nodeName}`
     : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
   const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
-  // One for the drain taint is active without a mark, as is one whose mark was lost on the way: the request joins it.
-  const joined = activeEvacuation(vmi, evacuations, pod.uid);
   const beginning = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
   const evacuation = joined ?? newEvacuation(vmi, beginning, { evacuations, now });
   return {
@@ -200,16 +200,18 @@ function evacuate({ pod, vmi, strategy, request, settings, evacuations, now }: L
  * moves, the answer says so, and an Evacuation tells who asked.
  */
 function inProgress({ vmi, pod, request, evacuations, now, raced }: LiveEviction): EvictionDecision {
-  const reason = raced === true ? "EvacuationTriggered" : "EvacuationInProgress";
-  const before = restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
-  if (activeEvacuation(vmi, evacuations, pod.uid) !== undefined) return deny(reason, MESSAGE[reason](vmi));
+  const isActive = activeEvacuation(vmi, evacuations, pod.uid) !== undefined;
+  const before = isActive ? undefined : restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
+  const answer =
+    raced === true
+      ? deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi))
+      : deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, before?.status.phase));
+  if (isActive) return answer;
   const beginning = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
   const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
   const told = `${request.username} asked to evict pod ${pod.name}: KubeVirt has marked the VM for node ${vmi.nodeName}`;
   return {
-    verdict: "Deny",
-    reason,
-    message: MESSAGE[reason](vmi, before?.status.phase),
+    ...answer,
     actions: [{ verb: "CreateEvacuation", evacuation }],
     story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
   };

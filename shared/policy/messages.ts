@@ -16,7 +16,7 @@ export function pinnedBecause(vmi: VmiFacts): string {
 
 export const MESSAGE = {
   /** Substring looked for by the descheduler (pkg/descheduler/evictions); same text as KubeVirt's own webhook. */
-  EvacuationTriggered: (vmi: VmiFacts, _ended?: string) => `Eviction triggered evacuation of ${quoted(vmi)}`,
+  EvacuationTriggered: (vmi: VmiFacts) => `Eviction triggered evacuation of ${quoted(vmi)}`,
   /** `ended`: the last evacuation ended so, and KubeVirt has marked the VM again since. */
   EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
     `Evacuation in progress: Eviction triggered evacuation of ${quoted(vmi)}` +
