@@ -9,6 +9,7 @@ import { budgetName } from "./budget-name.ts";
 import { isVmi, ownedBy } from "./budget-owner.ts";
 import { type BudgetFacts, type EvacuationFacts, isFinal, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
 import { isToLeave } from "./marked.ts";
+import { CREATED_BY_LABEL } from "./names.ts";
 import { isActive } from "./phase.ts";
 import type { Plan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
@@ -65,7 +66,7 @@ export function ensureBudget(vmi: VmiFacts, minAvailable: 1 | 2): Action {
 }
 
 export function planBudgets(w: BudgetWorld): Plan {
-  const ours = w.budgets.filter((b) => b.managedByUs && !b.deleting);
+  const ours = w.budgets.filter((b) => b.managedByUs && !b.deleting && isOfVmi(b));
   if (!areBudgetsWanted(w.settings)) return { chains: deletionsOf(w.complete ? ours : []).map((action) => [action]) };
   const byName = new Map(ours.map((b) => [keyOf(b), b]));
   const named = new Set(w.vmis.map((vmi) => keyOf({ namespace: vmi.namespace, name: budgetName(vmi) })));
@@ -75,8 +76,13 @@ export function planBudgets(w: BudgetWorld): Plan {
     return budgetActions(vmi, found, { ...w, evacuations: evacuations.get(keyOf(vmi)) ?? [] });
   });
   // Garbage collection does this too, unless the owner reference was removed.
-  const surplus = w.complete ? ours.filter((b) => !named.has(keyOf(b)) && b.owners.some(isVmi)) : [];
+  const surplus = w.complete ? ours.filter((b) => !named.has(keyOf(b))) : [];
   return { chains: [...perVmi, ...deletionsOf(surplus).map((action) => [action])].filter((chain) => chain.length > 0) };
+}
+
+/** Lifeboat's own Deployment may have one too. */
+function isOfVmi({ owners, selector }: BudgetFacts): boolean {
+  return owners.some(isVmi) || Object.hasOwn(selector?.matchLabels ?? {}, CREATED_BY_LABEL);
 }
 
 function deletionsOf(budgets: readonly BudgetFacts[]): readonly Action[] {
@@ -95,7 +101,7 @@ function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, w: BudgetW
       { verb: "CreateBudget", vmi, name, minAvailable: wanted },
     ];
   }
-  if (found.minAvailable === wanted || (wanted === 1 && isToRest(found, w))) return [];
+  if (found.minAvailable === wanted || (found.minAvailable === 2 && isToRest(found, w))) return [];
   return [{ verb: "ResizeBudget", budget: found, minAvailable: wanted }];
 }
 
