@@ -4,31 +4,40 @@
  */
 import { type Action, tell } from "./action.ts";
 import { carriesDrainTaint } from "./drain-taint.ts";
-import { activeEvacuation, newEvacuation, restingEvacuation } from "./evacuation-identity.ts";
+import { activeEvacuation, type Beginning, newEvacuation, restingEvacuation } from "./evacuation-identity.ts";
 import { type EvacuationWorld, ofVmi } from "./evacuation-world.ts";
-import { isFinal, type VmiFacts } from "./facts.ts";
-import { canMigrate, isMarked, strategyOf } from "./marked.ts";
+import type { EvacuationFacts, VmiFacts } from "./facts.ts";
+import { canMigrate, isLive, isMarked, strategyOf } from "./marked.ts";
 
-/** A mark by KubeVirt's webhook, or the drain taint, for which there is no Evacuation yet. */
 export function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Action[] {
-  const { settings, now } = w;
-  if (vmi.nodeName === undefined || strategyOf(vmi, settings) === "None" || vmi.deleting || isFinal(vmi)) return [];
-  const node = w.nodes.find(({ name }) => name === vmi.nodeName);
-  const byTaint =
-    !isMarked(vmi) && node !== undefined && carriesDrainTaint(node, settings) && canMigrate(vmi, settings);
-  if (!byTaint && !isMarked(vmi)) return [];
+  const isDriven = isLive(vmi) && (isMarked(vmi) || isTaintedAway(vmi, w));
+  if (!isDriven) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
   if (activeEvacuation(vmi, evacuations) !== undefined) return [];
-  if (byTaint && restingEvacuation(vmi, evacuations, { now }) !== undefined) return [];
-  const beginning = byTaint
-    ? ({ cause: "DrainTaint", requestedBy: `taint ${settings.drainTaintKey}` } as const)
-    : ({
-        cause: vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction",
-        requestedBy: "KubeVirt",
-      } as const);
-  const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
-  const told = byTaint
-    ? `node ${vmi.nodeName} carries the drain taint ${settings.drainTaintKey}: evacuating the VM`
-    : `found marked for evacuation from node ${vmi.nodeName} (cause ${evacuation.spec.cause})`;
-  return [{ verb: "CreateEvacuation", evacuation }, tell(vmi, "EvacuationAdopted", told, evacuation.name)];
+  const resting = restingEvacuation(vmi, evacuations, w);
+  const beginning = isMarked(vmi) ? byMark(vmi, resting, w) : byTaint(vmi, resting, w);
+  if (beginning === undefined) return [];
+  const evacuation = newEvacuation(vmi, beginning, { evacuations, now: w.now });
+  return [{ verb: "CreateEvacuation", evacuation }, tell(vmi, "EvacuationAdopted", beginning.told, evacuation.name)];
+}
+
+function isTaintedAway(vmi: VmiFacts, { nodes, settings }: EvacuationWorld): boolean {
+  const node = nodes.find(({ name }) => name === vmi.nodeName);
+  return node !== undefined && carriesDrainTaint(node, settings) && canMigrate(vmi, settings);
+}
+
+type Told = Beginning & { readonly told: string };
+
+/** KubeVirt's webhook marks a VM again with the next request of a drain, and does not say who drains. */
+function byMark(vmi: VmiFacts, resting: EvacuationFacts | undefined, { settings }: EvacuationWorld): Told | undefined {
+  if (strategyOf(vmi, settings) === "None") return undefined;
+  const cause = vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
+  const told = `found marked for evacuation from node ${vmi.nodeName} (cause ${cause})`;
+  return { cause, requestedBy: resting?.spec.requestedBy ?? "KubeVirt", told };
+}
+
+function byTaint(vmi: VmiFacts, resting: EvacuationFacts | undefined, { settings }: EvacuationWorld): Told | undefined {
+  if (resting !== undefined) return undefined;
+  const told = `node ${vmi.nodeName} carries the drain taint ${settings.drainTaintKey}: evacuating the VM`;
+  return { cause: "DrainTaint", requestedBy: `taint ${settings.drainTaintKey}`, told };
 }

@@ -82,8 +82,8 @@ export interface Beginning {
 }
 
 /**
- * A new one about the VMI's pod. One that follows another whose back-off is not over inherits its requester, its attempts
- * and the rest of its back-off: KubeVirt's webhook marks a VM again with the next request of a drain.
+ * A new one about the VMI's pod. One that follows another whose back-off is not over inherits its attempts and the rest of
+ * its back-off: KubeVirt's webhook marks a VM again with the next request of a drain.
  */
 export function newEvacuation(
   vmi: VmiFacts,
@@ -95,7 +95,7 @@ export function newEvacuation(
   const spec: EvacuationSpec = {
     vmiName: vmi.name,
     cause,
-    requestedBy: before?.spec.requestedBy ?? requestedBy,
+    requestedBy,
     intent: "Evacuate",
     ...(deadline === undefined ? {} : { deadline }),
     ...(uid === undefined ? {} : { pod: { ...pod, uid } }),
