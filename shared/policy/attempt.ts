@@ -5,7 +5,7 @@
  */
 import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "./facts.ts";
 import { isFinal } from "./facts.ts";
-import { isMigrationTarget } from "./migration-target.ts";
+import { isListedBy } from "./pod-kind.ts";
 import type { Settings } from "./settings.ts";
 
 /** Far beyond any maximum: 0 s times infinity is no time at all. */
@@ -26,16 +26,17 @@ function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts)
   return migration.uid === status.migration?.uid || migration.createdAt >= createdAt;
 }
 
-/** Its migrations that have failed and are not counted yet, oldest first. */
+/**
+ * Its migrations that have failed and are not counted yet, oldest first. One that is being deleted does not count: it was
+ * counted when it was deleted, or whoever deletes it did not want it.
+ */
 export function uncountedFailures(
   e: EvacuationFacts,
   migrations: readonly MigrationFacts[],
 ): readonly MigrationFacts[] {
-  const last = migrations.find((m) => m.uid === e.status.lastFailedMigration?.uid);
-  return migrations
-    .filter((m) => m.phase === "Failed" && isOf(m, e) && m.uid !== last?.uid)
-    .filter((m) => last === undefined || m.createdAt >= last.createdAt)
-    .toSorted((a, b) => a.createdAt - b.createdAt);
+  const own = migrations.filter((m) => m.phase === "Failed" && !m.deleting && isOf(m, e));
+  const failed = own.toSorted((a, b) => a.createdAt - b.createdAt || (a.uid < b.uid ? -1 : 1));
+  return failed.slice(1 + failed.findIndex((m) => m.uid === e.status.lastFailedMigration?.uid));
 }
 
 /** One of its migrations that has succeeded: the VM has moved, though the VMI may not show it yet, or have come back since. */
@@ -62,6 +63,8 @@ export interface BlockedFacts {
   readonly launchers: readonly PodFacts[];
   /** Absent: not read, or not to be learnt. Then the migration counts as queued. */
   readonly queue?: MigrationQueue;
+  /** Since when every look has found it stalled (RFC 3339). */
+  readonly stalledSince?: string;
   readonly attempts: number;
   readonly settings: Settings;
   readonly now: Date;
@@ -78,10 +81,21 @@ export function blockedBecause(migration: MigrationFacts, f: BlockedFacts): stri
   if (isFinal(migration) || !NOT_BEGUN.includes(migration.phase)) return undefined;
   const { blockedBy } = migration;
   if (blockedBy !== undefined) return blockedBy.message ?? blockedBy.reason ?? blockedBy.type;
-  const target = f.launchers.find((pod) => isMigrationTarget(pod, f.vmi) && pod.unschedulable !== undefined);
+  const target = f.launchers.find((pod) => isListedBy(f.vmi, pod) && !pod.deleting && pod.unschedulable !== undefined);
   if (target !== undefined) return `target pod ${target.name} cannot be scheduled: ${target.unschedulable}`;
-  if (!mayBeStuck(migration, f) || f.queue === undefined || isQueueFull(f.queue, f.settings)) return undefined;
-  return `KubeVirt has not begun it within ${f.settings.evacuation.stuckSeconds} s, although its limits are not reached`;
+  const { stuckSeconds } = f.settings.evacuation;
+  const seconds = (f.now.getTime() - Date.parse(f.stalledSince ?? "")) / 1000;
+  if (isStalled(migration, f) !== true || !(seconds >= stuckSeconds)) return undefined;
+  return `KubeVirt has not begun it for ${stuckSeconds} s, although its limits are not reached`;
+}
+
+/**
+ * Whether it is not begun although KubeVirt's limits would allow it; undefined if nobody has looked. A place is free for some
+ * seconds whenever another migration ends, so that one look proves nothing.
+ */
+export function isStalled(migration: MigrationFacts, f: Omit<BlockedFacts, "vmi" | "launchers">): boolean | undefined {
+  if (!mayBeStuck(migration, f)) return false;
+  return f.queue === undefined ? undefined : !isQueueFull(f.queue, f.settings);
 }
 
 /** Whether it is so old that the queue has to be looked at. */

@@ -13,8 +13,8 @@ import type { Standing } from "./standing.ts";
 export function moved(pair: LivePair, targetNode = pair.vmi.nodeName): readonly Action[] {
   const { e, vmi } = pair;
   const { cause } = e.spec;
-  const from = e.status.sourceNode ?? "its node";
-  const message = `moved from node ${from} to node ${targetNode}`;
+  const { sourceNode: from } = e.status;
+  const message = from === undefined ? `moved to node ${targetNode}` : `moved from node ${from} to node ${targetNode}`;
   const isLeft = vmi.evacuationLabel !== undefined || (vmi.evacuationNodeName !== undefined && !isMarked(vmi));
   return [
     ...(isLeft && !isMarked(vmi) ? [{ verb: "Unmark", vmi } as const] : []),
@@ -81,7 +81,9 @@ export function attemptFailed(pair: LivePair, standing: Extract<Standing, { stan
   const last = failed.at(-1);
   const reason = standing.standing === "Stuck" ? "MigrationStuck" : "MigrationFailed";
   const nextAttemptTime = secondsAfter(w.now, backoffSeconds(attempts, w.settings));
-  const counted = last === undefined ? {} : { lastFailedMigration: { name: last.name, uid: last.uid } };
+  // One that was stuck is deleted, and what is being deleted does not count.
+  const isCounted = last !== undefined && standing.standing === "AttemptFailed";
+  const counted = isCounted ? { lastFailedMigration: { name: last.name, uid: last.uid } } : {};
   const { maxAttempts } = w.settings.evacuation;
   const told = `attempt ${attempts} of ${maxAttempts} to move the VM off node ${vmi.nodeName} failed: ${standing.why}`;
   return [
@@ -91,6 +93,7 @@ export function attemptFailed(pair: LivePair, standing: Extract<Standing, { stan
       reason,
       message: standing.why,
       more: { attempts, nextAttemptTime, ...counted },
+      stalled: false,
     }),
     tell(vmi, "MigrationFailed", told, `${e.uid}-${attempts}`),
   ];
@@ -105,7 +108,7 @@ export function refusedMigration(
   const evacuation = w.evacuations.find(({ namespace, name }) => namespace === vmi.namespace && name === e.name);
   if (evacuation === undefined) return [];
   const pair = { e: evacuation, vmi, migrations: [], w };
-  const attempts = evacuation.status.attempts + 1;
+  const attempts = inheritedAttempts(evacuation) + 1;
   const nextAttemptTime = secondsAfter(w.now, backoffSeconds(attempts, w.settings));
   const message = "the migration was refused when it was created";
   const told = `attempt ${attempts} of ${w.settings.evacuation.maxAttempts} to move the VM off node ${vmi.nodeName} failed: ${message}`;

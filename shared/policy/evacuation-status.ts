@@ -14,6 +14,8 @@ export interface Change {
   /** For people: why it waits, what blocks it, who can change that. */
   readonly message: string;
   readonly more?: Partial<EvacuationStatus>;
+  /** Undefined: as it was. */
+  readonly stalled?: boolean;
 }
 
 /** The status after a look at the VMI. Identity is resolved once and then kept. */
@@ -25,7 +27,7 @@ export function statusAfter(
 ): EvacuationStatus {
   const { phase, reason, message, more } = change;
   const time = now.toISOString();
-  const before = e.status;
+  const before = isEnd(phase) ? withoutNextAttempt(e.status) : e.status;
   return {
     ...before,
     ...(vmi === undefined || before.sourceNode !== undefined ? {} : identityOf(e, vmi)),
@@ -35,7 +37,11 @@ export function statusAfter(
     message: message.slice(0, MOST_CHARACTERS),
     ...more,
     ...(isEnd(phase) ? { completionTime: time } : {}),
-    conditions: conditionsAfter(before.conditions, [...marked(vmi), ...ended(change)], time),
+    conditions: conditionsAfter(
+      before.conditions,
+      [...marked(vmi), ...stalled(change, before), ...ended(change)],
+      time,
+    ),
   };
 }
 
@@ -53,6 +59,12 @@ function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus
   };
 }
 
+/** The back-off of an evacuation that has ended, if any, is another one's: it keeps the next evacuation waiting. */
+function withoutNextAttempt(status: EvacuationStatus): EvacuationStatus {
+  const { nextAttemptTime: _, ...rest } = status;
+  return rest;
+}
+
 type Told = Omit<EvacuationCondition, "lastTransitionTime">;
 
 /** Once seen, a mark stays told: that it is missing later is what tells that it was removed. */
@@ -60,6 +72,17 @@ function marked(vmi: VmiFacts | undefined): readonly Told[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
   const message = `status.evacuationNodeName is ${vmi.evacuationNodeName}`;
   return [{ type: "Marked", status: "True", reason: "Marked", message }];
+}
+
+/** Told only where it once was true. */
+function stalled({ stalled: is }: Change, { conditions }: EvacuationStatus): readonly Told[] {
+  const type = "Stalled";
+  if (is === true) {
+    const message = "KubeVirt has not begun the migration although its limits are not reached";
+    return [{ type, status: "True", reason: "LimitsNotReached", message }];
+  }
+  const isTold = is === false && conditions.some((condition) => condition.type === type);
+  return isTold ? [{ type, status: "False", reason: "NotStalled", message: "" }] : [];
 }
 
 function ended({ phase, reason, message }: Change): readonly Told[] {

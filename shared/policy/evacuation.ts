@@ -11,7 +11,15 @@ import { isReadyForMigration } from "./budget.ts";
 import { begin } from "./evacuation-begin.ts";
 import { abandoned, attemptFailed, moved, withdrawn } from "./evacuation-ends.ts";
 import type { Change } from "./evacuation-status.ts";
-import { end, type EvacuationWorld, type LivePair, ofVmi, type Pair, write } from "./evacuation-world.ts";
+import {
+  end,
+  type EvacuationWorld,
+  inheritedAttempts,
+  type LivePair,
+  ofVmi,
+  type Pair,
+  write,
+} from "./evacuation-world.ts";
 import { type EvacuationFacts, keyOf, type MigrationFacts, type VmiFacts } from "./facts.ts";
 import { hash8 } from "./hash.ts";
 import { markActions } from "./mark.ts";
@@ -42,40 +50,37 @@ function hasConsequences(action: Action): boolean {
 
 function next(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
   const vmi = w.vmis.find(({ namespace, name }) => namespace === e.namespace && name === e.spec.vmiName);
-  const migrations = vmi === undefined ? [] : w.migrations.filter((m) => isOfVmi(m, vmi));
-  const node = vmi && w.nodes.find(({ name }) => name === vmi.nodeName);
-  const queue = w.queues?.get(vmi?.nodeName ?? "");
+  if (vmi === undefined) return gone({ e, migrations: [], w }, "there is no VirtualMachineInstance of this name");
+  const migrations = w.migrations.filter((m) => isOfVmi(m, vmi));
+  const node = w.nodes.find(({ name }) => name === vmi.nodeName);
+  const queue = w.queues?.get(vmi.nodeName ?? "");
   const standing = standingOf({
     evacuation: e,
-    ...(vmi && { vmi }),
-    siblings: vmi === undefined ? [] : ofVmi(w.evacuations, vmi),
+    vmi,
+    siblings: ofVmi(w.evacuations, vmi),
     migrations,
-    launchers: vmi === undefined ? [] : w.pods.filter((pod) => pod.namespace === vmi.namespace),
+    launchers: w.pods.filter((pod) => pod.namespace === vmi.namespace),
     ...(node && { node }),
     ...(queue && { queue }),
     vmiIsNewer: w.vmisAreNewer,
     settings: w.settings,
     now: w.now,
   });
-  return actionsFor(standing, { e, ...(vmi && { vmi }), migrations, w });
+  return actionsFor(standing, { e, vmi, migrations, w });
 }
 
 function isOfVmi(m: MigrationFacts, vmi: VmiFacts): boolean {
   return keyOf({ namespace: m.namespace, name: m.vmiName }) === keyOf(vmi);
 }
 
-/** The VMI is there for every standing but `Gone`. */
-function actionsFor(standing: Standing, pair: Pair): readonly Action[] {
-  const { vmi } = pair;
-  if (standing.standing === "Gone" || vmi === undefined) {
-    const why = standing.standing === "Gone" ? standing.why : "";
-    return end(pair, { phase: "Gone", reason: "VirtualMachineInstanceGone", message: why });
-  }
-  return forLive(standing, { ...pair, vmi });
+function gone(pair: Pair, message: string): readonly Action[] {
+  return end(pair, { phase: "Gone", reason: "VirtualMachineInstanceGone", message });
 }
 
-function forLive(standing: Exclude<Standing, { standing: "Gone" }>, pair: LivePair): readonly Action[] {
+function actionsFor(standing: Standing, pair: LivePair): readonly Action[] {
   switch (standing.standing) {
+    case "Gone":
+      return gone(pair, standing.why);
     case "Duplicate": {
       const message = `Evacuation ${standing.of.name} of the same pod goes on`;
       return end(pair, { phase: "Duplicate", reason: "Duplicate", message });
@@ -91,7 +96,9 @@ function forLive(standing: Exclude<Standing, { standing: "Gone" }>, pair: LivePa
     case "Stuck":
       return attemptFailed(pair, standing);
     case "Migrating":
-      return migrating(pair, standing.migration);
+      return migrating(pair, standing);
+    case "Unclear":
+      return [];
     case "Unmarked":
       return [
         ...markActions(pair.vmi, pair.e.spec.cause, pair.w.settings),
@@ -102,9 +109,9 @@ function forLive(standing: Exclude<Standing, { standing: "Gone" }>, pair: LivePa
     case "LeftToKubeVirt":
       return write(pair, pending("KubeVirt's evacuation controller migrates the VM"));
     case "BackingOff":
-      return write(pair, { phase: "BackingOff", ...keptWords(pair.e) });
+      return write(pair, backingOff(pair.e));
     case "WaitingForOwner": {
-      const message = "eviction strategy External: whoever manages the VM moves it";
+      const message = "eviction strategy External: the VM's owner has to move it";
       return write(pair, { phase: "WaitingForOwner", reason: "External", message });
     }
     case "Blocked":
@@ -116,18 +123,23 @@ function pending(message: string): Change {
   return { phase: "Pending", reason: "Pending", message };
 }
 
-function keptWords({ status, spec }: EvacuationFacts): Pick<Change, "reason" | "message" | "more"> {
-  const { reason = "Inherited", message = "an earlier evacuation of this pod was abandoned a moment ago" } = status;
+/** What has failed stays told. */
+function backingOff({ status, spec }: EvacuationFacts): Change {
   const notBefore = status.nextAttemptTime ?? spec.inherited?.notBefore;
-  return { reason, message, ...(notBefore === undefined ? {} : { more: { nextAttemptTime: notBefore } }) };
+  const more = notBefore === undefined ? {} : { nextAttemptTime: notBefore };
+  const { phase = "Pending", reason = "", message = "" } = status;
+  if (phase === "BackingOff") return { phase, reason, message, more };
+  const told = "an attempt to move the VM has failed a moment ago";
+  return { phase: "BackingOff", reason: "MigrationFailed", message: told, more };
 }
 
 /** KubeVirt's own migration, or another party's, becomes this evacuation's. */
-function migrating(pair: LivePair, migration: MigrationFacts): readonly Action[] {
+function migrating(
+  pair: LivePair,
+  { migration, stalled }: Extract<Standing, { standing: "Migrating" }>,
+): readonly Action[] {
   const { e, vmi } = pair;
-  const { name, uid, phase } = migration;
-  const isQueued = phase === "" || phase === "Pending";
-  const message = isQueued ? `migration ${name} waits in KubeVirt's queue` : `migration ${name} moves the VM`;
+  const { name, uid } = migration;
   const isNew = e.status.migration?.uid !== uid;
   const adopt = isNew && migration.cause === undefined && !migration.deleting;
   const told = `migration ${name} moves the VM off node ${vmi.nodeName} (cause ${e.spec.cause})`;
@@ -135,8 +147,8 @@ function migrating(pair: LivePair, migration: MigrationFacts): readonly Action[]
     ...(adopt ? [{ verb: "AdoptMigration", migration, evacuation: e } as const] : []),
     ...write(pair, {
       phase: "Migrating",
-      reason: isQueued ? "Queued" : "Running",
-      message,
+      ...progressOf(migration),
+      ...(stalled === undefined ? {} : { stalled }),
       more: {
         migration: { name, uid },
         ...(migration.targetNode === undefined ? {} : { targetNode: migration.targetNode }),
@@ -144,6 +156,14 @@ function migrating(pair: LivePair, migration: MigrationFacts): readonly Action[]
     }),
     ...(adopt ? [tell(vmi, "MigrationAdopted", told, uid)] : []),
   ];
+}
+
+function progressOf({ name, phase }: MigrationFacts): Pick<Change, "reason" | "message"> {
+  if (phase === "" || phase === "Pending") {
+    return { reason: "Queued", message: `migration ${name} waits in KubeVirt's queue` };
+  }
+  if (phase === "Succeeded") return { reason: "Succeeded", message: `migration ${name} has moved the VM` };
+  return { reason: "Running", message: `migration ${name} moves the VM` };
 }
 
 function blocked(pair: LivePair, { reason, why }: Extract<Standing, { standing: "Blocked" }>): readonly Action[] {
@@ -161,7 +181,7 @@ function ready(pair: LivePair): readonly Action[] {
   }
   const name = migrationName(e, vmi);
   const { maxAttempts } = w.settings.evacuation;
-  const told = `migration ${name} moves the VM off node ${vmi.nodeName} (attempt ${e.status.attempts + 1} of ${maxAttempts})`;
+  const told = `migration ${name} moves the VM off node ${vmi.nodeName} (attempt ${inheritedAttempts(e) + 1} of ${maxAttempts})`;
   return [
     { verb: "CreateMigration", vmi, name, evacuation: e },
     ...write(pair, pending(`migration ${name} has been created`)),
@@ -170,5 +190,5 @@ function ready(pair: LivePair): readonly Action[] {
 }
 
 function migrationName(e: EvacuationFacts, vmi: VmiFacts): string {
-  return derivedName(NAME_PREFIX, vmi.name, `${hash8(e.uid)}-${e.status.attempts + 1}`);
+  return derivedName(NAME_PREFIX, vmi.name, `${hash8(e.uid)}-${inheritedAttempts(e) + 1}`);
 }

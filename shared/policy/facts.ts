@@ -3,7 +3,7 @@
  * Owns: their shapes. Does not own: how they are read and parsed (shared/cluster).
  */
 import type { Cause } from "./cause.ts";
-import type { Phase } from "./phase.ts";
+import type { CONDITION_TYPES, Phase } from "./phase.ts";
 
 export interface NamespacedName {
   readonly namespace: string;
@@ -148,11 +148,10 @@ export interface MigrationFacts extends NamespacedName {
 }
 
 export interface EvacuationCondition {
-  readonly type: "Marked" | "Evacuated" | "Failed";
+  readonly type: (typeof CONDITION_TYPES)[number];
   readonly status: "True" | "False";
   readonly reason: string;
   readonly message: string;
-  /** RFC 3339. */
   readonly lastTransitionTime: string;
 }
 
@@ -169,7 +168,7 @@ export interface EvacuationStatus {
   /** Migrations that have failed, those of the evacuation that it follows included. */
   readonly attempts: number;
   readonly migration?: { readonly name: string; readonly uid: string } | undefined;
-  /** The newest one that has been counted in `attempts`. */
+  /** The newest one that has failed and been counted in `attempts`. */
   readonly lastFailedMigration?: { readonly name: string; readonly uid: string } | undefined;
   readonly targetNode?: string | undefined;
   readonly startTime?: string | undefined;
