@@ -24,16 +24,21 @@ afterEach(() => stage.stop());
 const ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 const SUPPORT = ["optional/descheduler-support.yaml"];
-const QUICK = { backoffSeconds: 0.2, maxBackoffSeconds: 600, adoptSeconds: 0.3 };
+const QUICK = { backoffSeconds: 0.2, maxBackoffSeconds: 600, adoptSeconds: 0 };
 
 interface Start extends SandboxOptions {
-  readonly annotations?: true | "Auto";
+  readonly annotations?: "Enabled" | "Auto";
   readonly evacuation?: Readonly<Record<string, number>>;
   readonly optional?: readonly string[];
   readonly nodes?: readonly string[];
 }
 
-async function start({ annotations = true, evacuation = {}, optional = SUPPORT, ...rest }: Start = {}): Promise<void> {
+async function start({
+  annotations = "Enabled",
+  evacuation = {},
+  optional = SUPPORT,
+  ...rest
+}: Start = {}): Promise<void> {
   const configuration = {
     featureGates: { DeschedulerSupport: true },
     reconcilers: { annotations },
@@ -124,7 +129,7 @@ describe("by Lifeboat alone", () => {
   });
 
   test("Auto adds what KubeVirt does not, when its time is over", async () => {
-    await start({ annotations: "Auto", migrationSeconds: 6 });
+    await start({ annotations: "Auto", migrationSeconds: 6, evacuation: { adoptSeconds: 0.3 } });
     const { source, node } = await createVm("silent");
     const patiently = async () => {
       await stage.reconcile();
@@ -138,7 +143,13 @@ describe("by Lifeboat alone", () => {
 
 describe("beside KubeVirt's own, with Auto", () => {
   test("each says it once, nothing is left after the move, and both are at rest", async () => {
-    await start({ annotations: "Auto", deschedulerAnnotations: true, evacuationController: true, migrationSeconds: 2 });
+    await start({
+      annotations: "Auto",
+      deschedulerAnnotations: true,
+      evacuationController: true,
+      migrationSeconds: 2,
+      evacuation: { adoptSeconds: 0.3 },
+    });
     const { source, node } = await createVm("shared");
     await expect.poll(() => said("shared"), eventually).toEqual({ [node]: QUIET });
     await evict(stage.client, source);

@@ -3,7 +3,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat } from "../../infra/tools/apply.ts";
+import { applyLifeboat, configureLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
@@ -39,6 +39,7 @@ beforeAll(async () => {
   for (const name of NAMES) {
     const url = `${worker.url}/clusters/${name}/admission/evictions/the-token-of-${name}`;
     await applyLifeboat(clusters[name].client, { url, caPem: east.caPem });
+    await configureLifeboat(clusters[name].client, { evacuation: { adoptSeconds: 0 } });
     for (const node of ["node01", "node02"]) await createNode(clusters[name].client, node);
     await createVirtualMachineInstance(clusters[name].client, {
       namespace: NAMESPACE,
