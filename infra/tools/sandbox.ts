@@ -7,6 +7,7 @@ import { writeFile } from "node:fs/promises";
 import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
 import { startSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import { buildWorker } from "./build-worker.ts";
+import { configureLifeboat } from "./apply.ts";
 import { startLifeboat, type Lifeboat } from "./lifeboat.ts";
 import { parseArguments, USAGE, UsageError, type Arguments } from "./sandbox-command-line.ts";
 
@@ -41,6 +42,8 @@ async function populate(sandbox: Sandbox): Promise<Lifeboat> {
   await Promise.all([buildWorker(), ...NODES.map((name) => createNode(client, name))]);
   await Promise.all(VMS.map((vm) => createVirtualMachineInstance(client, { namespace: "default", ...vm })));
   const lifeboat = await startLifeboat(sandbox, { onLog: (line) => console.log(line) });
+  // KubeVirt's evacuation controller is off here.
+  await configureLifeboat(client, { evacuation: { adoptSeconds: 0 } });
   const headers = { authorization: `Bearer ${lifeboat.webhookToken}` };
   const answer = await lifeboat.worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers });
   await answer.text();

@@ -25,7 +25,6 @@ import {
   budgetFacts,
   configMapFacts,
   type ConfigMapFacts,
-  configurationFacts,
   type ConfigurationFacts,
   kubeVirtFacts,
   type KubeVirtFacts,
@@ -41,6 +40,7 @@ import { kubevirtAccount } from "./marking.ts";
 import { collection, object, type Resource } from "./paths.ts";
 import { proveAnnotating } from "./prove-annotating.ts";
 import { proveMarking } from "./prove-marking.ts";
+import { readConfiguration } from "./read-configuration.ts";
 import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
 import { deschedulingRegisterOf } from "./register-schema.ts";
 import { evacuationFacts, migrationFacts } from "./evacuation-projections.ts";
@@ -196,13 +196,7 @@ export function connect(options: ClusterOptions): Cluster {
       const [first] = parseAnswer(schemas.Page, body, `GET ${path}`).items;
       return first === undefined ? undefined : kubeVirtFacts(parseAnswer(schemas.KubeVirt, first, `GET ${path}`));
     },
-    getConfiguration: async () => {
-      const key = { namespace: "", name: names.CONFIGURATION };
-      return mapped(
-        await readOne(send, "lifeboatconfigurations", key, schemas.LifeboatConfiguration),
-        configurationFacts,
-      );
-    },
+    getConfiguration: () => readConfiguration(send),
     getConfigMap,
     getDeschedulingRegister: async () => deschedulingRegisterOf(await getConfigMap(names.DESCHEDULING_CONFIG_MAP)),
     evict: (eviction) => evict(eviction, send),

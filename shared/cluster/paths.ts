@@ -4,6 +4,9 @@
  */
 import type { NamespacedName } from "../policy/facts.ts";
 
+/** And version, of our own kinds. */
+export const API_GROUP = "lifeboat.dev/v1alpha1";
+
 const KINDS = {
   pods: "/api/v1",
   nodes: "/api/v1",
@@ -16,9 +19,9 @@ const KINDS = {
   kubevirts: "/apis/kubevirt.io/v1",
   virtualmachineinstances: "/apis/kubevirt.io/v1",
   virtualmachineinstancemigrations: "/apis/kubevirt.io/v1",
-  evacuations: "/apis/lifeboat.dev/v1alpha1",
+  evacuations: `/apis/${API_GROUP}`,
+  lifeboatconfigurations: `/apis/${API_GROUP}`,
   validatingwebhookconfigurations: "/apis/admissionregistration.k8s.io/v1",
-  lifeboatconfigurations: "/apis/lifeboat.dev/v1alpha1",
 } as const;
 
 export type Resource = keyof typeof KINDS;

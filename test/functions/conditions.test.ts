@@ -103,7 +103,9 @@ test("a definition that is gone: the defaults, and no failure", async () => {
   const [definition] = definitions().flatMap(readManifests);
   const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${definition?.metadata.name}`;
   await cluster.client.raw({ method: "DELETE", path });
+  doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
   const answer = await doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
   expect(answer).toMatchObject({ code: 200 });
   await doors.settle();
+  expect(doors.log).toEqual([]);
 });

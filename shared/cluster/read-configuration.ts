@@ -1,0 +1,44 @@
+/**
+ * Reads the LifeboatConfiguration.
+ * Owns: telling that there is none from an answer of something else. Does not own: what is in it (shared/config).
+ */
+import * as z from "zod/mini";
+import { CONFIGURATION } from "../policy/names.ts";
+import { ClusterError } from "./failure.ts";
+import { API_GROUP, type Resource } from "./paths.ts";
+import { type ConfigurationFacts, configurationFacts } from "./projections.ts";
+import { parseAnswer, readOne } from "./read.ts";
+import { LifeboatConfiguration } from "./schemas.ts";
+import type { Send } from "./transport.ts";
+
+const RESOURCE: Resource = "lifeboatconfigurations";
+const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.object({ name: z.string() })) });
+const Resources = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
+
+/**
+ * Undefined, too, where there is no such kind: the API server's 404 is then a text, as that of a proxy may be, and only
+ * discovery can tell the two apart.
+ */
+export async function readConfiguration(send: Send): Promise<ConfigurationFacts | undefined> {
+  try {
+    const found = await readOne(send, RESOURCE, { namespace: "", name: CONFIGURATION }, LifeboatConfiguration);
+    return found === undefined ? undefined : configurationFacts(found);
+  } catch (error) {
+    const isOdd = error instanceof ClusterError && error.failure.reason === "Unintelligible";
+    if (!isOdd || (await isServed(send).catch(() => true))) throw error;
+    return undefined;
+  }
+}
+
+async function isServed(send: Send): Promise<boolean> {
+  const [group = ""] = API_GROUP.split("/");
+  const { groups } = await discover(send, "/apis", Groups);
+  if (!groups.some(({ name }) => name === group)) return false;
+  const { resources } = await discover(send, `/apis/${API_GROUP}`, Resources);
+  return resources.some(({ name }) => name === RESOURCE);
+}
+
+async function discover<S extends z.ZodMiniType>(send: Send, path: string, schema: S): Promise<z.output<S>> {
+  const { body } = await send({ method: "GET", path });
+  return parseAnswer(schema, body, `GET ${path}`);
+}
