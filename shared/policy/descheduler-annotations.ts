@@ -6,7 +6,10 @@
  * take the second one off after a failed migration, had the descheduler evict ever more VMs while one was still retried.
  */
 import type { Action } from "./action.ts";
-import { isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "./facts.ts";
+import { activeEvacuation } from "./evacuation-identity.ts";
+import { ofVmi } from "./evacuation-world.ts";
+import { type EvacuationFacts, isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "./facts.ts";
+import { isMarked } from "./marked.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import {
   EVACUATION_REQUESTED_ANNOTATION,
@@ -15,7 +18,6 @@ import {
 } from "./names.ts";
 import type { Plan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
-import { isMarked } from "./marked.ts";
 
 /** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */
 export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;
@@ -43,6 +45,8 @@ export interface AnnotationWorld {
   readonly vmis: readonly VmiFacts[];
   /** Of these VMIs, whatever their phase; none are read where none are to be annotated (`isAnnotating`). */
   readonly launchers: readonly LauncherFacts[];
+  /** Every one that names one of these VMIs. */
+  readonly evacuations: readonly EvacuationFacts[];
   readonly settings: Settings;
   readonly now: Date;
 }
@@ -58,12 +62,9 @@ export function planAnnotations(w: AnnotationWorld): Plan {
   if (!isAnnotating(w.settings)) return { chains: [] };
   // A VMI that is being deleted takes its pods with it.
   const pairs = withLaunchers(w.vmis, w.launchers).filter(({ vmi }) => !vmi.deleting);
-  const decided = pairs.map(({ vmi, pod }) => decide(pod, vmi, w));
-  const actions = decided.flatMap(({ action }) => (action === undefined ? [] : [action]));
+  const actions = pairs.flatMap(({ vmi, pod }) => decide(pod, vmi, w));
   const urgentFirst = [...actions.filter(isUrgent), ...actions.filter((action) => !isUrgent(action))];
-  return {
-    chains: urgentFirst.slice(0, MOST_PATCHES).map((action) => [action]),
-  };
+  return { chains: urgentFirst.slice(0, MOST_PATCHES).map((action) => [action]) };
 }
 
 type Annotate = Extract<Action, { verb: "AnnotatePod" }>;
@@ -73,42 +74,33 @@ function isUrgent({ add, remove }: Annotate): boolean {
   return EVICTION_IN_PROGRESS_ANNOTATION in add || remove.length > 0;
 }
 
-/** `seconds`: until something that KubeVirt has time left for is due, Infinity if nothing is. */
-function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): { action?: Annotate; seconds: number } {
-  const missing = wantedOn(pod, vmi).filter(({ key }) => pod.annotations[key] === undefined);
-  const timed = missing.map((wanted) => ({ ...wanted, seconds: yieldSeconds(wanted.since, w) }));
-  const add = Object.fromEntries(timed.flatMap(({ key, value, seconds }) => (seconds === 0 ? [[key, value]] : [])));
+function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly Annotate[] {
+  const missing = wantedOn(pod, vmi, w).filter(({ key }) => pod.annotations[key] === undefined);
+  const due = missing.filter(({ since }) => !isLeftToKubeVirt(since, w));
+  const add = Object.fromEntries(due.map(({ key, value }) => [key, value]));
   const remove = isSurplus(pod, vmi, w.settings) ? OF_AN_EVACUATION.filter((key) => key in pod.annotations) : [];
-  const seconds = timed.reduce(
-    (least, later) => (later.seconds > 0 ? Math.min(least, later.seconds) : least),
-    Infinity,
-  );
-  const isDue = remove.length > 0 || timed.some((wanted) => wanted.seconds === 0);
-  return isDue ? { action: { verb: "AnnotatePod", pod, add, remove }, seconds } : { seconds };
+  return due.length > 0 || remove.length > 0 ? [{ verb: "AnnotatePod", pod, add, remove }] : [];
 }
 
 /** The request of a descheduling cycle is over with the evacuation that it led to. */
 const OF_AN_EVACUATION = [EVICTION_IN_PROGRESS_ANNOTATION, EVACUATION_REQUESTED_ANNOTATION] as const;
 
-/** `since`: when KubeVirt's time for it began, in milliseconds since the epoch; NaN, which is long ago, if nobody knows. */
-function wantedOn(pod: LauncherFacts, vmi: VmiFacts) {
+/** `since`: when KubeVirt's time for it began, in milliseconds since the epoch; absent, if that is not known: long ago. */
+function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {
   const role = roleOf(pod, vmi);
+  const since = activeEvacuation(vmi, ofVmi(evacuations, vmi))?.createdAt;
   const only = { key: REQUEST_EVICT_ONLY_ANNOTATION, value: "", since: pod.createdAt };
-  const inProgress = {
-    key: EVICTION_IN_PROGRESS_ANNOTATION,
-    value: "true",
-    since: NaN,
-  };
+  const inProgress = { key: EVICTION_IN_PROGRESS_ANNOTATION, value: "true", since };
   return [
     ...(REQUEST_EVICT_ONLY[role] === "add" ? [only] : []),
     ...(EVICTION_IN_PROGRESS[role][markStateOf(vmi)] === "add" ? [inProgress] : []),
   ];
 }
 
-function yieldSeconds(since: number, { settings, now }: Pick<AnnotationWorld, "settings" | "now">): number {
-  if (settings.reconcilers.annotations !== "Auto") return 0;
-  const { adoptSeconds } = settings.evacuation;
-  return Math.max(0, (since - now.getTime()) / 1000 + adoptSeconds) || 0;
+/** With Auto KubeVirt has its time first; a later look does what it has not done. A time far in the future is no time. */
+function isLeftToKubeVirt(since: number | undefined, { settings, now }: AnnotationWorld): boolean {
+  if (settings.reconcilers.annotations !== "Auto" || since === undefined) return false;
+  return Math.abs(now.getTime() - since) < settings.evacuation.adoptSeconds * 1000;
 }
 
 function isSurplus(pod: LauncherFacts, vmi: VmiFacts, { reconcilers }: Settings): boolean {

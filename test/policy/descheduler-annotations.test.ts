@@ -4,22 +4,12 @@ import {
   EVICTION_IN_PROGRESS,
   isAnnotating,
   MOST_PATCHES,
-  planAnnotations,
   POD_ROLES,
 } from "../../shared/policy/descheduler-annotations.ts";
-import type { LauncherFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import type { EvacuationFacts, LauncherFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { FEATURE_GATES, type FeatureGate, type ReconcilerMode } from "../../shared/policy/settings.ts";
-import { at, marked, NODE, record, settings, time, vmi, without } from "./fixtures.ts";
-import {
-  annotating,
-  annotations,
-  annotationWorld,
-  IN_PROGRESS,
-  launcher,
-  ONLY,
-  REQUESTED,
-  target,
-} from "./launchers.ts";
+import { at, endedEvacuation, evacuation, marked, NODE, settings, time, vmi, without } from "./fixtures.ts";
+import { annotating, annotations, IN_PROGRESS, launcher, ONLY, REQUESTED, target } from "./launchers.ts";
 
 type Kind = "source" | "target" | "completed" | "terminating";
 
@@ -32,32 +22,19 @@ const PODS: Readonly<Record<Kind, LauncherFacts>> = {
 const KINDS: readonly Kind[] = ["source", "target", "completed", "terminating"];
 const OTHER = "node00";
 
-function recorded(ofRecord: Parameters<typeof record>[0]): VmiFacts {
-  return vmi({ record: record(ofRecord), recordText: "{}", evacuationLabel: "normal" });
-}
-
 /** add: if it is missing; remove: if it is there; yield: the same, but Auto leaves it to KubeVirt; -: as it is. */
 type Cell = "add" | "remove" | "yield" | "-";
 
 // prettier-ignore
 const rows: readonly (readonly [string, VmiFacts, ...Cell[]])[] = [
-  // VMI                                                                                          source     target    completed terminating
-  ["unmarked",                   vmi(),                                                           "remove",  "remove", "remove", "-"],
-  ["marked",                     marked(),                                                        "add",     "remove", "remove", "-"],
-  ["marked, not recorded yet",   without(marked(), "record", "recordText"),                       "add",     "remove", "remove", "-"],
-  ["marked, some have failed",   marked({}, { attempts: 4, notBefore: time(100) }),               "add",     "remove", "remove", "-"],
-  ["marked again, after abandon", marked({}, { outcome: "Abandoned", notBefore: time(60) }),      "add",     "remove", "remove", "-"],
-  ["marked, External",           marked({ evictionStrategy: "External" }),                        "add",     "remove", "remove", "-"],
-  ["marked, cannot migrate",     marked({ liveMigratable: { migratable: false } }),               "add",     "remove", "remove", "-"],
-  ["abandoned",                  recorded({ outcome: "Abandoned", notBefore: time(60) }),         "remove",  "remove", "remove", "-"],
-  ["cancelled",                  recorded({ outcome: "Cancelled", notBefore: time(60) }),         "remove",  "remove", "remove", "-"],
-  ["mark withdrawn",             recorded({}),                                                    "remove",  "remove", "remove", "-"],
-  ["drain taint, no mark",       recorded({ cause: "DrainTaint" }),                               "remove",  "remove", "remove", "-"],
-  ["moved, no mark left",        recorded({ node: OTHER }),                                       "remove",  "remove", "remove", "-"],
-  ["moved, stale mark",          vmi({ evacuationNodeName: OTHER }),                              "yield",   "remove", "remove", "-"],
-  ["moved, stale mark, record",  { ...recorded({ node: OTHER }), evacuationNodeName: OTHER },     "yield",   "remove", "remove", "-"],
-  ["on no node",                 without(vmi(), "nodeName"),                                      "remove",  "remove", "remove", "-"],
-  ["being deleted",              marked({ deleting: true }),                                      "-",       "-",      "-",      "-"],
+  // VMI                                                                                        source     target    completed terminating
+  ["unmarked",                 vmi(),                                                           "remove",  "remove", "remove", "-"],
+  ["marked",                   marked(),                                                        "add",     "remove", "remove", "-"],
+  ["marked, External",         marked({ evictionStrategy: "External" }),                        "add",     "remove", "remove", "-"],
+  ["marked, cannot migrate",   marked({ liveMigratable: { migratable: false } }),               "add",     "remove", "remove", "-"],
+  ["moved, stale mark",        vmi({ evacuationNodeName: OTHER }),                              "yield",   "remove", "remove", "-"],
+  ["on no node",               without(vmi(), "nodeName"),                                      "remove",  "remove", "remove", "-"],
+  ["being deleted",            marked({ deleting: true }),                                      "-",       "-",      "-",      "-"],
 ];
 
 const cells = rows.flatMap(([state, subject, ...expected]) =>
@@ -174,35 +151,35 @@ describe("what switches it on", () => {
   });
 });
 
-const since = (seconds: number) => marked({}, { since: time(-seconds) });
-
 const young = (seconds: number, tweak: Partial<LauncherFacts> = {}) =>
   launcher({ createdAt: at(-seconds).getTime(), ...tweak });
+
+const begun = (seconds: number) => [evacuation({ createdAt: at(-seconds).getTime() })];
 
 describe("KubeVirt is left its time", () => {
   const both = { [ONLY]: "", [IN_PROGRESS]: "true" };
   const old = launcher({ annotations: { [ONLY]: "" } });
+  const ended = [endedEvacuation("Abandoned", { createdAt: at(-1).getTime() })];
   // prettier-ignore
-  test.each<[string, ReconcilerMode, VmiFacts, LauncherFacts, object, number | undefined]>([
-    // what                                        mode    VMI                                      pod         added now             looked at again after
-    ["a pod of 0 s",                               "Auto", vmi(),                                   young(0),   {},                   5],
-    ["a pod of 2 s",                               "Auto", vmi(),                                   young(2),   {},                   3],
-    ["a pod of 5 s",                               "Auto", vmi(),                                   young(5),   { [ONLY]: "" },       undefined],
-    ["a pod of 2 s, at once",                      "Enabled",   vmi(),                                   young(2),   { [ONLY]: "" },       undefined],
-    ["a pod that does not say",                    "Auto", vmi(),                                   young(0, { createdAt: 0 }), { [ONLY]: "" }, undefined],
-    ["a pod from the far future",                  "Auto", vmi(),                                   young(-999), { [ONLY]: "" },      undefined],
-    ["an evacuation of 1 s",                       "Auto", since(1),                                old,        {},                   4],
-    ["an evacuation of 5 s",                       "Auto", since(5),                                old,        { [IN_PROGRESS]: "true" }, undefined],
-    ["an evacuation of 1 s, at once",      "Enabled", since(1),                                old,        { [IN_PROGRESS]: "true" }, undefined],
-    ["a mark without a record: nobody knows since when", "Auto", without(marked(), "record"),       old,        { [IN_PROGRESS]: "true" }, undefined],
-    ["an old pod, an evacuation of 1 s",           "Auto", since(1),                                launcher(), { [ONLY]: "" },       4],
-    ["a pod of 4 s, an evacuation of 1 s",         "Auto", since(1),                                young(4),   {},                   1],
-    ["both are there",                             "Auto", since(1),                                young(4, { annotations: both }), {}, undefined],
-  ])("%s, mode %s", (...[, mode, subject, pod, added, again]) => {
-    const w = annotationWorld({ vmis: [subject], launchers: [pod], settings: annotating(mode) });
-    const { chains, requeueAfterSeconds } = planAnnotations(w);
-    expect(chains.flat()).toEqual(Object.keys(added).length === 0 ? [] : [expect.objectContaining({ add: added })]);
-    expect(requeueAfterSeconds).toBe(again);
+  test.each<[string, ReconcilerMode, VmiFacts, readonly EvacuationFacts[], LauncherFacts, object]>([
+    // what                                      mode       VMI       Evacuations  pod                         added now
+    ["a pod of 0 s",                             "Auto",    vmi(),    [],          young(0),                   {}],
+    ["a pod of 59 s",                            "Auto",    vmi(),    [],          young(59),                  {}],
+    ["a pod of 60 s",                            "Auto",    vmi(),    [],          young(60),                  { [ONLY]: "" }],
+    ["a pod of 2 s",                             "Enabled", vmi(),    [],          young(2),                   { [ONLY]: "" }],
+    ["a pod that does not say",                  "Auto",    vmi(),    [],          young(0, { createdAt: 0 }), { [ONLY]: "" }],
+    ["a pod from the far future",                "Auto",    vmi(),    [],          young(-999),                { [ONLY]: "" }],
+    ["an evacuation of 1 s",                     "Auto",    marked(), begun(1),    old,                        {}],
+    ["an evacuation of 60 s",                    "Auto",    marked(), begun(60),   old,                        { [IN_PROGRESS]: "true" }],
+    ["an evacuation of 1 s",                     "Enabled", marked(), begun(1),    old,                        { [IN_PROGRESS]: "true" }],
+    ["a mark: nobody knows since when",          "Auto",    marked(), [],          old,                        { [IN_PROGRESS]: "true" }],
+    ["a mark after an evacuation that ended",    "Auto",    marked(), ended,       old,                        { [IN_PROGRESS]: "true" }],
+    ["an old pod, an evacuation of 1 s",         "Auto",    marked(), begun(1),    launcher(),                 { [ONLY]: "" }],
+    ["a pod of 4 s, an evacuation of 1 s",       "Auto",    marked(), begun(1),    young(4),                   {}],
+    ["both are there",                           "Auto",    marked(), begun(99),   young(99, { annotations: both }), {}],
+  ])("%s, mode %s", (...[, mode, subject, evacuations, pod, added]) => {
+    const found = annotations({ vmis: [subject], evacuations, launchers: [pod], settings: annotating(mode) });
+    expect(found).toEqual(Object.keys(added).length === 0 ? [] : [expect.objectContaining({ add: added })]);
   });
 
   test("not to take away what it takes away itself", () => {
@@ -210,9 +187,11 @@ describe("KubeVirt is left its time", () => {
     expect(annotations({ launchers: [pod], settings: annotating("Auto") })).toMatchObject([{ remove: [IN_PROGRESS] }]);
   });
 
-  test("as long as is configured", () => {
-    const patient = annotating("Auto", { evacuation: { adoptSeconds: 60 } });
-    const w = annotationWorld({ launchers: [young(10)], settings: patient });
-    expect(planAnnotations(w)).toEqual({ chains: [], requeueAfterSeconds: 50 });
+  test.each([
+    [10, 1],
+    [11, 0],
+  ])("as long as is configured: a pod of 10 s, %d s", (adoptSeconds, expected) => {
+    const patient = annotating("Auto", { evacuation: { adoptSeconds } });
+    expect(annotations({ launchers: [young(10)], settings: patient })).toHaveLength(expected);
   });
 });

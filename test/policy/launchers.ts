@@ -41,7 +41,14 @@ export function annotating(annotations: ReconcilerMode, tweak: Parameters<typeof
 }
 
 export function annotationWorld(tweak: Partial<AnnotationWorld> = {}): AnnotationWorld {
-  return { vmis: [vmi()], launchers: [launcher()], settings: annotating("Enabled"), now: NOW, ...tweak };
+  return {
+    vmis: [vmi()],
+    launchers: [launcher()],
+    evacuations: [],
+    settings: annotating("Enabled"),
+    now: NOW,
+    ...tweak,
+  };
 }
 
 type Annotate = Extract<Action, { verb: "AnnotatePod" }>;

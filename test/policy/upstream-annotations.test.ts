@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { AnnotationWorld } from "../../shared/policy/descheduler-annotations.ts";
-import { marked, NODE, POD_UID, time, vmi, without } from "./fixtures.ts";
+import { evacuation, marked, NODE, POD_UID, time, vmi, without } from "./fixtures.ts";
 import { annotations, IN_PROGRESS, launcher, ONLY, target } from "./launchers.ts";
 
 const asked = { [ONLY]: "" };
@@ -46,8 +46,8 @@ describe("what KubeVirt did until 1.6, and gave up", () => {
   });
 
   test("one failed migration: it stays, for the descheduler would evict the next VM", () => {
-    const retried = marked(both, { attempts: 1, notBefore: time(20) });
-    expect(annotations({ vmis: [retried], launchers: [going] })).toEqual([]);
+    const evacuations = [evacuation({ status: { phase: "BackingOff", attempts: 1, nextAttemptTime: time(20) } })];
+    expect(annotations({ vmis: [marked(both)], evacuations, launchers: [going] })).toEqual([]);
   });
 
   test("before a migration has a target: already there, with the mark", () => {
