@@ -1,8 +1,8 @@
 /**
- * The metrics of a cluster, for whoever scrapes them.
+ * The metrics of a cluster, for Prometheus.
  * Owns: what is read for them. Does not own: their text (shared/metrics), authentication (app.ts).
  *
- * A function that answers knows nothing of the others: all there is to tell is read from the cluster.
+ * Functions share no memory: everything is read from the cluster.
  */
 import type { Context } from "hono";
 import type { Cluster } from "../shared/cluster/cluster.ts";
@@ -19,17 +19,16 @@ const READ_SECONDS = 9;
 export async function clusterMetrics(c: Context, target: Target): Promise<Response> {
   const cluster = target.connect(READ_SECONDS);
   const { settings } = await target.settings(cluster);
-  const [counters, vmis, register] = await Promise.all([
+  const [counters, evacuations, register] = await Promise.all([
     cluster.getCounters(),
     cluster.listEvacuations("Active"),
     settings.featureGates.includes("EvictionsInBackground") ? registerOf(cluster) : undefined,
   ]);
-  const descheduling = register && { counts: register.counts, inProgress: vmis.length };
-  const metrics = { version: VERSION, counters, vmis, ...(descheduling && { descheduling }) };
+  const metrics = { version: VERSION, counters, evacuations, ...(register && { requests: register.counts }) };
   return c.body(renderMetrics(metrics), 200, { "content-type": OPEN_METRICS });
 }
 
-/** The gate may be on for another descheduler's sake: without the permission there is nothing to tell. */
+/** Absent without the permission: the gate may be on for another descheduler. */
 async function registerOf(cluster: Cluster): Promise<DeschedulingRegister | undefined> {
   try {
     return await cluster.getDeschedulingRegister();

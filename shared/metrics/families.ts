@@ -2,11 +2,11 @@
  * The metrics of a cluster: one table.
  * Owns: their names, types, labels and what they mean. Does not own: their values (metrics.ts).
  *
- * No label takes a value that a tenant chooses, or of which there are any number: no namespace, no VM, no node.
+ * No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node.
  */
 import { CAUSES } from "../policy/cause.ts";
 import { COUNTED_RESULTS } from "../policy/descheduling/register.ts";
-import { END_PHASES as OUTCOMES } from "../policy/phase.ts";
+import { END_PHASES } from "../policy/phase.ts";
 import type { Family } from "./open-metrics.ts";
 
 // prettier-ignore
@@ -21,7 +21,7 @@ export const FAMILIES = {
   },
   evacuationsInProgress: {
     name: "lifeboat_evacuations_in_progress", type: "gauge", unit: "", labels: ["cause"],
-    help: "Evacuations of VMs that are under way, by what caused them.",
+    help: "Evacuations of VMs that have not ended, by what caused them.",
   },
   podEvacuations: {
     name: "pod_evacuations", type: "counter", unit: "", labels: ["strategy", "profile", "result"],
@@ -29,7 +29,7 @@ export const FAMILIES = {
   },
   podEvacuationsInProgress: {
     name: "pod_evacuations_in_progress", type: "gauge", unit: "", labels: [],
-    help: "VMs that are marked for evacuation now, whoever asked for that.",
+    help: "Evacuations under way whose VM KubeVirt knows to be marked, whatever asked for them.",
   },
 } as const satisfies Record<string, Family>;
 
@@ -39,7 +39,7 @@ export const LABEL_VALUES: Readonly<
 > = {
   version: "of Lifeboat",
   cause: CAUSES,
-  outcome: OUTCOMES,
+  outcome: END_PHASES,
   strategy: "names of plugins in the cluster's `DeschedulerPolicy`",
   profile: "names of profiles in the cluster's `DeschedulerPolicy`",
   result: COUNTED_RESULTS.map((result) => result.toLowerCase()),

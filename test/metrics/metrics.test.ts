@@ -8,13 +8,12 @@ import { type ClusterMetrics, renderMetrics } from "../../shared/metrics/metrics
 import { type Family, SUFFIX } from "../../shared/metrics/open-metrics.ts";
 import { renderMetricsDocument } from "../../shared/metrics/render-document.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
-import { OUTCOMES } from "../../shared/policy/record.ts";
-import { marked, record, vmi, without } from "../policy/fixtures.ts";
-
-const NONE = { evacuations: [], counted: [] };
+import { countsOf } from "../../shared/policy/counters.ts";
+import { END_PHASES } from "../../shared/policy/phase.ts";
+import { evacuation, newborn } from "../policy/fixtures.ts";
 
 function rendered(tweak: Partial<ClusterMetrics> = {}): string {
-  return renderMetrics({ version: "1.2.3", counters: NONE, vmis: [], ...tweak });
+  return renderMetrics({ version: "1.2.3", counters: countsOf({}), evacuations: [], ...tweak });
 }
 
 /** The samples of that name: their labels and value, zeros left out unless asked for. */
@@ -25,15 +24,8 @@ function samplesOf(name: string, tweak: Partial<ClusterMetrics>, zeros = false) 
 }
 
 describe("evacuations that have ended", () => {
-  const counters = {
-    ...NONE,
-    evacuations: [
-      { cause: "ApiEviction", outcome: "Moved", count: 20 },
-      { cause: "DrainTaint", outcome: "Withdrawn", count: 1 },
-    ],
-  } as const;
-
   test("are told by cause and outcome", () => {
+    const counters = countsOf({ "ApiEviction.Moved": "20", "DrainTaint.Withdrawn": "1", "Other.Moved": "3" });
     expect(samplesOf("lifeboat_evacuations_total", { counters })).toEqual([
       ["ApiEviction", "Moved", 20],
       ["DrainTaint", "Withdrawn", 1],
@@ -41,54 +33,34 @@ describe("evacuations that have ended", () => {
   });
 
   test("all there can be are there from the start, at zero", () => {
-    const all = CAUSES.flatMap((cause) => OUTCOMES.map((outcome) => [cause, outcome, 0]));
+    const all = CAUSES.flatMap((cause) => END_PHASES.map((outcome) => [cause, outcome, 0]));
     expect(samplesOf("lifeboat_evacuations_total", {}, true)).toEqual(all);
-  });
-
-  test("an entry that somebody wrote twice makes no sample twice", () => {
-    const twice = { ...NONE, evacuations: [...counters.evacuations, ...counters.evacuations] };
-    expect(samplesOf("lifeboat_evacuations_total", { counters: twice })).toHaveLength(2);
-  });
-
-  test.each(["Off", "Unseen"] as const)("are no zeros where the counters are %s: there is no such family", (seen) => {
-    expect(rendered({ counters: seen })).not.toMatch(/lifeboat_evacuations(_total)? /);
-    expect(rendered({ counters: seen })).toContain("lifeboat_evacuations_in_progress{");
   });
 });
 
 describe("evacuations in progress", () => {
-  // prettier-ignore
-  test.each([
-    ["under way",                        marked(),                                                       1],
-    ["for the drain taint, not marked",  vmi({ record: record(), evacuationLabel: "normal" }),           1],
-    ["in back-off",                      marked({}, { attempts: 1, notBefore: "2030-01-01T00:00:00Z" }), 1],
-    ["moved, to be tidied up",           marked({ nodeName: "node02" }),                                 0],
-    ["abandoned, to be tidied up",       marked({}, { outcome: "Abandoned" }),                           0],
-    ["marked by somebody, not recorded", without(marked(), "record"),                                    0],
-  ])("%s: %s", (_, subject, count) => {
-    expect(samplesOf("lifeboat_evacuations_in_progress", { vmis: [subject] })).toEqual(
-      count === 0 ? [] : [["ApiEviction", count]],
+  const evacuations = [evacuation(), newborn(), evacuation({ spec: { cause: "Preemption" } })];
+
+  test("are told by cause, all causes", () => {
+    expect(samplesOf("lifeboat_evacuations_in_progress", { evacuations }, true)).toEqual(
+      CAUSES.map((cause) => [cause, { ApiEviction: 2, Preemption: 1 }[cause as string] ?? 0]),
     );
   });
 
-  test("are told by cause, all causes", () => {
-    const vmis = [marked(), marked(), marked({}, { cause: "Preemption" })];
-    expect(samplesOf("lifeboat_evacuations_in_progress", { vmis }, true)).toEqual(
-      CAUSES.map((cause) => [cause, { ApiEviction: 2, Preemption: 1 }[cause as string] ?? 0]),
-    );
+  test("of pods are those whose mark has been seen", () => {
+    expect(samplesOf("pod_evacuations_in_progress", { evacuations, requests: [] })).toEqual([[2]]);
   });
 });
 
 describe("descheduling", () => {
   const one = { plugin: "PodLifeTime", profile: 'the "first"', result: "Background", count: 4 } as const;
 
-  test("what was requested, and what is in progress", () => {
-    const descheduling = { counts: [one, { ...one, result: "Refused", count: 1 }], inProgress: 3 } as const;
-    expect(samplesOf("pod_evacuations_total", { descheduling })).toEqual([
+  test("what was requested", () => {
+    const requests = [one, { ...one, result: "Refused", count: 1 }] as const;
+    expect(samplesOf("pod_evacuations_total", { requests })).toEqual([
       ["PodLifeTime", 'the "first"', "background", 4],
       ["PodLifeTime", 'the "first"', "refused", 1],
     ]);
-    expect(samplesOf("pod_evacuations_in_progress", { descheduling })).toEqual([[3]]);
   });
 
   test("where there is none, there are no such families", () => {
@@ -104,9 +76,7 @@ test("the Worker's version is the package's", () => expect(VERSION).toBe(package
 
 describe("the table of families", () => {
   const families: readonly Family[] = Object.values(FAMILIES);
-  const all = rendered({
-    descheduling: { counts: [{ plugin: "s", profile: "p", result: "Evicted", count: 1 }], inProgress: 1 },
-  });
+  const all = rendered({ requests: [{ plugin: "s", profile: "p", result: "Evicted", count: 1 }] });
 
   test.each(families)("$name is in the text, with its labels", ({ name, type, help, labels }) => {
     expect(all).toContain(`# TYPE ${name} ${type}\n# HELP ${name} ${help}\n`);
