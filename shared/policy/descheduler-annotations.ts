@@ -88,13 +88,11 @@ const OF_AN_EVACUATION = [EVICTION_IN_PROGRESS_ANNOTATION, EVACUATION_REQUESTED_
 /** `since`: when KubeVirt's time for it began, in milliseconds since the epoch; absent, if that is not known: long ago. */
 function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {
   const role = roleOf(pod, vmi);
-  const since = activeEvacuation(vmi, ofVmi(evacuations, vmi))?.createdAt;
   const only = { key: REQUEST_EVICT_ONLY_ANNOTATION, value: "", since: pod.createdAt };
-  const inProgress = { key: EVICTION_IN_PROGRESS_ANNOTATION, value: "true", since };
-  return [
-    ...(REQUEST_EVICT_ONLY[role] === "add" ? [only] : []),
-    ...(EVICTION_IN_PROGRESS[role][markStateOf(vmi)] === "add" ? [inProgress] : []),
-  ];
+  const wanted = REQUEST_EVICT_ONLY[role] === "add" ? [only] : [];
+  if (EVICTION_IN_PROGRESS[role][markStateOf(vmi)] !== "add") return wanted;
+  const since = activeEvacuation(vmi, ofVmi(evacuations, vmi))?.createdAt;
+  return [...wanted, { key: EVICTION_IN_PROGRESS_ANNOTATION, value: "true", since }];
 }
 
 /** With Auto KubeVirt has its time first; a later look does what it has not done. A time far in the future is no time. */

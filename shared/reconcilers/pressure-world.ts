@@ -25,14 +25,11 @@ type Pressure = Pick<PressureWorld, "pressured" | "takers" | "signals">;
 /** So many nodes are asked for their room: if none of them has any, hardly another one has. */
 const MOST_TAKERS = 10;
 
-/** How long after a VM has left a node the node is looked at again whenever that VM is: its pod may have stayed behind. */
-const RECENT_MS = 10 * 60_000;
-
-export async function observePressure(seen: Seen, { cluster, settings, now }: Observer): Promise<Pressure> {
+export async function observePressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
   const gate = settings.featureGates.includes("NodePressureEvictionLiveMigration");
   if (!gate || !settings.reconcilers.pressure) return { pressured: [], takers: [], signals: [] };
   const signals = signalsOf(seen);
-  const nodes = new Map((await nodesConcerned(seen, cluster, now)).map((node) => [node.name, node]));
+  const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
   if (pressing.length === 0) return { pressured: [], takers: [], signals };
   const [pressured, all] = await Promise.all([
@@ -43,17 +40,13 @@ export async function observePressure(seen: Seen, { cluster, settings, now }: Ob
   return { pressured, signals, takers: await Promise.all(takers.slice(0, MOST_TAKERS).map((n) => roomOn(n, cluster))) };
 }
 
-/** Nodes that were pointed at, and those that VMs are leaving because of pressure, or have just left. */
-async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Cluster, now: Date) {
+/** Nodes that were pointed at, and those that VMs are leaving because of pressure. */
+async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Cluster): Promise<readonly NodeFacts[]> {
   const known = new Set(nodes.map((node) => node.name));
-  const recent = evacuations.filter((e) => e.spec.cause === "NodePressure" && (isActive(e) || isRecent(e, now)));
-  const missing = [...new Set(recent.flatMap((e) => e.status.sourceNode ?? []))].filter((name) => !known.has(name));
+  const leaving = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
+  const missing = [...new Set(leaving.flatMap((e) => e.status.sourceNode ?? []))].filter((name) => !known.has(name));
   const read = await Promise.all(missing.map((name) => cluster.getNode(name)));
   return [...nodes, ...read.filter((node) => node !== undefined)];
-}
-
-function isRecent({ status }: EvacuationFacts, now: Date): boolean {
-  return now.getTime() - Date.parse(status.completionTime ?? "") < RECENT_MS;
 }
 
 async function populationOf(node: NodeFacts, cluster: Cluster): Promise<Pressure["pressured"][number]> {

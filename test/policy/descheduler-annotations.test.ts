@@ -178,7 +178,8 @@ describe("KubeVirt is left its time", () => {
     ["a pod of 4 s, an evacuation of 1 s",       "Auto",    marked(), begun(1),    young(4),                   {}],
     ["both are there",                           "Auto",    marked(), begun(99),   young(99, { annotations: both }), {}],
   ])("%s, mode %s", (...[, mode, subject, evacuations, pod, added]) => {
-    const found = annotations({ vmis: [subject], evacuations, launchers: [pod], settings: annotating(mode) });
+    const patient = annotating(mode, { evacuation: { adoptSeconds: 60 } });
+    const found = annotations({ vmis: [subject], evacuations, launchers: [pod], settings: patient });
     expect(found).toEqual(Object.keys(added).length === 0 ? [] : [expect.objectContaining({ add: added })]);
   });
 
