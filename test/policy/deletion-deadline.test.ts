@@ -1,22 +1,23 @@
 /** Until when a deletion is held: what the deadline counts from, who shares it, and what blindness makes of it. */
 import { describe, expect, test } from "vitest";
-import { blindHoldSeconds, decideDeletion } from "../../shared/policy/deletion.ts";
+import { blindHoldSeconds } from "../../shared/policy/deletion.ts";
 import type { GuardCause } from "../../shared/policy/disruption-cause.ts";
 import {
   answerTo,
+  begunBy,
   condition,
-  deletion,
+  created,
+  disrupted,
+  drained,
   guarded,
   held,
   heldCalled,
-  markedBy,
   REQUESTER,
   SCHEDULER,
   target,
 } from "./disruptions.ts";
-import { at, hotplug, marked, NOW, only, pod, record, time, vmi } from "./fixtures.ts";
+import { at, hotplug, marked, NOW, pod, time } from "./fixtures.ts";
 
-const preempted = (since: number, more = {}) => marked({}, { cause: "Preemption", since: time(since), ...more });
 const RESET = pod({ disruptionTarget: { active: false, since: time(0) } });
 /** Longer than any deadline, so that the hold shows what is left. */
 const PATIENT = { patienceSeconds: 10_000 };
@@ -31,102 +32,78 @@ describe("the first sighting", () => {
     expect(answerTo({ pod: target("Preemption") })).toBe("Hold");
   });
 
-  test("afterwards the record counts: kube-controller-manager resets the condition after 120 s", () => {
+  test("afterwards the Evacuation counts: kube-controller-manager resets the condition after 120 s", () => {
     const settings = guarded({ deadlineSeconds: { Preemption: 600, NoExecuteTaint: 600 } });
-    const first = decideDeletion(deletion({ settings }));
-    const [mark] = first.verdict === "Hold" ? only("Mark", first.actions) : [];
-    const then = { vmi: marked({}, mark?.record), pod: RESET, settings };
+    const begun = begunBy({ settings });
+    const then = { vmi: marked(), evacuations: begun === undefined ? [] : [created(begun)], pod: RESET, settings };
     expect(answerTo({ ...then, now: at(121) })).toBe("Hold");
     expect(held({ ...then, now: at(121) }).actions).toEqual([]);
     expect(answerTo({ ...then, now: at(600) })).toBe("DeadlinePassed");
   });
 
-  test("set anew after the reset, the condition does not move the deadline", () => {
-    const anew = { vmi: preempted(0), pod: target("Preemption", 119), now: at(119) };
-    expect(left("Preemption", anew)).toBe(1);
-    expect(answerTo({ ...anew, now: at(120) })).toBe("DeadlinePassed");
+  test("first seen late, the Evacuation says until when all the same", () => {
+    expect(begunBy({ pod: target("Preemption", -60) })?.spec.deadline).toBe(time(60));
   });
 });
 
 describe("the deadline", () => {
   // prettier-ignore
   test.each([
-    // cause              condition  record  left
-    ["Preemption",        0,         0,      120],
-    ["Preemption",        -50,       -20,    70],
-    ["Preemption",        -20,       -50,    70],
-    ["Preemption",        500,       -20,    100],
-    ["Preemption",        -20,       20,     100],
-    ["Preemption",        500,       500,    120],
-    ["NoExecuteTaint",    0,         0,      300],
-    ["NoExecuteTaint",    -50,       -250,   50],
-    ["NoExecuteTaint",    500,       -250,   50],
-  ] as const)("%s: condition at %i s, record at %i s: %i s left", (cause, ofCondition, ofRecord, seconds) => {
-    const subject = marked({}, { cause, since: time(ofRecord) });
-    expect(left(cause, { pod: target(cause, ofCondition), vmi: subject })).toBe(seconds);
+    // cause              condition   Evacuations                                                   left
+    ["Preemption",        0,          [],                                                           120],
+    ["Preemption",        -50,        [],                                                           70],
+    ["Preemption",        500,        [],                                                           120],
+    ["Preemption",        NaN,        [],                                                           120],
+    ["Preemption",        -50,        [disrupted("Preemption", 100)],                               70],
+    ["Preemption",        -20,        [disrupted("Preemption", 70)],                                70],
+    ["Preemption",        NaN,        [disrupted("Preemption", 70)],                                70],
+    ["Preemption",        0,          [disrupted("Preemption", 1)],                                 1],
+    ["Preemption",        0,          [disrupted("NoExecuteTaint", 50)],                            50],
+    ["Preemption",        0,          [disrupted("NoExecuteTaint", 200)],                           120],
+    ["Preemption",        0,          [drained(), disrupted("Preemption", 70, { status: { phase: "Duplicate" } })], 70],
+    ["Preemption",        0,          [disrupted("Preemption", 70, { status: { phase: "Duplicate" } })], 120],
+    ["Preemption",        0,          [disrupted("Preemption", 70, { status: { phase: "Withdrawn", nextAttemptTime: time(30) } })], 70],
+    ["Preemption",        0,          [disrupted("Preemption", -9999, { status: { phase: "Abandoned", nextAttemptTime: time(-1) } })], 120],
+    ["Preemption",        0,          [disrupted("Preemption", 70, { status: { podUID: "former" } })], 120],
+    ["Preemption",        0,          [drained()],                                                  120],
+    ["NoExecuteTaint",    0,          [],                                                           300],
+    ["NoExecuteTaint",    -50,        [disrupted("NoExecuteTaint", 50)],                            50],
+    ["NoExecuteTaint",    500,        [disrupted("NoExecuteTaint", 250), disrupted("Preemption", 40)], 40],
+  ] as const)("%s: condition at %d s", (cause, since, evacuations, seconds) => {
+    const conditioned = condition(cause, { since: Number.isNaN(since) ? "" : time(since) });
+    expect(left(cause, { pod: pod({ disruptionTarget: conditioned }), vmi: marked(), evacuations })).toBe(seconds);
   });
 
-  test("does not depend on a condition without a time", () => {
-    const timeless = pod({ disruptionTarget: condition("Preemption", { since: "" }) });
-    expect(left("Preemption", { pod: timeless })).toBe(120);
-    expect(left("Preemption", { pod: timeless, vmi: preempted(-20) })).toBe(100);
+  test("set anew after the reset, the condition does not move the deadline", () => {
+    const anew = { vmi: marked(), evacuations: [disrupted("Preemption", 120)], pod: target("Preemption", 119) };
+    expect(left("Preemption", { ...anew, now: at(119) })).toBe(1);
+    expect(answerTo({ ...anew, now: at(120) })).toBe("DeadlinePassed");
   });
 
-  test("is the cause's at work now: what began as a taint may be a preemption by now", () => {
-    const tainted = marked({}, { cause: "NoExecuteTaint", since: time(-119) });
-    expect(left("Preemption", { pod: target("Preemption"), vmi: tainted })).toBe(1);
-  });
-
-  test("first seen late, the record says when it began, so that a reset changes nothing", () => {
-    const written = markedBy({ pod: target("Preemption", -60) });
-    expect(written?.since).toBe(time(-60));
-    expect(left("Preemption", { vmi: marked({}, written), pod: RESET })).toBe(60);
-  });
-
-  test("a record from the future is replaced by one that ends", () => {
-    const forged = preempted(1e6);
-    const [action] = held({ vmi: forged }).actions;
-    expect(action).toMatchObject({ verb: "Record", record: { since: time(0) } });
-  });
-
-  test("an evacuation that ended without a move does not extend it, and is not begun again before it has rested", () => {
-    const ended = { outcome: "Cancelled", notBefore: time(30) } as const;
-    const given = { vmi: vmi({ record: preempted(-60, ended).record ?? record() }), pod: target("Preemption", 0) };
-    expect(left("Preemption", given)).toBe(60);
-    expect(held(given).actions).toEqual([]);
-    expect(markedBy({ ...given, now: at(31) })).toMatchObject({ since: time(0), attempts: 0 });
-  });
-
-  test("… nor does it end it early, when the condition is reset meanwhile", () => {
-    const ended = { outcome: "Abandoned", notBefore: time(30) } as const;
-    const given = { vmi: vmi({ record: preempted(-60, ended).record ?? record() }), pod: RESET };
-    expect(left("Preemption", given)).toBe(60);
-    expect(answerTo({ ...given, now: at(31) })).toBe("NotADisruption");
-  });
-
-  test("long after, the same pod may be preempted again", () => {
-    const ended = { outcome: "Abandoned", notBefore: time(-1) } as const;
-    expect(left("Preemption", { vmi: vmi({ record: preempted(-9999, ended).record ?? record() }) })).toBe(120);
+  test("the cause at work now is held by its own Evacuation", () => {
+    expect(begunBy({ vmi: marked(), evacuations: [disrupted("NoExecuteTaint", 200)] })?.spec).toMatchObject({
+      cause: "Preemption",
+      deadline: time(120),
+    });
   });
 });
 
 describe("victims of one node", () => {
   const first = target("Preemption", -100, { name: "virt-launcher-db-aaaaa", uid: "pod-db" });
-  const evacuating = [heldCalled("db", 100), heldCalled("c", 10)];
+  const active = [heldCalled("db", 100), heldCalled("c", 10)];
 
-  test("share the earliest start", () => {
-    expect(left("Preemption", { evacuating, neighbours: [first, target("Preemption", -10, { uid: "pod-c" })] })).toBe(
-      20,
-    );
-    expect(markedBy({ evacuating, neighbours: [first] })?.since).toBe(time(-100));
+  test("share the earliest deadline", () => {
+    const others = [first, target("Preemption", -10, { uid: "pod-c" })];
+    expect(left("Preemption", { active, neighbours: others })).toBe(20);
+    expect(begunBy({ active, neighbours: [first] })?.spec.deadline).toBe(time(20));
   });
 
   test("past it the next one goes at once: the preemptor does not wait for the sum", () => {
-    expect(answerTo({ evacuating, neighbours: [first], now: at(20) })).toBe("DeadlinePassed");
+    expect(answerTo({ active, neighbours: [first], now: at(20) })).toBe("DeadlinePassed");
   });
 
   test("but only just past it: a victim that takes its time to end does not unprotect the node meanwhile", () => {
-    const ending = { evacuating, neighbours: [{ ...first, deleting: true }] };
+    const ending = { active, neighbours: [{ ...first, deleting: true }] };
     expect(answerTo({ ...ending, now: at(50) })).toBe("DeadlinePassed");
     expect(answerTo({ ...ending, now: at(51), pod: target("Preemption", 51) })).toBe("Hold");
   });
@@ -141,12 +118,12 @@ describe("victims of one node", () => {
     ["a pod that only looks like a VM's",  target("Preemption", -100, { uid: "impostor" })],
     ["a VM's pod, in another namespace",   target("Preemption", -100, { uid: "pod-db", namespace: "other" })],
   ])("%s does not count", (_, neighbour) => {
-    expect(left("Preemption", { evacuating, neighbours: [neighbour] })).toBe(120);
+    expect(left("Preemption", { active, neighbours: [neighbour] })).toBe(120);
   });
 
   test("NoExecute is each one's own", () => {
     const neighbours = [first, target("NoExecuteTaint", -100, { uid: "c" })];
-    expect(left("NoExecuteTaint", { pod: target("NoExecuteTaint"), evacuating, neighbours })).toBe(300);
+    expect(left("NoExecuteTaint", { pod: target("NoExecuteTaint"), active, neighbours })).toBe(300);
   });
 });
 
@@ -165,7 +142,7 @@ describe("blind", () => {
 
   test("a time in the future does not extend it", () => expect(seconds({ pod: target("Preemption", 900) })).toBe(120));
 
-  test("mode Deny denies at once, as ever", () => expect(seconds({}, guarded({ mode: "Deny" }))).toBe(0));
+  test("mode Deny denies at once", () => expect(seconds({}, guarded({ mode: "Deny" }))).toBe(0));
 
   // prettier-ignore
   test.each([

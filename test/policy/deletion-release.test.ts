@@ -8,12 +8,16 @@ import {
 } from "../../shared/policy/deletion.ts";
 import { DEAD_NODE_TAINTS } from "../../shared/policy/node-alive.ts";
 import { releaseTable } from "../../shared/policy/render-guard.ts";
-import type { Toleration } from "../../shared/policy/facts.ts";
+import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, Toleration } from "../../shared/policy/facts.ts";
+import type { Phase } from "../../shared/policy/phase.ts";
 import {
   answer,
   answerTo,
+  begunBy,
   condition,
   deletion,
+  disrupted,
+  drained,
   guarded,
   held,
   node,
@@ -22,6 +26,7 @@ import {
   target,
 } from "./disruptions.ts";
 import {
+  at,
   hotplug,
   marked,
   MOBILITY,
@@ -30,7 +35,6 @@ import {
   owner,
   pod,
   POD_UID,
-  record,
   settings,
   time,
   verbs,
@@ -43,7 +47,7 @@ const BEFORE = { disruptionTarget: condition("Preemption") };
 // prettier-ignore
 const rows: readonly (readonly [string, Partial<DeletionFacts>, ReleaseReason, told: boolean])[] = [
   ["a user deletes a pod with a stale condition", { requester: "admin" },                                      "OtherRequester",    false],
-  ["… of a VM with a record",                     { requester: "admin", vmi: marked({}, { cause: "Preemption" }) }, "OtherRequester", false],
+  ["… of a VM under evacuation for one",          { requester: "admin", vmi: marked(), evacuations: [disrupted("Preemption", 100)] }, "OtherRequester", false],
   ["no condition",                                { pod: pod() },                                              "NotADisruption",    false],
   ["a condition that is False",                   { pod: pod({ disruptionTarget: condition("Preemption", { active: false }) }) }, "NotADisruption", false],
   ["for the eviction API",                        { pod: pod({ disruptionTarget: condition("Preemption", { reason: "EvictionByEvictionAPI" }) }) }, "NotADisruption", false],
@@ -61,11 +65,11 @@ const rows: readonly (readonly [string, Partial<DeletionFacts>, ReleaseReason, t
   ["a VM made anew under the name",               { vmi: vmi({ uid: "anew" }) },                               "VmiGone",           false],
   ["a VM that is on no node yet",                 { vmi: without(vmi({ evictionStrategy: "External" }), "nodeName") }, "NotScheduled", false],
   ["the node is not ready",                       { node: node({ ready: false }) },                            "NodeNotAlive",      false],
-  ["the target of a migration",                   { pod: target("Preemption", 0, { uid: "other", nodeName: "node02" }), node: node({ name: "node02" }) }, "MigrationTarget", false],
-  ["a pod that only claims to be the VM's",       { pod: target("Preemption", 0, { uid: "other" }) },          "MigrationTarget",   false],
+  ["a pod that only claims to be the VM's",       { pod: target("Preemption", 0, { uid: "other", nodeName: "node02" }), node: node({ name: "node02" }) }, "NotListed", false],
+  ["… and on the VM's own node",                  { pod: target("Preemption", 0, { uid: "other" }) },          "NotListed",         false],
   ["strategy None",                               { vmi: vmi({ evictionStrategy: "None" }) },                  "StrategyNone",      false],
   ["a VM that cannot migrate",                    { vmi: vmi({ liveMigratable: MOBILITY.pinned }) },           "NotMigratable",     true],
-  ["a strategy that nobody knows",                { vmi: vmi({ evictionStrategy: "Odd" }) },                   "UnknownStrategy",   true],
+  ["a strategy that KubeVirt does not know",      { vmi: vmi({ evictionStrategy: "Odd" }) },                   "UnknownStrategy",   true],
   ["past the deadline",                           { pod: target("Preemption", -120) },                         "DeadlinePassed",    true],
 ];
 
@@ -81,10 +85,10 @@ describe("a taint that is gone: the taint manager is told no, at once", () => {
     ["it is there",                           { ...byTaint, node: node({ taints: [DRIVING] }) },                                           "held"],
     ["it is gone",                            untainted,                                                                                   "denied"],
     ["… at the deadline",                     { ...untainted, pod: target("NoExecuteTaint", -300) },                                       "denied"],
-    ["… long past it",                        { ...untainted, pod: target("NoExecuteTaint", -9999), vmi: marked({}, { cause: "NoExecuteTaint", since: time(-9999) }) }, "denied"],
+    ["… long past it",                        { ...untainted, pod: target("NoExecuteTaint", -9999), vmi: marked(), evacuations: [disrupted("NoExecuteTaint", -9699)] }, "denied"],
     ["… of an External VM",                   { ...untainted, vmi: vmi({ evictionStrategy: "External" }) },                                "denied"],
     ["… of a VM that cannot migrate",         { ...untainted, vmi: vmi({ liveMigratable: MOBILITY.pinned }) },                              "denied"],
-    ["… of a strategy that nobody knows",     { ...untainted, vmi: vmi({ evictionStrategy: "Odd" }) },                                     "denied"],
+    ["… of an unknown strategy",              { ...untainted, vmi: vmi({ evictionStrategy: "Odd" }) },                                     "denied"],
     ["… of a VM that asks for no protection", { ...untainted, vmi: vmi({ evictionStrategy: "None" }) },                                    "StrategyNone"],
     ["… of a VM that is being deleted",       { ...untainted, vmi: vmi({ deleting: true }) },                                              "VmiGone"],
     ["… and the node is down",                { ...untainted, node: node({ ready: false }) },                                              "NodeNotAlive"],
@@ -137,7 +141,7 @@ describe("let go", () => {
   // prettier-ignore
   test.each([
     ["cannot migrate",     { vmi: vmi({ liveMigratable: MOBILITY.pinned }) },  "it is not live-migratable: DisksNotLiveMigratable"],
-    ["odd strategy",       { vmi: vmi({ evictionStrategy: "Odd" }) },          'nobody knows spec.evictionStrategy "Odd"'],
+    ["odd strategy",       { vmi: vmi({ evictionStrategy: "Odd" }) },          'KubeVirt does not know spec.evictionStrategy "Odd"'],
     ["past the deadline",  { pod: target("Preemption", -121) },                "it has not moved within 120 s"],
   ] as const)("%s: an Event says why, once a pod", (_, tweak, why) => {
     expect(only("Event", decideDeletion(deletion(tweak)).story)).toMatchObject([
@@ -160,7 +164,7 @@ describe("a dead node", () => {
   );
 
   test("also in the middle of an evacuation", () => {
-    const given = { vmi: marked({}, { cause: "Preemption" }), node: node({ ready: false }) };
+    const given = { vmi: marked(), evacuations: [disrupted("Preemption", 100)], node: node({ ready: false }) };
     expect(answerTo(given)).toBe("NodeNotAlive");
   });
 
@@ -178,11 +182,18 @@ describe("the pod that a migration goes to", () => {
   const given = { pod: target("Preemption", 0, there), node: node({ name: "node02" }) };
   const migrating = { activePods: { [POD_UID]: NODE, target: "node02" } };
 
-  test("is let go", () => expect(answerTo({ ...given, vmi: vmi(migrating) })).toBe("MigrationTarget"));
+  test.each([false, true])("is held without a mark, the guest there: %s", (guestOnTarget) => {
+    const { actions, story, holdSeconds } = held({ ...given, vmi: vmi({ ...migrating, guestOnTarget }) });
+    expect([actions, story, holdSeconds]).toEqual([[], [], 25]);
+  });
 
-  test("is held without a mark once the guest has gone over", () => {
-    const { actions, story } = held({ ...given, vmi: vmi({ ...migrating, guestOnTarget: true }) });
-    expect([actions, story]).toEqual([[], []]);
+  test.each([
+    [false, []],
+    [true, ["Event"]],
+  ])("is let go at the deadline, and an Event tells of the VM if it is there: %s", (guestOnTarget, told) => {
+    const overdue = { ...given, pod: target("Preemption", -120, there), vmi: vmi({ ...migrating, guestOnTarget }) };
+    const decision = decideDeletion(deletion(overdue));
+    expect([answer(decision), verbs(decision.story)]).toEqual(["DeadlinePassed", told]);
   });
 
   test("the source is held all the while", () => {
@@ -191,7 +202,7 @@ describe("the pod that a migration goes to", () => {
 
   test("once the VM is there it is like any other", () => {
     const moved = vmi({ ...migrating, nodeName: "node02" });
-    expect(verbs(held({ ...given, vmi: moved }).actions)).toEqual(["GrowBudget", "Mark"]);
+    expect(verbs(held({ ...given, vmi: moved }).actions)).toEqual(["CreateEvacuation", "GrowBudget", "Mark"]);
   });
 });
 
@@ -199,12 +210,11 @@ describe("a hotplug pod follows its VM", () => {
   const volume = hotplug(BEFORE);
 
   test("held, and the VM is marked for its launcher pod", () => {
-    const { actions } = held({ pod: volume, launcher: pod() });
-    expect(only("Mark", actions)[0]?.record).toMatchObject({ podUID: POD_UID, node: NODE });
+    expect(begunBy({ pod: volume, launcher: pod() })?.spec.pod).toEqual({ name: pod().name, uid: POD_UID });
   });
 
-  test("held by the record of its launcher pod, without another mark", () => {
-    const given = { launcher: pod(), vmi: marked({}, { cause: "Preemption" }) };
+  test("held by the Evacuation of its launcher pod, without another one", () => {
+    const given = { launcher: pod(), vmi: marked(), evacuations: [disrupted("Preemption", 100)] };
     expect(held({ ...given, pod: hotplug() }).actions).toEqual([]);
   });
 
@@ -214,28 +224,47 @@ describe("a hotplug pod follows its VM", () => {
     ["of a VM that is going",                 { launcher: pod(), vmi: vmi({ deleting: true }) },                                               "VmiGone"],
     ["whose launcher pod is gone",            {},                                                                                              "VmiGone"],
     ["whose launcher pod is another by now",  { launcher: pod({ uid: "other" }) },                                                             "VmiGone"],
-    ["of the target of a migration",          { launcher: pod({ uid: "other", nodeName: "node02" }), pod: hotplug({ ...BEFORE, owners: [owner({ kind: "Pod", uid: "other" })] }) }, "MigrationTarget"],
+    ["of a pod that KubeVirt does not list",  { launcher: pod({ uid: "other", nodeName: "node02" }), pod: hotplug({ ...BEFORE, owners: [owner({ kind: "Pod", uid: "other" })] }) }, "NotListed"],
   ])("%s: %s", (_, tweak, expected) => expect(answerTo({ pod: volume, ...tweak })).toBe(expected));
 });
 
-describe("a stale record", () => {
+describe("without the condition, as after a reset", () => {
+  const ended = (phase: Phase, rest?: number) => {
+    return { phase, ...(rest === undefined ? {} : { nextAttemptTime: time(rest) }) };
+  };
+  const of = (status: Partial<EvacuationStatus>, spec: Partial<EvacuationSpec> = {}) =>
+    disrupted("Preemption", 60, { status, spec });
+
   // prettier-ignore
-  test.each([
-    ["of another pod",        { podUID: "former" }],
-    ["of another node",       { node: "node00" }],
-    ["of another cause",      { cause: "ApiEviction" as const }],
-    ["that has ended",        { outcome: "Cancelled" as const }],
-    ["from the future",       { since: time(3600) }],
-  ])("%s is no disruption by itself", (_, tweak) => {
-    const kept = record({ cause: "Preemption", ...tweak });
-    expect(answerTo({ pod: pod(), vmi: vmi({ evacuationNodeName: NODE, record: kept }) })).toBe("NotADisruption");
+  test.each<[string, readonly EvacuationFacts[], expected: "Hold" | "NotADisruption"]>([
+    // Evacuations that name the VMI
+    ["none",                             [],                                                                  "NotADisruption"],
+    ["one not looked at yet",            [of({ phase: "Pending", conditions: [] })],                          "Hold"],
+    ["one that goes on",                 [of({})],                                                            "Hold"],
+    ["one in back-off",                  [of(ended("BackingOff", 30))],                                       "Hold"],
+    ["one that was given up",            [of(ended("Abandoned", 30))],                                        "Hold"],
+    ["… and has rested",                 [of(ended("Abandoned", 0))],                                         "NotADisruption"],
+    ["one that was cancelled",           [of(ended("Withdrawn", 30))],                                        "Hold"],
+    ["one whose taint is gone",          [of(ended("Withdrawn"))],                                            "NotADisruption"],
+    ["a Duplicate of a drain's",         [drained(), of(ended("Duplicate"))],                                 "Hold"],
+    ["… that was given up",              [drained({ status: ended("Abandoned", 30) }), of(ended("Duplicate"))], "Hold"],
+    ["… and has rested",                 [drained({ status: ended("Abandoned", 0) }), of(ended("Duplicate"))], "NotADisruption"],
+    ["… that was begun since",           [{ ...drained(), createdAt: at(5).getTime() }, of(ended("Duplicate"))], "NotADisruption"],
+    ["a Duplicate of none any more",     [of(ended("Duplicate"))],                                            "NotADisruption"],
+    ["one of another pod",               [of({ podUID: "former" }, { pod: { uid: "former" } })],              "NotADisruption"],
+    ["one of a VM made anew",            [of({ virtualMachineInstanceUID: "former" })],                       "NotADisruption"],
+    ["a drain's",                        [drained()],                                                         "NotADisruption"],
+    ["one whose deadline is no time",    [of({}, { deadline: "soon" })],                                      "NotADisruption"],
+  ])("%s", (_, evacuations, expected) => {
+    expect(answerTo({ pod: pod(), vmi: marked(), evacuations })).toBe(expected);
   });
 
-  test("the condition says who is at work now: a gate that is off is off, whatever the record says", () => {
+  test("the condition says who is at work now: a gate that is off is off, whatever an Evacuation says", () => {
     const only = guarded({}, { featureGates: ["PreemptionEvictionLiveMigration"] });
-    const preempted = marked({}, { cause: "Preemption" });
     const tainted = pod({ disruptionTarget: condition("Preemption", { reason: REASON.NoExecuteTaint }) });
-    expect(answerTo({ settings: only, vmi: preempted, pod: tainted })).toBe("NotADisruption");
-    expect(answerTo({ settings: only, vmi: preempted, pod: pod() })).toBe("Hold");
+    const given = { settings: only, vmi: marked(), evacuations: [disrupted("Preemption", 60)] };
+    expect(answerTo({ ...given, pod: tainted })).toBe("NotADisruption");
+    expect(answerTo({ ...given, pod: pod() })).toBe("Hold");
+    expect(answerTo({ ...given, pod: pod(), evacuations: [disrupted("NoExecuteTaint", 60)] })).toBe("NotADisruption");
   });
 });

@@ -40,7 +40,7 @@ const REQUESTERS = [
   ["the namespace controller", "system:serviceaccount:kube-system:namespace-controller"],
   ["a kubelet", `system:node:${NODE}`],
   ["a namesake in another namespace", "system:serviceaccount:apps:node-controller"],
-  ["nobody", ""],
+  ["a nameless user", ""],
 ] as const;
 
 const cells = rows.flatMap((row) =>
@@ -95,34 +95,31 @@ test("with no gate on, as by default, nothing is held", () => {
 
 describe("the mark", () => {
   test.each([
-    ["Preemption", "urgent"],
-    ["NoExecuteTaint", "normal"],
-  ] as const)("for %s is %s, and carries pod and start", (cause, urgency) => {
+    ["Preemption", "urgent", 120],
+    ["NoExecuteTaint", "normal", 300],
+  ] as const)("for %s is %s, and the Evacuation tells pod and deadline", (cause, urgency, seconds) => {
     const observed = vmi();
     const { actions, story } = held({ vmi: observed, pod: target(cause), requester: REQUESTER[cause] });
-    expect(only("Mark", actions)).toEqual([
-      {
-        verb: "Mark",
-        vmi: observed,
-        urgency,
-        record: {
-          id: expect.stringMatching(/^[0-9a-f]{8}$/),
-          cause,
-          requestedBy: REQUESTER[cause],
-          node: NODE,
-          podUID: POD_UID,
-          since: time(0),
-          attempts: 0,
-        },
-      },
+    const spec = {
+      vmiName: "web",
+      cause,
+      requestedBy: REQUESTER[cause],
+      intent: "Evacuate",
+      deadline: time(seconds),
+      pod: { name: "virt-launcher-web-x7k2p", uid: POD_UID },
+    };
+    const name = expect.stringMatching(/^web-[0-9a-f]{8}-1$/);
+    expect(only("CreateEvacuation", actions)).toEqual([
+      { verb: "CreateEvacuation", evacuation: { namespace: "apps", name, spec } },
     ]);
+    expect(only("Mark", actions)).toEqual([{ verb: "Mark", vmi: observed, urgency }]);
     expect(verbs(story)).toEqual(["Event"]);
     expect(story[0]).toMatchObject({ type: "Normal", reason: "DisruptionHeld" });
   });
 
-  test("External, pinned: marked too, for somebody else to act on", () => {
+  test("External, pinned: marked too, for its owner to act on", () => {
     const external = vmi({ evictionStrategy: "External", liveMigratable: MOBILITY.pinned });
-    expect(verbs(held({ vmi: external }).actions)).toEqual(["Mark"]);
+    expect(verbs(held({ vmi: external }).actions)).toEqual(["CreateEvacuation", "Mark"]);
   });
 
   test("what the caller is told names pod, cause, VM and deadline", () => {

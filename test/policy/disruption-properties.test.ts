@@ -5,22 +5,26 @@ import type { Action } from "../../shared/policy/action.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
 import { decideDeletion, type DeletionFacts } from "../../shared/policy/deletion.ts";
 import { planDisruptions } from "../../shared/policy/disruption.ts";
-import type { PodFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import type { EvacuationFacts, PodFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { planPressure } from "../../shared/policy/pressure.ts";
+import { END_PHASES } from "../../shared/policy/phase.ts";
 import {
-  REASON,
+  created,
   deletion,
+  disrupted,
   disruptionWorld,
   GATES,
   guarded,
   heldCalled,
   node,
   NODE_CONTROLLER,
+  REASON,
   SCHEDULER,
 } from "./disruptions.ts";
-import { at, marked, NODE, only, pod, POD_UID, record, time, vmi } from "./fixtures.ts";
+import { at, NODE, NOW, only, pod, POD_UID, time, vmi } from "./fixtures.ts";
 
-const moment = fc.constantFrom(-9999, -300, -120, -119, -60, -1, -1, 0, 0, 1, 31, 9999).map(time);
+const SECONDS = [-9999, -300, -120, -119, -60, -1, -1, 0, 0, 1, 31, 9999] as const;
+const moment = fc.constantFrom(...SECONDS).map(time);
 
 const anyPod: fc.Arbitrary<PodFacts> = fc
   .record({
@@ -34,87 +38,104 @@ const anyPod: fc.Arbitrary<PodFacts> = fc
   })
   .map(({ active, reason, since, ...tweak }) => pod({ ...tweak, disruptionTarget: { active, reason, since } }));
 
-const anyRecord = fc
+const anyEvacuation: fc.Arbitrary<EvacuationFacts> = fc
   .record({
     cause: fc.constantFrom(...CAUSES),
-    since: moment,
-    podUID: fc.constantFrom(POD_UID, "other"),
-    node: fc.constantFrom(NODE, NODE, "node00"),
+    deadline: moment,
+    began: fc.constantFrom(-9999, -60, -1),
+    podUID: fc.constantFrom(POD_UID, POD_UID, "other"),
+    phase: fc.constantFrom("Pending", "Migrating", "BackingOff", ...END_PHASES),
+    nextAttemptTime: moment,
     attempts: fc.nat(5),
-    outcome: fc.constantFrom(undefined, undefined, "Abandoned" as const),
-    notBefore: fc.option(moment, { nil: undefined }),
+    name: fc.constantFrom(disrupted("Preemption", 0).name, "a-persons", "web-00000000-7"),
   })
-  .map(({ outcome, notBefore, ...r }) =>
-    record({ ...r, ...(outcome && { outcome }), ...(notBefore && { notBefore }) }),
-  );
+  .map(({ cause, deadline, began, podUID, name, ...status }) => {
+    const spec = { cause, deadline, pod: { uid: podUID } };
+    const named = { name, uid: `${name}-${began}`, createdAt: at(began).getTime() };
+    return disrupted("Preemption", 0, { ...named, spec, status: { ...status, podUID } });
+  });
+
+const anyEvacuations = fc.uniqueArray(anyEvacuation, { maxLength: 3, selector: ({ name }) => name });
 
 const anyVmi: fc.Arbitrary<VmiFacts> = fc
   .record({
     evictionStrategy: fc.constantFrom("LiveMigrate", "LiveMigrate", "LiveMigrateIfPossible", "External", "None", "Odd"),
     migratable: fc.constantFrom(true, true, false),
     deleting: fc.constantFrom(false, false, false, true),
-    kept: fc.option(anyRecord, { nil: undefined }),
     mark: fc.option(fc.constantFrom(NODE, "node00"), { nil: undefined }),
+    label: fc.option(fc.constant("urgent"), { nil: undefined }),
     guestOnTarget: fc.boolean(),
   })
-  .map(({ migratable, kept, mark, ...tweak }) =>
+  .map(({ migratable, mark, label, ...tweak }) =>
     vmi({
       ...tweak,
       liveMigratable: { migratable },
-      ...(kept && { record: kept, recordText: JSON.stringify(kept) }),
       ...(mark && { evacuationNodeName: mark }),
+      ...(label && { evacuationLabel: label }),
     }),
   );
 
-const anyDeletion: fc.Arbitrary<DeletionFacts> = fc
+const anyDeletion: fc.Arbitrary<DeletionFacts & { readonly vmi: VmiFacts }> = fc
   .record({
     pod: anyPod,
     vmi: anyVmi,
+    evacuations: anyEvacuations,
     neighbours: fc.array(anyPod, { maxLength: 2 }),
     others: fc.array(fc.tuple(fc.constantFrom("a", "z"), fc.constantFrom(1, 60, 200)), { maxLength: 3 }),
     requester: fc.constantFrom(SCHEDULER, NODE_CONTROLLER),
     patienceSeconds: fc.constantFrom(0, 0.5, 5, 25),
-    serverMinor: fc.constantFrom(0, 32, 33, 36),
-    mode: fc.constantFrom("Auto" as const, "Hold" as const, "Deny" as const),
+    mode: fc.constantFrom("Hold" as const, "Hold" as const, "Deny" as const),
     maxHolds: fc.constantFrom(0, 1, 2, 8),
     gates: fc.constantFrom(GATES, GATES, GATES.slice(0, 1)),
   })
-  .map(({ others, neighbours, mode, maxHolds, gates, ...tweak }) =>
-    deletion({
+  .map(({ others, neighbours, mode, maxHolds, gates, ...tweak }) => ({
+    vmi: tweak.vmi,
+    ...deletion({
       ...tweak,
       // Some of them those of the others.
       neighbours: neighbours.map((neighbour, i) => ({ ...neighbour, uid: `pod-a${i}` })),
       node: node({ name: tweak.pod.nodeName ?? NODE }),
-      evacuating: others.map(([name, ago], i) => heldCalled(`${name}${i}`, ago)),
+      active: others.map(([name, ago], i) => heldCalled(`${name}${i}`, ago)),
       settings: guarded({ mode, maxHolds }, { featureGates: gates }),
     }),
-  );
+  }));
 
 function always<T>(facts: fc.Arbitrary<T>, holds: (given: T) => void): void {
   fc.assert(fc.property(facts, holds), { seed: 20_260_301, numRuns: 3000 });
 }
 
-/** The VMI as it is when the action is done. */
-function after(actions: readonly Action[], before: VmiFacts): VmiFacts {
-  const written = [...only("Mark", actions), ...only("Record", actions)].find((action) => action.vmi === before);
-  if (written === undefined) return before;
-  const { record: kept, verb } = written;
-  const mark = verb === "Mark" ? { evacuationNodeName: kept.node } : {};
-  return { ...before, ...mark, record: kept, recordText: JSON.stringify(kept), evacuationLabel: written.urgency };
+/** VMI and Evacuations as they are when the actions are done. */
+function after(
+  actions: readonly Action[],
+  f: { readonly vmi: VmiFacts; readonly evacuations: readonly EvacuationFacts[] },
+) {
+  const marks = only("Mark", actions).filter((mark) => mark.vmi === f.vmi);
+  const begun = only("CreateEvacuation", actions).map(({ evacuation }) => created(evacuation));
+  const mark = { evacuationNodeName: NODE, evacuationLabel: marks[0]?.urgency ?? "normal" };
+  return { vmi: marks.length > 0 ? { ...f.vmi, ...mark } : f.vmi, evacuations: [...f.evacuations, ...begun], begun };
 }
 
 describe("a deletion", () => {
   test("decided again after its mark is held without another one, for no longer", () => {
-    let marks = 0;
+    let begun = 0;
     always(anyDeletion, (given) => {
       const first = decideDeletion(given);
-      if (first.verdict !== "Hold" || given.vmi === undefined) return;
-      const then = { ...given, vmi: after(first.actions, given.vmi) };
-      const again = decideDeletion({ ...then, evacuating: [...given.evacuating, then.vmi] });
+      if (first.verdict !== "Hold") return;
+      const then = after(first.actions, given);
+      const again = decideDeletion({ ...given, ...then, active: [...given.active, ...then.begun] });
       expect(again).toMatchObject({ verdict: "Hold", actions: [], story: [], message: first.message });
-      marks += first.actions.length;
+      begun += then.begun.length;
     });
-    expect(marks).toBeGreaterThan(100);
+    expect(begun).toBeGreaterThan(100);
+  });
+
+  test("begins an Evacuation under a name that is free", () => {
+    always(anyDeletion, (given) => {
+      const decision = decideDeletion(given);
+      if (decision.verdict !== "Hold") return;
+      const names = only("CreateEvacuation", decision.actions).map(({ evacuation }) => evacuation.name);
+      expect(given.evacuations.filter(({ name }) => names.includes(name))).toEqual([]);
+    });
   });
 
   test("is held no longer than the API server waits, nor than what is left", () => {
@@ -133,24 +154,26 @@ describe("a deletion", () => {
     });
   });
 
-  test("goes at the deadline of its cause, whatever the condition has become meanwhile", () => {
+  test("goes at the deadline that it began with, whatever the condition has become meanwhile", () => {
+    let kept = 0;
     always(anyDeletion, (given) => {
       const first = decideDeletion(given);
-      const written =
-        first.verdict === "Hold" ? first.actions.flatMap((a) => ("record" in a && a.record ? [a.record] : [])) : [];
-      const [kept] = written;
-      if (kept === undefined || given.vmi === undefined) return;
-      const later = { ...given, vmi: after(first.verdict === "Hold" ? first.actions : [], given.vmi), neighbours: [] };
-      const seconds = kept.cause === "Preemption" ? 120 : 300;
-      const disruptionTarget = { active: false, since: time(119) };
-      expect(decideDeletion({ ...later, pod: { ...given.pod, disruptionTarget }, now: at(seconds) })).toMatchObject({
+      const { begun, ...then } = after(first.verdict === "Hold" ? first.actions : [], given);
+      const { deadline } = begun[0]?.spec ?? {};
+      if (deadline === undefined) return;
+      const disruptionTarget = { active: false, since: deadline };
+      const later = { ...given, ...then, neighbours: [], pod: { ...given.pod, disruptionTarget } };
+      expect(decideDeletion({ ...later, now: new Date(deadline) })).toMatchObject({
         verdict: "Release",
         reason: "DeadlinePassed",
       });
+      expect(Date.parse(deadline) - NOW.getTime()).toBeLessThanOrEqual(300_000);
+      kept += 1;
     });
+    expect(kept).toBeGreaterThan(100);
   });
 
-  test("by anybody who is not on the list goes at once and changes nothing", () => {
+  test("by a user who is not on the list goes at once and changes nothing", () => {
     const others = fc.oneof(fc.string(), fc.constantFrom("kubernetes-admin", `system:node:${NODE}`, `${SCHEDULER}-2`));
     always(fc.tuple(anyDeletion, others), ([given, requester]) => {
       expect(decideDeletion({ ...given, requester })).toEqual({
@@ -171,14 +194,14 @@ describe("a deletion", () => {
 
 describe("a plan, once done, has nothing left to mark", () => {
   test("for disruptions under way", () => {
-    let marks = 0;
-    always(fc.tuple(anyPod, anyVmi), ([given, subject]) => {
-      const w = disruptionWorld({ vmis: [subject], pods: [{ ...given, deleting: true }] });
-      const actions = planDisruptions(w).chains.flat();
-      marks += only("Mark", actions).length;
-      expect(only("Mark", planDisruptions({ ...w, vmis: [after(actions, subject)] }).chains.flat())).toEqual([]);
+    let begun = 0;
+    always(fc.tuple(anyPod, anyVmi, anyEvacuations), ([given, subject, evacuations]) => {
+      const w = disruptionWorld({ vmis: [subject], evacuations, pods: [{ ...given, deleting: true }] });
+      const then = after(planDisruptions(w).chains.flat(), { vmi: subject, evacuations });
+      begun += then.begun.length;
+      expect(planDisruptions({ ...w, vmis: [then.vmi], evacuations: then.evacuations }).chains).toEqual([]);
     });
-    expect(marks).toBeGreaterThan(100);
+    expect(begun).toBeGreaterThan(100);
   });
 
   test("for node pressure: at most as many leave as may, none of them twice", () => {
@@ -202,14 +225,9 @@ describe("a plan, once done, has nothing left to mark", () => {
       const actions = planPressure({ ...world(all), signals }).chains.flat();
       const names = only("Mark", actions).map((mark) => mark.vmi.name);
       expect(names).toEqual([...new Set(names)]);
-      const moved = all.map((r) => ({ ...r, vmi: after(actions, r.vmi) }));
+      const moved = all.map((r) => ({ ...r, vmi: after(actions, { ...r, evacuations: [] }).vmi }));
       if (!signalled) expect(names.length).toBeLessThanOrEqual(2);
       expect(planPressure(world(moved)).chains.flat()).toEqual([]);
     });
   });
-});
-
-test("a mark is never set for a VM that has one", () => {
-  const subject = marked({}, { cause: "Preemption" });
-  expect(planDisruptions(disruptionWorld({ vmis: [subject], pods: [pod({ deleting: true })] })).chains).toEqual([]);
 });

@@ -1,25 +1,23 @@
 /** Disruptions under way: what the guard did not see, and what the taint manager gave up on. */
 import { describe, expect, test } from "vitest";
-import { drivenOf, planDisruptions, untaintedOf } from "../../shared/policy/disruption.ts";
-import type { PodFacts, Taint, Toleration } from "../../shared/policy/facts.ts";
-import { GATE_OF_CAUSE, GUARD_CAUSES, type GuardCause } from "../../shared/policy/disruption-cause.ts";
-import { condition, disruptionWorld, GATES, guarded, node, plannedDisruptions, REASON, target } from "./disruptions.ts";
+import { planDisruptions } from "../../shared/policy/disruption.ts";
+import type { EvacuationFacts, Taint, Toleration } from "../../shared/policy/facts.ts";
+import { GATE_OF_CAUSE, type GuardCause } from "../../shared/policy/disruption-cause.ts";
 import {
-  at,
-  hotplug,
-  marked,
-  MOBILITY,
-  NODE,
-  only,
-  pod,
-  POD_UID,
-  record,
-  settings,
-  time,
-  verbs,
-  vmi,
-  without,
-} from "./fixtures.ts";
+  condition,
+  disrupted,
+  disruptionWorld,
+  drained,
+  GATES,
+  guarded,
+  node,
+  plannedDisruptions,
+  REASON,
+  target,
+} from "./disruptions.ts";
+import { at, hotplug, marked, MOBILITY, NODE, pod, POD_UID, settings, time, verbs, vmi, without } from "./fixtures.ts";
+
+const BEGUN = ["CreateEvacuation", "GrowBudget", "Mark", "Event"] as const;
 
 /** The gates without that of the cause. */
 function off(cause: GuardCause) {
@@ -29,42 +27,46 @@ function off(cause: GuardCause) {
 describe("the watch", () => {
   const terminating = target("Preemption", -3, { deleting: true });
 
-  test.each(GUARD_CAUSES)(
-    "a terminating pod with the condition (%s): its VM is marked, and looked at again at once",
-    (cause) => {
-      const plan = planDisruptions(disruptionWorld({ pods: [target(cause, -3, { deleting: true })] }));
-      const urgency = cause === "Preemption" ? "urgent" : "normal";
-      const begun = { cause, requestedBy: REASON[cause], node: NODE, podUID: POD_UID, since: time(-3), attempts: 0 };
-      expect(plan.chains).toMatchObject([
+  test.each([
+    ["Preemption", "urgent", 117],
+    ["NoExecuteTaint", "normal", 297],
+  ] as const)(
+    "a terminating pod with the condition (%s): its VM is marked, and looked at again",
+    (cause, urgency, left) => {
+      const { chains, again } = planDisruptions(disruptionWorld({ pods: [target(cause, -3, { deleting: true })] }));
+      const pod = { uid: POD_UID };
+      const spec = { vmiName: "web", cause, requestedBy: REASON[cause], deadline: time(left), pod };
+      expect(chains).toMatchObject([
         [
+          { verb: "CreateEvacuation", evacuation: { namespace: "apps", spec } },
           { verb: "GrowBudget", vmi: vmi() },
-          { verb: "Mark", vmi: vmi(), urgency, record: begun },
+          { verb: "Mark", vmi: vmi(), urgency },
           { verb: "Event", type: "Warning", reason: "DisruptionSeen" },
         ],
       ]);
-      expect(plan.requeueAfterSeconds).toBe(0);
+      expect(again).toBe(true);
     },
   );
 
-  test("with our record for it: the guard saw it, the mark was lost", () => {
-    const lost = vmi({ record: record({ cause: "NoExecuteTaint", id: "0000000c", attempts: 1 }) });
-    const reset = { active: false, since: time(-1) };
-    const pods = [pod({ deleting: true, disruptionTarget: reset })];
-    const [mark] = only("Mark", plannedDisruptions({ vmis: [lost], pods }));
-    expect(mark?.record).toMatchObject({ cause: "NoExecuteTaint", id: "0000000c", attempts: 1, since: time(-60) });
-    // The record alone whoever may edit the VMI could have written.
-    expect(plannedDisruptions({ vmis: [lost], pods: [pod({ deleting: true })] })).toEqual([]);
-  });
-
-  test("an evacuation for the drain taint becomes urgent", () => {
-    const draining = vmi({ record: record({ cause: "DrainTaint", id: "0000000c" }) });
-    const [mark] = only("Mark", plannedDisruptions({ vmis: [draining], pods: [terminating] }));
-    expect(mark).toMatchObject({ urgency: "urgent", record: { id: "0000000c", cause: "Preemption" } });
+  // prettier-ignore
+  test.each<[string, readonly EvacuationFacts[], begun: boolean]>([
+    ["of a drain, the mark lost",   [drained()],                                                                   true],
+    ["for the drain taint",         [drained({ spec: { cause: "DrainTaint" } })],                                  true],
+    ["of a former pod",             [disrupted("Preemption", 60, { status: { podUID: "former" } })],               true],
+    ["of the guard, rested",        [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], true],
+    ["of the guard",                [disrupted("Preemption", 60)],                                                 false],
+    ["of the guard, not looked at", [disrupted("Preemption", 60, { status: { phase: "Pending", conditions: [] } })], false],
+    ["of the guard, for a taint",   [disrupted("NoExecuteTaint", 60)],                                             false],
+    ["of the guard, beside a drain's", [drained(), disrupted("Preemption", 60, { status: { phase: "Duplicate" } })], false],
+    ["of the guard, given up",      [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(30) } })], false],
+  ])("beside an Evacuation %s: begun %s", (_, evacuations, begun) => {
+    expect(verbs(plannedDisruptions({ evacuations, pods: [terminating] }))).toEqual(begun ? BEGUN : []);
   });
 
   test("External is marked, pinned or not", () => {
     const external = vmi({ evictionStrategy: "External", liveMigratable: MOBILITY.pinned });
-    expect(verbs(plannedDisruptions({ vmis: [external], pods: [terminating] }))).toEqual(["Mark", "Event"]);
+    const actions = plannedDisruptions({ vmis: [external], pods: [terminating] });
+    expect(verbs(actions)).toEqual(["CreateEvacuation", "Mark", "Event"]);
   });
 
   // prettier-ignore
@@ -77,7 +79,6 @@ describe("the watch", () => {
     ["gate off: taint",                { pods: [target("NoExecuteTaint", 0, { deleting: true })], settings: guarded({}, { featureGates: off("NoExecuteTaint") }) }],
     ["the reconciler is off",          { pods: [terminating], settings: guarded({}, { reconcilers: { disruption: false } }) }],
     ["the VM is marked",               { pods: [terminating], vmis: [marked()] }],
-    ["… without a record",             { pods: [terminating], vmis: [vmi({ evacuationNodeName: NODE })] }],
     ["the VM is not known",            { pods: [terminating], vmis: [] }],
     ["the VM is going",                { pods: [terminating], vmis: [vmi({ deleting: true })] }],
     ["the VM has ended",               { pods: [terminating], vmis: [vmi({ phase: "Failed" })] }],
@@ -87,33 +88,30 @@ describe("the watch", () => {
     ["a completed pod",                { pods: [{ ...terminating, phase: "Failed" }] }],
     ["a hotplug pod",                  { pods: [hotplug({ deleting: true, disruptionTarget: condition("Preemption") })] }],
     ["strategy None",                  { pods: [terminating], vmis: [vmi({ evictionStrategy: "None" })] }],
-    ["a strategy nobody knows",        { pods: [terminating], vmis: [vmi({ evictionStrategy: "Odd" })] }],
+    ["an unknown strategy",            { pods: [terminating], vmis: [vmi({ evictionStrategy: "Odd" })] }],
     ["a VM that cannot migrate",       { pods: [terminating], vmis: [vmi({ liveMigratable: MOBILITY.pinned })] }],
     ["a dead node",                    { pods: [terminating], nodes: [node({ ready: false })] }],
   ])("%s: nothing", (_, tweak) => expect(plannedDisruptions(tweak)).toEqual([]));
 
-  test("works with the guard switched off, and on a node that nobody has looked at", () => {
+  test("works with the guard switched off, and where the node was not read", () => {
     const given = { pods: [terminating], settings: guarded({ mode: "Off" }), nodes: [] };
-    expect(verbs(plannedDisruptions(given))).toEqual(["GrowBudget", "Mark", "Event"]);
+    expect(verbs(plannedDisruptions(given))).toEqual(BEGUN);
   });
 });
-
-/** Chosen by the taint manager once, and reset since. */
-const chosen = (tweak: Partial<PodFacts> = {}) =>
-  pod({ disruptionTarget: { active: false, since: time(-200) }, ...tweak });
 
 describe("the deadline keeper", () => {
   const TAINT: Taint = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
   const tainted = node({ taints: [TAINT] });
-  const overdue = marked({}, { cause: "NoExecuteTaint", since: time(-300) });
-  const given = { vmis: [overdue], pods: [chosen()], nodes: [tainted] };
+  const overdue = disrupted("NoExecuteTaint", 0);
+  const given = { vmis: [marked()], evacuations: [overdue], pods: [pod()], nodes: [tainted] };
+  const DELETED = ["DeletePod", "Event"] as const;
 
   test("past the deadline, untolerated: the pod is deleted under its UID, and an Event says so", () => {
     const [deleted, event] = plannedDisruptions(given);
-    expect(deleted).toEqual({ verb: "DeletePod", pod: chosen() });
-    expect(event).toMatchObject({ type: "Warning", reason: "DeadlineKept", occasion: overdue.record?.id });
+    expect(deleted).toEqual({ verb: "DeletePod", pod: pod() });
+    expect(event).toMatchObject({ type: "Warning", reason: "DeadlineKept", occasion: overdue.uid });
     expect(event).toMatchObject({
-      message: `it has not left node ${NODE} within 300 s of taint CriticalAddonsOnly: deleting pod virt-launcher-web-x7k2p`,
+      message: `it has not left node ${NODE} by ${time(0)} (taint CriticalAddonsOnly): deleting pod virt-launcher-web-x7k2p`,
     });
   });
 
@@ -130,70 +128,59 @@ describe("the deadline keeper", () => {
     ["of another effect",             { key: TAINT.key, operator: "Exists", effect: "NoSchedule" },                  false],
     ["of nothing",                    { value: "true" },                                                             false],
   ])("a toleration %s", (_, toleration, tolerated) => {
-    const actions = plannedDisruptions({ ...given, pods: [chosen({ tolerations: [toleration] })] });
-    expect(verbs(actions)).toEqual(tolerated ? [] : ["DeletePod", "Event"]);
+    const actions = plannedDisruptions({ ...given, pods: [pod({ tolerations: [toleration] })] });
+    expect(verbs(actions)).toEqual(tolerated ? [] : DELETED);
   });
 
   test("every taint must be tolerated", () => {
     const nodes = [node({ taints: [{ key: "a", effect: "NoExecute" }, TAINT] })];
-    const pods = [chosen({ tolerations: [{ key: "a", operator: "Exists" }] })];
-    expect(verbs(plannedDisruptions({ ...given, nodes, pods }))).toEqual(["DeletePod", "Event"]);
+    const pods = [pod({ tolerations: [{ key: "a", operator: "Exists" }] })];
+    expect(verbs(plannedDisruptions({ ...given, nodes, pods }))).toEqual(DELETED);
   });
 
   // prettier-ignore
-  test.each([
+  test.each<[string, readonly EvacuationFacts[], deleted: boolean]>([
+    ["none",                          [],                                                                             false],
+    ["in back-off",                   [disrupted("NoExecuteTaint", 0, { status: { phase: "BackingOff", nextAttemptTime: time(9) } })], true],
+    ["before its deadline",           [disrupted("NoExecuteTaint", 0.5)],                                             false],
+    ["without a deadline",            [disrupted("NoExecuteTaint", 0, { spec: { deadline: "soon" } })],               false],
+    ["for a preemption",              [disrupted("Preemption", -9999)],                                               false],
+    ["of a drain",                    [drained()],                                                                    false],
+    ["a drain's Duplicate",           [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], true],
+    ["… of a drain that is over",     [disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })],           false],
+    ["that was given up",             [disrupted("NoExecuteTaint", 0, { status: { phase: "Abandoned", nextAttemptTime: time(9) } })], false],
+    ["that was cancelled",            [disrupted("NoExecuteTaint", 0, { status: { phase: "Withdrawn", nextAttemptTime: time(9) } })], false],
+    ["of a former pod",               [disrupted("NoExecuteTaint", 0, { status: { podUID: "former" } })],             false],
+    ["of another VM",                 [disrupted("NoExecuteTaint", 0, { spec: { vmiName: "db" } })],                  false],
+    ["of a namesake elsewhere",       [disrupted("NoExecuteTaint", 0, { namespace: "other" })],                       false],
+  ])("the Evacuation: %s", (_, evacuations, deleted) => {
+    expect(verbs(plannedDisruptions({ ...given, evacuations }))).toEqual(deleted ? DELETED : []);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<Parameters<typeof plannedDisruptions>[0]>]>([
     ["the taint is gone",            { nodes: [node()] }],
     ["a node that has just gone down", { nodes: [node({ taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoExecute" }] })] }],
     ["it does not drive away",       { nodes: [node({ taints: [{ ...TAINT, effect: "NoSchedule" }] })] }],
     ["the node is gone",             { nodes: [] }],
-    ["nobody ever chose the pod",    { pods: [pod()] }],
-    ["another pod by now",           { pods: [chosen({ uid: "anew" })] }],
-    ["the pod is terminating",       { pods: [chosen({ deleting: true })] }],
-    ["the pod has completed",        { pods: [chosen({ phase: "Succeeded" })] }],
-    ["the VM has moved",             { vmis: [{ ...overdue, nodeName: "node02" }] }],
-    ["the evacuation has ended",     { vmis: [vmi({ record: record({ ...overdue.record, outcome: "Abandoned" }) })] }],
-    ["it was preempted",             { vmis: [marked({}, { cause: "Preemption", since: time(-9999) })] }],
-    ["it was drained",               { vmis: [marked({}, { since: time(-9999) })] }],
-    ["the VM is going",              { vmis: [{ ...overdue, deleting: true }] }],
+    ["another pod by now",           { pods: [pod({ uid: "anew" })] }],
+    ["the pod is terminating",       { pods: [pod({ deleting: true })] }],
+    ["the pod has completed",        { pods: [pod({ phase: "Succeeded" })] }],
+    ["the pod is no VM's",           { pods: [pod({ labels: {} })] }],
+    ["a VM made anew",               { vmis: [marked({ uid: "anew" })] }],
+    ["the VM has moved",             { vmis: [marked({ nodeName: "node02" })] }],
+    ["the VM is going",              { vmis: [marked({ deleting: true })] }],
+    ["the VM has ended",             { vmis: [marked({ phase: "Failed" })] }],
     ["no gate",                      { settings: settings() }],
     ["the reconciler is off",        { settings: guarded({}, { reconcilers: { disruption: false } }) }],
-    ["a record from the future",     { vmis: [marked({}, { cause: "NoExecuteTaint", since: time(1e6) })] }],
   ])("%s: nothing", (_, tweak) => expect(plannedDisruptions({ ...given, ...tweak })).toEqual([]));
 
-  test("before the deadline: nothing, but it is looked at again just then", () => {
-    const early = planDisruptions(disruptionWorld({ ...given, now: at(-0.5) }));
-    expect(early).toEqual({ chains: [], requeueAfterSeconds: 0.5 });
-    const two = [overdue, marked({ name: "db", uid: "db" }, { cause: "NoExecuteTaint", since: time(-200) })];
-    expect(planDisruptions(disruptionWorld({ ...given, vmis: two, now: at(-50) })).requeueAfterSeconds).toBe(50);
-  });
-
-  test("with nothing under way nothing is looked at again", () => {
-    expect(planDisruptions(disruptionWorld())).toEqual({ chains: [] });
-  });
-
-  test("pods and nodes are read of those only that leave because of a taint", () => {
-    const later = marked({ name: "db", uid: "db" }, { cause: "NoExecuteTaint", since: time(-299) });
-    const w = { vmis: [overdue, later, vmi(), marked()], settings: guarded() };
-    expect(drivenOf(w)).toEqual([overdue, later]);
-    expect(drivenOf({ ...w, settings: settings() })).toEqual([]);
-  });
-
-  // prettier-ignore
-  test.each<[string, Partial<Parameters<typeof untaintedOf>[0]>, gone: boolean]>([
-    ["is still there",                     {},                                                                          false],
-    ["is gone",                            { nodes: [node()] },                                                         true],
-    ["drives nothing away any more",       { nodes: [node({ taints: [{ ...TAINT, effect: "NoSchedule" }] })] },         true],
-    ["is tolerated by now",                { pods: [chosen({ tolerations: [{ operator: "Exists" }] })] },               true],
-    ["is one of two that are tolerated",   { nodes: [node({ taints: [TAINT, { key: "b", effect: "NoExecute" }] })], pods: [chosen({ tolerations: [{ key: "b", operator: "Exists" }] })] }, false],
-    ["is gone, and the node down",         { nodes: [node({ ready: false })] },                                         false],
-    ["is gone, and the node not reachable", { nodes: [node({ taints: [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }] })] }, false],
-    ["is not known: no node was read",     { nodes: [] },                                                               false],
-    ["is not known: no pod was read",      { pods: [] },                                                                false],
-    ["is gone, but it was preempted",      { vmis: [marked({}, { cause: "Preemption" })], nodes: [node()] },            false],
-    ["is gone, and the gate off",          { nodes: [node()], settings: settings() },                                   false],
-  ])("the taint %s", (_, tweak, gone) => {
-    const vmis = [marked({}, { cause: "NoExecuteTaint" })];
-    const seen = { vmis, pods: [chosen()], nodes: [tainted], settings: guarded(), ...tweak };
-    expect([...untaintedOf(seen)]).toEqual(gone ? [overdue.uid] : []);
+  test("deletes once the time has come, and then has nothing to look at again", () => {
+    const early = disruptionWorld({ ...given, now: at(-0.5) });
+    expect(planDisruptions(early)).toEqual({ chains: [], again: false });
+    expect(planDisruptions({ ...early, now: at(0) })).toMatchObject({
+      chains: [[{ verb: "DeletePod" }, {}]],
+      again: false,
+    });
   });
 });

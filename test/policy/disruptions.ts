@@ -5,9 +5,19 @@
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../shared/policy/deletion.ts";
 import type { GuardCause } from "../../shared/policy/disruption-cause.ts";
 import { type DisruptionWorld, planDisruptions } from "../../shared/policy/disruption.ts";
-import type { DisruptionTarget, NodeFacts, PodFacts, Taint, VmiFacts } from "../../shared/policy/facts.ts";
+import type { NewEvacuation } from "../../shared/policy/action.ts";
+import { newEvacuation } from "../../shared/policy/evacuation-identity.ts";
+import type {
+  DisruptionTarget,
+  EvacuationFacts,
+  EvacuationSpec,
+  EvacuationStatus,
+  NodeFacts,
+  PodFacts,
+  Taint,
+} from "../../shared/policy/facts.ts";
 import { type FeatureGate, type GuardSettings, type Settings } from "../../shared/policy/settings.ts";
-import { marked, NODE, NOW, pod, settings, time, vmi } from "./fixtures.ts";
+import { at, NODE, NOW, only, pod, POD_UID, settings, time, vmi, VMI_UID } from "./fixtures.ts";
 
 export const SCHEDULER = "system:kube-scheduler";
 export const NODE_CONTROLLER = "system:serviceaccount:kube-system:node-controller";
@@ -56,17 +66,17 @@ export function node(tweak: Partial<NodeFacts> = {}): NodeFacts {
 /** What the taint manager deletes for. */
 export const MAINTENANCE: Taint = { key: "maintenance", effect: "NoExecute" };
 
-/** The scheduler deletes the launcher pod of the VM for a pod of higher priority, on 1.36. */
+/** The scheduler deletes the launcher pod of the VM for a pod of higher priority. */
 export function deletion(tweak: Partial<DeletionFacts> = {}): DeletionFacts {
   return {
     pod: target("Preemption"),
     vmi: vmi(),
     node: node({ taints: [MAINTENANCE] }),
     neighbours: [],
-    evacuating: [],
+    evacuations: [],
+    active: [],
     requester: SCHEDULER,
     patienceSeconds: 25,
-    serverMinor: 36,
     settings: guarded(),
     now: NOW,
     ...tweak,
@@ -88,21 +98,62 @@ export function held(tweak: Partial<DeletionFacts>): Extract<DeletionDecision, {
   return decision;
 }
 
-/** The record with which the VM is marked, or undefined. */
-export function markedBy(tweak: Partial<DeletionFacts>) {
-  return held(tweak).actions.flatMap((action) => ("record" in action && action.record ? [action.record] : []))[0];
+/** The Evacuation that the hold begins with; undefined if with none. */
+export function begunBy(tweak: Partial<DeletionFacts>): NewEvacuation | undefined {
+  return only("CreateEvacuation", held(tweak).actions)[0]?.evacuation;
 }
 
-/** Another VM of that name, held since so many seconds ago. */
-export function heldCalled(name: string, ago: number, cause: GuardCause = "Preemption", on = NODE): VmiFacts {
-  const place = { node: on, podUID: `pod-${name}` };
-  const activePods = { [place.podUID]: on };
-  const tweak = { name, uid: `uid-${name}`, nodeName: on, evacuationNodeName: on, activePods };
-  return marked(tweak, { cause, since: time(-ago), ...place });
+/** As it is when it has just been created, so many seconds ago, and not looked at yet. */
+export function created(evacuation: NewEvacuation, ago = 0): EvacuationFacts {
+  const uid = `uid-${evacuation.name}`;
+  const status = { attempts: 0, conditions: [] };
+  return { ...evacuation, uid, resourceVersion: "1", createdAt: at(-ago).getTime(), status };
+}
+
+const MARKED = { type: "Marked", status: "True", reason: "Marked", message: "", lastTransitionTime: time(0) } as const;
+
+type EvacuationTweak = Omit<Partial<EvacuationFacts>, "spec" | "status"> & {
+  readonly spec?: Partial<EvacuationSpec>;
+  readonly status?: Partial<EvacuationStatus>;
+};
+
+/** The Evacuation of the launcher pod that a disruption began whose deadline is so many seconds from now. */
+export function disrupted(cause: GuardCause, left: number, tweak: EvacuationTweak = {}): EvacuationFacts {
+  const chosen = {
+    cause,
+    requestedBy: REQUESTER[cause],
+    pod: { name: pod().name, uid: POD_UID },
+    deadline: time(left),
+  };
+  const { spec, ...named } = created(newEvacuation(vmi(), chosen, { evacuations: [], now: NOW }));
+  const { spec: ofSpec, status, ...more } = tweak;
+  const resolved = { virtualMachineInstanceUID: VMI_UID, podUID: POD_UID, sourceNode: NODE, attempts: 0 };
+  return {
+    ...named,
+    ...more,
+    spec: { ...spec, ...ofSpec },
+    status: { ...resolved, phase: "Migrating", conditions: [MARKED], ...status },
+  };
+}
+
+/** The one that a drain began, and that goes on beside the other's Duplicate. */
+export function drained(tweak: EvacuationTweak = {}): EvacuationFacts {
+  const { spec, ...rest } = disrupted("Preemption", 0, tweak);
+  const { deadline: _, ...plain } = { ...spec, cause: "ApiEviction", requestedBy: "admin", ...tweak.spec } as const;
+  return { ...rest, name: "web-drained-1", uid: "drained", createdAt: at(-600).getTime(), spec: plain };
+}
+
+/** Of another VM of that name, held since so many seconds ago. */
+export function heldCalled(name: string, ago: number, cause: GuardCause = "Preemption", tweak: EvacuationTweak = {}) {
+  const spec = { vmiName: name, pod: { uid: `pod-${name}` } };
+  const status = { virtualMachineInstanceUID: `uid-${name}`, podUID: `pod-${name}`, ...tweak.status };
+  const named = { name: `${name}-1`, uid: name, createdAt: at(-ago).getTime() };
+  const left = guarded().guard.deadlineSeconds[cause] - ago;
+  return disrupted(cause, left, { ...named, ...tweak, spec: { ...spec, ...tweak.spec }, status });
 }
 
 export function disruptionWorld(tweak: Partial<DisruptionWorld> = {}): DisruptionWorld {
-  return { vmis: [vmi()], pods: [], nodes: [node()], settings: guarded(), now: NOW, ...tweak };
+  return { vmis: [vmi()], evacuations: [], pods: [], nodes: [node()], settings: guarded(), now: NOW, ...tweak };
 }
 
 export function plannedDisruptions(tweak: Partial<DisruptionWorld>) {
