@@ -99,7 +99,7 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   const resolved = resolveStrategy(vmi.evictionStrategy, settings.clusterStrategy);
   if (resolved.known && resolved.strategy === "None") return release("StrategyNone");
   if (cause === "NoExecuteTaint" && drivingTaint(f.node, pod) === undefined) return stay(pod);
-  if (!resolved.known) return release("UnknownStrategy", tellWhy(`nobody knows ${resolved.field} "${resolved.value}"`));
+  if (!resolved.known) return release("UnknownStrategy", tellWhy(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
   if (GUARD[resolved.strategy][mobilityOf(vmi)] === "release") {
     return release("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }

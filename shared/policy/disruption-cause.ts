@@ -69,7 +69,7 @@ export interface Subject {
 }
 
 /**
- * What Evacuations tell, the earliest deadline first: those that go on, those that have just ended without a move, until their
+ * What Evacuations tell, the oldest first: those that go on, those that have just ended without a move, until their
  * back-off is over, and their Duplicates: the disruption of a VM that is being evacuated already.
  */
 export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Date): readonly KnownDisruption[] {
@@ -80,8 +80,8 @@ export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Dat
   };
   return about
     .filter(isInForce)
-    .flatMap((evacuation) => disruptionIn(evacuation) ?? [])
-    .toSorted((a, b) => a.deadline - b.deadline);
+    .toSorted((a, b) => (isOlder(a, b) ? -1 : 1))
+    .flatMap((evacuation) => disruptionIn(evacuation) ?? []);
 }
 
 export function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined {
@@ -94,12 +94,12 @@ export function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | und
 /**
  * The disruption that the pod is under. The first sighting needs the True condition; from then on its Evacuation counts, for
  * kube-controller-manager resets the condition after 120 s even while deletions keep coming. While the condition is True
- * it says who is at work now; the earliest deadline counts. A cause whose gate is off is none.
+ * it says who is at work now, else the newest Evacuation; the earliest deadline counts. A cause whose gate is off is none.
  */
 export function disruptionOf(pod: PodFacts, subject: Subject, m: Moment): Disruption | undefined {
   const known = knownDisruptions(subject, m.now);
   const conditioned = conditionedDisruption(pod, m);
-  const { cause } = conditioned ?? known[0] ?? {};
+  const { cause } = conditioned ?? known.at(-1) ?? {};
   if (cause === undefined || !m.settings.featureGates.includes(GATE_OF_CAUSE[cause])) return undefined;
   return { cause, deadline: Math.min(conditioned?.deadline ?? Infinity, ...known.map(({ deadline }) => deadline)) };
 }

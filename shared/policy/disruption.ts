@@ -35,12 +35,17 @@ export function planDisruptions(w: DisruptionWorld): Plan {
   const vmis = new Map(w.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const chains = w.pods.filter(isLauncher).map((pod) => {
     const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
-    // Nor is it a pod of a VMI made anew under the same name.
-    if (vmi === undefined || vmi.deleting || isFinal(vmi) || unprotectedReason(pod, undefined, vmi)) return [];
+    if (vmi === undefined || !runsIn(vmi, pod)) return [];
     return pod.deleting ? seen(pod, vmi, w) : overdue(pod, vmi, w);
   });
   const again = chains.some((chain) => chain.some(({ verb }) => verb === "CreateEvacuation"));
   return { chains: chains.filter((chain) => chain.length > 0), again };
+}
+
+/** Neither of a VMI made anew under the same name, nor of one that runs on another node. */
+function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
+  const isLiving = !vmi.deleting && !isFinal(vmi) && unprotectedReason(pod, undefined, vmi) === undefined;
+  return isLiving && vmi.nodeName !== undefined && !isMigrationTarget(pod, vmi);
 }
 
 /** A pod that is terminating by a disruption whose VMI is not marked: best effort, SIGTERM is on its way. */
@@ -60,8 +65,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
 }
 
 function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionWorld): boolean {
-  if (isMarked(vmi) || vmi.nodeName === undefined || isMigrationTarget(pod, vmi)) return false;
-  if (GUARD[strategyOf(vmi, settings)][mobilityOf(vmi)] === "release") return false;
+  if (isMarked(vmi) || GUARD[strategyOf(vmi, settings)][mobilityOf(vmi)] === "release") return false;
   return nodes.every((node) => node.name !== pod.nodeName || isAlive(node));
 }
 
