@@ -6,15 +6,16 @@
  * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline.
  */
 import { type Action, tell } from "./action.ts";
+import { isOfLiveVm } from "./blind.ts";
 import { GUARD } from "./deletion-table.ts";
 import { conditionedDisruption, type Disruption, disruptionOf, isOfInterest } from "./disruption-cause.ts";
-import { isCompleted, isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
+import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "./facts.ts";
 import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "./messages.ts";
 import { isMigrationTarget } from "./migration-target.ts";
 import { drivingTaint } from "./no-execute.ts";
 import { isAlive } from "./node-alive.ts";
-import { isLauncher, isListedBy, launcherOfHotplug, unprotectedReason } from "./pod-kind.ts";
+import { isListedBy, unprotectedReason } from "./pod-kind.ts";
 import type { Settings } from "./settings.ts";
 import { mobilityOf, resolveStrategy } from "./strategy.ts";
 import { victimsAround } from "./victims.ts";
@@ -99,7 +100,8 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   const resolved = resolveStrategy(vmi.evictionStrategy, settings.clusterStrategy);
   if (resolved.known && resolved.strategy === "None") return release("StrategyNone");
   if (cause === "NoExecuteTaint" && drivingTaint(f.node, pod) === undefined) return stay(pod);
-  if (!resolved.known) return release("UnknownStrategy", tellWhy(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
+  if (!resolved.known)
+    return release("UnknownStrategy", tellWhy(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
   if (GUARD[resolved.strategy][mobilityOf(vmi)] === "release") {
     return release("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }
@@ -123,15 +125,11 @@ export function blindHoldSeconds(
   settings: Settings,
   now: Date,
 ): number | undefined {
-  if (!isOfInterest(requester, settings) || !isOfVm(pod)) return undefined;
+  if (!isOfInterest(requester, settings) || !isOfLiveVm(pod)) return undefined;
   const disruption = disruptionOf(pod, { vmi: undefined, evacuations: [], podUID: pod.uid }, { settings, now });
   // Without a time no deadline is shown, and a preemptor does not wait for one that never comes.
   if (disruption === undefined || Number.isNaN(Date.parse(pod.disruptionTarget?.since ?? ""))) return undefined;
   const left = (disruption.deadline - now.getTime()) / 1000;
   if (left <= 0) return undefined;
   return settings.guard.mode === "Deny" ? 0 : left;
-}
-
-function isOfVm(pod: PodFacts): boolean {
-  return !isCompleted(pod) && (isLauncher(pod) || launcherOfHotplug(pod) !== undefined);
 }

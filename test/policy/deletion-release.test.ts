@@ -8,8 +8,7 @@ import {
 } from "../../shared/policy/deletion.ts";
 import { DEAD_NODE_TAINTS } from "../../shared/policy/node-alive.ts";
 import { releaseTable } from "../../shared/policy/render-guard.ts";
-import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, Toleration } from "../../shared/policy/facts.ts";
-import type { Phase } from "../../shared/policy/phase.ts";
+import type { Toleration } from "../../shared/policy/facts.ts";
 import {
   answer,
   answerTo,
@@ -17,26 +16,22 @@ import {
   condition,
   deletion,
   disrupted,
-  drained,
   guarded,
   held,
-  node,
   NODE_CONTROLLER,
-  REASON,
   target,
 } from "./disruptions.ts";
 import {
-  at,
   hotplug,
   marked,
   MOBILITY,
   NODE,
+  node,
   only,
   owner,
   pod,
   POD_UID,
   settings,
-  time,
   verbs,
   vmi,
   without,
@@ -226,45 +221,4 @@ describe("a hotplug pod follows its VM", () => {
     ["whose launcher pod is another by now",  { launcher: pod({ uid: "other" }) },                                                             "VmiGone"],
     ["of a pod that KubeVirt does not list",  { launcher: pod({ uid: "other", nodeName: "node02" }), pod: hotplug({ ...BEFORE, owners: [owner({ kind: "Pod", uid: "other" })] }) }, "NotListed"],
   ])("%s: %s", (_, tweak, expected) => expect(answerTo({ pod: volume, ...tweak })).toBe(expected));
-});
-
-describe("without the condition, as after a reset", () => {
-  const ended = (phase: Phase, rest?: number) => {
-    return { phase, ...(rest === undefined ? {} : { nextAttemptTime: time(rest) }) };
-  };
-  const of = (status: Partial<EvacuationStatus>, spec: Partial<EvacuationSpec> = {}) =>
-    disrupted("Preemption", 60, { status, spec });
-
-  // prettier-ignore
-  test.each<[string, readonly EvacuationFacts[], expected: "Hold" | "NotADisruption"]>([
-    // Evacuations that name the VMI
-    ["none",                             [],                                                                  "NotADisruption"],
-    ["one not looked at yet",            [of({ phase: "Pending", conditions: [] })],                          "Hold"],
-    ["one that goes on",                 [of({})],                                                            "Hold"],
-    ["one in back-off",                  [of(ended("BackingOff", 30))],                                       "Hold"],
-    ["one that was given up",            [of(ended("Abandoned", 30))],                                        "Hold"],
-    ["… and has rested",                 [of(ended("Abandoned", 0))],                                         "NotADisruption"],
-    ["one that was cancelled",           [of(ended("Withdrawn", 30))],                                        "Hold"],
-    ["one whose taint is gone",          [of(ended("Withdrawn"))],                                            "NotADisruption"],
-    ["a Duplicate of a drain's",         [drained(), of(ended("Duplicate"))],                                 "Hold"],
-    ["… that was given up",              [drained({ status: ended("Abandoned", 30) }), of(ended("Duplicate"))], "Hold"],
-    ["… and has rested",                 [drained({ status: ended("Abandoned", 0) }), of(ended("Duplicate"))], "NotADisruption"],
-    ["… that was begun since",           [{ ...drained(), createdAt: at(5).getTime() }, of(ended("Duplicate"))], "NotADisruption"],
-    ["a Duplicate of none any more",     [of(ended("Duplicate"))],                                            "NotADisruption"],
-    ["one of another pod",               [of({ podUID: "former" }, { pod: { uid: "former" } })],              "NotADisruption"],
-    ["one of a VM made anew",            [of({ virtualMachineInstanceUID: "former" })],                       "NotADisruption"],
-    ["a drain's",                        [drained()],                                                         "NotADisruption"],
-    ["one whose deadline is no time",    [of({}, { deadline: "soon" })],                                      "NotADisruption"],
-  ])("%s", (_, evacuations, expected) => {
-    expect(answerTo({ pod: pod(), vmi: marked(), evacuations })).toBe(expected);
-  });
-
-  test("the condition says who is at work now: a gate that is off is off, whatever an Evacuation says", () => {
-    const only = guarded({}, { featureGates: ["PreemptionEvictionLiveMigration"] });
-    const tainted = pod({ disruptionTarget: condition("Preemption", { reason: REASON.NoExecuteTaint }) });
-    const given = { settings: only, vmi: marked(), evacuations: [disrupted("Preemption", 60)] };
-    expect(answerTo({ ...given, pod: tainted })).toBe("NotADisruption");
-    expect(answerTo({ ...given, pod: pod() })).toBe("Hold");
-    expect(answerTo({ ...given, pod: pod(), evacuations: [disrupted("NoExecuteTaint", 60)] })).toBe("NotADisruption");
-  });
 });

@@ -16,12 +16,11 @@ import {
   GATES,
   guarded,
   heldCalled,
-  node,
   NODE_CONTROLLER,
   REASON,
   SCHEDULER,
 } from "./disruptions.ts";
-import { at, NODE, NOW, only, pod, POD_UID, time, vmi } from "./fixtures.ts";
+import { at, NODE, node, NOW, only, pod, POD_UID, time, vmi } from "./fixtures.ts";
 
 const SECONDS = [-9999, -300, -120, -119, -60, -1, -1, 0, 0, 1, 31, 9999] as const;
 const moment = fc.constantFrom(...SECONDS).map(time);

@@ -10,12 +10,25 @@ import {
   drained,
   GATES,
   guarded,
-  node,
   plannedDisruptions,
   REASON,
   target,
 } from "./disruptions.ts";
-import { at, hotplug, marked, MOBILITY, NODE, pod, POD_UID, settings, time, verbs, vmi, without } from "./fixtures.ts";
+import {
+  at,
+  hotplug,
+  marked,
+  MOBILITY,
+  NODE,
+  node,
+  pod,
+  POD_UID,
+  settings,
+  time,
+  verbs,
+  vmi,
+  without,
+} from "./fixtures.ts";
 
 const BEGUN = ["CreateEvacuation", "GrowBudget", "Mark", "Event"] as const;
 

@@ -6,18 +6,11 @@ import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../..
 import type { GuardCause } from "../../shared/policy/disruption-cause.ts";
 import { type DisruptionWorld, planDisruptions } from "../../shared/policy/disruption.ts";
 import type { NewEvacuation } from "../../shared/policy/action.ts";
-import { newEvacuation } from "../../shared/policy/evacuation-identity.ts";
-import type {
-  DisruptionTarget,
-  EvacuationFacts,
-  EvacuationSpec,
-  EvacuationStatus,
-  NodeFacts,
-  PodFacts,
-  Taint,
-} from "../../shared/policy/facts.ts";
+import type { DisruptionTarget, EvacuationFacts, PodFacts, Taint } from "../../shared/policy/facts.ts";
 import { type FeatureGate, type GuardSettings, type Settings } from "../../shared/policy/settings.ts";
-import { at, NODE, NOW, only, pod, POD_UID, settings, time, vmi, VMI_UID } from "./fixtures.ts";
+import { at, evacuation, newborn, node, NOW, only, pod, settings, time, vmi } from "./fixtures.ts";
+
+export { node };
 
 export const SCHEDULER = "system:kube-scheduler";
 export const NODE_CONTROLLER = "system:serviceaccount:kube-system:node-controller";
@@ -49,18 +42,6 @@ export function condition(cause: GuardCause, tweak: Partial<DisruptionTarget> = 
 /** The launcher pod, as it is when the scheduler or the taint manager has just picked it. */
 export function target(cause: GuardCause, since = 0, tweak: Partial<PodFacts> = {}): PodFacts {
   return pod({ disruptionTarget: condition(cause, { since: time(since) }), ...tweak });
-}
-
-export function node(tweak: Partial<NodeFacts> = {}): NodeFacts {
-  return {
-    name: NODE,
-    ready: true,
-    unschedulable: false,
-    taints: [],
-    pressures: [],
-    allocatableMemory: 64 * 2 ** 30,
-    ...tweak,
-  };
 }
 
 /** What the taint manager deletes for. */
@@ -103,53 +84,40 @@ export function begunBy(tweak: Partial<DeletionFacts>): NewEvacuation | undefine
   return only("CreateEvacuation", held(tweak).actions)[0]?.evacuation;
 }
 
-/** As it is when it has just been created, so many seconds ago, and not looked at yet. */
-export function created(evacuation: NewEvacuation, ago = 0): EvacuationFacts {
-  const uid = `uid-${evacuation.name}`;
-  const status = { attempts: 0, conditions: [] };
-  return { ...evacuation, uid, resourceVersion: "1", createdAt: at(-ago).getTime(), status };
+/** As it is when it has just been created. */
+export function created(begun: NewEvacuation): EvacuationFacts {
+  return { ...newborn({ uid: `uid-${begun.name}`, createdAt: NOW.getTime() }), ...begun };
 }
 
-const MARKED = { type: "Marked", status: "True", reason: "Marked", message: "", lastTransitionTime: time(0) } as const;
+type EvacuationTweak = NonNullable<Parameters<typeof evacuation>[0]>;
 
-type EvacuationTweak = Omit<Partial<EvacuationFacts>, "spec" | "status"> & {
-  readonly spec?: Partial<EvacuationSpec>;
-  readonly status?: Partial<EvacuationStatus>;
-};
-
-/** The Evacuation of the launcher pod that a disruption began whose deadline is so many seconds from now. */
-export function disrupted(cause: GuardCause, left: number, tweak: EvacuationTweak = {}): EvacuationFacts {
-  const chosen = {
-    cause,
-    requestedBy: REQUESTER[cause],
-    pod: { name: pod().name, uid: POD_UID },
-    deadline: time(left),
-  };
-  const { spec, ...named } = created(newEvacuation(vmi(), chosen, { evacuations: [], now: NOW }));
-  const { spec: ofSpec, status, ...more } = tweak;
-  const resolved = { virtualMachineInstanceUID: VMI_UID, podUID: POD_UID, sourceNode: NODE, attempts: 0 };
-  return {
-    ...named,
-    ...more,
-    spec: { ...spec, ...ofSpec },
-    status: { ...resolved, phase: "Migrating", conditions: [MARKED], ...status },
-  };
+/** The Evacuation of the VM's pod that a disruption began whose deadline is so many seconds from now. */
+export function disrupted(cause: GuardCause, left: number, { spec, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
+  const ofGuard = { cause, requestedBy: REQUESTER[cause], deadline: time(left) };
+  return evacuation({ uid: "guard-uid", ...tweak, spec: { ...ofGuard, ...spec } });
 }
 
-/** The one that a drain began, and that goes on beside the other's Duplicate. */
+/** The one that a drain began before. */
 export function drained(tweak: EvacuationTweak = {}): EvacuationFacts {
-  const { spec, ...rest } = disrupted("Preemption", 0, tweak);
-  const { deadline: _, ...plain } = { ...spec, cause: "ApiEviction", requestedBy: "admin", ...tweak.spec } as const;
-  return { ...rest, name: "web-drained-1", uid: "drained", createdAt: at(-600).getTime(), spec: plain };
+  return evacuation({ name: "web-drained-1", uid: "drain-uid", createdAt: at(-600).getTime(), ...tweak });
 }
 
 /** Of another VM of that name, held since so many seconds ago. */
-export function heldCalled(name: string, ago: number, cause: GuardCause = "Preemption", tweak: EvacuationTweak = {}) {
-  const spec = { vmiName: name, pod: { uid: `pod-${name}` } };
-  const status = { virtualMachineInstanceUID: `uid-${name}`, podUID: `pod-${name}`, ...tweak.status };
-  const named = { name: `${name}-1`, uid: name, createdAt: at(-ago).getTime() };
-  const left = guarded().guard.deadlineSeconds[cause] - ago;
-  return disrupted(cause, left, { ...named, ...tweak, spec: { ...spec, ...tweak.spec }, status });
+export function heldCalled(
+  name: string,
+  ago: number,
+  cause: GuardCause = "Preemption",
+  { spec, status, ...tweak }: EvacuationTweak = {},
+): EvacuationFacts {
+  const uid = `pod-${name}`;
+  return disrupted(cause, guarded().guard.deadlineSeconds[cause] - ago, {
+    name: `${name}-1`,
+    uid: name,
+    createdAt: at(-ago).getTime(),
+    ...tweak,
+    spec: { vmiName: name, pod: { uid }, ...spec },
+    status: { virtualMachineInstanceUID: `uid-${name}`, podUID: uid, ...status },
+  });
 }
 
 export function disruptionWorld(tweak: Partial<DisruptionWorld> = {}): DisruptionWorld {

@@ -132,7 +132,7 @@ describe("the Evacuation", () => {
     ["its own, given up",          [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
     ["its own, rested",            [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], vmi(), "Preemption", BEGUN],
     ["its own, a drain's Duplicate", [drained(), disrupted("Preemption", 100, { status: { phase: "Duplicate" } })], marked(), "Preemption", []],
-  ] as const)("%s", (_, evacuations, subject, cause, expected) => {
+  ] as const)("%s", (...[, evacuations, subject, cause, expected]) => {
     const requester = cause === "Preemption" ? SCHEDULER : NODE_CONTROLLER;
     const { actions, story, holdSeconds } = held({ vmi: subject, evacuations, pod: target(cause), requester });
     expect([verbs(actions), verbs(story), holdSeconds]).toEqual([expected, expected.length > 0 ? ["Event"] : [], 25]);
