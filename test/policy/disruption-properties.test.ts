@@ -21,6 +21,7 @@ import {
   SCHEDULER,
 } from "./disruptions.ts";
 import { at, NODE, node, NOW, only, pod, POD_UID, time, vmi } from "./fixtures.ts";
+import { PRESSED, pressureWorld, resident } from "./pressed.ts";
 
 const SECONDS = [-9999, -300, -120, -119, -60, -1, -1, 0, 0, 1, 31, 9999] as const;
 const moment = fc.constantFrom(...SECONDS).map(time);
@@ -204,29 +205,27 @@ describe("a plan, once done, has nothing left to mark", () => {
   });
 
   test("for node pressure: at most as many leave as may, none of them twice", () => {
-    const residents = fc.uniqueArray(fc.tuple(fc.constantFrom("a", "b", "c", "d"), anyVmi), {
-      selector: ([name]) => name,
-    });
-    always(fc.tuple(residents, fc.boolean()), ([named, signalled]) => {
-      const all = named.map(([name, v]) => ({
-        vmi: vmi({ ...v, name, uid: name }),
-        pod: pod({ uid: POD_UID, memoryRequest: 1 }),
-      }));
-      const world = (given: typeof all) => ({
-        pressured: [{ node: node({ pressures: ["PIDPressure"] }), residents: given }],
-        takers: [{ node: node({ name: "node02" }), freeMemory: 100 }],
-        signals: [],
-        settings: guarded(),
-        now: at(0),
-      });
-      const domain = { status: "Running", gracefulShutdown: true };
-      const signals = signalled ? all.map(({ vmi: v }) => ({ vmi: v, domain, by: "test" })) : [];
-      const actions = planPressure({ ...world(all), signals }).chains.flat();
-      const names = only("Mark", actions).map((mark) => mark.vmi.name);
-      expect(names).toEqual([...new Set(names)]);
-      const moved = all.map((r) => ({ ...r, vmi: after(actions, { ...r, evacuations: [] }).vmi }));
-      if (!signalled) expect(names.length).toBeLessThanOrEqual(2);
-      expect(planPressure(world(moved)).chains.flat()).toEqual([]);
-    });
+    const names = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"));
+    always(
+      fc.tuple(names, fc.array(anyVmi, { minLength: 4, maxLength: 4 }), fc.boolean()),
+      ([named, vmis, signalled]) => {
+        const all = named.map((name, i) => {
+          const { vmi: plain, pod: launcher } = resident(name);
+          const { uid, activePods } = plain;
+          return { vmi: vmi({ ...vmis[i], name, uid, activePods }), pod: launcher };
+        });
+        const signals = signalled
+          ? all.map(({ vmi: v }) => ({ vmi: v, domain: { status: "Running", gracefulShutdown: true }, by: "test" }))
+          : [];
+        const actions = planPressure(pressureWorld(all, { signals })).chains.flat();
+        const left = only("Mark", actions).map((mark) => mark.vmi.name);
+        expect(left).toEqual([...new Set(left)]);
+        if (!signalled) expect(left.length).toBeLessThanOrEqual(2);
+        const evacuations = only("CreateEvacuation", actions).map(({ evacuation }) => created(evacuation));
+        const residents = all.map((r) => ({ ...r, vmi: after(actions, { ...r, evacuations }).vmi }));
+        const then = { pressured: [{ node: PRESSED, residents, evacuations }], evacuations };
+        expect(planPressure(pressureWorld(residents, then)).chains.flat()).toEqual([]);
+      },
+    );
   });
 });

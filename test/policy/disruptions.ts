@@ -10,8 +10,6 @@ import type { DisruptionTarget, EvacuationFacts, PodFacts, Taint } from "../../s
 import { type FeatureGate, type GuardSettings, type Settings } from "../../shared/policy/settings.ts";
 import { at, evacuation, newborn, node, NOW, only, pod, settings, time, vmi } from "./fixtures.ts";
 
-export { node };
-
 export const SCHEDULER = "system:kube-scheduler";
 export const NODE_CONTROLLER = "system:serviceaccount:kube-system:node-controller";
 export const TAINT_CONTROLLER = "system:serviceaccount:kube-system:taint-eviction-controller";
