@@ -43,13 +43,13 @@ export function withdrawn(
   { by, why }: Extract<Standing, { standing: "Withdrawn" }>,
 ): readonly Action[] {
   const { e, vmi, w } = pair;
-  const rest = { nextAttemptTime: secondsAfter(w.now, backoffSeconds(e.status.attempts, w.settings)) };
-  const change = { phase: "Withdrawn", reason: `${by}Withdrawn`, message: why } as const;
+  // A taint that comes back begins anew at once, though an attempt was backing off.
+  const rest = by === "Taint" ? 0 : backoffSeconds(e.status.attempts, w.settings);
+  const more = { nextAttemptTime: secondsAfter(w.now, rest) };
   return [
     ...unmark(pair),
     ...deletions(pair),
-    // A taint that comes back begins anew at once.
-    ...end(pair, by === "Taint" ? change : { ...change, more: rest }),
+    ...end(pair, { phase: "Withdrawn", reason: `${by}Withdrawn`, message: why, more }),
     tell(vmi, "EvacuationCancelled", `evacuation from node ${vmi.nodeName} ends: ${why}`, e.uid),
   ];
 }

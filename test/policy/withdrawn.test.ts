@@ -18,11 +18,11 @@ const pending = migration({ phase: "Pending", evacuates: "node01" });
 const asked = evacuation({ spec: { intent: "Withdrawn" } });
 
 // prettier-ignore
-describe.each<[string, Given, reason: string, rest: number | undefined, told: string]>([
+describe.each<[string, Given, reason: string, rest: number, told: string]>([
   ["by its intent",      { evacuations: [asked] },                                                  "IntentWithdrawn", 20,        "spec.intent is Withdrawn"],
   ["by the mark",        { evacuations: [evacuation()], vmis: [vmi({ evacuationLabel: "urgent" })] }, "MarkWithdrawn", 20,        "the mark was removed"],
-  ["by the drain taint", { evacuations: [evacuation({ spec: { cause: "DrainTaint" } })], vmis: [vmi({ evacuationLabel: "normal" })], nodes: [node()] }, "TaintWithdrawn", undefined, "node node01 does not carry the drain taint any more"],
-  ["by a taint",         { evacuations: [disrupted("NoExecuteTaint", 60)], nodes: [node()], pods: [pod()] }, "TaintWithdrawn", undefined, "the NoExecute taint of node node01 is gone"],
+  ["by the drain taint", { evacuations: [evacuation({ spec: { cause: "DrainTaint" } })], vmis: [vmi({ evacuationLabel: "normal" })], nodes: [node()] }, "TaintWithdrawn", 0, "node node01 does not carry the drain taint any more"],
+  ["by a taint",         { evacuations: [disrupted("NoExecuteTaint", 60)], nodes: [node()], pods: [pod()] }, "TaintWithdrawn", 0, "the NoExecute taint of node node01 is gone"],
 ])("withdrawn %s", (...[, given, reason, rest, why]) => {
   test("mark and label go, the end is written, counted and told", () => {
     const actions = plannedEvacuations(given);
@@ -35,7 +35,10 @@ describe.each<[string, Given, reason: string, rest: number | undefined, told: st
   });
 
   test("what was asked for is left alone for a while; a taint that comes back begins anew at once", () => {
-    expect(end(given)?.nextAttemptTime).toBe(rest === undefined ? undefined : time(rest));
+    const inBackOff = (given.evacuations ?? []).map((e) => ({ ...e, status: { ...e.status, nextAttemptTime: time(9) } }));
+    for (const evacuations of [given.evacuations ?? [], inBackOff]) {
+      expect(end({ ...given, evacuations })?.nextAttemptTime).toBe(time(rest));
+    }
   });
 
   test("a migration that has not begun is deleted, one that runs is left to finish", () => {
