@@ -37,7 +37,7 @@ const OPTIONAL = [
 const WEBHOOK_TOKEN = "webhook-token-of-the-chaos-runs";
 
 export async function startArena(onLog?: (line: string) => void): Promise<Arena> {
-  const sandbox = await startSandbox({ terminationSeconds: 0.05, eviction: PRESSURE, evictionWebhook: true });
+  const sandbox = await startSandbox({ terminationSeconds: 0.05, eviction: PRESSURE });
   const { client, authority, caPem, url } = sandbox;
   sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
   const front = await startFront(authority);

@@ -31,12 +31,17 @@ export interface CrewOptions {
   readonly plan: Pick<Plan, "workers" | "kills" | "spread">;
 }
 
-/** Every so often it is the cron trigger. */
-const CRON_EVERY = 5;
 const TICK_MS = 60_000;
 /** Every tenth tick of the cron trigger is a full scan. */
 const FULL_TICK = new Date(10 * TICK_MS);
 const LIGHT_TICK = new Date(11 * TICK_MS);
+/** Most ticks look at what is under way; full scans find the marks that Lifeboat was not asked about. */
+const TURNS: readonly ((worker: Instance) => Promise<unknown>)[] = [
+  (worker) => worker.tick(LIGHT_TICK),
+  (worker) => worker.tick(FULL_TICK),
+  (worker) => worker.tick(LIGHT_TICK),
+  (worker) => worker.ask("POST", "/reconcile"),
+];
 
 export async function startCrew({ instances, front, plan }: CrewOptions): Promise<Crew> {
   let kills: number[] = [];
@@ -108,8 +113,7 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
       turns += 1;
       const next = here[turns % here.length];
       if (next === undefined) return;
-      if (turns % CRON_EVERY === 0) track(next.tick(turns % 2 === 0 ? FULL_TICK : LIGHT_TICK));
-      else track(next.ask("POST", "/reconcile"));
+      track(TURNS[turns % TURNS.length]?.(next) ?? Promise.resolve());
     },
     spare() {
       kills = [];

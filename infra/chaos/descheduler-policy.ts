@@ -3,7 +3,7 @@
  * Owns: the ConfigMap. Does not own: the taint (happen.ts), the cycles (crew.ts).
  */
 import { dump } from "js-yaml";
-import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY, LIFEBOAT_NAMESPACE } from "../../shared/policy/names.ts";
+import { WIRE } from "./wire.ts";
 
 /** So many evacuations of one node are asked for at a time. */
 export const EVACUATIONS_PER_NODE = 2;
@@ -26,9 +26,9 @@ const PROFILE = {
 };
 
 export const DESCHEDULER_POLICY = {
-  metadata: { namespace: LIFEBOAT_NAMESPACE, name: DESCHEDULER_CONFIG_MAP },
+  metadata: { namespace: WIRE.namespace, name: WIRE.policy.name },
   data: {
-    [DESCHEDULER_KEY]: dump({
+    [WIRE.policy.key]: dump({
       apiVersion: "descheduler/v1alpha2",
       kind: "DeschedulerPolicy",
       maxNoOfPodsEvacuationsPerNode: EVACUATIONS_PER_NODE,

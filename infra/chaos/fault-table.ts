@@ -9,10 +9,10 @@ export interface FaultRow {
   readonly weight: number;
   /** It takes Lifeboat's answer away; without one a deletion that does not ask goes through, by design. */
   readonly silences?: true;
-  /** It takes only the answers to evictions away; the guard answers. */
-  readonly silencesEvictions?: true;
   /** What Lifeboat has begun may end in the middle, without it or without its knowing. */
   readonly breaksOff?: true;
+  /** virt-api's own requests may break, too. */
+  readonly breaksVirtApi?: true;
   /** It drives VMs off a node by deletions that the guard has to hold. */
   readonly needsGuard?: true;
 }
@@ -27,20 +27,19 @@ export const FAULTS = {
   BrokenConnections: { weight: 4, says: "connections break before anything is done", breaksOff: true },
   LostAnswers:      { weight: 5, says: "what was asked for is done, and the answer is lost", breaksOff: true },
   TruncatedAnswers: { weight: 3, says: "answers break off in the middle", breaksOff: true },
-  IdleConnections:  { weight: 3, says: "idle connections are closed after some milliseconds", breaksOff: true },
+  IdleConnections:  { weight: 3, says: "idle connections are closed after some milliseconds", breaksOff: true, breaksVirtApi: true },
   WatchCuts:        { weight: 3, says: "watches of the control plane and KubeVirt break" },
   Compaction:       { weight: 2, says: "changes of the past are forgotten: 410" },
-  Outage:           { weight: 4, says: "the API server is away for a while", breaksOff: true },
-  BrokenReviews:    { weight: 5, says: "its calls about evictions break, before Lifeboat has them or after", silencesEvictions: true },
+  Outage:           { weight: 4, says: "the API server is away for a while", breaksOff: true, breaksVirtApi: true },
+  BrokenReviews:    { weight: 5, says: "its calls about evictions break, before Lifeboat has them or after" },
   // The Workers
   WorkerKilled:     { weight: 6, says: "a Worker dies between two writes, another one comes at its address", silences: true, breaksOff: true },
   WorkerDown:       { weight: 4, says: "nobody answers at Lifeboat's address for a while", silences: true },
   SeveralWorkers:   { weight: 6, says: "several Workers at once: evictions, reconciles and cron ticks reach different ones" },
   ClockSkew:        { weight: 5, says: "the Workers' clocks are a minute fast or slow" },
   // KubeVirt
-  EvacuationController: { weight: 4, says: "KubeVirt's own evacuation controller migrates marked VMs, too" },
-  ControllerToggled: { weight: 3, says: "it is switched on and off" },
-  EvictionWebhook:  { weight: 3, says: "virt-api answers evictions, too" },
+  ControllerOff:    { weight: 1, says: "its evacuation controller is off, and Lifeboat does not wait for it" },
+  ControllerToggled: { weight: 3, says: "it is switched off and on" },
   BudgetDeletionToggled: { weight: 2, says: "KubeVirt's deletion of budgets is switched off and on" },
   AnnotationsByKubeVirt: { weight: 2, says: "virt-controller writes the descheduler's annotations, too" },
   FailingMigrations: { weight: 6, says: "some VMs' migrations fail: once, three times, always" },
@@ -50,7 +49,8 @@ export const FAULTS = {
   ForeignMigrations: { weight: 4, says: "somebody else migrates VMs (virtctl migrate)" },
   OwnerDeletes:     { weight: 4, says: "owners delete VMIs midway" },
   DrainBrokenOff:   { weight: 4, says: "the drain is broken off and begun again" },
-  OperatorCancels:  { weight: 4, says: "an operator cancels evacuations" },
+  OperatorCancels:  { weight: 4, says: "an operator cancels evacuations, at Lifeboat's door or by kubectl" },
+  OperatorEvacuates: { weight: 3, says: "an operator creates Evacuations by kubectl" },
   MarkRemoved:      { weight: 3, says: "somebody removes the mark from VMIs" },
   // On top of the drain
   DrainTaint:       { weight: 3, says: "the node carries the drain taint as well" },
@@ -76,14 +76,9 @@ export function rowOf(name: FaultName): FaultRow {
 /** Whether all of them may be part of one run. */
 export function agree(faults: readonly FaultName[]): boolean {
   const rows = faults.map(rowOf);
-  const isSilent = rows.some(({ silences }) => silences);
-  if (isSilent && rows.some(({ needsGuard }) => needsGuard)) return false;
-  // Of a migration that Lifeboat did not begin it has to learn first; and KubeVirt's own webhook lets an eviction go on
-  // when the API server fails it.
-  return !(isSilent || rows.some(({ silencesEvictions }) => silencesEvictions)) || !migrateUnasked(faults);
-}
-
-function migrateUnasked(faults: readonly FaultName[]): boolean {
-  const controlled = faults.includes("EvacuationController") || faults.includes("ControllerToggled");
-  return faults.includes("ForeignMigrations") || (faults.includes("DrainTaint") && controlled);
+  if (rows.some(({ silences }) => silences) && rows.some(({ needsGuard }) => needsGuard)) return false;
+  if (faults.includes("ControllerOff") && faults.includes("ControllerToggled")) return false;
+  // KubeVirt's webhook allows to evict a VM whose strategy it does not know. What then holds it is its budget, unless a
+  // person migrates it.
+  return !faults.includes("RefusedVms") || !faults.includes("ForeignMigrations");
 }

@@ -2,7 +2,7 @@
  * What has to happen in a run, for each place a VM can begin at.
  * Owns: telling, in words, what has not yet. Does not own: what is left to tidy up after it (rest.ts).
  */
-import { deschedulingRegisterOf } from "../../shared/cluster/register-schema.ts";
+import * as z from "zod/mini";
 import { isFinal, LABEL, type VirtualMachineInstance } from "../sandbox/kubevirt/resources.ts";
 import { ALWAYS, type CastMember, isRefused, type Place } from "./cast.ts";
 import type { Endings } from "./endings.ts";
@@ -11,6 +11,7 @@ import type { Observer } from "./observer.ts";
 import type { RequestCheck } from "./requests.ts";
 import { PREEMPTOR, type Scene } from "./scene.ts";
 import type { Stage } from "./stage.ts";
+import { WIRE } from "./wire.ts";
 
 /** As much of a stage as is looked at. */
 export interface View {
@@ -50,9 +51,8 @@ function isThrough(member: CastMember, view: View, { abandoned }: Pick<Endings, 
   return isStuck(member) && abandoned.has(vmi.metadata.uid);
 }
 
-/** A person's own migration may take it, for it asks no strategy. */
 function isTakenAway(member: CastMember, view: View): boolean {
-  if (!isRefused(member) || view.plan.faults.includes("ForeignMigrations")) return false;
+  if (!isRefused(member)) return false;
   return liveVmi(member, view) !== undefined && vmiWhereItBegan(member, view) === undefined;
 }
 
@@ -107,9 +107,11 @@ function hasAsked(view: View, { asked }: SeenSoFar): boolean {
 function reservedIn({ arena, plan }: View): ReadonlySet<string> {
   if (!plan.faults.some((fault) => rowOf(fault).breaksOff)) return new Set();
   const registers = [...arena.observer.registers.list()];
-  return new Set(registers.flatMap(({ metadata, data = {} }) => reservationsOf({ ...metadata, data })));
+  return new Set(registers.flatMap(({ data = {} }) => reservationsOf(data[WIRE.register.key] ?? "{}")));
 }
 
-function reservationsOf(register: Parameters<typeof deschedulingRegisterOf>[0]): readonly string[] {
-  return deschedulingRegisterOf(register).reservations.map(({ uid }) => uid);
+const Register = z.object({ reservations: z._default(z.array(z.object({ uid: z.string() })), []) });
+
+function reservationsOf(register: string): readonly string[] {
+  return z.parse(Register, JSON.parse(register)).reservations.map(({ uid }) => uid);
 }

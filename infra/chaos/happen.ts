@@ -9,26 +9,28 @@ import { nodes, pods } from "../sandbox/actors/resources.ts";
 import { USERS } from "../sandbox/identities.ts";
 import { isFinal, migrations, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
 import { createPod } from "../sandbox/workloads.ts";
-import type { Happening, Whom } from "./moment.ts";
+import { endingOf, evacuations } from "../tools/evacuations.ts";
+import type { Happening, VmHappening, Whom } from "./moment.ts";
 import { RETIRED_TAINT } from "./descheduler-policy.ts";
 import { persist } from "./persist.ts";
 import { PREEMPTOR } from "./scene.ts";
 import type { Stage } from "./stage.ts";
 
-/** Lifeboat acts as itself and, to mark, as virt-api's account; that one's own requests have to live with it, too. */
-const LIFEBOAT = ["system:serviceaccount:lifeboat-system:lifeboat", USERS.virtApi.user];
-/** Everybody but who looks on. */
+const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
+/** Lifeboat marks as virt-api's account; that one's own marks have to live with it, too. */
+const MARKING: FaultMatch = { users: [USERS.virtApi.user], verbs: ["patch"] };
+/** Without the admin, who looks on, and virt-api, whose webhook allows an eviction when it cannot read the pod. */
 const EVERYBODY = [
-  ...LIFEBOAT,
+  LIFEBOAT,
   ...Object.values(USERS)
     .map(({ user }) => user)
-    .filter((user) => user !== USERS.admin.user),
+    .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user),
 ];
 
-const MATCHES: Readonly<Record<Whom, FaultMatch>> = {
-  Lifeboat: { users: LIFEBOAT },
-  Everybody: { users: EVERYBODY },
-  Evictions: { webhooks: ["evictions.lifeboat.dev"] },
+const MATCHES: Readonly<Record<Whom, readonly FaultMatch[]>> = {
+  Lifeboat: [{ users: [LIFEBOAT] }, MARKING],
+  Everybody: [{ users: EVERYBODY }, MARKING],
+  Evictions: [{ webhooks: ["evictions.lifeboat.dev"] }],
 };
 
 const DRAIN_TAINT = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
@@ -66,6 +68,8 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
     case "migrate":
     case "delete":
     case "cancel":
+    case "withdraw":
+    case "evacuate":
     case "unmark":
       return await happenToVm(happening, stage);
     case "break off drain":
@@ -105,8 +109,14 @@ interface Injection {
 }
 
 function inject({ whom, effect, probability, verbs }: Injection, { arena }: Stage): void {
-  const match = { ...MATCHES[whom], ...(verbs && { verbs }) };
-  arena.sandbox.apiServer.faults.inject({ effect, probability, match });
+  for (const match of MATCHES[whom]) {
+    const either = verbs?.filter((verb) => match.verbs?.includes(verb) ?? true) ?? match.verbs;
+    arena.sandbox.apiServer.faults.inject({
+      effect,
+      probability,
+      match: { ...match, ...(either && { verbs: either }) },
+    });
+  }
 }
 
 async function suspend(ms: number, { arena }: Stage): Promise<void> {
@@ -128,8 +138,6 @@ async function taintForAWhile(ms: number, stage: Stage): Promise<true> {
   return await setTaints(stage, node, []);
 }
 
-type VmHappening = Extract<Happening, { readonly vm: string }>;
-
 /** What cannot be done any more is not done: the VM may be gone, or be migrating already. */
 async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<boolean> {
   const { arena, scene, crew, deleted } = stage;
@@ -147,10 +155,29 @@ async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<bool
       return true;
     case "cancel":
       return (await crew.alive[0]?.ask("DELETE", `/evacuations/${key.namespace}/${vm}`)) === CANCELLED;
+    case "withdraw":
+      return await withdraw(stage, key);
+    case "evacuate": {
+      const metadata = { generateName: `${vm}-by-hand-`, namespace: key.namespace };
+      await client.create(evacuations, { metadata, spec: { virtualMachineInstance: { name: vm } } });
+      return true;
+    }
     case "unmark":
       await unmark(stage, key);
       return true;
   }
+}
+
+/** By `kubectl patch`, of every evacuation of the VM that goes on. */
+async function withdraw({ arena }: Stage, key: { namespace: string; name: string }): Promise<boolean> {
+  const active = [...arena.observer.evacuations.list()].filter((evacuation) => {
+    const { metadata, spec } = evacuation;
+    const isOfVm = metadata.namespace === key.namespace && spec.virtualMachineInstance.name === key.name;
+    return isOfVm && endingOf(evacuation) === undefined;
+  });
+  const body = { spec: { intent: "Withdrawn" } };
+  for (const { metadata } of active) await arena.sandbox.client.patch(evacuations, metadata, { type: "merge", body });
+  return active.length > 0;
 }
 
 /** As virt-api: it undoes what anybody else writes into the status. Throws if there is no mark. */
@@ -167,7 +194,7 @@ export async function calmDown(stage: Stage): Promise<void> {
   sandbox.apiServer.faults.clear();
   arena.closeIdleAfter();
   crew.spare();
-  sandbox.evacuationController.enabled = plan.faults.includes("EvacuationController");
+  sandbox.evacuationController.enabled = !plan.faults.includes("ControllerOff");
   sandbox.budgetDeletion.enabled = true;
   if (plan.faults.includes("NoExecuteTaint") && isForgotten(stage)) {
     await setTaints(stage, scene.nodeOf.Tainted, []);

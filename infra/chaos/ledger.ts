@@ -1,9 +1,8 @@
 /**
  * What must be true all the time, checked with every change of the cluster.
- * Owns: limits, one migration a VM, no guest ending that may not end. Does not own: watching (observer.ts), budgets
- * (protection.ts), what must be true in the end (rest.ts, judgement.ts).
+ * Owns: KubeVirt's limits, one migration a VM, no guest ending that may not end. Does not own: watching (observer.ts),
+ * budgets (protection.ts), what must be true in the end (rest.ts, judgement.ts).
  */
-import { EVACUATION_MIGRATION_ANNOTATION, NAME_PREFIX } from "../../shared/policy/names.ts";
 import { mayStop } from "../demo/summary.ts";
 import { viewOfVmi } from "../demo/world.ts";
 import { keyOf } from "../sandbox/actors/resources.ts";
@@ -17,8 +16,8 @@ import type { Listener } from "./observer.ts";
 export interface Ledger extends Pick<Listener, "vmiChanged" | "migrationChanged"> {
   /** What was not as it must be, in words. */
   readonly breaches: readonly string[];
-  /** The most migrations by Lifeboat that were unfinished at once. */
-  readonly mostUnfinished: number;
+  /** The most migrations that ran at once. */
+  readonly mostRunning: number;
   /** Limits that would have let no further one begin. */
   readonly reached: ReadonlySet<keyof Limits>;
   readonly report: (what: string) => void;
@@ -32,8 +31,11 @@ export interface Limits {
 interface Unfinished {
   readonly name: string;
   readonly vmi: string;
-  readonly node: string;
   readonly phase: string;
+  /** It waits in KubeVirt's queue. */
+  readonly isQueued: boolean;
+  /** That the VM leaves; known once the migration runs. */
+  readonly node: string | undefined;
 }
 
 export interface LedgerOptions {
@@ -47,61 +49,77 @@ export interface LedgerOptions {
 export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger {
   const breaches: string[] = [];
   const unfinished = new Map<string, Unfinished>();
+  const nodes = new Map<string, string | undefined>();
   const reached = new Set<keyof Limits>();
-  let mostUnfinished = 0;
+  let mostRunning = 0;
   const report = (what: string) => void breaches.push(`${Math.round(elapsed())} ms: ${what}`);
 
-  const check = (where: string, found: readonly Unfinished[], allowed: number): void => {
+  const check = (what: string, found: readonly Unfinished[], allowed: number): void => {
     if (found.length <= allowed) return;
     const names = found.map(({ name, phase }) => `${name} (${phase})`).join(", ");
-    report(`${found.length} unfinished migrations ${where}, ${allowed} allowed: ${names}`);
+    report(`${found.length} ${what}, ${allowed} allowed: ${names}`);
   };
 
   const checkLimit = (limit: keyof Limits, where: string, found: readonly Unfinished[]): void => {
     if (found.length >= limits[limit]) reached.add(limit);
-    check(where, found, limits[limit]);
+    check(`migrations run ${where}`, found, limits[limit]);
   };
 
   const checkLimits = (): void => {
     const all = [...unfinished.values()];
-    mostUnfinished = Math.max(mostUnfinished, all.length);
-    checkLimit("cluster", "in the cluster", all);
-    for (const [node, from] of Map.groupBy(all, (m) => m.node)) checkLimit("node", `from ${node}`, from);
-    for (const [vmi, of] of Map.groupBy(all, (m) => m.vmi)) check(`of ${vmi}`, of, 1);
+    const running = all.filter(({ isQueued }) => !isQueued);
+    mostRunning = Math.max(mostRunning, running.length);
+    checkLimit("cluster", "in the cluster", running);
+    for (const [node, from] of Map.groupBy(running, (m) => m.node)) checkLimit("node", `from ${node}`, from);
+    for (const [vmi, of] of Map.groupBy(all, (m) => m.vmi)) check(`unfinished migrations of ${vmi}`, of, 1);
   };
 
   return {
     get breaches() {
       return breaches;
     },
-    get mostUnfinished() {
-      return mostUnfinished;
+    get mostRunning() {
+      return mostRunning;
     },
     reached,
     report,
     vmiChanged(now, before) {
-      if (now === undefined || !hasEnded(now) || (before !== undefined && hasEnded(before))) return;
-      if (mayStop(viewOfVmi(before ?? now), viewOfVmi(now)) || letGo.has(keyOf(now))) return;
+      if (now === undefined) return;
+      nodes.set(keyOf(now), now.status?.nodeName);
+      if (!hasEnded(now) || mayEnd(before ?? now, now) || letGo.has(keyOf(now))) return;
       report(`${keyOf(now)} has ended (${now.status?.phase}) on ${now.status?.nodeName}`);
     },
     migrationChanged(now, before) {
       if (before !== undefined && before.metadata.uid !== now?.metadata.uid) unfinished.delete(before.metadata.uid);
-      if (now === undefined || !now.metadata.name.startsWith(NAME_PREFIX)) return;
-      if (isFinal(now.status)) return void unfinished.delete(now.metadata.uid);
-      unfinished.set(now.metadata.uid, unfinishedOf(now));
+      if (now === undefined) return;
+      const { uid } = now.metadata;
+      if (isFinal(now.status)) return void unfinished.delete(uid);
+      const seen = unfinishedOf(now);
+      unfinished.set(uid, seen.isQueued ? seen : { ...seen, node: unfinished.get(uid)?.node ?? nodes.get(seen.vmi) });
       checkLimits();
     },
   };
 }
 
-/** Not because somebody has deleted it. */
+/** Not because its owner has deleted it. */
 function hasEnded({ metadata, status }: VirtualMachineInstance): boolean {
   return isFinal(status) && metadata.deletionTimestamp === undefined;
 }
 
+/** It has been told before, or its strategy lets it stop. */
+function mayEnd(before: VirtualMachineInstance, now: VirtualMachineInstance): boolean {
+  return (before !== now && hasEnded(before)) || mayStop(viewOfVmi(before), viewOfVmi(now));
+}
+
 function unfinishedOf({ metadata, spec, status }: VirtualMachineInstanceMigration): Unfinished {
-  const { name, namespace, annotations } = metadata;
-  const node = annotations?.[EVACUATION_MIGRATION_ANNOTATION] ?? "no node";
+  const { name, namespace } = metadata;
+  const { phase = "" } = status ?? {};
   const deleting = metadata.deletionTimestamp === undefined ? "" : ", deleting";
-  return { name, vmi: `${namespace}/${spec.vmiName}`, node, phase: `${status?.phase ?? "new"}${deleting}` };
+  return {
+    name,
+    vmi: `${namespace}/${spec.vmiName}`,
+    phase: `${phase || "new"}${deleting}`,
+    isQueued: phase === "" || phase === "Pending",
+    node: undefined,
+  };
 }

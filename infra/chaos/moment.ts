@@ -24,10 +24,12 @@ export type Happening =
       readonly does: "switch evacuation controller" | "switch budget deletion" | "switch annotations";
       readonly on: boolean;
     }
-  | { readonly does: "migrate" | "delete" | "cancel" | "unmark"; readonly vm: string }
+  | { readonly does: "migrate" | "delete" | "cancel" | "withdraw" | "evacuate" | "unmark"; readonly vm: string }
   | { readonly does: "break off drain"; readonly ms: number }
   | { readonly does: "taint for a while"; readonly ms: number }
   | { readonly does: "drain taint" | "preempt" | "taint" | "press" | "retire" };
+
+export type VmHappening = Extract<Happening, { readonly vm: string }>;
 
 export type Moment = Happening & {
   /** Milliseconds after the beginning. */

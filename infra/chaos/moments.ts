@@ -5,7 +5,7 @@
 import type { Effect } from "../sandbox/apiserver/faults.ts";
 import type { CastMember } from "./cast.ts";
 import type { FaultName } from "./fault-table.ts";
-import type { Happening, Moment, Whom } from "./moment.ts";
+import type { Happening, Moment, VmHappening, Whom } from "./moment.ts";
 import type { Random } from "./random.ts";
 
 export interface Setting {
@@ -61,22 +61,22 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
     several(random, [1, 2], (at) => ({ at, does: "silence Lifeboat", ms: random.int(200, 1500) }), calmAt),
   SeveralWorkers: undefined,
   ClockSkew: undefined,
-  EvacuationController: () => [{ at: 0, does: "switch evacuation controller", on: true }],
+  ControllerOff: () => [{ at: 0, does: "switch evacuation controller", on: false }],
   ControllerToggled: (random, { calmAt }) =>
-    several(random, [2, 6], (at, i) => ({ at, does: "switch evacuation controller", on: i % 2 === 0 }), calmAt),
-  EvictionWebhook: undefined,
+    several(random, [2, 6], (at, i) => ({ at, does: "switch evacuation controller", on: i % 2 === 1 }), calmAt),
   BudgetDeletionToggled: (random, { calmAt }) =>
     several(random, [2, 4], (at, i) => ({ at, does: "switch budget deletion", on: i % 2 === 1 }), calmAt),
   AnnotationsByKubeVirt: () => [{ at: 0, does: "switch annotations", on: true }],
   FailingMigrations: undefined,
   SlowMigrations: undefined,
   RefusedVms: undefined,
-  ForeignMigrations: (random, setting) => toSome(random, setting, "migrate"),
-  OwnerDeletes: (random, setting) => toSome(random, setting, "delete"),
+  ForeignMigrations: (random, setting) => toSome(random, setting, ["migrate"]),
+  OwnerDeletes: (random, setting) => toSome(random, setting, ["delete"]),
   DrainBrokenOff: (random, { calmAt }) =>
     several(random, [1, 3], (at) => ({ at, does: "break off drain", ms: random.int(50, 1500) }), calmAt),
-  OperatorCancels: (random, setting) => toSome(random, setting, "cancel"),
-  MarkRemoved: (random, setting) => toSome(random, setting, "unmark"),
+  OperatorCancels: (random, setting) => toSome(random, setting, ["cancel", "withdraw"]),
+  OperatorEvacuates: (random, setting) => toSome(random, setting, ["evacuate"]),
+  MarkRemoved: (random, setting) => toSome(random, setting, ["unmark"]),
   DrainTaint: (random, { calmAt }) => [{ at: random.int(0, calmAt), does: "drain taint" }],
   Preemption: (random) => [{ at: random.int(0, 1000), does: "preempt" }],
   NoExecuteTaint: (random) => [{ at: random.int(0, 1000), does: "taint" }],
@@ -119,11 +119,9 @@ function several(
   return times.map(draw);
 }
 
-function toSome(
-  random: Random,
-  { vms, calmAt }: Setting,
-  does: "migrate" | "delete" | "cancel" | "unmark",
-): readonly Timed[] {
+function toSome(random: Random, { vms, calmAt }: Setting, ways: readonly VmHappening["does"][]): readonly Timed[] {
   const most = Math.max(1, Math.min(6, Math.floor(vms.length / 2)));
-  return random.sample(vms, random.int(1, most)).map(({ name }) => ({ at: random.int(0, calmAt), does, vm: name }));
+  return random
+    .sample(vms, random.int(1, most))
+    .map(({ name }) => ({ at: random.int(0, calmAt), does: random.pick(ways), vm: name }));
 }

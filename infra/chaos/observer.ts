@@ -2,7 +2,6 @@
  * The cluster, watched by somebody who is not Lifeboat.
  * Owns: the caches, telling whoever listens of every change. Does not own: what must be true (ledger.ts, rest.ts).
  */
-import { DESCHEDULING_CONFIG_MAP } from "../../shared/policy/names.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { type Informer, startInformer } from "../sandbox/actors/informer.ts";
@@ -15,6 +14,8 @@ import {
   type PodDisruptionBudget,
 } from "../sandbox/actors/resources.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";
+import { evacuations, type Evacuation } from "../tools/evacuations.ts";
+import { WIRE } from "./wire.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
@@ -23,6 +24,7 @@ export interface Listener {
   /** Undefined: it is gone, or was not there before. */
   vmiChanged(now: Vmi | undefined, before: Vmi | undefined): void;
   migrationChanged(now: Migration | undefined, before: Migration | undefined): void;
+  evacuationChanged(now: Evacuation | undefined, before: Evacuation | undefined): void;
   podChanged(now: Pod | undefined, before: Pod | undefined): void;
   budgetChanged(now: PodDisruptionBudget | undefined, before: PodDisruptionBudget | undefined): void;
 }
@@ -31,6 +33,7 @@ export interface Observer {
   readonly vmis: Pick<Informer<Vmi>, "get" | "list">;
   readonly pods: Pick<Informer<Pod>, "get" | "list">;
   readonly migrations: Pick<Informer<Migration>, "get" | "list">;
+  readonly evacuations: Pick<Informer<Evacuation>, "get" | "list">;
   readonly budgets: Pick<Informer<PodDisruptionBudget>, "get" | "list">;
   /** The descheduling register, wherever there is one. */
   readonly registers: Pick<Informer<ConfigMap>, "list">;
@@ -43,14 +46,16 @@ export async function startObserver(client: KubeClient): Promise<Observer> {
   const options = { client, clock: systemClock };
   const vmis = startInformer({ ...options, resource: kubevirt.virtualMachineInstances });
   const migrations = startInformer({ ...options, resource: kubevirt.migrations });
+  const departures = startInformer({ ...options, resource: evacuations });
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const known = startInformer({ ...options, resource: pods });
-  const selectors = { fieldSelector: `metadata.name=${DESCHEDULING_CONFIG_MAP}` };
+  const selectors = { fieldSelector: `metadata.name=${WIRE.register.name}` };
   const registers = startInformer({ ...options, resource: configMaps, selectors });
-  const seen = { vmis, migrations, budgets, registers, pods: known };
+  const seen = { vmis, migrations, budgets, registers, evacuations: departures, pods: known };
   let current: readonly Partial<Listener>[] = [];
   vmis.onChange((now, before) => current.forEach((listener) => listener.vmiChanged?.(now, before)));
   migrations.onChange((now, before) => current.forEach((listener) => listener.migrationChanged?.(now, before)));
+  departures.onChange((now, before) => current.forEach((listener) => listener.evacuationChanged?.(now, before)));
   known.onChange((now, before) => current.forEach((listener) => listener.podChanged?.(now, before)));
   budgets.onChange((now, before) => current.forEach((listener) => listener.budgetChanged?.(now, before)));
   const informers = Object.values(seen);

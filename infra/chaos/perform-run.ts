@@ -5,7 +5,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { readWorld } from "../demo/watch.ts";
 import type { World } from "../demo/world.ts";
-import { systemClock } from "../sandbox/actors/clock.ts";
 import type { Arena } from "./arena.ts";
 import { isRefused } from "./cast.ts";
 import { type Crew, startCrew } from "./crew.ts";
@@ -37,7 +36,7 @@ const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
 const MINUTE_SECONDS = 60;
 
-/** A scene that is set: every VM runs and has its budget, and nothing has gone wrong yet. */
+/** A scene that is set: every VM runs and has its budget, if it is to have one, and nothing has gone wrong yet. */
 export interface Prepared {
   readonly scene: Scene;
   readonly crew: Crew;
@@ -52,7 +51,7 @@ export async function prepareRun(arena: Arena, plan: Plan): Promise<Prepared> {
   const scene = await setScene(arena, plan, `run-${plan.run}`);
   const crew = await startCrew({ ...arena, plan });
   await persist(async () => crew.alive[0]?.ask("POST", "/reconcile"));
-  const hasAllBudgets = () => budgetsMissing(arena, scene) === 0;
+  const hasAllBudgets = () => !plan.budgeted || budgetsMissing(arena, scene) === 0;
   if (!(await until(hasAllBudgets, BUDGETS_WITHIN_MS))) throw new Error("not every VM has got its budget");
   const before = withoutOthers(await readWorld(client), scene);
   return { scene, crew, before, ms: performance.now() - begin };
@@ -71,7 +70,7 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   });
   const endings = createEndings();
   const requests = requestCheckOf(plan, scene, ledger.report);
-  arena.observer.listen(ledger, endings, protection, requests);
+  arena.observer.listen(ledger, endings, requests, ...(plan.budgeted ? [protection] : []));
   const injectedBefore = apiServer.faults.injected.length;
   const refused: string[] = [];
   const onRefused = (pod: string) => void refused.push(pod);
@@ -112,7 +111,7 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
     lost: keysOf(fates, "lost"),
     breaches: ledger.breaches,
     hung: [...missing, ...unrest],
-    mostUnfinished: ledger.mostUnfinished,
+    mostRunning: ledger.mostRunning,
     reached: [...ledger.reached],
   };
 }
@@ -165,10 +164,10 @@ function tick({ crew, plan }: Stage): void {
 }
 
 /** What is still under way when the time is over, counted in looks as in `until`; nothing, if all is well. */
-async function settle({ arena, scene, crew }: Stage): Promise<readonly string[]> {
+async function settle({ arena, plan, scene, crew }: Stage): Promise<readonly string[]> {
   for (let looks = 1; ; looks++) {
     const cluster = await persist(() => readCluster(arena.sandbox.client, scene.namespace));
-    const unrest = unrestOf(cluster, systemClock.now());
+    const unrest = unrestOf(cluster, plan.budgeted);
     if (unrest.length === 0 || looks * TICK_MS > REST_WITHIN_MS) return unrest;
     crew.tick();
     await delay(TICK_MS);

@@ -14,8 +14,10 @@ export interface Plan {
   readonly faults: readonly FaultName[];
   readonly vms: readonly CastMember[];
   readonly limits: { readonly cluster: number; readonly node: number };
-  /** Keys of the LifeboatConfiguration. */
+  /** Spec of the LifeboatConfiguration. */
   readonly configuration: Readonly<Record<string, unknown>>;
+  /** Whether VMs have budgets: not where KubeVirt's webhook and Lifeboat's guard make them unnecessary. */
+  readonly budgeted: boolean;
   readonly migrationMs: number;
   /** How soon a drain asks again. */
   readonly retryMs: number;
@@ -59,7 +61,7 @@ export function drawPlan({ seed, run, vms, only }: PlanOptions): Plan {
     faults,
     vms: cast,
     limits: random.pick(large ? LARGE_LIMITS : LIMITS),
-    configuration: configurationOf(random, faults),
+    ...configurationOf(random, faults),
     migrationMs: random.pick([20, 50, 100, 200]),
     retryMs: random.int(100, 400),
     tickMs: random.int(300, 1200),
@@ -105,29 +107,40 @@ function drawFault(random: Random): FaultName {
 
 const TAINTS = ["NoExecuteTaint", "NoExecuteTaintComesAndGoes"] as const;
 
-/** Beside KubeVirt's controller waiting for it and not waiting are tried. */
-function configurationOf(random: Random, faults: readonly FaultName[]): Plan["configuration"] {
+/**
+ * Without budgets what holds a VM while Lifeboat is silent is KubeVirt's webhook: it does not know every strategy, and it
+ * allows an eviction when the API server fails it.
+ */
+function budgetsOf(random: Random, faults: readonly FaultName[]): "Auto" | "Enabled" {
+  const isNeeded = faults.some((name) => name === "RefusedVms" || rowOf(name).breaksVirtApi);
+  return isNeeded || random.chance(0.5) ? "Enabled" : "Auto";
+}
+
+/** KubeVirt is waited for never, a moment, or longer than a run. */
+function configurationOf(random: Random, faults: readonly FaultName[]) {
   const descheduling = faults.includes("Descheduling");
-  const beside = faults.includes("EvacuationController") || faults.includes("ControllerToggled");
-  const waits = random.chance(beside ? 0.7 : 0.2);
-  return {
+  const guarding = faults.includes("Preemption") || random.chance(0.5);
+  const budget = budgetsOf(random, faults);
+  const adoptSeconds = random.pick(faults.includes("ControllerToggled") ? [0.2, 0.5] : [0, 0.5, 60]);
+  const configuration = {
     featureGates: {
       DeschedulerSupport: random.chance(0.3) || descheduling,
       EvictionsInBackground: descheduling,
-      PreemptionEvictionLiveMigration: faults.includes("Preemption"),
+      PreemptionEvictionLiveMigration: guarding,
       NoExecuteTaintEvictionLiveMigration: TAINTS.some((fault) => faults.includes(fault)),
       NodePressureEvictionLiveMigration: faults.includes("MemoryPressure"),
     },
-    reconcilers: { annotations: random.pick(["Auto", "Enabled"] as const) },
+    reconcilers: { budget, annotations: random.pick(["Auto", "Enabled"] as const) },
     // Longer than any run: what is let go at a deadline was not kept.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: random.pick([2, 3, 5]),
       backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
-      adoptSeconds: waits ? random.pick([0.2, 0.5]) : 0,
+      adoptSeconds: faults.includes("ControllerOff") ? 0 : adoptSeconds,
     },
   };
+  return { configuration, budgeted: budget === "Enabled" || !guarding };
 }
 
 const SKEWS = [60, -60] as const;

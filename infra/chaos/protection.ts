@@ -2,13 +2,12 @@
  * While a VM is marked, its budget has to be there: without one, the next eviction of it would be let through.
  * Owns: noticing that it is not, and looking twice. Does not own: the caches (observer.ts).
  */
-import { MANAGED_BY, MANAGED_BY_LABEL } from "../../shared/policy/names.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { keyOf, podDisruptionBudgets, type PodDisruptionBudget } from "../sandbox/actors/resources.ts";
-import { isFinal, LABEL, virtualMachineInstances, type VirtualMachineInstance } from "../sandbox/kubevirt/resources.ts";
+import { isFinal, virtualMachineInstances, type VirtualMachineInstance } from "../sandbox/kubevirt/resources.ts";
 import type { Listener, Observer } from "./observer.ts";
 import { persist } from "./persist.ts";
-import { hasBudget } from "./rest.ts";
+import { hasBudget, isBudgetOf } from "./rest.ts";
 
 export interface ProtectionCheck extends Pick<Listener, "vmiChanged" | "budgetChanged"> {
   /** Resolves when every doubt is settled. */
@@ -69,7 +68,7 @@ export function createProtectionCheck({ asked, observer, report }: ProtectionOpt
     },
     budgetChanged(now, before) {
       if (now !== undefined || before === undefined) return;
-      for (const vmi of observer.vmis.list()) if (isFor(before, vmi)) doubt(vmi);
+      for (const vmi of observer.vmis.list()) if (isBudgetOf(before, vmi)) doubt(vmi);
     },
     settled: () => Promise.all(doubts.values()),
   };
@@ -83,10 +82,5 @@ function needsBudget(vmi: VirtualMachineInstance): boolean {
 }
 
 function hasOwn(vmi: VirtualMachineInstance, budgets: Iterable<PodDisruptionBudget>): boolean {
-  return [...budgets].some((budget) => isFor(budget, vmi) && budget.metadata.deletionTimestamp === undefined);
-}
-
-function isFor({ metadata, spec }: PodDisruptionBudget, vmi: VirtualMachineInstance): boolean {
-  const ours = metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
-  return ours && spec?.selector?.matchLabels?.[LABEL.createdBy] === vmi.metadata.uid;
+  return [...budgets].some((budget) => isBudgetOf(budget, vmi) && budget.metadata.deletionTimestamp === undefined);
 }

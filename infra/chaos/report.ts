@@ -29,7 +29,7 @@ export const RunReportSchema = z.object({
   breaches: z.readonly(z.array(z.string())),
   /** What was still under way when the time was over. */
   hung: z.readonly(z.array(z.string())),
-  mostUnfinished: z.number(),
+  mostRunning: z.number(),
   /** Limits of migrations that were reached. */
   reached: z.readonly(z.array(z.string())),
 });
@@ -50,7 +50,7 @@ export interface Totals {
   readonly inVain: Counts;
   readonly asked: number;
   readonly cycles: Counts;
-  readonly mostUnfinished: number;
+  readonly mostRunning: number;
   /** Runs, by the limit that was reached. */
   readonly reached: Counts;
   readonly longest: { readonly run: number; readonly ms: number };
@@ -76,7 +76,7 @@ export function totalsOf(reports: readonly RunReport[]): Totals {
     inVain: added(reports.map(({ inVain }) => inVain)),
     asked: sum(({ asked }) => asked),
     cycles: added(reports.map(({ cycles }) => cycles)),
-    mostUnfinished: Math.max(0, ...reports.map(({ mostUnfinished }) => mostUnfinished)),
+    mostRunning: Math.max(0, ...reports.map(({ mostRunning }) => mostRunning)),
     reached: added(reports.flatMap(({ reached }) => reached.map((limit) => ({ [limit]: 1 })))),
     longest: { run: longest.run, ms: longest.ms },
     meanMs: reports.length === 0 ? 0 : sum(({ ms }) => ms) / reports.length,

@@ -3,10 +3,10 @@
  * Owns: counting them with every change. Does not own: watching (observer.ts), the policy (descheduler-policy.ts), whether
  * there were any to move (goal.ts).
  */
-import { EVACUATION_REQUESTED_ANNOTATION, EVICTION_IN_PROGRESS_ANNOTATION } from "../../shared/policy/names.ts";
 import { keyOf, type Pod } from "../sandbox/actors/resources.ts";
 import { isFinal } from "../sandbox/kubevirt/resources.ts";
 import type { Listener } from "./observer.ts";
+import { WIRE } from "./wire.ts";
 
 export interface RequestCheckOptions {
   /** Nothing but descheduling moves anything off it. */
@@ -45,11 +45,11 @@ export function createRequestCheck({ node, allowed, report }: RequestCheckOption
 }
 
 function isAskedFor({ metadata }: Pod): boolean {
-  return metadata.annotations?.[EVACUATION_REQUESTED_ANNOTATION] !== undefined;
+  return metadata.annotations?.[WIRE.requested] !== undefined;
 }
 
 function isLeaving(pod: Pod): boolean {
   const { annotations = {}, deletionTimestamp } = pod.metadata;
-  const underWay = isAskedFor(pod) || EVICTION_IN_PROGRESS_ANNOTATION in annotations;
+  const underWay = isAskedFor(pod) || WIRE.inProgress in annotations;
   return underWay && !isFinal(pod.status) && deletionTimestamp === undefined;
 }

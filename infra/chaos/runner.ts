@@ -73,6 +73,6 @@ export function createRunner(onLog?: (line: string) => void): Runner {
 function notPerformed(run: number, ms: number, error: unknown): RunReport {
   const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const counts = { vms: 0, fates: {}, endings: {}, faults: {}, inVain: {}, asked: 0, cycles: {} };
-  const nothing = { ...counts, lost: [], breaches: [], mostUnfinished: 0, reached: [] };
+  const nothing = { ...counts, lost: [], breaches: [], mostRunning: 0, reached: [] };
   return { run, ms, ...nothing, hung: [`not performed: ${why}`] };
 }

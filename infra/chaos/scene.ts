@@ -16,7 +16,6 @@ import { DESCHEDULER_POLICY } from "./descheduler-policy.ts";
 import { persist } from "./persist.ts";
 import type { Plan } from "./plan.ts";
 import { until } from "./until.ts";
-import { switchEvictionWebhook } from "./eviction-webhook.ts";
 
 export interface Scene {
   readonly namespace: string;
@@ -63,7 +62,7 @@ function vmOf({ name, strategy, migratable }: CastMember, namespace: string, nod
 
 async function configure(arena: Arena, plan: Plan): Promise<void> {
   const { sandbox } = arena;
-  sandbox.evacuationController.enabled = false;
+  sandbox.evacuationController.enabled = true;
   sandbox.deschedulerAnnotations.enabled = false;
   const { client } = sandbox;
   const members = new Map(plan.vms.map((member) => [member.name, member]));
@@ -80,7 +79,6 @@ async function configure(arena: Arena, plan: Plan): Promise<void> {
   await configureLifeboat(client, plan.configuration);
   await createUnlessThere(() => client.create(configMaps, DESCHEDULER_POLICY));
   await createUnlessThere(() => createPriorityClass(client, PRIORITY_CLASS, 1_000_000));
-  await switchEvictionWebhook(client, plan.faults.includes("EvictionWebhook"));
 }
 
 async function createUnlessThere(create: () => Promise<unknown>): Promise<void> {

@@ -46,7 +46,7 @@ export function renderTotals(totals: Totals, seconds: number): string {
     ["faults", renderCounts(faults)],
     ["tried in vain", renderCounts(inVain)],
     ["descheduling", renderDescheduling(totals)],
-    ["migrations at once", `${totals.mostUnfinished} at most; runs at a limit: ${renderCounts(totals.reached)}`],
+    ["migrations at once", `${totals.mostRunning} at most; runs at a limit: ${renderCounts(totals.reached)}`],
     ["runs with a limit broken", String(broken)],
     ["runs with something hung", String(hung)],
   ];
