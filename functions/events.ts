@@ -67,6 +67,7 @@ function pointerOf(event: LifeboatEvent): Pointer {
       return { kind: "EndingPod", namespace: event.data.namespace, name: event.data.name, by: event.data.reason };
     case "dev.lifeboat.vmi.changed.v1":
     case "dev.lifeboat.migration.changed.v1":
+    case "dev.lifeboat.evacuation.changed.v1":
       return { kind: "VirtualMachineInstance", namespace: event.data.namespace, name: event.data.name };
     case "dev.lifeboat.node.changed.v1":
       return { kind: "Node", name: event.data.name };

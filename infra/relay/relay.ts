@@ -15,6 +15,7 @@ import { createSend, type Fetch } from "./send.ts";
 import type { Probed } from "./server.ts";
 import { createSigner } from "./sign.ts";
 import { startWatch, type Watched } from "./watch.ts";
+import { EVACUATIONS } from "./watched/evacuations.ts";
 import { type KubeletEventFacts, kubeletEvents, killingOf } from "./watched/kubelet-events.ts";
 import { noticeOf, type Seen, type WatchedKind } from "./watched/kind.ts";
 import { MIGRATIONS } from "./watched/migrations.ts";
@@ -81,6 +82,7 @@ export function startRelay(options: RelayOptions): Relay {
   });
   watch(VIRTUAL_MACHINE_INSTANCES);
   watch(MIGRATIONS);
+  watch(EVACUATIONS);
   watch(NODES);
   const watchKubelets = async () => {
     await pods.synced;

@@ -39,6 +39,7 @@ export const LifeboatEvent = z.lazy(() =>
     envelope("dev.lifeboat.pod.killing.v1"),
     envelope("dev.lifeboat.vmi.changed.v1"),
     envelope("dev.lifeboat.migration.changed.v1"),
+    envelope("dev.lifeboat.evacuation.changed.v1"),
     envelope("dev.lifeboat.node.changed.v1"),
     envelope("dev.lifeboat.domain.shutdown.v1"),
   ]),

@@ -30,13 +30,20 @@ const EVENTS: { readonly [T in EventType]: Documented<T> } = {
     sender: "relay",
     when:
       "A VMI appears or goes, or one of these changes: phase, nodeName, evacuationNodeName, evictionStrategy, the condition " +
-      "LiveMigratable, deletionTimestamp, the label `lifeboat.dev/evacuation`.",
+      "LiveMigratable, deletionTimestamp.",
     example: VMI,
   },
   "dev.lifeboat.migration.changed.v1": {
     sender: "relay",
     when: "A migration of the VMI `name` appears or goes, or its phase or deletionTimestamp changes.",
     example: { namespace: VMI.namespace, name: VMI.name, migration: "lifeboat-web-1-5d41402a-1" },
+  },
+  "dev.lifeboat.evacuation.changed.v1": {
+    sender: "relay",
+    when:
+      "An Evacuation of the VMI `name` appears that Lifeboat has not looked at yet, or one that has not ended is cancelled " +
+      "(`spec.intent` becomes `Withdrawn`).",
+    example: { namespace: VMI.namespace, name: VMI.name, evacuation: "web-1-5d41402a-1" },
   },
   "dev.lifeboat.node.changed.v1": {
     sender: "relay",

@@ -131,4 +131,6 @@ export const RELAYS_NEEDS: readonly RelaysNeed[] = ofRelay([
   ["watch kubevirt.io/virtualmachineinstances",            "new VMs are told late",                       "virtualmachineinstances"],
   ["list kubevirt.io/virtualmachineinstancemigrations",    "the end of a migration is not told",          "virtualmachineinstancemigrations"],
   ["watch kubevirt.io/virtualmachineinstancemigrations",   "the end of a migration is told late",         "virtualmachineinstancemigrations"],
+  ["list lifeboat.dev/evacuations",                        "requests by hand and cancels wait for a tick", "evacuations"],
+  ["watch lifeboat.dev/evacuations",                       "requests by hand and cancels are told late",   "evacuations"],
 ]);

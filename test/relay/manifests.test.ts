@@ -4,6 +4,7 @@ import { load, loadAll } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { parseEnvironment } from "../../infra/relay/config.ts";
+import { EVACUATIONS } from "../../infra/relay/watched/evacuations.ts";
 import { MIGRATIONS } from "../../infra/relay/watched/migrations.ts";
 import { NODES } from "../../infra/relay/watched/nodes.ts";
 import { PODS } from "../../infra/relay/watched/pods.ts";
@@ -44,12 +45,12 @@ describe("infra/relay/kubernetes", () => {
       .array(z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }))
       .parse(find("ClusterRole")["rules"]);
     const granted = rules.flatMap(({ apiGroups, resources }) =>
-      apiGroups.flatMap((group) =>
-        resources.map((resource) => `${group === "" ? "/api/v1" : `/apis/${group}/v1`}/${resource}`),
-      ),
+      apiGroups.flatMap((group) => resources.map((resource) => [group, resource].filter(Boolean).join("/"))),
     );
-    const watched = [PODS, NODES, VIRTUAL_MACHINE_INSTANCES, MIGRATIONS].map(({ path }) => path);
-    expect(granted.toSorted()).toEqual([...watched, "/api/v1/events"].toSorted());
+    const watched = [PODS, NODES, VIRTUAL_MACHINE_INSTANCES, MIGRATIONS, EVACUATIONS].map(({ path }) =>
+      path.replace(/^\/apis?\//, "").replace(/v1(?:alpha1)?\//, ""),
+    );
+    expect(granted.toSorted()).toEqual([...watched, "events"].toSorted());
     for (const { verbs } of rules) expect(verbs).toEqual(["list", "watch"]);
     expect(manifests.map(({ kind }) => kind)).not.toContain("Role");
   });

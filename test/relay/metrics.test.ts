@@ -52,7 +52,14 @@ describe("metrics", () => {
   test("name every type the relay sends, also before the first", () => {
     const text = renderMetrics([createCounters().events.family()]);
     const types = [...text.matchAll(/type="dev\.lifeboat\.([a-z.]+)\.v1"\} 0/g)].map(([, type]) => type);
-    expect(types).toEqual(["pod.disrupted", "pod.killing", "vmi.changed", "migration.changed", "node.changed"]);
+    expect(types).toEqual([
+      "pod.disrupted",
+      "pod.killing",
+      "vmi.changed",
+      "migration.changed",
+      "evacuation.changed",
+      "node.changed",
+    ]);
   });
 
   test("say which watch has not had its list", () => {

@@ -42,6 +42,11 @@ export function migration(tweak: Tweak = {}) {
   return object("lifeboat-web-1-1", base, tweak);
 }
 
+export function evacuation(tweak: Tweak = {}) {
+  const spec = { virtualMachineInstance: { name: "web-1" }, cause: "Operator", intent: "Evacuate" };
+  return object("web-1-by-hand", { metadata: { namespace: "vms" }, spec }, tweak);
+}
+
 export function node(tweak: Tweak = {}) {
   return object("node01", { status: conditions({ Ready: "True", MemoryPressure: "False" }) }, tweak);
 }

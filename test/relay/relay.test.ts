@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { brief, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
+import { brief, evacuations, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
 
 let stage: Stage;
 beforeEach(async () => {
@@ -84,6 +84,33 @@ describe("the relay tells of", () => {
     });
     await untilTold("migration.changed vms/web-1");
     expect(stage.worker.taken()[0]?.data).toEqual({ namespace: NAMESPACE, name: "web-1", migration: "m" });
+  });
+
+  test("Evacuations that a person asks for and cancels, and of nothing that Lifeboat writes", async () => {
+    await stage.startRelay();
+    const { metadata } = await stage.client.create(evacuations, {
+      metadata: { namespace: NAMESPACE, name: "by-hand" },
+      spec: { virtualMachineInstance: { name: "web-1" } },
+    });
+    await untilTold("evacuation.changed vms/web-1");
+    const phase = (name: string) =>
+      stage.client.patch(
+        evacuations,
+        metadata,
+        { type: "merge", body: { status: { phase: name } } },
+        { subresource: "status" },
+      );
+    await phase("Pending");
+    await stage.client.patch(evacuations, metadata, { type: "merge", body: { spec: { intent: "Withdrawn" } } });
+    await soon(() => expect(told()).toHaveLength(2));
+    await phase("Withdrawn");
+    await stage.client.delete(evacuations, metadata);
+    await stage.createVmi("web-2");
+    await untilTold("vmi.changed vms/web-2");
+    expect(told()).toEqual([
+      ...Array.from({ length: 2 }, () => "evacuation.changed vms/web-1"),
+      "vmi.changed vms/web-2",
+    ]);
   });
 
   test("nodes that are tainted or under pressure", async () => {

@@ -14,16 +14,31 @@ import {
   nodes,
   pods,
   type Event,
+  type KubeObject,
   type Node,
   type Pod,
+  type Resource,
 } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
+import { readManifests } from "../manifests/shipped.ts";
 import { type ApiProxy, startApiProxy } from "./api-proxy.ts";
 import { type FakeWorker, SECRET, startFakeWorker } from "./fake-worker.ts";
 
 export const NAMESPACE = "vms";
+
+interface Evacuation extends KubeObject {
+  readonly spec: { readonly virtualMachineInstance: { readonly name: string } };
+}
+
+export const evacuations: Resource<Evacuation> = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "Evacuation",
+  plural: "evacuations",
+  namespaced: true,
+};
 
 export interface Stage {
   readonly sandbox: Sandbox;
@@ -56,6 +71,7 @@ export async function startStage(): Promise<Stage> {
   const relays: Relay[] = [];
   const log: string[] = [];
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
+  await applyManifests(client, readManifests("crds/evacuations.yaml"));
 
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromString(sandbox.kubeconfig.replaceAll(sandbox.url, proxy.url));

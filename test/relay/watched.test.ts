@@ -1,12 +1,25 @@
 /** What the relay tells the Worker, change by change. */
 import { describe, expect, test } from "vitest";
+import { EVACUATIONS } from "../../infra/relay/watched/evacuations.ts";
 import { killingOf, kubeletEvents } from "../../infra/relay/watched/kubelet-events.ts";
 import { noticeOf, type WatchedKind } from "../../infra/relay/watched/kind.ts";
 import { MIGRATIONS } from "../../infra/relay/watched/migrations.ts";
 import { NODES } from "../../infra/relay/watched/nodes.ts";
 import { PODS } from "../../infra/relay/watched/pods.ts";
 import { VIRTUAL_MACHINE_INSTANCES } from "../../infra/relay/watched/virtual-machine-instances.ts";
-import { conditions, DELETING, disrupted, kubeletEvent, LAUNCHER, migration, node, pod, TIME, vmi } from "./objects.ts";
+import {
+  conditions,
+  DELETING,
+  disrupted,
+  evacuation,
+  kubeletEvent,
+  LAUNCHER,
+  migration,
+  node,
+  pod,
+  TIME,
+  vmi,
+} from "./objects.ts";
 
 const NONE = undefined;
 const TELL = true;
@@ -78,9 +91,8 @@ describe("a VMI", () => {
     ["is unmarked",                status({ evacuationNodeName: "node01" }), status({ evacuationNodeName: "" }), TELL],
     ["gets another strategy",      vmi(), vmi({ spec: { evictionStrategy: "None" } }),                           TELL],
     ["is no longer migratable",    vmi(), status({ conditions: [{ type: "LiveMigratable", status: "False" }] }), TELL],
-    ["is labelled for evacuation", vmi(), vmi({ metadata: { labels: { "lifeboat.dev/evacuation": "urgent" } } }), TELL],
     ["is another of that name",    vmi(), vmi({ metadata: ANOTHER }),                                            TELL],
-    ["gets another label",         vmi(), vmi({ metadata: { labels: { team: "web" } } }),                        false],
+    ["gets a label",               vmi(), vmi({ metadata: { labels: { "lifeboat.dev/evacuation": "urgent" } } }), false],
     ["reports its guest's OS",     vmi(), status({ guestOSInfo: { name: "Fedora" } }),                           false],
     ["reports a new version only", vmi(), vmi({ metadata: { resourceVersion: "2" } }),                           false],
   ];
@@ -116,6 +128,35 @@ describe("a migration", () => {
   test("is told by its VMI", () => {
     const data = { namespace: "vms", name: "web-1", migration: "lifeboat-web-1-1" };
     expect(noticed(MIGRATIONS, NONE, migration())).toEqual({ type: "dev.lifeboat.migration.changed.v1", data });
+  });
+});
+
+describe("an Evacuation", () => {
+  const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
+  const begun = evacuation({ status: { phase: "Pending" } });
+  const cancelled = evacuation({ spec: { intent: "Withdrawn" }, status: { phase: "Pending" } });
+
+  // prettier-ignore
+  const rows: readonly Row[] = [
+    ["appears",                                    NONE,         evacuation(),                                      TELL],
+    ["appears, written by hand to the minimum",    NONE,         evacuation({ spec: { intent: null }, status: {} }), TELL],
+    ["appears, cancelled",                         NONE,         withdrawn,                                         TELL],
+    ["was under way before the relay came",        NONE,         begun,                                             false],
+    ["was cancelled before the relay came",        NONE,         cancelled,                                         TELL],
+    ["is looked at by Lifeboat",                   evacuation(), begun,                                             false],
+    ["goes a step further",                        begun,        evacuation({ status: { phase: "Migrating" } }),    false],
+    ["is cancelled",                               begun,        cancelled,                                         TELL],
+    ["goes a step further, cancelled",             withdrawn,    cancelled,                                         false],
+    ["ends, or is deleted",                        cancelled,    NONE,                                              false],
+    ["is another of that name",                    begun,        evacuation({ metadata: ANOTHER }),                 TELL],
+  ];
+  test.each(rows)("%s", (_, before, now, expected) => {
+    expect(noticed(EVACUATIONS, before, now) !== undefined).toBe(expected);
+  });
+
+  test("is told by its VMI", () => {
+    const data = { namespace: "vms", name: "web-1", evacuation: "web-1-by-hand" };
+    expect(noticed(EVACUATIONS, NONE, evacuation())).toEqual({ type: "dev.lifeboat.evacuation.changed.v1", data });
   });
 });
 

@@ -3,7 +3,6 @@
  * Owns: which fields those are.
  */
 import * as z from "zod/mini";
-import { EVACUATION_LABEL } from "../../../shared/policy/names.ts";
 import { Conditions, identityOf, Metadata, Text, type WatchedKind } from "./kind.ts";
 
 export interface VmiFacts {
@@ -13,7 +12,6 @@ export interface VmiFacts {
   readonly evictionStrategy: string | undefined;
   readonly liveMigratable: string | undefined;
   readonly deleting: boolean;
-  readonly evacuation: string | undefined;
 }
 
 const Vmi = z.object({
@@ -34,7 +32,6 @@ export const VIRTUAL_MACHINE_INSTANCES: WatchedKind<VmiFacts> = {
       evictionStrategy: spec.evictionStrategy,
       liveMigratable: status.conditions.find(({ type }) => type === "LiveMigratable")?.status,
       deleting: metadata.deletionTimestamp !== undefined,
-      evacuation: metadata.labels?.[EVACUATION_LABEL],
     };
     return { metadata: identityOf(metadata), facts };
   },
