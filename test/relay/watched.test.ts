@@ -148,7 +148,6 @@ describe("an Evacuation", () => {
     ["is cancelled",                               begun,        cancelled,                                         TELL],
     ["goes a step further, cancelled",             withdrawn,    cancelled,                                         false],
     ["ends, or is deleted",                        cancelled,    NONE,                                              false],
-    ["is another of that name",                    begun,        evacuation({ metadata: ANOTHER }),                 TELL],
   ];
   test.each(rows)("%s", (_, before, now, expected) => {
     expect(noticed(EVACUATIONS, before, now) !== undefined).toBe(expected);
