@@ -53,7 +53,7 @@ export interface Cluster extends DeschedulingReads {
   getPod(key: NamespacedName): Promise<PodFacts | undefined>;
   getVmi(key: NamespacedName): Promise<VmiFacts | undefined>;
   getNode(name: string): Promise<NodeFacts | undefined>;
-  /** `Migrating`: those for which KubeVirt's migration controller has a target pod. */
+  /** `Migrating`: those handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
   listVmis(scope: "All" | "Migrating" | { readonly node: string }): Promise<readonly VmiFacts[]>;
   /** Of a VMI: ended ones included. `Active`: those of the whole cluster that have not ended. */
   listEvacuations(

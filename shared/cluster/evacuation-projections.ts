@@ -7,12 +7,11 @@ import * as names from "../policy/names.ts";
 import type { Evacuation, Migration } from "./evacuation-schemas.ts";
 import { identityOf, type Parsed, present } from "./projections.ts";
 
-/** Conditions of a migration that KubeVirt cannot begin, and that no place in its queue would help. */
-const BLOCKING: readonly string[] = [
-  "migrationRejectedByResourceQuota",
-  "migrationBlockedByBackup",
-  "migrationBlockedByUtilityVolumes",
-];
+/**
+ * Conditions of a migration that KubeVirt cannot begin, in the order in which it looks at them.
+ * Upstream: staging/src/kubevirt.io/api/core/v1/types.go.
+ */
+const BLOCKING: readonly string[] = ["migrationBlockedByBackup", "migrationBlockedByUtilityVolumes", names.OVER_QUOTA];
 
 function blockedBy(conditions: Parsed<typeof Migration>["status"]["conditions"]): MigrationFacts["blockedBy"] {
   const condition = conditions.find((c) => BLOCKING.includes(c.type) && c.status === "True");

@@ -129,8 +129,8 @@ export function vmiFacts({ metadata, spec, status }: Parsed<typeof Vmi>): VmiFac
 
 function isMigrating({ migrationState }: Parsed<typeof Vmi>["status"]): boolean {
   if (!migrationState) return false;
-  const { startTimestamp, endTimestamp, completed, failed } = migrationState;
-  return startTimestamp !== undefined && endTimestamp === undefined && completed !== true && failed !== true;
+  const { endTimestamp, completed, failed } = migrationState;
+  return endTimestamp === undefined && completed !== true && failed !== true;
 }
 
 /** Another product may use the same label: what we made also has a name that we give. */

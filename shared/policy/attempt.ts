@@ -5,6 +5,7 @@
  */
 import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "./facts.ts";
 import { isFinal } from "./facts.ts";
+import { OVER_QUOTA } from "./names.ts";
 import { isListedBy } from "./pod-kind.ts";
 import type { Settings } from "./settings.ts";
 
@@ -80,7 +81,7 @@ const NOT_BEGUN: readonly string[] = ["", "Pending", "Scheduling"];
 export function blockedBecause(migration: MigrationFacts, f: BlockedFacts): string | undefined {
   if (isFinal(migration) || !NOT_BEGUN.includes(migration.phase)) return undefined;
   const { blockedBy } = migration;
-  if (blockedBy !== undefined) return blockedBy.message ?? blockedBy.reason ?? blockedBy.type;
+  if (blockedBy !== undefined) return conditionBecause(migration, blockedBy, f);
   const target = f.launchers.find((pod) => isListedBy(f.vmi, pod) && !pod.deleting && pod.unschedulable !== undefined);
   if (target !== undefined) return `target pod ${target.name} cannot be scheduled: ${target.unschedulable}`;
   const { stuckSeconds } = f.settings.evacuation;
@@ -96,6 +97,14 @@ export function blockedBecause(migration: MigrationFacts, f: BlockedFacts): stri
 export function isStalled(migration: MigrationFacts, f: Omit<BlockedFacts, "vmi" | "launchers">): boolean | undefined {
   if (!mayBeStuck(migration, f)) return false;
   return f.queue === undefined ? undefined : !isQueueFull(f.queue, f.settings);
+}
+
+type Blocking = NonNullable<MigrationFacts["blockedBy"]>;
+
+/** KubeVirt aborts a backup for migrations of its own, and gives utility volumes time to be detached. */
+function conditionBecause(m: MigrationFacts, { type, reason, message }: Blocking, f: BlockedFacts): string | undefined {
+  if (type === OVER_QUOTA) return `a resource quota refuses the target pod (${OVER_QUOTA})`;
+  return mayBeStuck(m, f) ? (message ?? reason ?? type) : undefined;
 }
 
 /** Whether it is so old that the queue has to be looked at. */

@@ -116,7 +116,7 @@ export interface VmiFacts extends NamespacedName {
   readonly failure?: { readonly migrationUID: string; readonly reason: string };
   /** Bytes that the guest may use. */
   readonly guestMemory?: number;
-  /** A migration has begun to move it and has not ended, by KubeVirt's own account of it. */
+  /** It has been handed over to a target pod, and that migration has not ended, by KubeVirt's own account of it. */
   readonly isMigrating: boolean;
   /** Label `lifeboat.dev/evacuation`, which the shipped MigrationPolicy selects. */
   readonly evacuationLabel?: string;

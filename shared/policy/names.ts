@@ -21,7 +21,9 @@ export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
 export const NODE_NAME_LABEL = "kubevirt.io/nodeName";
 /** On a migration, set by KubeVirt's mutating webhook. */
 export const VMI_NAME_LABEL = "kubevirt.io/vmi-name";
-/** On a VMI while a migration has a target pod for it: the target's node. Set by virt-controller. */
+/** Condition of a migration: a quota refuses its target pod. KubeVirt writes neither a reason nor a message with it. */
+export const OVER_QUOTA = "migrationRejectedByResourceQuota";
+/** On a VMI from the hand-over to its target pod until its migration has ended: the target's node. */
 export const TARGET_NODE_LABEL = "kubevirt.io/migrationTargetNodeName";
 
 /** On an Eviction: who sends it; the descheduler names itself so. */
