@@ -91,7 +91,8 @@ ${guard.disruptionTable()}
 
 ${guard.guardTable()}
 
-A hotplug pod follows its VM.
+A hotplug pod follows its VM. The target of a migration is held like the pod that the guest runs in, for the guest may come over before
+the target has ended; nothing is marked until the VM is there.
 
 ### Let go at once
 
@@ -105,10 +106,13 @@ evacuation ends as withdrawn. A migration that runs by then is left to finish.
 
 ### The deadline
 
-- It counts from the condition or from the record on the VM, whichever is earlier; a time in the future does not extend it.
-- The first sighting needs the condition to be True. From then on the record counts: kube-controller-manager resets the
+- It counts from the condition, and stands in \`spec.deadline\` of the Evacuation that begins with the hold; the earlier one counts. A
+  time in the future does not extend it.
+- The first sighting needs the condition to be True. From then on the Evacuation counts: kube-controller-manager resets the
   condition after 120 s.
-- Pods that are preempted on one node share the earliest start, so that the preemptor does not wait for the sum. \`NoExecute\`
+- Where the VM is being evacuated already, that goes on. The Evacuation of the disruption ends as its Duplicate, and its deadline
+  counts.
+- Pods that are preempted on one node share the earliest deadline, so that the preemptor does not wait for the sum. \`NoExecute\`
   taints are each pod's own.
 - It stays if the evacuation ends without a move. A new one begins with the next deletion after the back-off, if there is time left.
 - The taint manager tries five times and never again. If the taint is still there and untolerated, Lifeboat deletes the pod at
@@ -117,14 +121,14 @@ evacuation ends as withdrawn. A migration that runs by then is left to finish.
 ### How long a deletion is held at a time
 
 - Until 5 s before the API server would give up waiting, and never past the deadline. Then it is denied, and asked for again.
-- \`guard.mode\`: Hold always holds, Deny denies at once, Auto holds from Kubernetes 1.33 on, where preemption is asynchronous.
+- \`guard.mode\`: Hold (the default) holds, Deny denies at once, Off does neither.
 - When ${defaults.maxHolds} (\`guard.maxHolds\`) are held already, further ones are held for 1 s, and no further VM of that
   preemption is marked. What a taint drives away is marked however many there are.
 
 ### Not held, but seen
 
-A launcher pod that is terminating with such a condition, or with a record for it, marks its VM if nobody has: SIGTERM is
-on its way, so this is best effort. A plain deletion of a pod is no request to migrate.
+The VM of a launcher pod that is terminating with such a condition is marked if it is not: SIGTERM is on its way, so this is best
+effort. A plain deletion of a pod is no request to migrate.
 
 ## Node pressure
 

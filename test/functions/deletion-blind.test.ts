@@ -1,10 +1,18 @@
 /**
  * Deletions that do not ask, while the cluster cannot be seen: held until the deadline that the request shows, answered while
- * the API server still waits, and looked after as soon as something is seen.
+ * the API server still waits, and looked after as soon as something is seen. And what is seen while one is held.
  */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { CANNED_POD, configured, POD, questionOf, startCannedCluster } from "./support/canned-cluster.ts";
+import {
+  CANNED_BEGIN,
+  CANNED_POD,
+  CANNED_VMI,
+  configured,
+  POD,
+  questionOf,
+  startCannedCluster,
+} from "./support/canned-cluster.ts";
 import { asWebhook, type Before, type Doors, entry, NOW, openDoors, type TestEnv } from "./support/doors.ts";
 import * as stub from "./support/stub-server.ts";
 
@@ -125,14 +133,13 @@ test.each([1, 10, 20, 26])("answered in time though the cluster was looked up fo
   expect(answer.seconds).toBeGreaterThanOrEqual(TIMEOUT_SECONDS - 6);
 });
 
-test("seen again, the VM is marked and driven on, and the story told, while the deletion is held", async () => {
+test("seen again, the evacuation is begun and carried on, and the story told, while the deletion is held", async () => {
   const answer = await ask(badNetwork({ seconds: 1, until: 8 }));
   expect(answer).toMatchObject(refused("waits until VMI"));
   expect(answer.seconds).toBeLessThan(TIMEOUT_SECONDS - 2);
   await doors?.settle();
   const asked = server?.requests.map(questionOf) ?? [];
-  expect(asked).toContain("mark");
-  expect(asked).toContain("event");
+  expect(asked).toEqual(expect.arrayContaining(["begin", "mark", "event"]));
   expect(doors?.log.filter(({ door }) => door === "admission/deletions")).toMatchObject([
     // Blind, seen, and when the hold was over.
     { verdict: "Hold" },
@@ -141,7 +148,7 @@ test("seen again, the VM is marked and driven on, and the story told, while the 
   ]);
 });
 
-test("whoever deletes asks no budget: the mark does not wait for one that cannot be grown", async () => {
+test("a scheduler asks no budget: the mark does not wait for one that cannot be grown", async () => {
   await ask(() => undefined, undefined, undefined, { grow: stub.status(500, "InternalError") });
   expect(server?.requests.map(questionOf)).toContain("mark");
 });
@@ -151,6 +158,35 @@ test("a VMI that keeps changing: held and looked at again, not denied at once", 
   expect(answer).toMatchObject(refused("its VMI keeps changing"));
   expect(answer.seconds).toBe(25);
   expect(server?.requests.filter((request) => questionOf(request) === "mark").length).toBeGreaterThan(30);
+});
+
+test("the Evacuation carries the deadline that the first deletion showed", async () => {
+  await ask(() => undefined, deletionOf(preempted(20)));
+  const begun = server?.requests.filter((request) => questionOf(request) === "begin").map(({ body }) => body);
+  const deadline = new Date(NOW.getTime() + 100_000).toISOString();
+  expect(begun).toMatchObject([{ spec: { virtualMachineInstance: { name: "web" }, cause: "Preemption", deadline } }]);
+});
+
+test("an Evacuation that cannot be begun: held all the same, and begun as soon as that works", async () => {
+  let refusals = 3;
+  const begin: stub.Behaviour = (response, request) => {
+    refusals -= 1;
+    return (refusals < 0 ? CANNED_BEGIN : stub.status(500, "InternalError"))(response, request);
+  };
+  const answer = await ask(() => undefined, undefined, undefined, { begin });
+  expect(answer).toMatchObject(refused("waits until VMI"));
+  expect(refusals).toBe(-1);
+});
+
+test("the target of a migration is held to the end and nothing is marked, though its condition is reset meanwhile", async () => {
+  const { uid } = CANNED_POD.metadata;
+  const status = { ...CANNED_VMI.status, nodeName: "node00", activePods: { source: "node00", [uid]: "node01" } };
+  const instead = { pod: stub.json(CANNED_POD), vmi: stub.json({ ...CANNED_VMI, status }) };
+  const answer = await ask(() => undefined, undefined, undefined, instead);
+  expect(answer).toMatchObject(refused("waits until VMI"));
+  expect(answer.seconds).toBe(25);
+  expect(server?.requests.map(questionOf)).not.toContain("begin");
+  expect(server?.requests.map(questionOf)).not.toContain("mark");
 });
 
 describe("no cluster to ask", () => {
@@ -163,7 +199,7 @@ describe("no cluster to ask", () => {
     ["one that is past its deadline",    deletionOf(preempted(121)),                     ALLOWED,                                   0],
     ["a dry run",                        deletionOf(preempted(0), { dryRun: true }),     refused("try again: an unexpected error"), 0],
     ["no preemption",                    deletionOf(CANNED_POD),                         ALLOWED,                                   0],
-    ["by somebody else",                 deletionOf(preempted(0), { userInfo: { username: "admin" } }), ALLOWED,                    0],
+    ["by another user",                  deletionOf(preempted(0), { userInfo: { username: "admin" } }), ALLOWED,                    0],
   ])("%s", async (_, review, expected, seconds) => {
     const answer = await ask(() => undefined, review, nowhere);
     expect(answer).toMatchObject(expected);
@@ -183,7 +219,7 @@ describe("no cluster to ask", () => {
     expect(answer.seconds).toBe(25);
   });
 
-  test("nobody who may not ask is held", async () => {
+  test("a caller without the token is not held", async () => {
     doors = openDoors({ CLUSTERS: { prod: entry("https://api.example.com") } });
     const body = JSON.stringify(deletionOf(preempted(0)));
     expect(await doors.request("/clusters/prod/admission/deletions", { method: "POST", body })).toMatchObject({

@@ -3,13 +3,25 @@
  * Owns: one VMI `apps/web` (LiveMigrate, migratable, on node01) and its launcher pod. Does not own: real API server
  * behaviour: tests of that use the sandbox.
  */
+import * as z from "zod/mini";
 import { type Behaviour, json, type StubRequest, type StubServer, startStubServer, status } from "./stub-server.ts";
 
 export const POD = { namespace: "apps", name: "virt-launcher-web-abcde" };
 
 /** What is asked: one name for each kind of request. */
 export type Question =
-  "pod" | "vmi" | "kubevirt" | "configuration" | "budget" | "grow" | "create" | "mark" | "list" | "event" | "other";
+  | "pod"
+  | "vmi"
+  | "kubevirt"
+  | "configuration"
+  | "budget"
+  | "grow"
+  | "create"
+  | "begin"
+  | "mark"
+  | "list"
+  | "event"
+  | "other";
 
 export type CannedAnswers = Partial<Record<Question, Behaviour>>;
 
@@ -47,6 +59,13 @@ export const configured = (spec: unknown): Behaviour =>
 
 export const notFound = status(404, "NotFound");
 
+/** An Evacuation, as it was sent. */
+export const CANNED_BEGIN: Behaviour = (response, request) => {
+  const sent = z.looseObject({ metadata: z.looseObject({}) }).parse(request.body);
+  const added = { uid: "uid-of-evacuation", resourceVersion: "7", creationTimestamp: "2026-11-20T12:00:00Z" };
+  return json({ ...sent, metadata: { ...sent.metadata, ...added } }, 201)(response, request);
+};
+
 const GOOD: Record<Question, Behaviour> = {
   pod: json(CANNED_POD),
   vmi: json(CANNED_VMI),
@@ -55,6 +74,7 @@ const GOOD: Record<Question, Behaviour> = {
   budget: json({}),
   grow: json({}),
   create: json({}, 201),
+  begin: CANNED_BEGIN,
   mark: json({ ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } }),
   list: list(),
   event: json({}, 201),
@@ -78,8 +98,12 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^GET .*\/poddisruptionbudgets\/[^/]+$/, "budget"],
   [/^PATCH .*\/poddisruptionbudgets\/[^/]+$/, "grow"],
   [/^POST .*\/poddisruptionbudgets$/, "create"],
+  [/^POST .*\/evacuations$/, "begin"],
   [/^PATCH .*\/virtualmachineinstances\/[^/]+$/, "mark"],
-  [/^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|poddisruptionbudgets)$/, "list"],
+  [
+    /^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|evacuations|poddisruptionbudgets)$/,
+    "list",
+  ],
   [/^POST .*\/events$/, "event"],
 ];
 
