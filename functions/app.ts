@@ -20,7 +20,7 @@ import { clusterReadyz } from "./readyz.ts";
 import { isCallersFault, type Rejection, RejectionError, renderRejection } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
 import * as targets from "./target.ts";
-import { holdDeletion, refuseEviction, type Unreviewed } from "./unreviewed.ts";
+import { holdDeletion } from "./unreviewed.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
@@ -64,21 +64,20 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
     const payload = await signedPayload(c, entry, platform.now());
     return await receiveEvents(c, targets.targetOf(name, entry, { env: c.env, platform, state }), payload);
   };
-  /** A review, and what is answered where it cannot be begun. */
-  const reviewed = (door: ReviewDoor, otherwise: (c: AppContext, unreviewed: Unreviewed) => Promise<Response>) => {
-    return (c: AppContext) => {
-      const arrived = platform.now();
-      const begun = guarded("webhook", (_, target) => limited(c, limitReview, () => door(c, target, arrived)));
-      return begun(c).catch((error: unknown) => {
-        if (isCallersFault(error)) throw error;
-        return limited(c, limitReview, () => otherwise(c, { platform, arrived, error }));
-      });
-    };
+  const reviewed = (c: AppContext, door: ReviewDoor, arrived: Date) => {
+    return guarded("webhook", (_, target) => limited(c, limitReview, () => door(c, target, arrived)))(c);
   };
-  const eviction = reviewed(reviewEvictionRequest, refuseEviction);
+  const eviction = (c: AppContext) => reviewed(c, reviewEvictionRequest, platform.now());
+  /** A deletion carries its pod: where no cluster can be asked, that alone says how long to hold it. */
+  const deletion = (c: AppContext) => {
+    const arrived = platform.now();
+    return reviewed(c, reviewDeletionRequest, arrived).catch((error: unknown) => {
+      if (isCallersFault(error)) throw error;
+      return limited(c, limitReview, () => holdDeletion(c, { platform, arrived, error }));
+    });
+  };
   app.post("/clusters/:cluster/admission/evictions", eviction);
   app.post("/clusters/:cluster/admission/evictions/:webhookToken", eviction);
-  const deletion = reviewed(reviewDeletionRequest, holdDeletion);
   app.post("/clusters/:cluster/admission/deletions", deletion);
   app.post("/clusters/:cluster/admission/deletions/:webhookToken", deletion);
   app.post("/clusters/:cluster/events", (c) => limited(c, limitEvents, () => events(c)));

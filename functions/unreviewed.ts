@@ -1,11 +1,11 @@
 /**
- * Reviews that could not be begun: no cluster can be asked, because of its configuration or of a defect of ours.
- * Owns: answering them like all that cannot be seen. Does not own: what is done then (shared/policy/blind.ts).
+ * Deletions whose review could not be begun: no cluster can be asked, because of its configuration or of a defect of ours.
+ * Owns: answering them from the request alone. Does not own: for how long (shared/policy/deletion.ts).
  *
- * Any 5xx would let the pod go: the API server takes it for a webhook that fails.
+ * Any 5xx would let the pod go: the API server takes it for a webhook that fails. (Of evictions nothing is known then, and a
+ * 5xx is the answer: shared/policy/blind.ts.)
  */
 import type { Context } from "hono";
-import { blindMessage } from "../shared/policy/blind.ts";
 import * as review from "./admission-review.ts";
 import { answerDeletion } from "./deletions.ts";
 import type { Platform } from "./env.ts";
@@ -17,11 +17,6 @@ export interface Unreviewed {
   /** Since when the API server waits. */
   readonly arrived: Date;
   readonly error: unknown;
-}
-
-export async function refuseEviction(c: Context, unreviewed: Unreviewed): Promise<Response> {
-  const { uid } = await review.envelopeOf(c);
-  return c.json(review.refusal(uid, blindMessage("eviction", "this pod", whyOf(unreviewed))));
 }
 
 /** Held until the deadline that the request itself shows, without a look. */
