@@ -48,31 +48,27 @@ export async function mark(action: Extract<Action, { verb: "Mark" }>, context: M
   throw new ClusterError({ reason: "MarkNotKept", vmi: `${vmi.namespace}/${vmi.name}` });
 }
 
-/** Clears label and mark. Where KubeVirt sets marks it also clears them, when the VMI has moved. */
+/** Clears label and mark. Where KubeVirt sets marks it also clears them, when the VMI has moved, and there is no label. */
 export async function clear(vmi: VmiFacts, context: MarkingContext): Promise<ActResult> {
-  const both = await (context.marking === "Evict"
-    ? undefined
-    : patchVmi(vmi, patches.clearPatch(vmi, { mark: true }), context));
-  const without = both === undefined || both.code === FORBIDDEN;
-  const answer = without ? await patchVmi(vmi, patches.clearPatch(vmi, { mark: false }), context) : both;
-  if (answer.code === 404) return "Done";
-  return answer.code >= 300 ? "Conflict" : "Done";
+  if (context.marking === "Evict") return "Done";
+  const { code } = await patchVmi(vmi, patches.clearPatch(vmi), context);
+  if (code === 404 || code === FORBIDDEN) return "Done";
+  return code >= 300 ? "Conflict" : "Done";
 }
 
-/** As KubeVirt's own account where the status changes. A refusal to impersonate is an answer where there is another way. */
+/** As KubeVirt's own account. A refusal to impersonate is an answer where there is another way. */
 async function patchVmi(
   vmi: NamespacedName,
   operations: readonly patches.Operation[],
   { send, kubevirtNamespace, marking }: MarkingContext,
 ): Promise<ApiAnswer> {
-  const changesStatus = operations.some((o) => o.op !== "test" && o.path.startsWith("/status/"));
   return await send({
     method: "PATCH",
     path: object(RESOURCE, vmi),
     contentType: "application/json-patch+json",
     body: operations,
-    expect: changesStatus && marking === "Auto" ? [...LOOK_AGAIN, FORBIDDEN] : LOOK_AGAIN,
-    ...(changesStatus ? { as: kubevirtAccount(kubevirtNamespace) } : {}),
+    expect: marking === "Auto" ? [...LOOK_AGAIN, FORBIDDEN] : LOOK_AGAIN,
+    as: kubevirtAccount(kubevirtNamespace),
   });
 }
 

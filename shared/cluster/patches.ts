@@ -71,13 +71,13 @@ export function markPatch(vmi: VmiFacts, urgency: Urgency): readonly Operation[]
   ];
 }
 
-/** Clears the label, and the mark if `mark`. */
-export function clearPatch(vmi: VmiFacts, { mark }: { readonly mark: boolean }): readonly Operation[] {
+/** Clears mark and label. */
+export function clearPatch(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName } = vmi;
   return [
     ...unmoved(vmi),
     ...(evacuationLabel === undefined ? [] : [test(LABEL, evacuationLabel), remove(LABEL)]),
-    ...(evacuationNodeName === undefined || !mark ? [] : [remove("/status/evacuationNodeName")]),
+    ...(evacuationNodeName === undefined ? [] : [remove("/status/evacuationNodeName")]),
   ];
 }
 
