@@ -47,7 +47,7 @@ describe("refused: the field, and what is expected there", () => {
     ["more than a week",             { guard: { deadlineSeconds: { Preemption: 604_801 } } },                "spec.guard.deadlineSeconds.Preemption", "less than or equal to 604800"],
     ["a longest back-off below the first", { evacuation: { backoffSeconds: 9, maxBackoffSeconds: 5 } },      "spec.evacuation.maxBackoffSeconds", "must not be less than backoffSeconds"],
     ["the same, by the default",     { evacuation: { backoffSeconds: 321 } },                                "spec.evacuation.maxBackoffSeconds", "must not be less than backoffSeconds"],
-    ["another mode of the guard",    { guard: { mode: "Maybe" } },                                           "spec.guard.mode", '"Auto", "Hold", "Deny", "Off"'],
+    ["another mode of the guard",    { guard: { mode: "Maybe" } },                                           "spec.guard.mode", '"Hold", "Deny", "Off"'],
     ["no requester",                 { guard: { requesters: [] } },                                          "spec.guard.requesters", "at least 1"],
     ["a requester twice",            { guard: { requesters: ["a", "a"] } },                                  "spec.guard.requesters[1]", "Duplicate"],
     ["an unknown field",             { evacuation: { retries: 3 } },                                         'unknown field "spec.evacuation.retries"'],

@@ -6,11 +6,10 @@
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { countersOf } from "../../shared/cluster/record-schema.ts";
 import * as names from "../../shared/policy/names.ts";
 import type { Answer } from "../functions/support/doors.ts";
 import { NAMESPACE, type Vmi } from "../functions/support/test-cluster.ts";
-import { COUNTERS, PENDING, POD, SECOND_POD, type Trial, VMI } from "./trial.ts";
+import { COUNTERS, type Evacuation, evacuations, PENDING, POD, SECOND_POD, type Trial, VMI } from "./trial.ts";
 
 export interface After extends Trial {
   readonly answer: Answer | undefined;
@@ -25,7 +24,10 @@ async function vmiOf({ cluster }: Trial): Promise<Vmi> {
 }
 
 const isMarked = ({ status }: Vmi) => status?.evacuationNodeName === "node01";
-const recordOf = ({ metadata }: Vmi) => metadata.annotations?.[names.RECORD_ANNOTATION];
+
+async function evacuationsOf({ cluster }: Trial): Promise<readonly Evacuation[]> {
+  return (await cluster.client.list(evacuations, NAMESPACE)).items;
+}
 
 async function migrating({ cluster }: Trial): Promise<readonly string[]> {
   return (await cluster.client.list(kubevirt.migrations, NAMESPACE)).items.map(({ spec }) => spec.vmiName).toSorted();
@@ -37,7 +39,7 @@ async function budgetSizes({ cluster }: Trial): Promise<readonly unknown[]> {
 
 async function counted({ cluster }: Trial): Promise<number> {
   const found = await cluster.client.get(core.configMaps, COUNTERS);
-  return countersOf(found?.data?.[names.COUNTERS_KEY])?.counted.length ?? 0;
+  return Object.values(found?.data ?? {}).reduce((sum, count) => sum + Number(count), 0);
 }
 
 async function isThere({ cluster }: Trial, pod: core.Key): Promise<boolean> {
@@ -45,7 +47,10 @@ async function isThere({ cluster }: Trial, pod: core.Key): Promise<boolean> {
   return found !== undefined && found.metadata.deletionTimestamp === undefined;
 }
 
-/** Refused with a 429, for nobody knows whether it may be allowed. */
+/** Not decided on at all: the API server goes by the webhook's failurePolicy. */
+export const unanswered: Consequence = ({ answer }) => Promise.resolve(answer?.code === 503);
+
+/** Refused with a 429: its pod runs, and what else there is to know could not be learnt. */
 export const undecided: Consequence = async ({ answer }) =>
   answer?.text.includes(`"code":429`) === true && answer.text.includes("cannot decide on the eviction");
 
@@ -56,18 +61,12 @@ export const stillMarked: Consequence = async (after) => isMarked(await vmiOf(af
 export const markedOnly: Consequence = async (after) =>
   isMarked(await vmiOf(after)) && (await migrating(after)).length === 0;
 
-export const onlyFirstMigration: Consequence = async (after) =>
-  JSON.stringify(await migrating(after)) === JSON.stringify([VMI.name]);
+export const noEvacuation: Consequence = async (after) => (await evacuationsOf(after)).length === 0;
 
-export const noRecord: Consequence = async (after) => recordOf(await vmiOf(after)) === undefined;
+export const stillEvacuation: Consequence = async (after) => (await evacuationsOf(after)).length > 0;
 
-export const notWithdrawn: Consequence = async (after) => {
-  const record = recordOf(await vmiOf(after));
-  return record?.includes("DrainTaint") === true && !record.includes("Withdrawn");
-};
-
-export const stillLabelled: Consequence = async (after) =>
-  (await vmiOf(after)).metadata.labels?.[names.EVACUATION_LABEL] !== undefined;
+export const notEnded: Consequence = async (after) =>
+  (await evacuationsOf(after)).some(({ status }) => status?.phase === undefined || status.phase === "Pending");
 
 export const untold: Consequence = async (after) => {
   const { uid } = (await vmiOf(after)).metadata;

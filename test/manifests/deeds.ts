@@ -8,10 +8,10 @@ import { type Answer, asWebhook, NOW } from "../functions/support/doors.ts";
 import { evictionOf, review } from "../functions/support/reviews.ts";
 import { deschedule } from "./descheduling-deed.ts";
 import * as situations from "./situations.ts";
-import { ask, POD, SECOND, SECOND_POD, type Steps, type Trial, VMI } from "./trial.ts";
+import { ask, POD, SECOND, type Steps, type Trial, VMI } from "./trial.ts";
 
 /** Nothing but the evacuation itself. */
-const ALONE = { reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 0 } };
+const ALONE = { marking: "Impersonate", reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 0 } };
 const OFF = { reconcilers: { evacuation: false, budget: "Disabled" } };
 const BUDGETS = { reconcilers: { evacuation: false, budget: "Enabled" } };
 
@@ -19,15 +19,10 @@ const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
 const cancel = (trial: Trial) => ask(trial, "DELETE", `/evacuations/${VMI.namespace}/${VMI.name}`);
 
 /** A drain, and what it sets going. */
-async function evict({ doors }: Trial, pod: typeof POD = POD): Promise<Answer> {
-  const answer = await review(doors, evictionOf(pod));
+async function evict({ doors }: Trial): Promise<Answer> {
+  const answer = await review(doors, evictionOf(POD));
   await doors.settle();
   return answer;
-}
-
-async function evicted(trial: Trial): Promise<void> {
-  await situations.createdVm(trial);
-  await evict(trial);
 }
 
 /** The scheduler deletes the launcher pod. */
@@ -46,28 +41,27 @@ async function preempt({ cluster, doors }: Trial): Promise<Answer> {
   return answer;
 }
 
-/** One that looks at what carries the label only. */
+/** One that looks at what is under way only. */
 async function tick({ doors }: Trial): Promise<undefined> {
   await doors.tick(new Date(NOW.getTime() + 60_000));
 }
+
+const drained = (trial: Trial) => situations.evacuating(trial, "ApiEviction");
 
 const steps = <D extends string>(deeds: Readonly<Record<D, Steps>>) => deeds;
 
 export const DEEDS = steps({
   evict: { configuration: ALONE, given: situations.createdVm, done: evict },
-  "evict two": {
-    configuration: ALONE,
-    given: situations.createdTwo,
-    done: async (trial) => {
-      await evict(trial);
-      return await evict(trial, SECOND_POD);
-    },
-  },
-  cancel: { configuration: OFF, given: evicted, done: cancel },
-  "cancel a pending migration": {
+  "join an evacuation": {
     configuration: OFF,
+    given: situations.createdVm,
+    done: evict,
+    meanwhile: situations.begunMeanwhile,
+  },
+  cancel: { configuration: ALONE, given: drained, done: cancel },
+  "cancel a pending migration": {
     given: async (trial) => {
-      await evicted(trial);
+      await drained(trial);
       await situations.createdMigration(trial);
     },
     done: cancel,
@@ -80,11 +74,10 @@ export const DEEDS = steps({
   "adopt a migration": {
     configuration: { reconcilers: { budget: "Disabled" } },
     given: async (trial) => {
-      await situations.createdVm(trial);
-      await situations.recordedSince2025(trial, "ApiEviction");
+      await drained(trial);
       await situations.createdMigration(trial);
     },
-    done: reconcile,
+    done: tick,
   },
   "empty a tainted node": {
     configuration: ALONE,
@@ -96,10 +89,7 @@ export const DEEDS = steps({
   },
   "notice that a taint has gone": {
     configuration: ALONE,
-    given: async (trial) => {
-      await situations.createdVm(trial);
-      await situations.recordedSince2025(trial, "DrainTaint");
-    },
+    given: (trial) => situations.evacuating(trial, "DrainTaint"),
     done: tick,
   },
   "relieve a node": {
@@ -111,9 +101,10 @@ export const DEEDS = steps({
     configuration: { ...OFF, featureGates: { NoExecuteTaintEvictionLiveMigration: true } },
     takes: "kubernetes/optional/guard.yaml",
     given: situations.overdue,
-    done: reconcile,
+    done: tick,
   },
-  "create a budget": { configuration: BUDGETS, given: situations.createdVm, done: reconcile },
+  // With a configuration its conditions are written, for which budgets are listed too.
+  "create a budget": { given: situations.createdVm, done: reconcile },
   "grow a budget": {
     configuration: { evacuation: { adoptSeconds: 0 } },
     given: async (trial) => {
@@ -121,7 +112,12 @@ export const DEEDS = steps({
       await reconcile(trial);
     },
     done: evict,
-    meanwhile: situations.seeBudgets,
+  },
+  "do without budgets": {
+    configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
+    takes: "kubernetes/optional/guard.yaml",
+    given: situations.covered,
+    done: reconcile,
   },
   refuse: {
     configuration: BUDGETS,
@@ -140,7 +136,8 @@ export const DEEDS = steps({
     },
     done: reconcile,
   },
-  "count an evacuation": { configuration: ALONE, given: situations.moved, done: reconcile },
+  "end an evacuation": { configuration: ALONE, given: situations.moved, done: reconcile },
+  "forget an evacuation": { configuration: ALONE, given: situations.history, done: reconcile },
   "count two evacuations": {
     configuration: ALONE,
     given: situations.moved,

@@ -57,7 +57,6 @@ describe("an Evacuation as it is created", () => {
     ["a long requester",      { ...VM, requestedBy: "x".repeat(1025) },                      "may not be more than 1024"],
     ["a deadline, some day",  { ...VM, deadline: "tomorrow" },                               "spec.deadline: Invalid value"],
     ["a pod without a UID",   { ...VM, pod: { name: "p" } },                                 "spec.pod.uid: Required value"],
-    ["a pod's UID alone",     { ...VM, pod: { uid: "u" } },                                  "spec.pod.name: Required value"],
     ["attempts below none",   { ...VM, inherited: { attempts: -1 } },                        "spec.inherited.attempts: Invalid value"],
     ["too many attempts",     { ...VM, inherited: { attempts: 1001 } },                      "spec.inherited.attempts: Invalid value"],
   ])("with %s is refused", async (_, spec, words) => {

@@ -20,7 +20,7 @@ export interface Need extends Permitted {
   readonly deed: Deed;
   /** Whether what `without` says has come about. */
   readonly shown: shown.Consequence;
-  /** The one request that the API server refuses. */
+  /** The one request that the API server refuses; NAME stands for a name that nobody knows beforehand. */
   readonly refused: string;
 }
 
@@ -39,10 +39,10 @@ function of(file: string, rows: readonly Row[]): readonly Need[] {
 
 const VMIS = "/apis/kubevirt.io/v1/virtualmachineinstances";
 const VMI = "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web";
-const ALL_MIGRATIONS = "/apis/kubevirt.io/v1/virtualmachineinstancemigrations";
 const MIGRATIONS = "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations";
-const ALL_BUDGETS = "/apis/policy/v1/poddisruptionbudgets";
 const BUDGETS = "/apis/policy/v1/namespaces/apps/poddisruptionbudgets";
+const EVACUATIONS = "/apis/lifeboat.dev/v1alpha1/namespaces/apps/evacuations";
+const WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const OWN = "/api/v1/namespaces/lifeboat-system/configmaps";
 const CONFIGURATION = "/apis/lifeboat.dev/v1alpha1/lifeboatconfigurations/lifeboat";
 const PODS = "/api/v1/namespaces/apps/pods";
@@ -52,36 +52,40 @@ const NODE = "/api/v1/nodes/node01";
 // prettier-ignore
 export const NEEDS: readonly Need[] = [
   ...of("kubernetes/rbac.yaml", [
-    ["get pods",                                            "no eviction can be decided on: every one gets 429",                shown.undecided,          "evict",                        `GET ${POD}`],
-    ["list pods",                                           "pods of a VM are not counted: no migration is created",            shown.markedOnly,         "evict",                        `GET ${PODS}`],
-    ["get nodes",                                           "no evacuation can be cancelled",                                   shown.stillMarked,        "cancel",                       `GET ${NODE}`],
-    ["get nodes",                                           "an evacuation goes on though the drain taint has gone",            shown.notWithdrawn,       "notice that a taint has gone", `GET ${NODE}`],
-    ["get nodes",                                           "what the taint manager gave up on stays past its deadline",        shown.podStays,           "finish a deletion",            `GET ${NODE}`],
-    ["list nodes",                                          "no full scan: a drain taint is not seen",                          shown.noRecord,           "empty a tainted node",         "GET /api/v1/nodes"],
-    ["list nodes",                                          "no full scan: node pressure is not seen",                          shown.notMarked,          "relieve a node",               "GET /api/v1/nodes"],
-    ["create events",                                       "evacuations are not told",                                         shown.untold,             "evict",                        "POST /api/v1/namespaces/apps/events"],
-    ["get kubevirt.io/virtualmachineinstances",             "no eviction can be decided on: every one gets 429",                shown.undecided,          "evict",                        `GET ${VMI}`],
-    ["list kubevirt.io/virtualmachineinstances",            "nothing under evacuation is found again: no migration is created", shown.markedOnly,         "evict",                        `GET ${VMIS}`],
-    ["patch kubevirt.io/virtualmachineinstances",           "no record of what KubeVirt marked: no cause, no back-off",         shown.noRecord,           "take over a mark",             `PATCH ${VMI}`],
-    ["patch kubevirt.io/virtualmachineinstances",           "no evacuation comes to its end",                                   shown.stillLabelled,      "count an evacuation",          `PATCH ${VMI}`],
-    ["list kubevirt.io/virtualmachineinstancemigrations",   "no limit can be kept: no migration is created",                    shown.markedOnly,         "evict",                        `GET ${ALL_MIGRATIONS}`],
-    ["create kubevirt.io/virtualmachineinstancemigrations", "VMs move only where KubeVirt itself migrates marked ones",         shown.markedOnly,         "evict",                        `POST ${MIGRATIONS}`],
-    ["patch kubevirt.io/virtualmachineinstancemigrations",  "KubeVirt's own migrations do not say for whom they are",           shown.anonymous,          "adopt a migration",            `PATCH ${MIGRATIONS}/pending`],
-    ["delete kubevirt.io/virtualmachineinstancemigrations", "a cancel leaves the pending migration",                            shown.stillPending,       "cancel a pending migration",   `DELETE ${MIGRATIONS}/pending`],
-    ["list kubevirt.io/kubevirts",                          "the cluster's strategy is unknown: every eviction gets 429",       shown.undecided,          "evict",                        "GET /apis/kubevirt.io/v1/kubevirts"],
-    ["get policy/poddisruptionbudgets",                     "a refused VM has no budget until a full scan", shown.noBudget,           "refuse",                       `GET ${BUDGETS}/BUDGET`],
-    ["list policy/poddisruptionbudgets",                    "nobody knows which VM has a budget: none gets one",                shown.noBudget,           "create a budget",              `GET ${ALL_BUDGETS}`],
-    ["create policy/poddisruptionbudgets",                  "VMs have no budget: with Lifeboat down a drain stops them",        shown.drainStopsIt,       "create a budget",              `POST ${BUDGETS}`],
-    ["patch policy/poddisruptionbudgets",                   "no budget grows, so no VM is marked: none moves",                   shown.notGrown,           "grow a budget",                `PATCH ${BUDGETS}/BUDGET`],
-    ["delete policy/poddisruptionbudgets",                  "a VM that may be shut down keeps its budget",                      shown.stillBudget,        "delete a budget",              `DELETE ${BUDGETS}/BUDGET`],
-    ["get lifeboat.dev/lifeboatconfigurations/lifeboat",    "nobody knows what is switched on: nothing is decided",             shown.undecided,          "evict",                        `GET ${CONFIGURATION}`],
-    ["patch lifeboat.dev/lifeboatconfigurations/status/lifeboat", "what is wrong with the configuration is not told", shown.noConditions, "report on the configuration", `PATCH ${CONFIGURATION}/status`],
-    ["get configmaps/lifeboat-slots",                       "no limit can be kept: no migration is created",                    shown.markedOnly,         "evict",                        `GET ${OWN}/lifeboat-slots`],
-    ["patch configmaps/lifeboat-slots",                     "no migration is created but the first",                            shown.onlyFirstMigration, "evict two",                    `PATCH ${OWN}/lifeboat-slots`],
-    ["get configmaps/lifeboat-counters",                    "evacuations are not counted",                                      shown.notCounted,         "count an evacuation",          `GET ${OWN}/lifeboat-counters`],
-    ["patch configmaps/lifeboat-counters",                  "evacuations are not counted but the first",                        shown.onlyFirstCounted,   "count two evacuations",        `PATCH ${OWN}/lifeboat-counters`],
-    ["create configmaps",                                   "no migration is created",                                          shown.markedOnly,         "evict",                        `POST ${OWN}`],
-    ["create configmaps",                                   "evacuations are not counted",                                      shown.notCounted,         "count an evacuation",          `POST ${OWN}`],
+    ["get pods",                                                                            "no eviction can be decided on: the webhook's `failurePolicy` decides",         shown.unanswered,       "evict",                        `GET ${POD}`],
+    ["list pods",                                                                           "node pressure is not relieved",                                                shown.notMarked,        "relieve a node",               "GET /api/v1/pods"],
+    ["list pods",                                                                           "what the taint manager gave up on stays past its deadline",                    shown.podStays,         "finish a deletion",            `GET ${PODS}`],
+    ["get nodes",                                                                           "no evacuation can be cancelled by Lifeboat's own route",                       shown.stillMarked,      "cancel",                       `GET ${NODE}`],
+    ["get nodes",                                                                           "an evacuation goes on though the drain taint has gone",                        shown.notEnded,         "notice that a taint has gone", `GET ${NODE}`],
+    ["get nodes",                                                                           "what the taint manager gave up on stays past its deadline",                    shown.podStays,         "finish a deletion",            `GET ${NODE}`],
+    ["list nodes",                                                                          "no full scan: a drain taint is not seen",                                      shown.noEvacuation,     "empty a tainted node",         "GET /api/v1/nodes"],
+    ["list nodes",                                                                          "no full scan: node pressure is not seen",                                      shown.notMarked,        "relieve a node",               "GET /api/v1/nodes"],
+    ["create events",                                                                       "evacuations are not told",                                                     shown.untold,           "evict",                        "POST /api/v1/namespaces/apps/events"],
+    ["get kubevirt.io/virtualmachineinstances",                                             "no eviction can be decided on: every one gets 429",                            shown.undecided,        "evict",                        `GET ${VMI}`],
+    ["list kubevirt.io/virtualmachineinstances",                                            "no full scan: what KubeVirt has marked is not found",                          shown.noEvacuation,     "take over a mark",             `GET ${VMIS}`],
+    ["get lifeboat.dev/evacuations",                                                        "of two functions that begin the same evacuation one answers that it is blind", shown.undecided,        "join an evacuation",           `GET ${EVACUATIONS}/NAME`],
+    ["list lifeboat.dev/evacuations",                                                       "no eviction can be decided on: every one gets 429",                            shown.undecided,        "evict",                        `GET ${EVACUATIONS}`],
+    ["create lifeboat.dev/evacuations",                                                     "nothing tells why a VM is marked, nor how it goes",                            shown.noEvacuation,     "evict",                        `POST ${EVACUATIONS}`],
+    ["patch lifeboat.dev/evacuations",                                                      "no evacuation can be cancelled by Lifeboat's own route",                       shown.stillMarked,      "cancel",                       `PATCH ${EVACUATIONS}/web`],
+    ["delete lifeboat.dev/evacuations",                                                     "Evacuations that have ended stay for ever",                                    shown.stillEvacuation,  "forget an evacuation",         `DELETE ${EVACUATIONS}/web`],
+    ["patch lifeboat.dev/evacuations/status",                                               "no evacuation comes to its end",                                               shown.notEnded,         "end an evacuation",            `PATCH ${EVACUATIONS}/web/status`],
+    ["list kubevirt.io/virtualmachineinstancemigrations",                                   "nothing under way is carried on: no migration is created",                     shown.markedOnly,       "evict",                        `GET ${MIGRATIONS}`],
+    ["create kubevirt.io/virtualmachineinstancemigrations",                                 "VMs move only where KubeVirt itself migrates marked ones",                     shown.markedOnly,       "evict",                        `POST ${MIGRATIONS}`],
+    ["patch kubevirt.io/virtualmachineinstancemigrations",                                  "KubeVirt's own migrations do not say what they are for",                       shown.anonymous,        "adopt a migration",            `PATCH ${MIGRATIONS}/pending`],
+    ["delete kubevirt.io/virtualmachineinstancemigrations",                                 "a cancel leaves the pending migration",                                        shown.stillPending,     "cancel a pending migration",   `DELETE ${MIGRATIONS}/pending`],
+    ["list kubevirt.io/kubevirts",                                                          "the cluster's strategy is unknown: every eviction gets 429",                   shown.undecided,        "evict",                        "GET /apis/kubevirt.io/v1/kubevirts"],
+    ["get policy/poddisruptionbudgets",                                                     "a refused VM has no budget until a full scan",                                 shown.noBudget,         "refuse",                       `GET ${BUDGETS}/NAME`],
+    ["list policy/poddisruptionbudgets",                                                    "which VM has a budget is unknown: none gets one",                              shown.noBudget,         "create a budget",              `GET ${BUDGETS}`],
+    ["create policy/poddisruptionbudgets",                                                  "VMs have no budget: with Lifeboat down a drain stops them",                    shown.drainStopsIt,     "create a budget",              `POST ${BUDGETS}`],
+    ["patch policy/poddisruptionbudgets",                                                   "no budget grows, so no VM that has one is marked: none moves",                 shown.notGrown,         "grow a budget",                `PATCH ${BUDGETS}/NAME`],
+    ["delete policy/poddisruptionbudgets",                                                  "a VM that may be shut down keeps its budget",                                  shown.stillBudget,      "delete a budget",              `DELETE ${BUDGETS}/NAME`],
+    ["get admissionregistration.k8s.io/validatingwebhookconfigurations/virt-api-validator", "budgets are made where KubeVirt's webhook does without",                       shown.stillBudget,      "do without budgets",           `GET ${WEBHOOKS}/virt-api-validator`],
+    ["get admissionregistration.k8s.io/validatingwebhookconfigurations/lifeboat-guard",     "the same",                                                                     shown.stillBudget,      "do without budgets",           `GET ${WEBHOOKS}/lifeboat-guard`],
+    ["get lifeboat.dev/lifeboatconfigurations/lifeboat",                                    "what is switched on is unknown: every eviction gets 429",                      shown.undecided,        "evict",                        `GET ${CONFIGURATION}`],
+    ["patch lifeboat.dev/lifeboatconfigurations/status/lifeboat",                           "what is wrong with the configuration is not told",                             shown.noConditions,     "report on the configuration",  `PATCH ${CONFIGURATION}/status`],
+    ["get configmaps/lifeboat-counters",                                                    "evacuations are not counted",                                                  shown.notCounted,       "end an evacuation",            `GET ${OWN}/lifeboat-counters`],
+    ["patch configmaps/lifeboat-counters",                                                  "evacuations are not counted but the first",                                    shown.onlyFirstCounted, "count two evacuations",        `PATCH ${OWN}/lifeboat-counters`],
+    ["create configmaps",                                                                   "evacuations are not counted",                                                  shown.notCounted,       "end an evacuation",            `POST ${OWN}`],
   ]),
   ...of("kubernetes/impersonation.yaml", [
     ["impersonate serviceaccounts/kubevirt-apiserver", "no VM is marked, unless by KubeVirt's own webhook", shown.notMarked, "evict", `PATCH ${VMI}`],
@@ -95,12 +99,12 @@ export const NEEDS: readonly Need[] = [
   ]),
   ...of("kubernetes/optional/descheduling.yaml", [
     ["create pods/eviction",                   "nothing is descheduled: every eviction is refused",         shown.podStays,         "deschedule",     `POST ${POD}/eviction`],
-    ["patch pods",                             "no evacuation is asked for: nobody would know of it later", shown.podStays,         "deschedule",     `PATCH ${POD}`],
+    ["patch pods",                             "no evacuation is asked for: no later cycle would know of it", shown.podStays,         "deschedule",     `PATCH ${POD}`],
     ["list namespaces",                        "no cycle whose policy selects namespaces by label",         shown.noCycle,          "deschedule",     "GET /api/v1/namespaces"],
     ["list persistentvolumeclaims",            "no cycle whose policy protects storage classes",            shown.noCycle,          "deschedule",     "GET /api/v1/persistentvolumeclaims"],
     ["get scheduling.k8s.io/priorityclasses",  "no cycle whose policy names a PriorityClass",               shown.noCycle,          "deschedule",     "GET /apis/scheduling.k8s.io/v1/priorityclasses/important"],
     ["get configmaps/lifeboat-descheduler",    "there is no policy: no cycle",                              shown.noCycle,          "deschedule",     `GET ${OWN}/lifeboat-descheduler`],
-    ["get configmaps/lifeboat-descheduling",   "nobody knows what has been asked for: no cycle",            shown.noCycle,          "deschedule",     `GET ${OWN}/lifeboat-descheduling`],
+    ["get configmaps/lifeboat-descheduling",   "what has been asked for is unknown: no cycle",               shown.noCycle,          "deschedule",     `GET ${OWN}/lifeboat-descheduling`],
     ["patch configmaps/lifeboat-descheduling", "nothing is descheduled but the first pod",                  shown.onlyFirstPodGone, "deschedule two", `PATCH ${OWN}/lifeboat-descheduling`],
   ]),
   ...of("kubernetes/optional/guard.yaml", [

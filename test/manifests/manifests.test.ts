@@ -22,6 +22,7 @@ describe("infra/kubernetes", () => {
   test("definitions come first, a namespace before what is in it, an account before its token", () => {
     expect(shipped().map(({ kind }) => kind)).toEqual([
       "CustomResourceDefinition",
+      "CustomResourceDefinition",
       "Namespace",
       "ServiceAccount",
       "Secret",
@@ -155,7 +156,7 @@ test("the migration policy has exactly these properties", () => {
         allowWorkloadDisruption: true,
         allowPostCopy: false,
         completionTimeoutPerGiB: 10,
-        // As Lifeboat labels a VMI whose evacuation cannot wait.
+        // As Lifeboat labels a VMI whose evacuation is urgent.
         selectors: { virtualMachineInstanceSelector: { [EVACUATION_LABEL]: URGENCY.Preemption } },
       },
     },
@@ -172,7 +173,12 @@ describe("what Lifeboat may do", () => {
       "create events",
       "get kubevirt.io/virtualmachineinstances",
       "list kubevirt.io/virtualmachineinstances",
-      "patch kubevirt.io/virtualmachineinstances",
+      "get lifeboat.dev/evacuations",
+      "list lifeboat.dev/evacuations",
+      "create lifeboat.dev/evacuations",
+      "patch lifeboat.dev/evacuations",
+      "delete lifeboat.dev/evacuations",
+      "patch lifeboat.dev/evacuations/status",
       "list kubevirt.io/virtualmachineinstancemigrations",
       "create kubevirt.io/virtualmachineinstancemigrations",
       "patch kubevirt.io/virtualmachineinstancemigrations",
@@ -183,6 +189,8 @@ describe("what Lifeboat may do", () => {
       "create policy/poddisruptionbudgets",
       "patch policy/poddisruptionbudgets",
       "delete policy/poddisruptionbudgets",
+      "get admissionregistration.k8s.io/validatingwebhookconfigurations/virt-api-validator",
+      "get admissionregistration.k8s.io/validatingwebhookconfigurations/lifeboat-guard",
       "get lifeboat.dev/lifeboatconfigurations/lifeboat",
       "patch lifeboat.dev/lifeboatconfigurations/status/lifeboat",
     ]);
@@ -191,15 +199,13 @@ describe("what Lifeboat may do", () => {
   test("in its own namespace", () => {
     expect(find("Role").metadata.namespace).toBe("lifeboat-system");
     expect(permissions(find("Role"))).toEqual([
-      "get configmaps/lifeboat-slots",
-      "patch configmaps/lifeboat-slots",
       "get configmaps/lifeboat-counters",
       "patch configmaps/lifeboat-counters",
       "create configmaps",
     ]);
   });
 
-  test("in KubeVirt's namespace: act as its API server, and as nobody else", () => {
+  test("in KubeVirt's namespace: act as its API server, and as no other account", () => {
     const role = find("Role", "lifeboat-impersonation");
     expect(role.metadata.namespace).toBe("kubevirt");
     expect(permissions(role)).toEqual(["impersonate serviceaccounts/kubevirt-apiserver"]);

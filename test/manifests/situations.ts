@@ -7,9 +7,8 @@ import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { CONFIGURATION } from "../../shared/policy/names.ts";
 import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
-import { record } from "../policy/fixtures.ts";
 import { tidyDescheduling } from "./descheduling-deed.ts";
-import { COUNTERS, NODE, PENDING, POD, SECOND, SECOND_POD, SLOTS, type Trial, VMI } from "./trial.ts";
+import { COUNTERS, evacuations, NODE, PENDING, POD, SECOND, SECOND_POD, type Trial, VMI } from "./trial.ts";
 
 export const created =
   (strategy: string, status = {}) =>
@@ -22,30 +21,43 @@ export async function createdTwo(trial: Trial): Promise<void> {
   await trial.cluster.createVm({ name: SECOND.name, strategy: "LiveMigrate" });
 }
 
+/** Named like the VM; nobody has looked at it since. */
+async function createdEvacuation({ cluster }: Trial, name: string, spec: object, status?: object): Promise<void> {
+  const key = { namespace: NAMESPACE, name };
+  const named = { virtualMachineInstance: { name }, requestedBy: "x", ...spec };
+  await cluster.client.create(evacuations, { metadata: key, spec: named });
+  const body = { status: { attempts: 0, conditions: [], ...status } };
+  await cluster.client.patch(evacuations, key, { type: "merge", body }, { subresource: "status" });
+}
+
 /** Evacuated from another node; nobody has looked since. */
-export async function moved({ cluster }: Trial, name = VMI.name): Promise<void> {
-  const annotations = { "lifeboat.dev/evacuation": JSON.stringify(record({ node: "node09" })) };
-  const labels = { "lifeboat.dev/evacuation": "normal" };
-  await cluster.createVm({ name, strategy: "LiveMigrate", metadata: { annotations, labels } });
+export async function moved(trial: Trial, name = VMI.name): Promise<void> {
+  await trial.cluster.createVm({ name, strategy: "LiveMigrate" });
+  const status = { phase: "Pending", sourceNode: "node09", podUID: "left", startTime: LONG_AGO };
+  await createdEvacuation(trial, name, { pod: { uid: "left" } }, status);
+}
+
+/** Of a pod that is no more. */
+export async function history(trial: Trial): Promise<void> {
+  const status = { phase: "Moved", sourceNode: "node09", podUID: "left", completionTime: LONG_AGO };
+  await createdEvacuation(trial, VMI.name, { pod: { uid: "left" } }, status);
 }
 
 /** As KubeVirt's evacuation controller makes one. */
 export async function createdMigration({ cluster }: Trial): Promise<void> {
-  const metadata = { ...PENDING, annotations: { "kubevirt.io/evacuationMigration": NODE.name } };
+  const annotations = { "kubevirt.io/evacuationMigration": NODE.name };
+  const metadata = { ...PENDING, annotations, labels: { "kubevirt.io/vmi-name": VMI.name } };
   await cluster.client.create(kubevirt.migrations, { metadata, spec: { vmiName: VMI.name } });
 }
 
-/** Recorded long ago, as if Lifeboat had been away since. The drain taint marks nothing. */
-export async function recordedSince2025({ cluster }: Trial, cause: string): Promise<void> {
-  const podUID = (await cluster.client.get(core.pods, POD))?.metadata.uid;
-  const begun = { id: "0000000a", cause, requestedBy: "x", node: NODE.name, podUID, attempts: 0 };
-  const text = JSON.stringify({ ...begun, since: "2025-01-01T00:00:00Z" });
-  const metadata = {
-    annotations: { "lifeboat.dev/evacuation": text },
-    labels: { "lifeboat.dev/evacuation": "normal" },
-  };
-  const status = cause === "DrainTaint" ? {} : { evacuationNodeName: NODE.name };
-  await cluster.patchVmi(VMI.name, { metadata, status });
+const LONG_AGO = "2025-01-01T00:00:00Z";
+
+/** Begun long ago, as if Lifeboat had been away since. The drain taint marks nothing. */
+export async function evacuating(trial: Trial, cause: string, more: object = {}): Promise<void> {
+  await createdVm(trial);
+  const uid = (await trial.cluster.client.get(core.pods, POD))?.metadata.uid;
+  await createdEvacuation(trial, VMI.name, { cause, pod: { name: POD.name, uid }, ...more });
+  if (cause !== "DrainTaint") await trial.cluster.patchVmi(VMI.name, { status: { evacuationNodeName: NODE.name } });
 }
 
 export async function tainted({ cluster }: Trial, key: string, effect: string): Promise<void> {
@@ -63,8 +75,7 @@ async function disrupted({ cluster }: Trial, status: "True" | "False", reason: s
 
 /** Held for a taint until long ago, and still there. */
 export async function overdue(trial: Trial): Promise<void> {
-  await createdVm(trial);
-  await recordedSince2025(trial, "NoExecuteTaint");
+  await evacuating(trial, "NoExecuteTaint", { deadline: LONG_AGO });
   await disrupted(trial, "False", "DeletionByTaintManager");
   await tainted(trial, "maintenance", "NoExecute");
 }
@@ -91,23 +102,46 @@ export async function pressed(trial: Trial): Promise<void> {
   await withConditions(trial, "node02", ["Ready"]);
 }
 
-/** The disruption controller: every budget has been seen as it is. */
-export async function seeBudgets({ cluster: { client } }: Trial, request: string): Promise<void> {
-  if (!request.startsWith("GET ") || !request.endsWith("/poddisruptionbudgets")) return;
-  for (const { metadata, spec } of (await client.list(core.podDisruptionBudgets, NAMESPACE)).items) {
-    const healthy = { currentHealthy: 1, desiredHealthy: spec?.minAvailable, expectedPods: 1, disruptionsAllowed: 0 };
-    const body = { status: { ...healthy, observedGeneration: metadata.generation } };
-    await client.patch(core.podDisruptionBudgets, metadata, { type: "merge", body }, { subresource: "status" });
-  }
+/** With these two no eviction of a VM's pod passes unreviewed. Nobody is asked: no eviction is made. */
+export async function covered(trial: Trial): Promise<void> {
+  await createdVm(trial);
+  const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods/eviction"] }];
+  const webhook = {
+    name: "virt-launcher-eviction-interceptor.kubevirt.io",
+    clientConfig: { url: "https://127.0.0.1:1/" },
+    rules,
+    admissionReviewVersions: ["v1"],
+    sideEffects: "NoneOnDryRun",
+    failurePolicy: "Fail",
+  };
+  await trial.cluster.client.create(webhookConfigurations, { metadata: KUBEVIRT_WEBHOOKS, webhooks: [webhook] });
 }
 
-/** KubeVirt's own webhook: the eviction that Lifeboat asks for once its record is there has been reviewed, if it was let in. */
+/** Another function has begun the same evacuation a moment ago. */
+export async function begunMeanwhile({ cluster }: Trial, request: string, body: unknown): Promise<void> {
+  if (!request.startsWith("POST ") || !request.endsWith("/evacuations")) return;
+  const path = request.slice("POST ".length);
+  await cluster.client.raw({ method: "POST", path, body });
+}
+
+/** KubeVirt's own webhook: the eviction that Lifeboat asks for once its Evacuation is there has been reviewed, if it was let in. */
 export async function markReviewed({ cluster, doors }: Trial, request: string): Promise<void> {
   if (!request.startsWith("GET ") || !request.endsWith(`/virtualmachineinstances/${VMI.name}`)) return;
-  const recorded = (await cluster.getVmi(VMI.name))?.metadata.annotations?.["lifeboat.dev/evacuation"] !== undefined;
-  if (recorded && doors.forbidden.length === 0)
+  const begun = (await cluster.client.list(evacuations, NAMESPACE)).items.length > 0;
+  if (begun && doors.forbidden.length === 0)
     await cluster.patchVmi(VMI.name, { status: { evacuationNodeName: NODE.name } });
 }
+
+const webhookConfigurations: core.Resource<core.KubeObject & { readonly webhooks?: readonly unknown[] }> = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  plural: "validatingwebhookconfigurations",
+  namespaced: false,
+};
+const KUBEVIRT_WEBHOOKS = { name: "virt-api-validator" };
+
+/** `system:masters`; that Lifeboat's account may delete what has not ended, the shipped policy says. */
+const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
 /** As if nothing had been done. */
 export async function tidy(cluster: TestCluster): Promise<void> {
@@ -117,7 +151,10 @@ export async function tidy(cluster: TestCluster): Promise<void> {
   const made: readonly core.Resource[] = [migrations, core.podDisruptionBudgets, virtualMachineInstances];
   for (const resource of made)
     for (const { metadata } of (await client.list(resource, NAMESPACE)).items) await client.delete(resource, metadata);
-  await client.delete(core.configMaps, SLOTS);
+  const lifeboat = client.as(LIFEBOAT, ["system:masters"]);
+  for (const { metadata } of (await client.list(evacuations, NAMESPACE)).items)
+    await lifeboat.delete(evacuations, metadata);
+  await client.delete(webhookConfigurations, KUBEVIRT_WEBHOOKS);
   await client.delete(core.configMaps, COUNTERS);
   await client.delete(lifeboatConfigurations, { name: CONFIGURATION });
   await tidyDescheduling(cluster);

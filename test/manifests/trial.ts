@@ -3,8 +3,21 @@
  * Owns: its shape, the VMs it is about, asking a door. Does not own: the deeds (deeds.ts, descheduling-deed.ts), what they
  * come to (consequences.ts), permissions (least-privilege.ts).
  */
+import type { KubeObject, Resource } from "../../infra/sandbox/actors/resources.ts";
 import { type Answer, asOperator, asWebhook, type Doors } from "../functions/support/doors.ts";
 import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
+
+export interface Evacuation extends KubeObject {
+  readonly spec?: { readonly virtualMachineInstance: { readonly name: string } } & Readonly<Record<string, unknown>>;
+  readonly status?: { readonly phase?: string };
+}
+
+export const evacuations: Resource<Evacuation> = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "Evacuation",
+  plural: "evacuations",
+  namespaced: true,
+};
 
 export const VMI = { namespace: NAMESPACE, name: "web" };
 export const POD = { namespace: NAMESPACE, name: "virt-launcher-web-abcde" };
@@ -14,7 +27,6 @@ export const SECOND_POD = { namespace: NAMESPACE, name: "virt-launcher-db-abcde"
 /** A migration that is none of Lifeboat's. */
 export const PENDING = { namespace: NAMESPACE, name: "pending" };
 export const NODE = { name: "node01" };
-export const SLOTS = { namespace: "lifeboat-system", name: "lifeboat-slots" };
 export const COUNTERS = { namespace: "lifeboat-system", name: "lifeboat-counters" };
 
 export interface Trial {
@@ -31,7 +43,7 @@ export interface Steps {
   /** With one less. Resolves to what was answered, if anybody asked. */
   readonly done: (trial: Trial) => Promise<Answer | undefined>;
   /** What others do in the cluster before a request of Lifeboat's goes out. */
-  readonly meanwhile?: (trial: Trial, request: string) => Promise<void>;
+  readonly meanwhile?: (trial: Trial, request: string, body: unknown) => Promise<void>;
 }
 
 export async function ask({ doors }: Trial, method: string, path: string): Promise<Answer> {
