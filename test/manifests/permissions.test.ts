@@ -1,23 +1,20 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodes, pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
-import {
-  migrations,
-  virtualMachineInstances,
-  type VirtualMachineInstance,
-} from "../../infra/sandbox/kubevirt/resources.ts";
+import { migrations, virtualMachineInstances } from "../../infra/sandbox/kubevirt/resources.ts";
 import { configureLifeboat, lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { REQUEST_EVICT_ONLY_ANNOTATION } from "../../shared/policy/names.ts";
 import { NAMESPACE as namespace, type Recorded, startRecorded } from "./recorded.ts";
 import type { RecordingProxy } from "./recording-proxy.ts";
 import { granted, permissions, readManifests, shipped } from "./shipped.ts";
+import { type Evacuation, evacuations } from "./trial.ts";
 
 /**
  * Everything Lifeboat does, done once as the shipped account: it needs all that the roles grant, and nothing else. What readyz
  * asks for does not count: it asks only whether it may, and a right that nothing else needs is one too many.
  */
-const CONFIGURATION = { evacuation: { adoptSeconds: 2, backoffSeconds: 0.2 } };
+const CONFIGURATION = { evacuation: { adoptSeconds: 2, backoffSeconds: 0.2, historySeconds: 0 } };
 
 /** Denied at once, the taint manager has soon given up, and the deadline passes. */
 const GUARD = {
@@ -48,12 +45,18 @@ async function evict(vm: string): Promise<void> {
   expect((await sandbox.client.raw({ method: "POST", path, body })).code).toBe(429);
 }
 
-async function until(name: string, what: string, so: (vmi: VirtualMachineInstance) => boolean): Promise<void> {
-  await waitFor(sandbox.client, { resource: virtualMachineInstances, key: { namespace, name }, what, until: so });
-}
+const hasEnded = ({ status }: Evacuation) => status?.completionTime !== undefined;
 
-function hasLeft({ metadata, status }: VirtualMachineInstance): boolean {
-  return status?.nodeName !== "node-1" && metadata.labels?.["lifeboat.dev/evacuation"] === undefined;
+/** Looked at again and again, as by the ticks. */
+async function untilMoved(name: string): Promise<void> {
+  const { client } = sandbox;
+  const look = async () => {
+    await ask("POST", "/reconcile");
+    const vmi = await client.get(virtualMachineInstances, { namespace, name });
+    const { items } = await client.list(evacuations, namespace);
+    return vmi?.status?.nodeName !== "node-1" && items.every(hasEnded);
+  };
+  await expect.poll(look, { timeout: 20_000 }).toBe(true);
 }
 
 /** With no room elsewhere a migration stays pending, and can be cancelled. */
@@ -86,7 +89,15 @@ const STEPS: readonly (readonly [string, () => Promise<void>])[] = [
       await readyz();
       await ask("GET", "/metrics");
       await evict("moved");
-      await until("moved", "moved", hasLeft);
+      await untilMoved("moved");
+    },
+  ],
+  [
+    "two drains begin the same evacuation",
+    async () => {
+      await createVm("joined", "LiveMigrate");
+      await Promise.all(Array.from({ length: 8 }, () => evict("joined")));
+      await untilMoved("joined");
     },
   ],
   [
@@ -101,25 +112,29 @@ const STEPS: readonly (readonly [string, () => Promise<void>])[] = [
     "KubeVirt's own migration is adopted",
     async () => {
       await createVm("adopted", "LiveMigrate");
-      sandbox.evacuationController.enabled = true;
       // Long enough for Lifeboat to meet it while it runs.
       sandbox.migrations.configure({ seconds: 5 });
       await evict("adopted");
-      await until("adopted", "moved", hasLeft);
+      await untilMoved("adopted");
       sandbox.migrations.configure({ seconds: 0.1 });
-      sandbox.evacuationController.enabled = false;
     },
   ],
   [
-    "an evacuation is cancelled",
+    "an evacuation that Lifeboat migrates, for KubeVirt does not, is cancelled",
     async () => {
+      sandbox.evacuationController.enabled = false;
       await createVm("cancelled", "LiveMigrate");
       await cordonTarget(true);
       await evict("cancelled");
-      await expect.poll(migratingVms, { timeout: 20_000 }).toContain("cancelled");
+      const migrating = async () => {
+        await ask("POST", "/reconcile");
+        return await migratingVms();
+      };
+      await expect.poll(migrating, { timeout: 20_000 }).toContain("cancelled");
       await ask("GET", "/evacuations");
       await ask("DELETE", `/evacuations/${namespace}/cancelled`);
       await cordonTarget(false);
+      sandbox.evacuationController.enabled = true;
     },
   ],
   [
@@ -136,8 +151,7 @@ const STEPS: readonly (readonly [string, () => Promise<void>])[] = [
       await createVm("tainted", "LiveMigrate");
       const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
       await sandbox.client.patch(nodes, { name: "node-1" }, { type: "merge", body: { spec: { taints } } });
-      await ask("POST", "/reconcile");
-      await until("tainted", "moved", hasLeft);
+      await untilMoved("tainted");
     },
   ],
 ];

@@ -14,7 +14,12 @@ import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 export const NAMESPACE = "vms";
 const TOKEN = "the-webhook-token";
 /** What roles grant by name. */
-const NAMED = new Set(["", "/status"].map((part) => `lifeboat.dev/lifeboatconfigurations${part}`)).add("configmaps");
+const NAMED = new Set([
+  "configmaps",
+  "admissionregistration.k8s.io/validatingwebhookconfigurations",
+  "lifeboat.dev/lifeboatconfigurations",
+  "lifeboat.dev/lifeboatconfigurations/status",
+]);
 
 export interface Answered {
   readonly path: string;

@@ -9,7 +9,7 @@ import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.t
 
 export interface Evacuation extends KubeObject {
   readonly spec?: { readonly virtualMachineInstance: { readonly name: string } } & Readonly<Record<string, unknown>>;
-  readonly status?: { readonly phase?: string };
+  readonly status?: { readonly phase?: string; readonly completionTime?: string };
 }
 
 export const evacuations: Resource<Evacuation> = {
