@@ -45,10 +45,16 @@ async function decideAndHold(c: AppContext, target: Target, asked: Asked): Promi
   if (facts === undefined) return decision;
   report(c, target, asked, decision);
   if (decision.verdict === "Release") return decision;
+  const moveOn = () => {
+    if (facts.vmi !== undefined) c.executionCtx.waitUntil(carryOn(target, facts.vmi));
+  };
   // The VM has to move while the deletion waits, not after it.
-  if (facts.vmi !== undefined) c.executionCtx.waitUntil(carryOn(target, facts.vmi));
+  moveOn();
   const last = await hold(target, asked, { decision, facts });
-  if (last !== decision) report(c, target, asked, last);
+  if (last === decision) return last;
+  report(c, target, asked, last);
+  // Most often because the VM has moved: with that its evacuation ends.
+  if (last.verdict === "Release") moveOn();
   return last;
 }
 
