@@ -31,7 +31,8 @@ describe("without the permission, under the shipped roles", () => {
     await cluster.createVm({ name: "web", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } });
     const { body } = await reconcile(doors);
     expect(body).toMatchObject({ done: { CreateBudget: 1, Record: 1 }, failures: 1 });
-    expect(logged()).toMatchObject([{ failure: FORBIDDEN }]);
+    for (const line of logged()) expect(line).toMatchObject({ failure: FORBIDDEN });
+    expect(logged().length).toBeGreaterThan(0);
     await doors.settle();
     expect((await cluster.getVmi("web"))?.metadata.labels).toHaveProperty(["lifeboat.dev/evacuation"]);
     expect(await ready(doors)).toMatchObject({ code: 503 });
