@@ -56,13 +56,6 @@ const patches = ({ requests }: StubServer) =>
   requests.filter(({ method, path }) => method === "PATCH" && path.includes("/pods/"));
 const reconcile = (doors: Doors) => doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
 
-function evacuating(count: number) {
-  return Array.from({ length: count }, (_, i) => {
-    const labels = { "lifeboat.dev/evacuation": "normal" };
-    return { ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, name: `vm-${i}`, uid: `uid-${i}`, labels } };
-  });
-}
-
 describe("requests", () => {
   test("a full scan lists launcher pods once, and patches those that lack something", async () => {
     const [server, doors] = await start({ vmis: [CANNED_VMI], pods: [CANNED_POD] });
@@ -99,59 +92,12 @@ describe("requests", () => {
     expect(selectors(server)).toEqual([]);
   });
 
-  test("without VMs none is listed", async () => {
-    const [server, doors] = await start({});
-    await reconcile(doors);
-    expect(selectors(server)).toEqual([]);
-  });
-
-  test("while VMs are evacuated: one list for every hundred of them", async () => {
-    const [server, doors] = await start({ vmis: evacuating(250) });
-    await doors.tick(SMALL);
-    const asked = selectors(server).map(
-      (selector) =>
-        /^kubevirt.io=virt-launcher,kubevirt.io\/created-by in \((.*)\)$/.exec(selector ?? "")?.[1]?.split(",") ?? [],
-    );
-    expect(asked.map((uids) => uids.length)).toEqual([100, 100, 50]);
-    expect(asked.flat()).toEqual(evacuating(250).map(({ metadata }) => metadata.uid));
-    const longest = Math.max(...server.requests.map(({ query }) => query.toString().length));
-    expect(longest).toBeLessThan(8_000);
-  });
-
   test("an idle tick stays at one", async () => {
     const [server, doors] = await start({});
     await doors.tick(SMALL);
     const before = server.requests.length;
     await doors.tick(SMALL);
     expect(server.requests.length - before).toBe(1);
-  });
-
-  test("a pod that has changed meanwhile is looked at again", async () => {
-    let refusals = 1;
-    const [server, doors] = await start({
-      vmis: evacuating(1),
-      pods: [
-        {
-          ...CANNED_POD,
-          metadata: {
-            ...CANNED_POD.metadata,
-            labels: { ...CANNED_POD.metadata.labels, "kubevirt.io/created-by": "uid-0" },
-          },
-        },
-      ],
-      other: (response, request) => {
-        const answer =
-          request.method !== "PATCH"
-            ? status(404, "NotFound")
-            : refusals-- > 0
-              ? status(422, "Invalid")
-              : json(CANNED_POD);
-        return answer(response, request);
-      },
-    });
-    expect((await reconcile(doors)).body).toEqual({ done: {}, failures: 0, requeueAfterSeconds: 0 });
-    await doors.settle();
-    expect(patches(server).length).toBeGreaterThan(1);
   });
 });
 
