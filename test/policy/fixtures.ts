@@ -5,7 +5,6 @@
  */
 import type { Action } from "../../shared/policy/action.ts";
 import { budgetName } from "../../shared/policy/budget-name.ts";
-import type { EvictionFacts } from "../../shared/policy/eviction.ts";
 import type {
   BudgetFacts,
   EvacuationCondition,
@@ -38,7 +37,6 @@ export const NODE = "node01";
 export const VMI_UID = "vmi-uid";
 export const POD_UID = "pod-uid";
 export const POD_NAME = "virt-launcher-web-x7k2p";
-export const NAMED = 'VMI "apps/web"';
 
 export const MOBILITY: Readonly<Record<Mobility, LiveMigratable>> = {
   migratable: { migratable: true },
@@ -166,6 +164,8 @@ export function hotplug(tweak: Partial<PodFacts> = {}): PodFacts {
 
 type BudgetTweak = Omit<Partial<BudgetFacts>, "status"> & { readonly status?: Partial<BudgetFacts["status"]> };
 
+const SEEN = { observedGeneration: 1, disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 };
+
 /** Ours, of size 1, up to date, allowing nothing. */
 export function budget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
   return {
@@ -180,26 +180,14 @@ export function budget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
     minAvailable: 1,
     selector: { matchLabels: { "kubevirt.io/created-by": VMI_UID }, matchExpressions: [] },
     ...tweak,
-    status: {
-      observedGeneration: 1,
-      disruptionsAllowed: 0,
-      currentHealthy: 1,
-      desiredHealthy: 1,
-      expectedPods: 1,
-      ...status,
-    },
+    status: { ...SEEN, ...status },
   };
 }
 
 /** Ours at 2, as the disruption controller has seen it. */
-export function grownBudget(tweak: BudgetTweak = {}): BudgetFacts {
-  const { status, ...rest } = tweak;
-  return budget({
-    minAvailable: 2,
-    generation: 2,
-    ...rest,
-    status: { observedGeneration: 2, desiredHealthy: 2, ...status },
-  });
+export function grownBudget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
+  const seen = { observedGeneration: 2, desiredHealthy: 2, ...status };
+  return budget({ minAvailable: 2, generation: 2, ...tweak, status: seen });
 }
 
 /** A migration of the VMI, running since half a minute. */
@@ -245,19 +233,6 @@ export function settings({ limits, reconcilers, evacuation, ...tweak }: Settings
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
     reconcilers: { ...DEFAULT_SETTINGS.reconcilers, ...reconcilers },
     evacuation: { ...DEFAULT_SETTINGS.evacuation, adoptSeconds: 5, ...evacuation },
-  };
-}
-
-/** A person drains node01: the launcher pod of the VMI is to be evicted. */
-export function eviction(tweak: Partial<EvictionFacts> = {}): EvictionFacts {
-  return {
-    pod: pod(),
-    vmi: vmi(),
-    evacuations: [],
-    request: { username: "admin", cause: "ApiEviction" },
-    settings: settings(),
-    now: NOW,
-    ...tweak,
   };
 }
 

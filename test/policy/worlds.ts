@@ -6,7 +6,8 @@ import type { Action } from "../../shared/policy/action.ts";
 import { type BudgetWorld, planBudgets } from "../../shared/policy/budget.ts";
 import { planEvacuations } from "../../shared/policy/evacuation.ts";
 import type { EvacuationWorld } from "../../shared/policy/evacuation-world.ts";
-import { grownBudget, marked, NOW, settings } from "./fixtures.ts";
+import type { EvacuationFacts, EvacuationStatus } from "../../shared/policy/facts.ts";
+import { grownBudget, marked, NOW, only, settings } from "./fixtures.ts";
 
 /** The VMI, marked, its budget grown, and nothing that says that it should move; VMIs are read after Evacuations. */
 export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
@@ -35,4 +36,10 @@ export function plannedBudgets(tweak: Partial<BudgetWorld>): readonly Action[] {
 
 export function plannedEvacuations(tweak: Partial<EvacuationWorld>): readonly Action[] {
   return planEvacuations(world(tweak)).chains.flat();
+}
+
+/** What is written about this one, or what it says already. */
+export function statusAfter(subject: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}): EvacuationStatus {
+  const writes = only("WriteStatus", plannedEvacuations({ evacuations: [subject], ...tweak }));
+  return writes.find(({ evacuation }) => evacuation.uid === subject.uid)?.status ?? subject.status;
 }
