@@ -200,19 +200,20 @@ function evacuate({ pod, vmi, strategy, request, settings, evacuations, now }: L
  * moves, the answer says so, and an Evacuation tells who asked.
  */
 function inProgress({ vmi, pod, request, evacuations, now, raced }: LiveEviction): EvictionDecision {
-  const isActive = activeEvacuation(vmi, evacuations, pod.uid) !== undefined;
-  const before = isActive ? undefined : restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
+  const active = activeEvacuation(vmi, evacuations, pod.uid);
+  const before = active === undefined ? restingEvacuation(vmi, evacuations, { now, podUID: pod.uid }) : undefined;
   const answer =
     raced === true
       ? deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi))
       : deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, before?.status.phase));
-  if (isActive) return answer;
+  // Of the look that lost the race only its Evacuation is left: its story is told now.
+  if (active !== undefined && raced !== true) return answer;
   const beginning = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
-  const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
+  const evacuation = active ?? newEvacuation(vmi, beginning, { evacuations, now });
   const told = `${request.username} asked to evict pod ${pod.name}: KubeVirt has marked the VM for node ${vmi.nodeName}`;
   return {
     ...answer,
-    actions: [{ verb: "CreateEvacuation", evacuation }],
+    actions: active === undefined ? [{ verb: "CreateEvacuation", evacuation }] : [],
     story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
   };
 }
