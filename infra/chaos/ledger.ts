@@ -1,6 +1,6 @@
 /**
  * What must be true all the time, checked with every change of the cluster.
- * Owns: KubeVirt's limits, one migration a VM, no guest ending that may not end. Does not own: watching (observer.ts),
+ * Owns: KubeVirt's limits, one running migration a VM, no guest ending that may not end. Does not own: watching (observer.ts),
  * budgets (protection.ts), what must be true in the end (rest.ts, judgement.ts).
  */
 import { mayStop } from "../demo/summary.ts";
@@ -51,13 +51,17 @@ export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger 
   const unfinished = new Map<string, Unfinished>();
   const nodes = new Map<string, string | undefined>();
   const reached = new Set<keyof Limits>();
+  /** What lasts is told once. */
+  const told = new Set<string>();
   let mostRunning = 0;
   const report = (what: string) => void breaches.push(`${Math.round(elapsed())} ms: ${what}`);
 
   const check = (what: string, found: readonly Unfinished[], allowed: number): void => {
-    if (found.length <= allowed) return;
+    const excess = `${found.length} ${what}`;
+    if (found.length <= allowed || told.has(excess)) return;
+    told.add(excess);
     const names = found.map(({ name, phase }) => `${name} (${phase})`).join(", ");
-    report(`${found.length} ${what}, ${allowed} allowed: ${names}`);
+    report(`${excess}, ${allowed} allowed: ${names}`);
   };
 
   const checkLimit = (limit: keyof Limits, where: string, found: readonly Unfinished[]): void => {
@@ -66,12 +70,11 @@ export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger 
   };
 
   const checkLimits = (): void => {
-    const all = [...unfinished.values()];
-    const running = all.filter(({ isQueued }) => !isQueued);
+    const running = [...unfinished.values()].filter(({ isQueued }) => !isQueued);
     mostRunning = Math.max(mostRunning, running.length);
     checkLimit("cluster", "in the cluster", running);
     for (const [node, from] of Map.groupBy(running, (m) => m.node)) checkLimit("node", `from ${node}`, from);
-    for (const [vmi, of] of Map.groupBy(all, (m) => m.vmi)) check(`unfinished migrations of ${vmi}`, of, 1);
+    for (const [vmi, of] of Map.groupBy(running, (m) => m.vmi)) check(`migrations of ${vmi} run`, of, 1);
   };
 
   return {

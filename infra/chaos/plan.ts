@@ -116,12 +116,12 @@ function budgetsOf(random: Random, faults: readonly FaultName[]): "Auto" | "Enab
   return isNeeded || random.chance(0.5) ? "Enabled" : "Auto";
 }
 
-/** KubeVirt is waited for never, a moment, or longer than a run. */
+/** KubeVirt is waited for some moments or longer than a run; creation times count in whole seconds. */
 function configurationOf(random: Random, faults: readonly FaultName[]) {
   const descheduling = faults.includes("Descheduling");
   const guarding = faults.includes("Preemption") || random.chance(0.5);
   const budget = budgetsOf(random, faults);
-  const adoptSeconds = random.pick(faults.includes("ControllerToggled") ? [0.2, 0.5] : [0, 0.5, 60]);
+  const adoptSeconds = random.pick(faults.includes("ControllerToggled") ? [1, 2] : [2, 60]);
   const configuration = {
     featureGates: {
       DeschedulerSupport: random.chance(0.3) || descheduling,
