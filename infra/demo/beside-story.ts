@@ -7,6 +7,7 @@ import { besideRows, isAtRest, noteworthy, type Cast } from "./beside.ts";
 import { createBesideNarrator } from "./beside-narrator.ts";
 import { NAME, renderBeside, renderOutcome } from "./beside-view.ts";
 import type { Cluster } from "./cluster.ts";
+import { showEvacuations } from "./evacuations.ts";
 import type { Screen } from "./screen.ts";
 import { both, type Pair, type Stage } from "./stage.ts";
 import { summarize } from "./summary.ts";
@@ -69,6 +70,7 @@ export async function tellBeside({ cast, ...plot }: Plot, stage: Stage, screen: 
     withIt: summarize(before.withIt, after.withIt, cast.node),
   };
   if (!isOver) screen.print("", "This takes too long: the story ends here.");
+  await showEvacuations(stage.withIt.client, screen);
   screen.print("", ...renderOutcome(outcome, screen));
   return isOver && outcome.withIt.lost.length === 0;
 }

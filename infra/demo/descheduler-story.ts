@@ -11,6 +11,7 @@ import { describeCycle, isAtRest, runCycle, type Cycle } from "./descheduler-cyc
 import { figuresOf, isAsItShouldBe, journeyRows, onTheirWay, type Course } from "./descheduler-figures.ts";
 import { NODES, setScene } from "./descheduler-scene.ts";
 import { NAME, renderBalance, renderDescheduling, renderJudgement } from "./descheduler-view.ts";
+import { showEvacuations } from "./evacuations.ts";
 import type { Screen } from "./screen.ts";
 import { both, type Pair, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
@@ -36,7 +37,6 @@ function configuration(inBackground: boolean): Configuration {
   return {
     featureGates: { DeschedulerSupport: true, [GATE]: inBackground },
     reconcilers: { annotations: "Enabled" },
-    evacuation: { adoptSeconds: 0 },
   };
 }
 
@@ -80,6 +80,7 @@ async function tell(stage: Stage, screen: Screen): Promise<boolean> {
   };
   const isWell = isOver && isAsItShouldBe(figures.withIt);
   if (!screen.live) screen.print("", ...renderBalance(after, figures, screen));
+  await showEvacuations(stage.withIt.client, screen);
   screen.print("", ...renderJudgement(figures, isWell, screen));
   return isWell;
 }

@@ -10,6 +10,7 @@ import { startDrain } from "./drain.ts";
 import { createNarrator } from "./narrator.ts";
 import { isAtRest, nodeLines, onlyRefusedRemain, rowsOf } from "./rows.ts";
 import { DRAINED_NODE, REFUSED, removeObstacle, setScene } from "./scene.ts";
+import { showEvacuations } from "./evacuations.ts";
 import type { Screen } from "./screen.ts";
 import { both, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
@@ -19,15 +20,16 @@ import { readWorld, watchWorld } from "./watch.ts";
 
 export const drain: Story = {
   about: "Lifeboat",
-  setting: {
-    // No KubeVirt controller evacuates here, so Lifeboat need not wait for one.
-    lifeboat: { withIt: { evacuation: { adoptSeconds: 0 } } },
-    optional: [],
-  },
+  setting: { lifeboat: { withIt: {} }, optional: [] },
   setScene,
   tell,
   encore: () => ["kubectl uncordon node-1; kubectl drain node-2 --ignore-daemonsets --delete-emptydir-data"],
 };
+
+const COMPARISON = [
+  "KubeVirt moves the same VMs by itself. With Lifeboat each of them has an Evacuation that tells who asked, why, where to,",
+  "how often it was tried and what blocks it, and that can be cancelled. What KubeVirt cannot refuse, the other stories tell.",
+];
 
 const FRAME_MS = 100;
 /** Far longer than the story takes. */
@@ -64,7 +66,7 @@ async function tell(stage: Stage, screen: Screen): Promise<boolean> {
       if (obstructed && onlyRefusedRemain(rows)) {
         obstructed = false;
         narrator.note(`Only ${REFUSED.name} is left, as its strategy demands. Now the disk that pins it is detached.`);
-        await removeObstacle(client);
+        await both(stage, (cluster) => removeObstacle(cluster.client));
       }
       await delay(FRAME_MS);
     }
@@ -79,7 +81,8 @@ async function tell(stage: Stage, screen: Screen): Promise<boolean> {
   const after = await both(stage, (cluster) => readWorld(cluster.client));
   const summary = summarize(before, after.withIt, DRAINED_NODE);
   const { lost } = summarize(worlds.without, after.without, DRAINED_NODE);
-  screen.print("", renderLost(lost, screen), "", "With Lifeboat:", ...renderSummary(summary, screen));
+  await showEvacuations(client, screen);
+  screen.print("", renderLost(lost, screen), ...COMPARISON, "", "With Lifeboat:", ...renderSummary(summary, screen));
   return exitCode === 0 && summary.lost.length === 0;
 }
 

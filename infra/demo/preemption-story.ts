@@ -21,9 +21,7 @@ const JOBS = ["job-1", "job-2", "job-3"];
 export const preemption: Story = {
   about: "Lifeboat",
   setting: {
-    lifeboat: {
-      withIt: { featureGates: { PreemptionEvictionLiveMigration: true }, evacuation: { adoptSeconds: 0 } },
-    },
+    lifeboat: { withIt: { featureGates: { PreemptionEvictionLiveMigration: true } } },
     optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
   },
   setScene,

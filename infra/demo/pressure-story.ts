@@ -35,9 +35,7 @@ const SOFT_THRESHOLD = "4Gi";
 export const pressure: Story = {
   about: "Lifeboat",
   setting: {
-    lifeboat: {
-      withIt: { featureGates: { NodePressureEvictionLiveMigration: true }, evacuation: { adoptSeconds: 0 } },
-    },
+    lifeboat: { withIt: { featureGates: { NodePressureEvictionLiveMigration: true } } },
     optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
     eviction: {
       evictionSoft: { "memory.available": SOFT_THRESHOLD },

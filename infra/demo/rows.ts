@@ -43,11 +43,15 @@ type Why = { readonly before: VirtualMachine; readonly because: string };
 
 /** What Lifeboat decided, by the reason of the Event that tells it; the why is the strategy, or KubeVirt's own reason. */
 const DECISIONS: Readonly<Record<string, (why: Why) => string>> = {
-  EvacuationTriggered: ({ before }) => (before.strategy === "External" ? "leave to its owner" : "evacuate"),
-  EvacuationAdopted: () => "evacuate",
+  EvacuationTriggered: evacuate,
+  EvacuationAdopted: evacuate,
   EvictionRefused: ({ because }) => `refuse: ${because}`,
   ShutdownByStrategy: ({ because }) => `shut down: ${because}`,
 };
+
+function evacuate({ before }: Why): string {
+  return before.strategy === "External" ? "leave to its owner" : "evacuate";
+}
 
 function decisionOf(before: VirtualMachine, vmi: VirtualMachine | undefined, world: World): string {
   // The mark is seen before the Event that tells of it.

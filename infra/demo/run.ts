@@ -49,7 +49,7 @@ function invitation({ withIt, without }: Stage, story: Story): readonly string[]
     "The clusters stay up until Ctrl-C. In another terminal:",
     "",
     `  export KUBECONFIG=${withIt.kubeconfig}`,
-    "  kubectl get virtualmachineinstances,poddisruptionbudgets --all-namespaces",
+    "  kubectl get evacuations,virtualmachineinstances --all-namespaces",
     "  kubectl get events --all-namespaces",
     ...story.encore(lifeboat).map((command) => `  ${command}`),
     "",

@@ -28,9 +28,7 @@ const ORDINARY = { namespace: NAMESPACE, name: "report" };
 export const taint: Story = {
   about: "Lifeboat",
   setting: {
-    lifeboat: {
-      withIt: { featureGates: { NoExecuteTaintEvictionLiveMigration: true }, evacuation: { adoptSeconds: 0 } },
-    },
+    lifeboat: { withIt: { featureGates: { NoExecuteTaintEvictionLiveMigration: true } } },
     optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
   },
   setScene,
