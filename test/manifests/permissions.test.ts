@@ -4,6 +4,7 @@ import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { migrations, virtualMachineInstances } from "../../infra/sandbox/kubevirt/resources.ts";
 import { configureLifeboat, lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
+import { hash8 } from "../../shared/policy/hash.ts";
 import { REQUEST_EVICT_ONLY_ANNOTATION } from "../../shared/policy/names.ts";
 import { NAMESPACE as namespace, type Recorded, startRecorded } from "./recorded.ts";
 import type { RecordingProxy } from "./recording-proxy.ts";
@@ -93,11 +94,14 @@ const STEPS: readonly (readonly [string, () => Promise<void>])[] = [
     },
   ],
   [
-    "two drains begin the same evacuation",
+    "the name of a new Evacuation is taken",
     async () => {
-      await createVm("joined", "LiveMigrate");
-      await Promise.all(Array.from({ length: 8 }, () => evict("joined")));
-      await untilMoved("joined");
+      await createVm("taken", "LiveMigrate");
+      const name = `taken-${hash8((await launcherOf("taken")).metadata.uid)}-1`;
+      const spec = { virtualMachineInstance: { name: "another" } };
+      await sandbox.client.create(evacuations, { metadata: { namespace, name }, spec });
+      await evict("taken");
+      await untilMoved("taken");
     },
   ],
   [
