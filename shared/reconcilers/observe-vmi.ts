@@ -36,7 +36,7 @@ export interface Known {
 export async function observeVmi(key: NamespacedName, observer: Observer, known: Known = {}): Promise<World> {
   const { cluster, settings, now } = observer;
   const evacuations = known.evacuations ?? (await cluster.listEvacuations(key));
-  const active = evacuations.filter(isActive);
+  const active = evacuations.filter(isGoingOn);
   const [vmi, migrations] = await Promise.all([
     known.vmi ?? cluster.getVmi(key),
     active.length === 0 ? [] : cluster.listMigrations(key),
@@ -45,6 +45,11 @@ export async function observeVmi(key: NamespacedName, observer: Observer, known:
   if (vmi === undefined) return { ...world, pods: known.pods ?? [] };
   const around = await observeAround(vmi, { active, migrations, pods: known.pods ?? [] }, observer);
   return { ...world, ...around, vmis: [vmi] };
+}
+
+/** The deadline of a `Duplicate` still counts. */
+function isGoingOn(evacuation: EvacuationFacts): boolean {
+  return isActive(evacuation) || evacuation.status.phase === "Duplicate";
 }
 
 interface Found {

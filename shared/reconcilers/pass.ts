@@ -63,14 +63,10 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   ]);
 }
 
-async function eachVmi(active: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
-  const byVmi = Map.groupBy(active, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
-  const results = await eachOf([...byVmi.values()], async (evacuations) => {
-    const [first] = evacuations;
-    if (first === undefined) return NOTHING;
-    return await reconcileVmi({ namespace: first.namespace, name: first.spec.vmiName }, deps, { evacuations });
-  });
-  return sum(results);
+async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
+  const keys = evacuations.map((e) => ({ namespace: e.namespace, name: e.spec.vmiName }));
+  const different = [...new Map(keys.map((key) => [keyOf(key), key])).values()];
+  return sum(await eachOf(different, (key) => reconcileVmi(key, deps)));
 }
 
 /** What the relay was told of. */
