@@ -2,21 +2,11 @@
 import parse from "parse-prometheus-text-format";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
+import { evacuations } from "../../infra/tools/evacuations.ts";
 import { CANNED_VMI, type CannedAnswers, list, notFound, startCannedCluster } from "./support/canned-cluster.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
 import { type Behaviour, hangingUp, html, type StubServer, status } from "./support/stub-server.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "./support/test-cluster.ts";
-
-interface Evacuation extends core.KubeObject {
-  readonly spec: { readonly virtualMachineInstance: { readonly name: string }; readonly cause: string };
-}
-
-const evacuations: core.Resource<Evacuation> = {
-  apiVersion: "lifeboat.dev/v1alpha1",
-  kind: "Evacuation",
-  plural: "evacuations",
-  namespaced: true,
-};
 
 const scrape = (doors: Doors) => doors.request("/clusters/prod/metrics", { headers: asOperator });
 

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { brief, evacuations, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
+import { evacuations } from "../../infra/tools/evacuations.ts";
+import { brief, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
 
 let stage: Stage;
 beforeEach(async () => {

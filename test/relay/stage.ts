@@ -14,10 +14,8 @@ import {
   nodes,
   pods,
   type Event,
-  type KubeObject,
   type Node,
   type Pod,
-  type Resource,
 } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
@@ -28,17 +26,6 @@ import { type ApiProxy, startApiProxy } from "./api-proxy.ts";
 import { type FakeWorker, SECRET, startFakeWorker } from "./fake-worker.ts";
 
 export const NAMESPACE = "vms";
-
-interface Evacuation extends KubeObject {
-  readonly spec: { readonly virtualMachineInstance: { readonly name: string } };
-}
-
-export const evacuations: Resource<Evacuation> = {
-  apiVersion: "lifeboat.dev/v1alpha1",
-  kind: "Evacuation",
-  plural: "evacuations",
-  namespaced: true,
-};
 
 export interface Stage {
   readonly sandbox: Sandbox;
