@@ -1,8 +1,23 @@
 /** The first request to evict the launcher pod of a VM that is not marked: strategy × migratable, cell by cell. */
 import { describe, expect, test } from "vitest";
-import { decideEviction } from "../../shared/policy/eviction.ts";
+import type { EvictionFacts } from "../../shared/policy/eviction.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../shared/policy/strategy.ts";
-import { eviction, MOBILITY, NAMED, only, POD_UID, settings, time, vmi, without } from "./fixtures.ts";
+import { budgetName } from "../../shared/policy/budget-name.ts";
+import type { EvacuationFacts } from "../../shared/policy/facts.ts";
+import { decided, eviction, NAMED } from "./evictions.ts";
+import {
+  endedEvacuation,
+  evacuation,
+  MOBILITY,
+  newborn,
+  only,
+  POD_NAME,
+  POD_UID,
+  settings,
+  verbs,
+  vmi,
+  without,
+} from "./fixtures.ts";
 
 const TRIGGERED = `Eviction triggered evacuation of ${NAMED}`;
 const PINNED = `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable`;
@@ -31,9 +46,8 @@ const rows: readonly Row[] = [
   ["External",              "pinned",     "mark", 429,     "EvacuationTriggered", TRIGGERED],
 ];
 
-function answerTo(facts: Parameters<typeof decideEviction>[0]): Answer {
-  const decision = decideEviction(facts);
-  if (decision.verdict === "Ask") throw new Error(`asks for ${decision.question}`);
+function answered(tweak: Partial<EvictionFacts>): Answer {
+  const decision = decided(tweak);
   const text = decision.verdict === "Deny" ? decision.message : decision.warnings.join();
   const mark = only("Mark", decision.actions).length > 0;
   return { verdict: decision.verdict, mark, reason: decision.reason, text };
@@ -48,28 +62,19 @@ describe("first request", () => {
   test.each(rows)("%s, %s: %s, %s %s", (...row) => {
     const [evictionStrategy, mobility] = row;
     const facts = eviction({ vmi: vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility] }) });
-    expect(answerTo(facts)).toEqual(expected(row));
+    expect(answered(facts)).toEqual(expected(row));
   });
 
   test.each(rows)("%s, %s: the same when the KubeVirt CR says so and the VM nothing", (...row) => {
     const [clusterStrategy, mobility] = row;
     const silent = without(vmi({ liveMigratable: MOBILITY[mobility] }), "evictionStrategy");
-    expect(answerTo(eviction({ vmi: silent, settings: settings({ clusterStrategy }) }))).toEqual(expected(row));
-  });
-
-  test.each(rows)("%s, %s: the same under DeschedulerSupport", (...row) => {
-    const [evictionStrategy, mobility] = row;
-    const facts = eviction({
-      vmi: vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility] }),
-      settings: settings({ featureGates: ["DeschedulerSupport"] }),
-    });
-    expect(answerTo(facts)).toEqual(expected(row));
+    expect(answered({ vmi: silent, settings: settings({ clusterStrategy }) })).toEqual(expected(row));
   });
 
   test.each(rows)("%s, %s: a mark for a node that the VM has left is no mark", (...row) => {
     const [evictionStrategy, mobility] = row;
     const stale = vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility], evacuationNodeName: "node00" });
-    expect(answerTo(eviction({ vmi: stale }))).toEqual(expected(row));
+    expect(answered({ vmi: stale })).toEqual(expected(row));
   });
 
   test("the rows cover every cell of the table", () => {
@@ -79,7 +84,7 @@ describe("first request", () => {
 
   test.each(["migratable", "pinned"] as const)("a strategy that nobody knows, %s: 429 naming field and value", (m) => {
     const odd = vmi({ evictionStrategy: "LiveMigrat", liveMigratable: MOBILITY[m] });
-    expect(answerTo(eviction({ vmi: odd }))).toEqual({
+    expect(answered({ vmi: odd })).toEqual({
       verdict: "Deny",
       mark: false,
       reason: "UnknownStrategy",
@@ -89,63 +94,51 @@ describe("first request", () => {
 
   test("a strategy that nobody knows in the KubeVirt CR: 429 naming that field", () => {
     const silent = without(vmi(), "evictionStrategy");
-    const { text } = answerTo(eviction({ vmi: silent, settings: settings({ clusterStrategy: "Move" }) }));
+    const { text } = answered({ vmi: silent, settings: settings({ clusterStrategy: "Move" }) });
     expect(text).toContain('spec.configuration.evictionStrategy of the KubeVirt CR is "Move"');
   });
 
   test("without the LiveMigratable condition a VM counts as pinned, and that is the reason given", () => {
-    const { text } = answerTo(eviction({ vmi: vmi({ liveMigratable: { migratable: false } }) }));
+    const { text } = answered({ vmi: vmi({ liveMigratable: { migratable: false } }) });
     expect(text).toMatch(/: no LiveMigratable condition$/);
   });
 });
 
-function markOf(facts: Parameters<typeof decideEviction>[0]) {
-  const decision = decideEviction(facts);
-  return decision.verdict === "Ask" ? undefined : only("Mark", decision.actions)[0];
-}
+describe("an evacuation begins", () => {
+  const POD = { name: POD_NAME, uid: POD_UID };
+  const byTaint = newborn({ spec: { cause: "DrainTaint" }, status: { attempts: 2 } });
 
-function markRecord() {
-  const { record } = markOf(eviction()) ?? {};
-  if (record === undefined) throw new Error("no mark");
-  return record;
-}
-
-describe("the mark", () => {
-  test("is conditional on the VMI as observed, and carries the record", () => {
-    const observed = vmi({ evacuationNodeName: "node00", nodeName: "node01" });
-    expect(markOf(eviction({ vmi: observed }))).toEqual({
-      verb: "Mark",
-      vmi: observed,
-      urgency: "normal",
-      record: {
-        id: expect.stringMatching(/^[0-9a-f]{8}$/),
-        cause: "ApiEviction",
-        requestedBy: "admin",
-        node: "node01",
-        podUID: POD_UID,
-        since: time(0),
-        attempts: 0,
-      },
-    });
+  test("with its Evacuation, the budget grown and the mark, each conditional on what was observed", () => {
+    const subject = vmi({ evacuationNodeName: "node00" });
+    const spec = { vmiName: "web", cause: "ApiEviction", requestedBy: "admin", intent: "Evacuate", pod: POD };
+    expect(decided({ vmi: subject }).actions).toEqual([
+      { verb: "CreateEvacuation", evacuation: { namespace: "apps", name: newborn().name, spec } },
+      { verb: "GrowBudget", vmi: subject, name: budgetName(subject), required: true },
+      { verb: "Mark", vmi: subject, urgency: "normal" },
+    ]);
   });
 
-  test("names the descheduler as the cause where it asks", () => {
+  test("of a VM that cannot migrate, with strategy External: its budget need not grow", () => {
+    const subject = vmi({ evictionStrategy: "External", liveMigratable: MOBILITY.pinned });
+    expect(verbs(decided({ vmi: subject }).actions)).toEqual(["EnsureBudget", "CreateEvacuation", "Mark"]);
+  });
+
+  test("the descheduler is told as the cause where it asks", () => {
     const request = { username: "system:serviceaccount:kube-system:descheduler", cause: "Descheduler" } as const;
-    expect(markOf(eviction({ request }))?.record).toMatchObject({
-      cause: "Descheduler",
-      requestedBy: request.username,
-    });
+    expect(only("CreateEvacuation", decided({ request }).actions)).toMatchObject([
+      { evacuation: { spec: { cause: "Descheduler", requestedBy: request.username } } },
+    ]);
   });
 
-  test("replaces a record of another node", () => {
-    const moved = vmi({ record: { ...markRecord(), node: "node00", attempts: 3, notBefore: time(200) } });
-    expect(markOf(eviction({ vmi: moved }))?.record).toMatchObject({ node: "node01", attempts: 0, since: time(0) });
-  });
-
-  test("joins an evacuation that the drain taint began: same id, cause and attempts", () => {
-    const begun = { ...markRecord(), cause: "DrainTaint", attempts: 2 } as const;
-    const decision = markOf(eviction({ vmi: vmi({ record: begun }) }));
-    expect(decision?.record).toEqual(begun);
+  // prettier-ignore
+  test.each<[string, Partial<EvacuationFacts>, readonly string[]]>([
+    ["joins one that the drain taint began",       byTaint,                                   ["GrowBudget", "Mark"]],
+    ["joins one whose mark was lost",              newborn(),                                 ["GrowBudget", "Mark"]],
+    ["joins one that a person named",              { spec: without(newborn().spec, "pod") },  ["GrowBudget", "Mark"]],
+    ["not one that has ended",                     endedEvacuation("Withdrawn"),              ["CreateEvacuation", "GrowBudget", "Mark"]],
+    ["nor one about the pod that it has left",     { status: { ...evacuation().status, podUID: "old" } }, ["CreateEvacuation", "GrowBudget", "Mark"]],
+  ])("%s", (_, tweak, expected) => {
+    expect(verbs(decided({ evacuations: [{ ...newborn(), ...tweak }] }).actions)).toEqual(expected);
   });
 });
 
@@ -160,26 +153,20 @@ describe("the story", () => {
       vmi({ evictionStrategy: "LiveMigrateIfPossible", liveMigratable: MOBILITY.pinned }),
     ],
   ] as const)("%s is a %s Event", (reason, type, about) => {
-    const decision = decideEviction(eviction({ vmi: about }));
-    const events = decision.verdict === "Ask" ? [] : only("Event", decision.story);
+    const events = only("Event", decided({ vmi: about }).story);
     expect(events).toMatchObject([{ reason, type, about: { kind: "VirtualMachineInstance", uid: about.uid } }]);
   });
 
   test("a refused eviction that is repeated is told once: the occasion is the pod", () => {
-    const occasions = [0, 5].map((seconds) => {
-      const now = new Date(Date.UTC(2026, 2, 1, 12, 0, seconds));
-      const decision = decideEviction(eviction({ vmi: vmi({ liveMigratable: MOBILITY.pinned }), now }));
-      return decision.verdict === "Ask" ? undefined : only("Event", decision.story)[0]?.occasion;
-    });
-    expect(occasions).toEqual([POD_UID, POD_UID]);
+    const [event] = only("Event", decided({ vmi: vmi({ liveMigratable: MOBILITY.pinned }) }).story);
+    expect(event?.occasion).toBe(POD_UID);
   });
 
   test.each([
     ["LiveMigrate", "evacuating the VM from node"],
     ["External", "it waits for its owner to move it"],
   ])("%s: who is to act is said", (evictionStrategy, words) => {
-    const decision = decideEviction(eviction({ vmi: vmi({ evictionStrategy }) }));
-    const [event] = decision.verdict === "Ask" ? [] : only("Event", decision.story);
+    const [event] = only("Event", decided({ vmi: vmi({ evictionStrategy }) }).story);
     expect(event?.message).toContain(words);
   });
 });

@@ -3,12 +3,8 @@ import { describe, expect, test } from "vitest";
 import { ensureBudget } from "../../shared/policy/budget.ts";
 import { decideEviction, type EvictionFacts } from "../../shared/policy/eviction.ts";
 import { launcherOfHotplug } from "../../shared/policy/pod-kind.ts";
-import { eviction, hotplug, marked, MOBILITY, NAMED, NODE, owner, pod, POD_UID, vmi, without } from "./fixtures.ts";
-
-function inShort(tweak: Partial<EvictionFacts>): string {
-  const decision = decideEviction(eviction(tweak));
-  return decision.verdict === "Ask" ? `Ask ${decision.question}` : `${decision.verdict} ${decision.reason}`;
-}
+import { answerTo, eviction, NAMED } from "./evictions.ts";
+import { hotplug, marked, MOBILITY, NODE, owner, pod, POD_UID, vmi, without } from "./fixtures.ts";
 
 const gone = without(eviction(), "vmi");
 const plain = pod({ labels: { app: "web" }, annotations: {}, owners: [] });
@@ -37,7 +33,7 @@ const launcherRows: readonly (readonly [what: string, tweak: Partial<EvictionFac
 ];
 
 describe("launcher pod", () => {
-  test.each(launcherRows)("%s", (_, tweak, expected) => expect(inShort(tweak)).toBe(expected));
+  test.each(launcherRows)("%s", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));
 
   test("the pod is gone", () => {
     const decision = decideEviction(without(eviction(), "pod"));
@@ -85,7 +81,7 @@ const targetRows: readonly (readonly [what: string, tweak: Partial<EvictionFacts
 ];
 
 describe("target of a migration", () => {
-  test.each(targetRows)("%s", (_, tweak, expected) => expect(inShort(tweak)).toBe(expected));
+  test.each(targetRows)("%s", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));
 
   test.each(targetRows.filter(([, , expected]) => expected.endsWith("Target")))("%s: never a mark", (_, tweak) => {
     const facts = eviction(tweak);
@@ -119,7 +115,7 @@ const hotplugRows: readonly (readonly [what: string, tweak: Partial<EvictionFact
 ];
 
 describe("hotplug pod", () => {
-  test.each(hotplugRows)("%s", (_, tweak, expected) => expect(inShort({ pod: hotplug(), ...tweak })).toBe(expected));
+  test.each(hotplugRows)("%s", (_, tweak, expected) => expect(answerTo({ pod: hotplug(), ...tweak })).toBe(expected));
 
   test("its VMI is gone", () => {
     expect(decideEviction({ ...gone, pod: hotplug(), launcher })).toMatchObject({

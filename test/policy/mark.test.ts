@@ -1,42 +1,42 @@
-/** Marking: the budget before the mark, wherever somebody may migrate the VM once it is marked. */
+/** Marking: the budget before the mark, wherever another party may migrate the VM once it is marked. */
 import { describe, expect, test } from "vitest";
-import { budgetName } from "../../shared/policy/budget.ts";
-import type { Cause } from "../../shared/policy/cause.ts";
-import { grownForLabel } from "../../shared/policy/grown-for.ts";
+import { budgetName } from "../../shared/policy/budget-name.ts";
+import { CAUSES, type Cause } from "../../shared/policy/cause.ts";
 import { markActions } from "../../shared/policy/mark.ts";
-import { MOBILITY, NOW, record, settings, vmi } from "./fixtures.ts";
+import { MOBILITY, settings, verbs, vmi } from "./fixtures.ts";
 
-const AT = { settings: settings(), now: NOW };
-const WITHOUT_BUDGETS = settings({ reconcilers: { budget: "Disabled" } });
+// prettier-ignore
+test.each([
+  ["migratable", settings(),                                           ["GrowBudget", "Mark"]],
+  ["migratable", settings({ reconcilers: { budget: "Disabled" } }),    ["Mark"]],
+  ["migratable", settings({ evictionsCovered: true }),                 ["Mark"]],
+  ["pinned",     settings(),                                           ["Mark"]],
+] as const)("%s: in this order", (mobility, given, expected) => {
+  expect(verbs(markActions(vmi({ liveMigratable: MOBILITY[mobility] }), "ApiEviction", given))).toEqual(expected);
+});
 
-describe("what marking does", () => {
-  test.each([
-    ["migratable", settings(), ["GrowBudget", "Mark"]],
-    ["migratable", WITHOUT_BUDGETS, ["Mark"]],
-    ["pinned", settings(), ["Mark"]],
-    ["pinned", WITHOUT_BUDGETS, ["Mark"]],
-  ] as const)("%s: in this order", (mobility, given, expected) => {
-    const actions = markActions(vmi({ liveMigratable: MOBILITY[mobility] }), record(), { settings: given, now: NOW });
-    expect(actions.map(({ verb }) => verb)).toEqual(expected);
-  });
+// prettier-ignore
+const rows: readonly (readonly [Cause, required: boolean, urgency: string])[] = [
+  // cause             the mark waits for the budget
+  ["ApiEviction",      true,  "normal"],
+  ["Descheduler",      true,  "normal"],
+  ["DrainTaint",       true,  "normal"],
+  ["Operator",         true,  "normal"],
+  ["Preemption",       false, "urgent"],
+  ["NoExecuteTaint",   false, "normal"],
+  ["NodePressure",     false, "urgent"],
+];
 
-  // prettier-ignore
-  test.each<[Cause, boolean]>([
-    ["ApiEviction",     true],
-    ["Descheduler",     true],
-    ["DrainTaint",      true],
-    ["Operator",        true],
-    ["Preemption",      false],
-    ["NoExecuteTaint",  false],
-    ["NodePressure",    false],
-  ])("%s: the VMI's own budget, and the mark waits for it: %j", (cause, required) => {
+describe("by its cause", () => {
+  test.each(rows)("%s: the mark waits for the budget: %s; %s", (cause, required, urgency) => {
     const subject = vmi();
-    const [grow] = markActions(subject, record({ cause }), AT);
-    expect(grow).toEqual({ verb: "GrowBudget", vmi: subject, name: budgetName(subject), grownFor: grownForLabel(subject, NOW), required });
+    expect(markActions(subject, cause, settings())).toEqual([
+      { verb: "GrowBudget", vmi: subject, name: budgetName(subject), required },
+      { verb: "Mark", vmi: subject, urgency },
+    ]);
   });
 
-  test("as urgent as its cause", () => {
-    expect(markActions(vmi(), record({ cause: "NodePressure" }), AT)).toMatchObject([{}, { urgency: "urgent" }]);
-    expect(markActions(vmi(), record({ cause: "ApiEviction" }), AT)).toMatchObject([{}, { urgency: "normal" }]);
+  test("the rows are every cause", () => {
+    expect(rows.map(([cause]) => cause).toSorted()).toEqual([...CAUSES].toSorted());
   });
 });

@@ -1,7 +1,6 @@
 /** What callers are told, in the callers' own words: the descheduler, kubectl, administrators. */
 import { describe, expect, test } from "vitest";
-import { WHEN_BLIND } from "../../shared/policy/blind.ts";
-import { CAUSES, causeOfEviction, URGENCY } from "../../shared/policy/cause.ts";
+import { causeOfEviction } from "../../shared/policy/cause.ts";
 import { MESSAGE } from "../../shared/policy/messages.ts";
 import { pod, vmi } from "./fixtures.ts";
 
@@ -51,12 +50,4 @@ describe("the contract with the descheduler", () => {
 test("an unknown strategy is quoted, but not at any length", () => {
   const message = MESSAGE.UnknownStrategy(vmi(), "spec.evictionStrategy", "x".repeat(10_000));
   expect(message.length).toBeLessThan(250);
-});
-
-test("where nothing can be known an eviction is refused: the caller comes again, and no VM dies of our blindness", () => {
-  expect(WHEN_BLIND.eviction).toBe("deny");
-});
-
-test("preemption and node pressure are urgent, nothing else is", () => {
-  expect(CAUSES.filter((cause) => URGENCY[cause] === "urgent")).toEqual(["Preemption", "NodePressure"]);
 });

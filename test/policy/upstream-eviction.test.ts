@@ -6,8 +6,8 @@
 import { describe, expect, test } from "vitest";
 import { causeOfEviction } from "../../shared/policy/cause.ts";
 import { decideEviction, type EvictionFacts } from "../../shared/policy/eviction.ts";
-import type { VmiFacts } from "../../shared/policy/facts.ts";
-import { eviction, hotplug, marked, MOBILITY, NODE, only, pod, settings, vmi, WITH_GATE, without } from "./fixtures.ts";
+import { decided, eviction } from "./evictions.ts";
+import { hotplug, marked, MOBILITY, only, pod, settings, vmi, without } from "./fixtures.ts";
 
 function inShort(facts: EvictionFacts): string {
   const decision = decideEviction(facts);
@@ -23,9 +23,9 @@ interface Strategies {
 }
 
 /** A VM with its own strategy, in a cluster with one; pinned unless said otherwise. */
-function under({ cluster, own, migratable = false }: Strategies, more: Partial<VmiFacts> = {}): EvictionFacts {
+function under({ cluster, own, migratable = false }: Strategies): EvictionFacts {
   const liveMigratable = migratable ? MOBILITY.migratable : MOBILITY.pinned;
-  const subject = without(vmi({ liveMigratable, ...more }), "evictionStrategy");
+  const subject = without(vmi({ liveMigratable }), "evictionStrategy");
   const clusterStrategy = cluster === undefined ? {} : { clusterStrategy: cluster };
   return eviction({
     vmi: own === undefined ? subject : { ...subject, evictionStrategy: own },
@@ -61,13 +61,12 @@ const rows: readonly (readonly [nr: string, what: string, EvictionFacts, expecte
   ["20", "cluster's LiveMigrateIfPossible, pinned",   under({ cluster: IF_POSSIBLE, ...no }),            "allow"],
   ["21", "own LiveMigrate, pinned",                   under({ own, ...no }),                             "429 NotMigratable"],
   ["22", "cluster's LiveMigrate, pinned",             under({ cluster: "LiveMigrate", ...no }),          "429 NotMigratable"],
-  ["26", "marked already, under DeschedulerSupport",  eviction({ vmi: marked(), settings: WITH_GATE }),  "429 EvacuationInProgress"],
-  ["26", "… without it: as up to KubeVirt 1.4, the budget's turn", eviction({ vmi: marked(), budgets: [] }), "429 EvacuationInProgress"],
+  ["26", "marked already",                            eviction({ vmi: marked() }),                       "429 EvacuationInProgress"],
   ["29", "hotplug pod of a live VM",                  eviction({ pod: hotplug(), launcher: pod() }),     "429 HotplugOfLiveVmi"],
 
   ["L1", "launcher without a domain",                 eviction({ pod: pod({ annotations: {} }) }),       "allow"],
   ["L2", "its VMI is gone: let go, there for ever refused", without(eviction(), "vmi"),                  "allow"],
-  ["L6", "a strategy that nobody knows: refused, there let go", under({ own: "Odd", ...yes }),           "429 UnknownStrategy"],
+  ["L6", "a strategy that KubeVirt does not know: refused, there let go", under({ own: "Odd", ...yes }),           "429 UnknownStrategy"],
   ["L7", "marked for a node it has left: replaced, there for ever refused", eviction({ vmi: vmi({ evacuationNodeName: "node00" }) }), MARKS],
   ["L8", "target of a migration",                     eviction({ pod: pod({ nodeName: "node02" }) }),    "429 MigrationTarget"],
   ["L8", "… of a VM without protection",              eviction({ pod: pod({ nodeName: "node02" }), vmi: vmi({ evictionStrategy: "None" }) }), "allow"],
@@ -85,14 +84,10 @@ const rows: readonly (readonly [nr: string, what: string, EvictionFacts, expecte
 describe("as in KubeVirt's eviction webhook", () => {
   test.each(rows)("%s: %s", (...[, , facts, expected]) => expect(inShort(facts)).toBe(expected));
 
-  test.each([true, false])("23: the descheduler asks; the VM has annotations: %s", (hasAnnotations) => {
+  test("23: the descheduler asks", () => {
     const cause = causeOfEviction({ "requested-by": "sigs.k8s.io/descheduler" });
     const request = { username: "system:serviceaccount:kube-system:descheduler", cause };
-    const facts = { ...under({ cluster: "LiveMigrate", own, ...yes }, { hasAnnotations }), request };
-    const decision = decideEviction(facts);
-    expect(inShort(facts)).toBe(MARKS);
-    expect(decision.verdict === "Ask" ? [] : only("Mark", decision.actions)).toMatchObject([
-      { verb: "Mark", record: { cause: "Descheduler", node: NODE }, vmi: { hasAnnotations } },
-    ]);
+    const { actions } = decided({ ...under({ cluster: "LiveMigrate", own, ...yes }), request });
+    expect(only("CreateEvacuation", actions)).toMatchObject([{ evacuation: { spec: { cause: "Descheduler" } } }]);
   });
 });

@@ -1,0 +1,21 @@
+/** What is answered where nothing can be known: no VM dies of our blindness, and no drain waits for ever because of it. */
+import { expect, test } from "vitest";
+import { blindMessage, saysBlind, whenEvictionIsBlind } from "../../shared/policy/blind.ts";
+import type { PodFacts } from "../../shared/policy/facts.ts";
+import { hotplug, pod } from "./fixtures.ts";
+
+// prettier-ignore
+test.each<[string, PodFacts | undefined, string]>([
+  ["a launcher pod",                        pod(),                         "refuse"],
+  ["… that terminates",                     pod({ deleting: true }),       "refuse"],
+  ["a hotplug pod",                         hotplug(),                     "refuse"],
+  ["a launcher pod that has completed",     pod({ phase: "Succeeded" }),   "fail"],
+  ["… or failed",                           pod({ phase: "Failed" }),      "fail"],
+  ["a pod that is none of KubeVirt's",      pod({ labels: {} }),           "fail"],
+  ["a pod that could not be read",          undefined,                     "fail"],
+])("%s: %s", (_, subject, expected) => expect(whenEvictionIsBlind(subject)).toBe(expected));
+
+test("the refusal is known again by its words", () => {
+  expect(saysBlind(blindMessage("eviction", "pod apps/web", "timeout"))).toBe(true);
+  expect(saysBlind("Eviction triggered evacuation")).toBe(false);
+});
