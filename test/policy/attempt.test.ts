@@ -9,6 +9,7 @@ import {
   whyFailed,
 } from "../../shared/policy/attempt.ts";
 import type { MigrationFacts, PodFacts } from "../../shared/policy/facts.ts";
+import { OVER_QUOTA } from "../../shared/policy/names.ts";
 import { at, evacuation, marked, migration, NODE, NOW, pod, POD_UID, settings, time, without } from "./fixtures.ts";
 
 // prettier-ignore
@@ -84,7 +85,9 @@ function unschedulable(tweak: Partial<PodFacts> = {}) {
 }
 
 describe("why an unfinished migration cannot begin", () => {
-  const quota = { type: "migrationRejectedByResourceQuota" };
+  const quota = { type: OVER_QUOTA, message: "exceeded quota" };
+  const backup = { type: "Backup", reason: "BackupRunning", message: "a backup runs" };
+  const QUOTA = `a resource quota refuses the target pod (${OVER_QUOTA})`;
   const stalled = { queue: FREE, stalledSince: time(-180) };
   const scheduling = { ...old, phase: "Scheduling", targetPod: "target" };
   const UNSCHEDULABLE = "target pod target cannot be scheduled: 0/3 nodes are available";
@@ -92,9 +95,11 @@ describe("why an unfinished migration cannot begin", () => {
 
   // prettier-ignore
   test.each<[string, MigrationFacts, Partial<BlockedFacts>, string | undefined]>([
-    ["a condition with a message",           { ...old, blockedBy: { ...quota, reason: "r", message: "exceeded quota" } }, {}, "exceeded quota"],
-    ["… with a reason",                      { ...old, blockedBy: { ...quota, reason: "ExceededQuota" } }, {}, "ExceededQuota"],
-    ["… with nothing",                       { ...old, blockedBy: quota },               {},                    quota.type],
+    ["a quota, at once",                     { ...old, blockedBy: quota, createdAt: NOW.getTime() }, {},   QUOTA],
+    ["a backup, for stuckSeconds",           { ...old, blockedBy: backup },              {},                    "a backup runs"],
+    ["… without a message",                  { ...old, blockedBy: { type: "Backup", reason: "BackupRunning" } }, {}, "BackupRunning"],
+    ["… without a reason",                   { ...old, blockedBy: { type: "Backup" } },  {},                    "Backup"],
+    ["… for less",                           { ...old, blockedBy: backup, createdAt: at(-179).getTime() }, {}, undefined],
     ["… but it runs",                        { ...old, blockedBy: quota, phase: "Running" }, {},                undefined],
     ["… and has ended",                      { ...old, blockedBy: quota, phase: "Failed" }, {},                 undefined],
     ["no node for its target pod",           scheduling,                                 unschedulable(),       UNSCHEDULABLE],

@@ -100,7 +100,7 @@ describe("the status", () => {
     ["impossible",       evacuation({ spec: { cause: "Operator" }, status: { conditions: [] } }), { vmis: [vmi(pinned)] }, ["Evacuated False", "Failed True"], undefined],
     ["cancelled",        withdrawn,    {},                                      ["Evacuated False", "Marked True"],                time(20)],
     ["the mark removed", evacuation({ status: { attempts: 2 } }), { vmis: [vmi()] }, ["Evacuated False", "Marked True"],           time(40)],
-    ["the taint gone",   byTaint,      untainted,                               ["Evacuated False", "Marked True"],                undefined],
+    ["the taint gone",   byTaint,      untainted,                               ["Evacuated False", "Marked True"],                time(0)],
     ["Gone",             evacuation(), { vmis: [] },                            ["Evacuated False", "Marked True"],                undefined],
   ])("%s: conditions, and when the next one may begin", (...[, subject, tweak, conditions, next]) => {
     const status = statusAfter(subject, tweak);

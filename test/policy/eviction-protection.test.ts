@@ -34,7 +34,7 @@ const rows: readonly Row[] = [
   ["… and pinned",                           { vmi: vmi({ evictionStrategy: "Odd", ...pinned }) },    "UnknownStrategy",      1],
   ["on no node yet",                         { vmi: without(vmi(), "nodeName") },                     "NotScheduled",         1],
   ["in the back-off of an abandoned one",    { vmi: vmi(), ...resting },                              "BackingOff",           1],
-  ["… and migrates by somebody's wish",      { vmi: vmi({ isMigrating: true }), ...resting },         "BackingOff",           2],
+  ["… and migrates by its owner",      { vmi: vmi({ isMigrating: true }), ...resting },         "BackingOff",           2],
   ["on another node than the pod",           { vmi: vmi(), pod: elsewhere },                          "MigrationTarget",      2],
   ["the owner of a hotplug pod",             { vmi: vmi(), pod: hotplug(), launcher: pod() },         "HotplugOfLiveVmi",     1],
   ["marked, and migrates",                   { vmi: marked(), ...begun },                             "EvacuationInProgress", 2],
