@@ -7,6 +7,7 @@ import * as descheduling from "./render-descheduling.ts";
 import * as guard from "./render-guard.ts";
 import * as tables from "./render-tables.ts";
 import { MOST_PATCHES } from "./descheduler-annotations.ts";
+import { ACTIVE_PHASES, END_PHASES } from "./phase.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
 
 const { evacuation, limits, guard: defaults } = DEFAULT_SETTINGS;
@@ -18,7 +19,7 @@ export function renderPolicy(): string {
 
 A VM's strategy is its own \`spec.evictionStrategy\`, else that of the KubeVirt CR, else None. It can migrate if its condition
 \`LiveMigratable\` is True. It is _marked_ if \`status.evacuationNodeName\` names the node it is on; a mark for a node that it has
-left means nothing.
+left means nothing. KubeVirt, or Lifeboat where KubeVirt does not, migrates a marked VM away.
 
 ## Evictions
 
@@ -26,25 +27,27 @@ left means nothing.
 
 ${tables.firstRequestTable()}
 
-A value of \`evictionStrategy\` that nobody knows is refused with 429, naming field and value.
+_Evacuated_: an Evacuation is created, the VM's disruption budget grown and the VM marked, all before the answer. If the VM has
+an Evacuation already, for the drain taint or by hand, the request joins it. If KubeVirt's own webhook has marked the VM first, for
+the same request, the Evacuation is created all the same, and says who asked.
 
-A refused VM has its disruption budget before the answer: if the next review of the same drain is lost on its way, the budget
-refuses the eviction.
+A value of \`evictionStrategy\` that KubeVirt does not know is refused with 429, naming field and value.
+
+Where budgets are made, a refused VM has its own before the answer: if the next review of the same drain is lost on its way, the
+budget refuses the eviction.
 
 ### Later requests, on a marked VM
 
 ${tables.laterRequestTable()}
 
-A budget is believed only if it is shown to refuse: exactly one selects the pod, its status is up to date, it allows no
-disruption, and it will not allow one when another pod of its own becomes ready.
-
 ### Before any of this
 
-- Let through: a pod that is gone, completed or no launcher; one whose VM is gone, made anew, being deleted or final.
+- Allowed: a pod that is gone, completed or no launcher; one whose VM is gone, made anew, being deleted or final.
 - A hotplug pod of a live VM: 429, whatever the strategy.
 - A launcher pod on another node than its VM (the target of a migration), or not among the VM's pods: 429, never a mark;
   unless the strategy is None.
-- After an evacuation that was abandoned or cancelled: 429 saying so, until its back-off has passed.
+- After an evacuation that was abandoned or withdrawn: 429 saying so, until its back-off is over, and no new one begins. Beside
+  KubeVirt's own webhook that request may mark the VM all the same; then the answer is that of a marked VM, and says so.
 - Dry run: the same answer, and nothing is written.
 
 ## Disruption budgets
@@ -53,20 +56,57 @@ disruption, and it will not allow one when another pod of its own becomes ready.
 
 ${tables.budgetTable()}
 
-A VM that is being deleted or final has none; one with a strategy that nobody knows has one. With 1 a ready target makes the
-source evictable. So it grows before the VM is marked, because whoever sees the mark may migrate it, and has been seen to have
-grown before a migration is created; it shrinks when one ready pod is left and, after an evacuation that ended without a move,
-its back-off has passed. Lifeboat's yields to KubeVirt's own (1.5 and older); anybody else's is not touched.
+- \`reconcilers.budget: Auto\` (the default) makes none where KubeVirt's own eviction webhook fails closed (in \`virt-api-validator\`:
+  \`failurePolicy: Fail\`, asked about every \`pods/eviction\`) and the guard against preemption is in force: without it the scheduler
+  would choose VMs first, because it prefers victims without a budget. Enabled always makes them, Disabled never. When that
+  changes, budgets come and go with the next full scan.
+- A VM that is being deleted or final has none; one with a strategy that KubeVirt does not know has one.
+- With 1 a ready target makes the source evictable. So it grows before the VM is marked, because KubeVirt or the VM's owner may migrate it
+  from then on, and has been seen to have grown before Lifeboat creates a migration.
+- It shrinks when nothing is unfinished, one ready pod is left, and it was last grown, and the last evacuation ended, three minutes ago.
+- A size that was changed by hand is set right, and a budget whose owner reference was removed is replaced. Budgets of others are not
+  touched.
 
 ## Evacuations
 
-${tables.stageTable()}
+An \`Evacuation\` (\`kubectl get evacuations -A\`) says that a VM has to leave its pod, and how that goes. One that goes on:
 
-- At most ${limits.parallelMigrationsPerCluster} migrations are unfinished in the cluster and ${limits.parallelOutboundMigrationsPerNode} from a node, unless the KubeVirt CR says otherwise. Everybody's count.
-- Urgent ones come first, then whoever has waited longest.
-- After a failed attempt: ${tables.backoffSteps()}. After ${evacuation.maxAttempts} the evacuation is abandoned; a new one can be
-  requested when the last back-off has passed.
-- A cancelled one starts the back-off too. It cannot be cancelled while the node carries the drain taint.
+${tables.phaseTable(ACTIVE_PHASES)}
+
+One that has ended stays for ${evacuation.historySeconds} s (\`evacuation.historySeconds\`), or as long as it is the newest one of a pod that lives:
+
+${tables.phaseTable(END_PHASES)}
+
+### Which one
+
+- Its name is that of the VM, a hash of the pod's UID, and a number that counts up: two functions that begin the same evacuation create
+  one object. One that a person created may have any name, and is about the pod that the VM runs in when it is first seen.
+- Of two about one pod the older goes on; the other ends as its Duplicate.
+- A mark without an Evacuation gets one; an Evacuation without a mark is marked. A mark that is missing means that it was removed only
+  once the condition \`Marked\` was True, in a VM that was read after that.
+
+### Attempts
+
+- KubeVirt is the queue: it holds every migration, its own or not, until fewer than ${limits.parallelMigrationsPerCluster} run in the cluster and fewer than ${limits.parallelOutboundMigrationsPerNode} leave the
+  node, unless the KubeVirt CR says otherwise. Lifeboat has no limits of its own but under node pressure.
+- KubeVirt's own migration of a marked VM is adopted: it is annotated with the cause and shown in the status. Lifeboat creates one where
+  none has appeared within ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`; 0 where KubeVirt's evacuation controller is off). KubeVirt gives those the lowest
+  priority, and lets them wait for backups.
+- An attempt fails when its migration fails or cannot begin: a quota refuses its target pod, the scheduler finds no node for it, or a
+  backup or a utility volume is in its way for ${evacuation.stuckSeconds} s (\`evacuation.stuckSeconds\`).
+- To wait in KubeVirt's queue is no failure. A migration has failed to begin when KubeVirt's back-off is over and its limits were not
+  reached, in every look for ${evacuation.stuckSeconds} s (condition \`Stalled\`). One that failed to begin is deleted.
+- With strategy External the migrations are the owner's: they are shown, never counted or deleted.
+- After a failed attempt: ${tables.backoffSteps()}. After ${evacuation.maxAttempts} the evacuation is abandoned and the VM unmarked. One that begins before
+  the last back-off is over, because KubeVirt's webhook has marked the VM again, inherits who asked, the attempts and the back-off;
+  the first failure of its own ends it.
+
+### To cancel one
+
+- Set \`spec.intent: Withdrawn\`, or remove the mark. Migrations that have not begun are deleted; one that runs is left to finish.
+- Stop the drain first: KubeVirt's webhook marks the VM again with the drain's next request, and that begins another Evacuation.
+- While the node carries KubeVirt's drain taint another one begins when the back-off is over.
+- One for a taint ends by itself when the taint is gone.
 
 ## Descheduler annotations
 
@@ -77,9 +117,7 @@ ${annotations.annotationTable()}
 - A failed attempt changes nothing: what counts is the mark, so that the descheduler waits while there is another one. The drain
   taint alone is no mark.
 - \`reconcilers.annotations\`: Enabled adds at once; Auto (the default) leaves KubeVirt ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`), from the
-  pod's creation or from the record's, and adds what is missing then. KubeVirt removes by the same rules.
-- The annotation goes before the label of the evacuation does. What cannot be taken off keeps the label until the pod has
-  ended, or the back-off is over.
+  pod's creation or the Evacuation's, and adds what is missing then. KubeVirt removes by the same rules.
 - At most ${MOST_PATCHES} pods are patched at a time, those of evacuations first.
 
 ## Deletions that do not ask
@@ -167,7 +205,8 @@ descheduler's without its own gate: every 429 is a failure, and nothing is in pr
 
 ## Causes
 
-Recorded on the VM, on its migrations, in Events and in the log. Urgent evacuations are selected by a MigrationPolicy.
+Recorded in the Evacuation, on its migrations, in Events and in the log. While an urgent evacuation goes on the VM has a label that the
+shipped MigrationPolicy selects: it says how such VMs migrate, not when; KubeVirt's queue knows no urgency.
 
 ${tables.causeTable()}
 

@@ -4,15 +4,15 @@
  * from the functions that decide. POLICY.md is this text: `npx vitest run test/policy -u` writes it.
  */
 import { STORY_REASONS, STORY_TYPE } from "./action.ts";
-import { WHEN_BLIND } from "./blind.ts";
+import { backoffSeconds } from "./attempt.ts";
+import { type Posture, WHEN_BLIND } from "./blind.ts";
 import { desiredBudget } from "./budget.ts";
 import { CAUSES, type Cause, URGENCY } from "./cause.ts";
-import { type FirstAnswer, FIRST_REQUEST, IN_PROGRESS, LATER_REQUEST, type LaterAnswer } from "./eviction-table.ts";
+import { type FirstAnswer, FIRST_REQUEST, LATER_REQUEST, type LaterAnswer } from "./eviction-table.ts";
 import type { VmiFacts } from "./facts.ts";
 import { MESSAGE } from "./messages.ts";
-import { backoffSeconds } from "./record.ts";
+import { type Phase, PHASE_MEANING } from "./phase.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
-import { STAGE_MEANING } from "./stage-meaning.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "./strategy.ts";
 
 type Table = readonly (readonly string[])[];
@@ -45,16 +45,16 @@ export function sample(strategy: EvictionStrategy, mobility: Mobility): VmiFacts
     nodeName: "node",
     liveMigratable: mobility === "migratable" ? { migratable: true } : { migratable: false, reason: "<reason>" },
     activePods: {},
+    isMigrating: false,
     hasLabels: true,
-    hasAnnotations: true,
   };
 }
 
 const FIRST_WORDS = {
-  allow: () => ["no", "let through"],
+  allow: () => ["no", "allowed"],
   evacuate: (vmi) => ["yes", `429 ${code(MESSAGE.EvacuationTriggered(vmi))}`],
   refuse: (vmi) => ["no", `429 ${code(MESSAGE.NotMigratable(vmi, vmi.evictionStrategy ?? ""))}`],
-  shutdown: (vmi) => ["no", `let through, with the warning ${code(MESSAGE.ShutdownByStrategy(vmi))}`],
+  shutdown: (vmi) => ["no", `allowed, with the warning ${code(MESSAGE.ShutdownByStrategy(vmi))}`],
 } as const satisfies Record<FirstAnswer, (vmi: VmiFacts) => readonly [mark: string, answer: string]>;
 
 export function firstRequestTable(): string {
@@ -62,63 +62,44 @@ export function firstRequestTable(): string {
     const words = FIRST_WORDS[FIRST_REQUEST[strategy][mobility]](sample(strategy, mobility));
     return [strategy, CAN_MIGRATE[mobility], ...words];
   });
-  return renderTable([["strategy", "can migrate", "marked", "answer"], ...rows]);
+  return renderTable([["strategy", "can migrate", "evacuated", "answer"], ...rows]);
 }
 
-const PROGRESS_WORDS = {
-  deny: () => `429 ${code(MESSAGE.EvacuationInProgress(sample("LiveMigrate", "migratable")))}`,
-  byBudget: () => "let through if a budget refuses it anyway, else 429 as with the gate",
-} as const satisfies Record<(typeof IN_PROGRESS)[keyof typeof IN_PROGRESS], () => string>;
+const IN_PROGRESS = `429 ${code(MESSAGE.EvacuationInProgress(sample("LiveMigrate", "migratable")))}`;
 
-function laterWords(answer: LaterAnswer, gate: keyof typeof IN_PROGRESS): string {
-  switch (answer) {
-    case "first":
-      return "as a first request";
-    case "inProgress":
-      return PROGRESS_WORDS[IN_PROGRESS[gate]]();
-    case "unlessMigrating":
-      return `while a migration runs: ${PROGRESS_WORDS[IN_PROGRESS[gate]]()}; else unmarked, and as a first request`;
-  }
-}
+const LATER_WORDS = {
+  first: "as a first request",
+  inProgress: IN_PROGRESS,
+  unlessMigrating: `while a migration is unfinished ${IN_PROGRESS}; else unmarked, and as a first request`,
+} as const satisfies Record<LaterAnswer, string>;
 
 export function laterRequestTable(): string {
   const rows = CELLS.map(({ strategy, mobility }) => {
-    const answer = LATER_REQUEST[strategy][mobility];
-    const answers = (["withoutDeschedulerSupport", "DeschedulerSupport"] as const).map((g) => laterWords(answer, g));
-    return [strategy, CAN_MIGRATE[mobility], ...answers];
+    return [strategy, CAN_MIGRATE[mobility], LATER_WORDS[LATER_REQUEST[strategy][mobility]]];
   });
-  const head = ["strategy", "can migrate", "without `DeschedulerSupport`", "with `DeschedulerSupport`"];
-  return renderTable([head, ...rows]);
-}
-
-function budgetSize(vmi: VmiFacts, migrating: boolean): string {
-  const given = { tainted: new Set<string>(), settings: DEFAULT_SETTINGS, now: new Date(0) };
-  return String(desiredBudget(vmi, migrating, given) ?? "none");
+  return renderTable([["strategy", "can migrate", "answer"], ...rows]);
 }
 
 export function budgetTable(): string {
   const rows = CELLS.map(({ strategy, mobility }) => {
-    const vmi = sample(strategy, mobility);
-    const marked = { ...vmi, ...(vmi.nodeName !== undefined && { evacuationNodeName: vmi.nodeName }) };
-    const sizes = [budgetSize(vmi, false), budgetSize(marked, false), budgetSize(vmi, true)];
-    return [strategy, CAN_MIGRATE[mobility], ...sizes];
+    const sizes = [false, true].map((is) => desiredBudget(sample(strategy, mobility), is, DEFAULT_SETTINGS));
+    return [strategy, CAN_MIGRATE[mobility], ...sizes.map((size) => String(size ?? "none"))];
   });
-  return renderTable([["strategy", "can migrate", "at rest", "is to leave its node", "migrating"], ...rows]);
+  return renderTable([["strategy", "can migrate", "at rest", "an evacuation or a migration is unfinished"], ...rows]);
 }
 
-export function stageTable(): string {
-  const rows = Object.entries(STAGE_MEANING).map(([stage, { means, done }]) => [stage, means, done]);
-  return renderTable([["stage", "the VM", "what Lifeboat does"], ...rows]);
+export function phaseTable(phases: readonly Phase[]): string {
+  return renderTable([["phase", "means"], ...phases.map((phase) => [phase, PHASE_MEANING[phase]])]);
 }
 
 const CAUSE_WORDS = {
-  ApiEviction: "somebody asked to evict the pod, such as `kubectl drain`",
-  Descheduler: "the descheduler did",
+  ApiEviction: "an eviction of the pod was asked for, as `kubectl drain` does",
+  Descheduler: "a descheduler asked to evict the pod",
   Preemption: "the scheduler deletes the pod for one of higher priority",
   NoExecuteTaint: "the taint manager deletes the pod from a tainted node",
   NodePressure: "the node runs out of memory, disk or processes",
   DrainTaint: "the node carries the drain taint of the KubeVirt CR",
-  Operator: "an operator of Lifeboat asked for it",
+  Operator: "a person or a program created the Evacuation, or asked Lifeboat to",
 } as const satisfies Record<Cause, string>;
 
 export function causeTable(): string {
@@ -128,19 +109,41 @@ export function causeTable(): string {
   ]);
 }
 
+const POSTURE_WORDS = {
+  refuse: "429: the caller tries again",
+  fail: "503, without `Retry-After`",
+  allow: "allowed",
+} as const satisfies Record<Posture, string>;
+
 const BLIND_WORDS = {
-  deny: "refuses with 429: the caller comes again, and no VM dies of our blindness",
-  denyUntilDeadline: "refuses with 429 until the deadline that the request itself shows, then lets go",
-  retry: "answers 503: the sender sends all of it again",
-  fail: "says what is wrong, with a code that says whose fault it is",
-  skip: "does nothing: the next tick looks again",
-} as const satisfies Record<(typeof WHEN_BLIND)[keyof typeof WHEN_BLIND], string>;
+  evictionOfLivePod: [
+    "eviction of a pod that has just been read: a launcher pod that has not ended, or a hotplug pod",
+    WHEN_BLIND.evictionOfLivePod,
+    "a guest runs in it, and only what else matters could not be learnt",
+  ],
+  evictionOfUnknownPod: [
+    "any other eviction",
+    WHEN_BLIND.evictionOfUnknownPod,
+    "the webhook's own `failurePolicy` decides, as when Lifeboat is down; KubeVirt's webhook and the budgets go on",
+  ],
+  deletionBeforeDeadline: [
+    "deletion of a pod whose deadline, as the request itself shows it, is yet to come",
+    WHEN_BLIND.deletionBeforeDeadline,
+    "the scheduler and the taint manager ask no budget: only the guard stands between them and the VM",
+  ],
+  deletionOtherwise: [
+    "any other deletion",
+    WHEN_BLIND.deletionOtherwise,
+    "a pod of higher priority never waits longer than the deadline",
+  ],
+  delivery: ["what the relay delivers", WHEN_BLIND.delivery, "the relay sends all of it again"],
+} as const satisfies Record<keyof typeof WHEN_BLIND, readonly [request: string, posture: Posture, because: string]>;
 
 export function blindTable(): string {
-  return renderTable([
-    ["door", "when it cannot learn the facts"],
-    ...Object.entries(WHEN_BLIND).map(([door, posture]) => [door, BLIND_WORDS[posture]]),
-  ]);
+  const rows = Object.values(BLIND_WORDS).map(([request, posture, because]) => {
+    return [request, POSTURE_WORDS[posture], because];
+  });
+  return renderTable([["request", "answer", "because"], ...rows]);
 }
 
 export function eventTable(): string {
