@@ -89,7 +89,7 @@ export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger 
     vmiChanged(now, before) {
       if (now === undefined) return;
       nodes.set(keyOf(now), now.status?.nodeName);
-      if (!hasEnded(now) || mayEnd(before ?? now, now) || letGo.has(keyOf(now))) return;
+      if (!hasEnded(now) || mayEnd(before, now) || letGo.has(keyOf(now))) return;
       report(`${keyOf(now)} has ended (${now.status?.phase}) on ${now.status?.nodeName}`);
     },
     migrationChanged(now, before) {
@@ -110,8 +110,9 @@ function hasEnded({ metadata, status }: VirtualMachineInstance): boolean {
 }
 
 /** It has been told before, or its strategy lets it stop. */
-function mayEnd(before: VirtualMachineInstance, now: VirtualMachineInstance): boolean {
-  return (before !== now && hasEnded(before)) || mayStop(viewOfVmi(before), viewOfVmi(now));
+function mayEnd(before: VirtualMachineInstance | undefined, now: VirtualMachineInstance): boolean {
+  if (before !== undefined && hasEnded(before)) return true;
+  return mayStop(viewOfVmi(before ?? now), viewOfVmi(now));
 }
 
 function unfinishedOf({ metadata, spec, status }: VirtualMachineInstanceMigration): Unfinished {

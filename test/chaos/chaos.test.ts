@@ -18,7 +18,7 @@ import { LABEL } from "../../infra/sandbox/kubevirt/resources.ts";
 /** Of a run without anything to tell. */
 const SUMMARY_LINES = 10;
 /** Beside these Lifeboat does by itself what it has to do, and nobody takes its VMs away. */
-const MILD: readonly FaultName[] = ["Descheduling", "EvictionWebhook", "Latency", "SlowMigrations", "DrainBrokenOff"];
+const MILD: readonly FaultName[] = ["Descheduling", "Latency", "SlowMigrations", "DrainBrokenOff"];
 const SEED = seedWhere((mild) => mild.some(deschedules) && mild.some(isCrowded));
 
 /** Of three runs, those that are mild are as they have to be. */
@@ -59,6 +59,7 @@ test("a few runs: nothing lost, broken or hung", { timeout: 300_000 }, async () 
 const AMONG_OTHERS = (
   [
     { does: "cancel", vm: "idle" },
+    { does: "withdraw", vm: "idle" },
     { does: "unmark", vm: "idle" },
     { does: "migrate", vm: "idle" },
     { does: "migrate", vm: "nobody" },
@@ -99,5 +100,5 @@ test("a VM whose launcher is killed is lost, and the run is a bad one", { timeou
   expect(isBad(report)).toBe(true);
   // And what came to nothing is not said to have gone wrong.
   expect(report.faults).toEqual({ migrate: 1, "switch annotations": 1 });
-  expect(report.inVain).toEqual({ cancel: 1, unmark: 1, migrate: 1, "switch annotations": 1 });
+  expect(report.inVain).toEqual({ cancel: 1, withdraw: 1, unmark: 1, migrate: 1, "switch annotations": 1 });
 });

@@ -1,34 +1,30 @@
-/** How an evacuation ended, as its record tells. */
+/** How evacuations end, as their phases tell. */
 import { expect, test } from "vitest";
 import { createEndings } from "../../infra/chaos/endings.ts";
-import type { VirtualMachineInstance } from "../../infra/sandbox/kubevirt/resources.ts";
-import { vmi } from "./objects.ts";
-
-const record = { id: "e1", node: "node-1" };
-const under = vmi({ record });
+import type { Evacuation } from "../../infra/tools/evacuations.ts";
+import { evacuation } from "./objects.ts";
 
 // prettier-ignore
-const rows: readonly (readonly [string, VirtualMachineInstance | undefined, string | undefined])[] = [
-  ["goes on",                       vmi({ record: { ...record, attempts: 1 } }),                            undefined],
-  ["has moved",                     vmi({ status: { nodeName: "node-2" } }),                                "Moved"],
-  ["has moved, and leaves again",   vmi({ status: { nodeName: "node-2" }, record: { id: "e2", node: "node-2" } }), "Moved"],
-  ["is abandoned",                  vmi({ record: { ...record, outcome: "Abandoned" } }),                   "Abandoned"],
-  ["is cancelled",                  vmi({ record: { ...record, outcome: "Cancelled" } }),                   "Cancelled"],
-  ["has begun anew where it was",   vmi({ record: { id: "e2", node: "node-1" } }),                          "Withdrawn"],
-  ["is no more",                    undefined,                                                              "VM deleted"],
+const rows: readonly (readonly [string, Evacuation | undefined, string | undefined])[] = [
+  ["has not been looked at",  evacuation(),              undefined],
+  ["goes on",                 evacuation("BackingOff"),  undefined],
+  ["has moved its VM",        evacuation("Moved"),       "Moved"],
+  ["is abandoned",            evacuation("Abandoned"),   "Abandoned"],
+  ["is withdrawn",            evacuation("Withdrawn"),   "Withdrawn"],
+  ["is another one's twin",   evacuation("Duplicate"),   "Duplicate"],
+  ["has lost its VM",         evacuation("Gone"),        "Gone"],
+  ["is deleted",              undefined,                 undefined],
 ];
-test.each(rows)("a VM that %s", (_, now, ending) => {
+test.each(rows)("one that %s", (_, now, ending) => {
   const endings = createEndings();
-  endings.vmiChanged(under, undefined);
-  endings.vmiChanged(now, under);
-  expect(endings.all.get("e1")).toBe(ending);
+  endings.evacuationChanged(now, evacuation());
+  expect(endings.all.get("uid-web-1")).toBe(ending);
   expect([...endings.abandoned]).toEqual(ending === "Abandoned" ? ["uid-web"] : []);
 });
 
-test("what has ended stays ended, whatever becomes of the record", () => {
+test("what has ended stays ended when history is removed", () => {
   const endings = createEndings();
-  const abandoned = vmi({ record: { ...record, outcome: "Abandoned" } });
-  endings.vmiChanged(abandoned, under);
-  endings.vmiChanged(vmi(), abandoned);
-  expect([...endings.all]).toEqual([["e1", "Abandoned"]]);
+  endings.evacuationChanged(evacuation("Moved"), evacuation());
+  endings.evacuationChanged(undefined, evacuation("Moved"));
+  expect([...endings.all]).toEqual([["uid-web-1", "Moved"]]);
 });

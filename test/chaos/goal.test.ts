@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { ALWAYS, type CastMember } from "../../infra/chaos/cast.ts";
 import type { FaultName } from "../../infra/chaos/fault-table.ts";
 import { missingIn, type View } from "../../infra/chaos/goal.ts";
-import { EMPTY_REGISTER, registerText } from "../../shared/policy/descheduling/register.ts";
 import { keyOf, type KubeObject } from "../../infra/sandbox/actors/resources.ts";
 import type { VirtualMachineInstance } from "../../infra/sandbox/kubevirt/resources.ts";
 import { launcher, vmi } from "./objects.ts";
@@ -45,11 +44,7 @@ function missing({ member, now, faults = [], reserved, asked, abandoned, drained
     node: "retired",
     at,
   }));
-  const text = registerText({
-    ...EMPTY_REGISTER,
-    found: { found: "Nothing" },
-    reservations: reserved ? reservations : [],
-  });
+  const text = JSON.stringify({ reservations: reserved ? reservations : [] });
   const metadata = { ...launcher(vmi()).metadata, namespace: "lifeboat-system", name: "lifeboat-descheduling" };
   const registers = cached([{ metadata, data: { "register.json": text } }]);
   const view: View = {
@@ -82,7 +77,6 @@ const rows: readonly (readonly [string, Tweak, readonly string[]])[] = [
   ["it is refused, and so is the drain",         { now: on("drained"), member: pinned, drained: false },          []],
   ["it is refused, whatever its disk is",        { now: on("drained"), member: unknown, drained: false },         []],
   ["it is refused, and has left all the same",   { now: on("elsewhere"), member: unknown },                       ["web has left, though it is refused"]],
-  ["it is refused, and somebody has moved it",   { now: on("elsewhere"), member: unknown, faults: ["ForeignMigrations"] }, []],
   ["a taint that goes again may leave it",       { now: on("unsettled"), member: { place: "Unsettled" } },        []],
   ["the drain goes on",                          { now: on("elsewhere"), drained: false },                        ["the drain has not come to its end"]],
   ["the preemptor waits",                        { now: on("elsewhere"), faults: ["Preemption"] },                ["the preemptor does not run"]],

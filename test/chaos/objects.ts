@@ -6,6 +6,7 @@ import type {
   VirtualMachineInstanceMigration,
   VirtualMachineInstanceStatus,
 } from "../../infra/sandbox/kubevirt/resources.ts";
+import type { Evacuation } from "../../infra/tools/evacuations.ts";
 
 const CREATED = { resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
 const MIGRATABLE = { type: "LiveMigratable", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" };
@@ -15,20 +16,18 @@ export interface VmiTweak {
   readonly strategy?: string;
   readonly pinned?: true;
   readonly status?: Partial<VirtualMachineInstanceStatus>;
-  readonly record?: object;
   readonly label?: string;
   readonly deleting?: true;
 }
 
 export function vmi(tweak: VmiTweak = {}): VirtualMachineInstance {
-  const { name = "web", strategy = "LiveMigrate", pinned, status, record, label, deleting } = tweak;
+  const { name = "web", strategy = "LiveMigrate", pinned, status, label, deleting } = tweak;
   return {
     metadata: {
       ...CREATED,
       namespace: "run-1",
       name,
       uid: `uid-${name}`,
-      ...(record !== undefined && { annotations: { "lifeboat.dev/evacuation": JSON.stringify(record) } }),
       ...(label !== undefined && { labels: { "lifeboat.dev/evacuation": label } }),
       ...(deleting && { deletionTimestamp: "2026-01-01T00:01:00Z" }),
     },
@@ -40,25 +39,30 @@ export function vmi(tweak: VmiTweak = {}): VirtualMachineInstance {
 export function migration(
   name: string,
   phase?: string,
-  { node = "node-1", of = name, uid = name }: { node?: string; of?: string; uid?: string } = {},
+  { of = name, uid = name }: { of?: string; uid?: string } = {},
 ): VirtualMachineInstanceMigration {
-  const annotations = { "kubevirt.io/evacuationMigration": node };
   return {
-    metadata: { ...CREATED, namespace: "run-1", name, uid, annotations },
+    metadata: { ...CREATED, namespace: "run-1", name, uid },
     spec: { vmiName: of },
     ...(phase !== undefined && { status: { phase } }),
   };
 }
 
-export function budget(of: VirtualMachineInstance, minAvailable = 1, grownFor?: string): PodDisruptionBudget {
-  const labels = {
-    "app.kubernetes.io/managed-by": "lifeboat",
-    ...(grownFor !== undefined && { "lifeboat.dev/grown-for": grownFor }),
-  };
+export function budget(of: VirtualMachineInstance, minAvailable = 1): PodDisruptionBudget {
+  const labels = { "app.kubernetes.io/managed-by": "lifeboat" };
   const matchLabels = { "kubevirt.io/created-by": of.metadata.uid };
   return {
     metadata: { ...CREATED, namespace: "run-1", name: `lifeboat-${of.metadata.name}`, uid: "uid-budget", labels },
     spec: { minAvailable, selector: { matchLabels } },
+  };
+}
+
+/** Of VM `web`. */
+export function evacuation(phase?: string): Evacuation {
+  return {
+    metadata: { ...CREATED, namespace: "run-1", name: "web-1", uid: "uid-web-1" },
+    spec: { virtualMachineInstance: { name: "web" } },
+    ...(phase !== undefined && { status: { virtualMachineInstanceUID: "uid-web", phase, message: "in words" } }),
   };
 }
 

@@ -61,18 +61,12 @@ describe("what silences Lifeboat", () => {
     [false, ["NoExecuteTaint", "Latency", "WorkerKilled"]],
     [false, ["NoExecuteTaintComesAndGoes", "WorkerDown"]],
     [true,  ["RefusedVms", "WorkerDown"]],
-    [true,  ["Preemption", "ForeignMigrations"]],
-    [false, ["WorkerDown", "ForeignMigrations"]],
-    [false, ["WorkerDown", "ForeignMigrations", "EvictionWebhook"]],
-    [true,  ["WorkerDown", "DrainTaint"]],
-    [true,  ["DrainTaint", "EvacuationController"]],
-    [true,  ["WorkerKilled", "EvacuationController"]],
-    [false, ["WorkerKilled", "DrainTaint", "EvacuationController"]],
-    [false, ["WorkerKilled", "DrainTaint", "ControllerToggled"]],
+    [true,  ["WorkerDown", "ForeignMigrations"]],
+    [true,  ["WorkerKilled", "DrainTaint", "ControllerToggled"]],
     [true,  ["BrokenReviews", "Preemption", "NoExecuteTaint"]],
-    [true,  ["BrokenReviews", "EvacuationController", "EvictionWebhook"]],
-    [false, ["BrokenReviews", "ForeignMigrations"]],
-    [false, ["BrokenReviews", "DrainTaint", "EvacuationController"]],
+    [true,  ["BrokenReviews", "ForeignMigrations"]],
+    [false, ["RefusedVms", "ForeignMigrations"]],
+    [false, ["ControllerOff", "ControllerToggled"]],
   ])("%s: %j", (agrees, faults) => expect(agree(faults)).toBe(agrees));
 });
 

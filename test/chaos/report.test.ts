@@ -12,7 +12,7 @@ function report(tweak: Partial<RunReport> = {}): RunReport {
     inVain: {},
     asked: 0,
     cycles: {},
-    mostUnfinished: 2,
+    mostRunning: 2,
     reached: [],
   };
   const counts = { fates: { moved: 3 }, endings: { Moved: 3 }, faults: { Error: 4 } };
@@ -33,7 +33,7 @@ describe("the end", () => {
     report(),
     report({ run: 2, ms: 5000, fates: { moved: 2, lost: 1 }, lost: ["run-2/db"], faults: { Latency: 1, Error: 1 } }),
     report({ run: 3, ms: 2000, breaches: ["a", "b"], hung: ["c"] }),
-    report({ run: 4, inVain: { cancel: 2 }, asked: 2, cycles: { "200": 5 }, mostUnfinished: 4, reached: ["node"] }),
+    report({ run: 4, inVain: { cancel: 2 }, asked: 2, cycles: { "200": 5 }, mostRunning: 4, reached: ["node"] }),
     report({
       run: 5,
       inVain: { cancel: 1, unmark: 1 },
