@@ -9,17 +9,17 @@ const ledger = (letGo: readonly string[] = []) =>
 
 const onNode = (name: string, nodeName = "node-1") => vmi({ name, status: { nodeName } });
 
-describe("KubeVirt's limits", () => {
-  /** Migrations that run, each of a VM of its own on the node beside its name. */
-  const running = (...vms: readonly (readonly [name: string, node?: string])[]) => {
-    const book = ledger();
-    for (const [name, node] of vms) {
-      book.vmiChanged(onNode(name, node), undefined);
-      book.migrationChanged(migration(name, "Running"), undefined);
-    }
-    return book;
-  };
+/** Migrations that run, each of a VM of its own on the node beside its name. */
+function running(...vms: readonly (readonly [name: string, node?: string])[]) {
+  const book = ledger();
+  for (const [name, node] of vms) {
+    book.vmiChanged(onNode(name, node), undefined);
+    book.migrationChanged(migration(name, "Running"), undefined);
+  }
+  return book;
+}
 
+describe("KubeVirt's limits", () => {
   test("as many as allowed is no breach", () => {
     const kept = running(["a"], ["b"], ["c", "node-2"]);
     expect(kept.breaches).toEqual([]);

@@ -9,16 +9,18 @@ import { systemClock } from "../../infra/sandbox/actors/clock.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { virtualMachineInstances } from "../../infra/sandbox/kubevirt/resources.ts";
+import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
+import { definitions, readManifests } from "../../infra/tools/apply.ts";
 
 let sandbox: Sandbox;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ terminationSeconds: 0 });
+  sandbox = await startSandbox({ terminationSeconds: 0, evictionWebhook: false });
 });
 afterAll(() => sandbox.stop());
 
-test("without Lifeboat a drain loses VMs, and the demo would say so", async () => {
+test("a drain that no webhook answers loses VMs, and the demo would say so", async () => {
   const { client } = sandbox;
   for (const node of ["node-1", "node-2"]) await createNode(client, node);
   const vm = { namespace: "shop", node: "node-1" };
@@ -66,7 +68,8 @@ test("a story in which Lifeboat loses VMs ends badly, and says so", async () => 
   };
   const fresh = await startSandbox({ terminationSeconds: 0 });
   try {
-    // Nobody has installed Lifeboat in the cluster that is said to have it.
+    // In the cluster that is said to have Lifeboat there are its kinds, and nothing that acts.
+    await applyManifests(other.client, definitions().flatMap(readManifests));
     const stage = { without: await inhabited(fresh), withIt: await inhabited(other), stop: nothing };
     expect(await preemption.tell(stage, screen)).toBe(false);
   } finally {
