@@ -35,7 +35,7 @@ export function notesOn({ featureGates, descheduling }: Settings): readonly stri
       descheduling.intervalSeconds > 0 && !isOn,
     ],
     [
-      "featureGates.EvictionsInBackground wants DeschedulerSupport beside it: the budget's words say nothing of an evacuation",
+      "featureGates.EvictionsInBackground wants DeschedulerSupport beside it: annotations of pods keep a request from expiring",
       isOn && !featureGates.includes("DeschedulerSupport"),
     ],
   ];
