@@ -58,8 +58,6 @@ export interface PressureWorld {
   readonly pressured: readonly {
     readonly node: NodeFacts;
     readonly residents: readonly Resident[];
-    /** Launcher pods still there whose VM has moved: they hold memory yet, and its relief is still to come. */
-    readonly departing?: number;
     /** From this node, ended ones included. */
     readonly evacuations: readonly EvacuationFacts[];
   }[];
@@ -127,11 +125,8 @@ function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending,
 }
 
 /** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */
-function relieve(
-  { node, residents, departing = 0 }: PressureWorld["pressured"][number],
-  w: Relief,
-): readonly (readonly Action[])[] {
-  const leaving = residents.filter((resident) => takesPlace(resident, node, w)).length + departing;
+function relieve({ node, residents }: PressureWorld["pressured"][number], w: Relief): readonly (readonly Action[])[] {
+  const leaving = residents.filter((resident) => takesPlace(resident, node, w)).length;
   let places = w.settings.limits.parallelOutboundMigrationsPerNode - leaving;
   const chains: (readonly Action[])[] = [];
   for (const { vmi, pod } of residents.filter((r) => isCandidate(r, w)).toSorted(byCost)) {

@@ -5,23 +5,22 @@
  *
  * Every look reads what it decides on, so that any number of them may run at once and be ended anywhere.
  */
+import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
-import type { EvacuationFacts, NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
 import { keyOf } from "../policy/facts.ts";
 import { isActive } from "../policy/phase.ts";
 import { vmiNameOf } from "../policy/pod-kind.ts";
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
 import { type Known, observeVmi } from "./observe-vmi.ts";
-import { type Deps, eachOf, type Result, runReconcilers, sum } from "./perform.ts";
+import { type Deps, eachOf, NOTHING, type Result, runReconcilers, sum } from "./perform.ts";
 import { nodePointer, type Pointer } from "./pointer.ts";
 import { OF_A_VMI, OF_ALL, OF_NODES } from "./reconciler.ts";
 import type { World } from "./world.ts";
 
 /** Looks at one VMI: what one of them writes down, a new Evacuation or a failed attempt, the next one acts on. */
 const LOOKS = 3;
-
-const NOTHING: Result = { done: {}, failures: 0, again: false };
 
 /** Never throws a ClusterError: one VMI's trouble is no other's. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
@@ -31,13 +30,18 @@ export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known
       // What the caller knows is old by the second look.
       const world = await observeVmi(key, observerOf(deps), look === 0 ? known : { pods: known.pods ?? [] });
       const result = await runReconcilers(OF_A_VMI, world, deps);
-      results.push(result);
+      results.push({ ...result, pressed: pressedBy(world) });
       if (!result.again) break;
     }
   } catch (error) {
     results.push(failed(`reconciling VMI ${keyOf(key)}`, error, deps));
   }
   return sum(results);
+}
+
+function pressedBy({ evacuations }: World): readonly string[] {
+  const active = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
+  return active.flatMap(({ status }) => status.sourceNode ?? []);
 }
 
 function failed(doing: string, error: unknown, { onFailure }: Deps): Result {
@@ -54,13 +58,8 @@ function observerOf({ cluster, settings, clock, onFailure }: Deps) {
 export async function reconcileActive(deps: Deps): Promise<Result> {
   const active = await deps.cluster.listEvacuations("Active");
   const underWay = await eachVmi(active, deps);
-  const nodes = active.flatMap((e) => (e.spec.cause === "NodePressure" ? (e.status.sourceNode ?? []) : []));
-  const pressed = [...new Set(nodes)].map(nodePointer);
-  const nothing = { pods: [], vmis: [], evacuations: active };
-  return sum([
-    underWay,
-    pressed.length === 0 ? NOTHING : await reconcileNodes({ ...nothing, pointers: pressed }, deps),
-  ]);
+  const pointers = underWay.pressed.map(nodePointer);
+  return sum([underWay, await reconcileNodes({ pointers, pods: [], vmis: [], evacuations: active }, deps)]);
 }
 
 async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
@@ -78,14 +77,19 @@ export async function reconcilePointed(pointers: readonly Pointer[], deps: Deps)
   const ofVmis = await eachOf([...keys.values()], (key) => {
     return reconcileVmi(key, deps, { pods: pods.filter((pod) => isOf(pod, key)) });
   });
+  const underWay = sum(ofVmis);
   const concerned = pointers.filter((p) => p.kind !== "VirtualMachineInstance" && p.kind !== "Pod");
-  if (concerned.length === 0) return sum(ofVmis);
-  const told = await Promise.all(
-    [...keys.values()].map(async (key) => [await cluster.getVmi(key), await cluster.listEvacuations(key)] as const),
-  );
-  const vmis: readonly VmiFacts[] = told.flatMap(([vmi]) => vmi ?? []);
-  const evacuations = told.flatMap(([, found]) => found);
-  return sum([...ofVmis, await reconcileNodes({ pointers: concerned, pods, vmis, evacuations }, deps)]);
+  const told = [...concerned, ...underWay.pressed.map(nodePointer)];
+  if (told.length === 0) return underWay;
+  const found = await Promise.all([...keys.values()].map((key) => readBoth(key, cluster)));
+  const vmis = found.flatMap(({ vmi }) => vmi ?? []);
+  const evacuations = found.flatMap((one) => one.evacuations);
+  return sum([underWay, await reconcileNodes({ pointers: told, pods, vmis, evacuations }, deps)]);
+}
+
+async function readBoth(key: NamespacedName, cluster: Cluster) {
+  const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
+  return { vmi, evacuations };
 }
 
 function vmiKeyOf(p: Pointer): readonly NamespacedName[] {
@@ -104,6 +108,7 @@ function isOf(pod: PodFacts, key: NamespacedName): boolean {
 
 /** Pressure and the drain taint; what begins by them is carried on at once. */
 async function reconcileNodes(told: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
+  if (told.pointers.length === 0) return NOTHING;
   const world = await observeNodes(told, observerOf(deps));
   const begun = await runReconcilers(OF_NODES, world, deps);
   return sum([begun, await carryOn(world, begun, deps)]);

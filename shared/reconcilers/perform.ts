@@ -24,7 +24,11 @@ export interface Result {
   readonly failures: number;
   /** What was done has consequences, or another function was faster: another look is worth it at once. */
   readonly again: boolean;
+  /** Nodes that VMs leave because of pressure: when one of them has left, or cannot, the next one may. */
+  readonly pressed: readonly string[];
 }
+
+export const NOTHING: Result = { done: {}, failures: 0, again: false, pressed: [] };
 
 export function sum(results: readonly Result[]): Result {
   const done: Record<string, number> = {};
@@ -32,7 +36,8 @@ export function sum(results: readonly Result[]): Result {
     for (const [verb, count] of Object.entries(result.done)) done[verb] = (done[verb] ?? 0) + count;
   }
   const failures = results.reduce((total, result) => total + result.failures, 0);
-  return { done, failures, again: results.some((result) => result.again) };
+  const pressed = [...new Set(results.flatMap((result) => result.pressed))];
+  return { done, failures, again: results.some((result) => result.again), pressed };
 }
 
 /** Of the platform's six connections, some stay free for the doors. */
@@ -58,7 +63,7 @@ export async function runReconcilers(reconcilers: readonly Reconciler[], world: 
     const done: Record<string, number> = {};
     const ends = await eachOf(chains, (chain) => perform(chain, { reconciler, world, deps, done }));
     const failures = ends.filter((end) => end === "Failed").length;
-    results.push({ done, failures, again: again || ends.includes("Conflict") });
+    results.push({ ...NOTHING, done, failures, again: again || ends.includes("Conflict") });
   }
   return sum(results);
 }

@@ -3,7 +3,6 @@
  * Owns: those readings, made only while there is pressure. Does not own: the choice (shared/policy/pressure.ts).
  */
 import type { Cluster } from "../cluster/cluster.ts";
-import { podUIDOf } from "../policy/evacuation-identity.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isCompleted, keyOf } from "../policy/facts.ts";
 import { isActive } from "../policy/phase.ts";
@@ -57,22 +56,7 @@ async function populationOf(node: NodeFacts, cluster: Cluster): Promise<Pressure
   ]);
   const launchers = pods.filter(isLauncher);
   const residents = ofLaunchers(launchers, here);
-  return { node, residents, departing: departingOf(launchers, residents, evacuations).length, evacuations };
-}
-
-/**
- * Launcher pods that a VM has moved out of, as its Evacuation says. Tenants label and annotate pods as they like, but do not
- * write Evacuations: with pods of their own they keep nobody's VMs on the node.
- */
-function departingOf(
-  launchers: readonly PodFacts[],
-  residents: readonly Resident[],
-  evacuations: readonly EvacuationFacts[],
-): readonly PodFacts[] {
-  const moved = evacuations.filter((e) => isActive(e) || e.status.phase === "Moved");
-  const left = new Set(moved.map(podUIDOf));
-  const staying = new Set(residents.map(({ pod }) => pod.uid));
-  return launchers.filter(({ uid }) => left.has(uid) && !staying.has(uid));
+  return { node, residents, evacuations };
 }
 
 function ofLaunchers(launchers: readonly PodFacts[], vmis: readonly VmiFacts[]): readonly Resident[] {

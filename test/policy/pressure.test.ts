@@ -68,15 +68,6 @@ describe("before the kubelet kills", () => {
     expect(leaving([], { pressured })).toEqual(["a", "b"]);
   });
 
-  test.each([
-    [1, ["a"]],
-    [2, []],
-  ])("who has moved counts until its pod is gone: %d", (departing, expected) => {
-    expect(leaving(abc, { pressured: [{ node: PRESSED, residents: abc, departing, evacuations: [] }] })).toEqual(
-      expected,
-    );
-  });
-
   test("the limit is the KubeVirt CR's", () => {
     const limits = { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 1 };
     expect(leaving(abc, { settings: relieving({ limits }) })).toEqual(["a"]);
