@@ -10,8 +10,9 @@ import type { EvacuationFacts, VmiFacts } from "./facts.ts";
 import { canMigrate, isLive, isMarked, strategyOf } from "./marked.ts";
 
 export function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Action[] {
-  const isDriven = isLive(vmi) && (isMarked(vmi) || isTaintedAway(vmi, w));
-  if (!isDriven) return [];
+  // A VMI that is older than the Evacuations may show the mark of one that has ended since.
+  const isDriven = isMarked(vmi) ? w.vmisAreNewer : isTaintedAway(vmi, w);
+  if (!isLive(vmi) || !isDriven) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
   if (activeEvacuation(vmi, evacuations) !== undefined) return [];
   const resting = restingEvacuation(vmi, evacuations, w);

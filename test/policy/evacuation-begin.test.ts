@@ -42,6 +42,7 @@ const rows: readonly (readonly [what: string, Partial<EvacuationWorld>, expected
   ["… pinned: people see what blocks it",  { vmis: [marked(pinned)] },                                    MARK],
   ["… on a node with the drain taint",     { vmis: [marked()], ...drained },                              MARK],
   ["… set again after it was given up",    { vmis: [marked()], evacuations: [resting] },                  "ApiEviction by jane"],
+  ["… in a VMI read before the Evacuations", { vmis: [marked()], vmisAreNewer: false },                   "-"],
   ["… for a node that it has left",        { vmis: [marked({ evacuationNodeName: "node00" })] },          "-"],
   ["… known already",                      { vmis: [marked()], evacuations: [newborn()] },                "-"],
   ["… a person's Evacuation is about it",  { vmis: [marked()], evacuations: [{ ...newborn(), spec: without(newborn().spec, "pod") }] }, "-"],
