@@ -149,12 +149,19 @@ export function killed(start: Start, steps: number): Start {
   };
 }
 
-/** The next step is always that of the task that the next choice says. */
-export function interleave(cluster: SmallCluster, starts: readonly Start[], choices: readonly number[] = []): void {
+/** Whose turn it is, and for how many steps: the others stall meanwhile. */
+export type Turn = readonly [who: number, steps: number];
+
+export function interleave(cluster: SmallCluster, starts: readonly Start[], turns: readonly Turn[] = []): void {
   const live = starts.map((start) => start(cluster));
   for (let i = 0; live.length > 0; i++) {
-    const next = (choices[i % Math.max(choices.length, 1)] ?? 0) % live.length;
-    if (live[next]?.next().done === true) live.splice(next, 1);
+    const [who, steps] = turns[i] ?? [0, 1];
+    const next = who % live.length;
+    for (let step = 0; step < steps; step++) {
+      if (live[next]?.next().done !== true) continue;
+      live.splice(next, 1);
+      break;
+    }
   }
 }
 
