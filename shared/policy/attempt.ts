@@ -29,7 +29,7 @@ function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts)
 
 /**
  * Its migrations that have failed and are not counted yet, oldest first. One that is being deleted does not count: it was
- * counted when it was deleted, or whoever deletes it did not want it.
+ * counted when it was deleted, or a person who deletes it did not want it.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -91,7 +91,7 @@ export function blockedBecause(migration: MigrationFacts, f: BlockedFacts): stri
 }
 
 /**
- * Whether it is not begun although KubeVirt's limits would allow it; undefined if nobody has looked. A place is free for some
+ * Whether it is not begun although KubeVirt's limits would allow it; undefined if the queue was not read. A place is free for some
  * seconds whenever another migration ends, so that one look proves nothing.
  */
 export function isStalled(migration: MigrationFacts, f: Omit<BlockedFacts, "vmi" | "launchers">): boolean | undefined {

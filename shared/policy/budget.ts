@@ -38,7 +38,7 @@ export interface BudgetWorld {
 }
 
 /**
- * `minAvailable` of the VMI's budget: 2 while an evacuation or a migration of it is unfinished, whoever migrates it; else 1;
+ * `minAvailable` of the VMI's budget: 2 while an evacuation or a migration of it is unfinished, its own or another party's; else 1;
  * undefined for none. A VM with an unknown strategy is protected: its owner meant something by it.
  */
 export function desiredBudget(vmi: VmiFacts, unfinished: boolean, settings: Settings): 1 | 2 | undefined {

@@ -29,7 +29,7 @@ export const URGENCY = {
   Operator: "normal",
 } as const satisfies Record<Cause, Urgency>;
 
-/** Whether whoever wants the pod gone asks for its eviction, which a budget can refuse; the others delete or kill. */
+/** Whether the pod is to go by an eviction request, which a budget can refuse; the others delete or kill. */
 export const ASKS_TO_EVICT = {
   ApiEviction: true,
   Descheduler: true,

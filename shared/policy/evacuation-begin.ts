@@ -1,5 +1,5 @@
 /**
- * Evacuations that nobody asks Lifeboat for: KubeVirt has marked a VM, or its node carries the drain taint.
+ * Evacuations that begin without a request to Lifeboat: KubeVirt has marked a VM, or its node carries the drain taint.
  * Owns: when one begins so. Does not own: those that a request begins (eviction.ts, hold.ts, pressure.ts).
  */
 import { type Action, tell } from "./action.ts";

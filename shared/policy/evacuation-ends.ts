@@ -7,6 +7,7 @@ import { backoffSeconds, secondsAfter } from "./attempt.ts";
 import { end, type EvacuationWorld, inheritedAttempts, type LivePair, write } from "./evacuation-world.ts";
 import { type EvacuationFacts, isFinal, type VmiFacts } from "./facts.ts";
 import { isMarked } from "./marked.ts";
+import { NAME_PREFIX } from "./names.ts";
 import type { Standing } from "./standing.ts";
 
 /** KubeVirt clears the mark itself when a VM has moved; the label is ours to remove. */
@@ -31,11 +32,14 @@ function unmark({ vmi }: LivePair): readonly Action[] {
  * Migrations of this evacuation that have not begun to move the guest. One that has is left to finish: it does no harm,
  * and to abort it could.
  */
-function deletions({ e, migrations }: LivePair): readonly Action[] {
-  return migrations
-    .filter((m) => !isFinal(m) && !m.deleting && m.phase !== "Running")
-    .filter((m) => m.evacuates !== undefined || m.uid === e.status.migration?.uid || m.cause !== undefined)
-    .map((migration) => ({ verb: "DeleteMigration", migration }));
+function deletions({ migrations }: LivePair): readonly Action[] {
+  return (
+    migrations
+      .filter((m) => !isFinal(m) && !m.deleting && m.phase !== "Running")
+      // KubeVirt's for the mark, and ours; what a person or the VM's owner has created is theirs to delete.
+      .filter((m) => m.evacuates !== undefined || m.name.startsWith(NAME_PREFIX))
+      .map((migration) => ({ verb: "DeleteMigration", migration }))
+  );
 }
 
 export function withdrawn(

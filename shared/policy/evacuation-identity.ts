@@ -38,7 +38,7 @@ export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = gue
   return own === undefined || podUID === undefined ? sourceNode === vmi.nodeName : own === podUID;
 }
 
-/** Of several active ones about one pod the oldest goes on, whoever asks. */
+/** Of several active ones about one pod the oldest goes on, whatever its cause. */
 export function isOlder(a: EvacuationFacts, b: EvacuationFacts): boolean {
   return a.createdAt === b.createdAt ? a.name < b.name : a.createdAt < b.createdAt;
 }

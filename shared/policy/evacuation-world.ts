@@ -21,7 +21,7 @@ export interface EvacuationWorld {
   readonly pods: readonly PodFacts[];
   /** The VMIs' nodes, where a rule needs them: see `needsNode`. */
   readonly nodes: readonly NodeFacts[];
-  /** By node. Absent: nobody has looked. */
+  /** By node. Absent: not read. */
   readonly queues?: ReadonlyMap<string, MigrationQueue>;
   /** Whether the VMIs were read after the Evacuations. */
   readonly vmisAreNewer: boolean;

@@ -3,7 +3,7 @@
  * Owns: the actions for each standing, and beginning what KubeVirt or a taint asks for. Does not own: recognising standings
  * (standing.ts), budgets (budget.ts), requests.
  *
- * KubeVirt's migration controller is the queue: it holds every migration, whoever created it, until both of its limits
+ * KubeVirt's migration controller is the queue: it holds every migration, its own or not, until both of its limits
  * allow it. So nothing here counts migrations, and a VM that may migrate is never made to wait for another one.
  */
 import { type Action, tell } from "./action.ts";
@@ -37,7 +37,7 @@ export function planEvacuations(w: EvacuationWorld): Plan {
   return { chains, again: chains.some((chain) => chain.some(hasConsequences)) };
 }
 
-/** Only what nobody has begun: for a look at many VMs, none of whose migrations are known. */
+/** Only what has not begun yet: for a look at many VMs, none of whose migrations are known. */
 export function planBeginnings(w: EvacuationWorld): Plan {
   if (!w.settings.reconcilers.evacuation) return { chains: [] };
   return { chains: w.vmis.map((vmi) => begin(vmi, w)).filter((chain) => chain.length > 0) };

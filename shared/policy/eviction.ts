@@ -70,7 +70,7 @@ export interface EvictionFacts {
   readonly request: { readonly username: string; readonly cause: Cause };
   readonly settings: Settings;
   readonly now: Date;
-  /** Our own mark has just failed its test: a mark that is there now was set by somebody else for the same request. */
+  /** Our own mark has just failed its test: a mark that is there now was set by another party for the same request. */
   readonly raced?: boolean;
   /** Answer to the question: the migrations of the VMI. */
   readonly migrations?: readonly MigrationFacts[];
@@ -132,7 +132,7 @@ function decide(f: EvictionFacts): EvictionDecision {
 
 function decideLiveEviction(f: LiveEviction): EvictionDecision {
   const { pod, vmi, strategy } = f;
-  // Whoever asked for no protection gets none for a migration target either.
+  // A VM that asks for no protection gets none for a migration target either.
   const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
   if (!unconditional && isMigrationTarget(pod, vmi)) return deny("MigrationTarget", MESSAGE.MigrationTarget(vmi));
   if (vmi.evacuationNodeName === undefined || vmi.evacuationNodeName !== pod.nodeName) return firstRequest(f);

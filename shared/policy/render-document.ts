@@ -103,7 +103,8 @@ ${tables.phaseTable(END_PHASES)}
 
 ### To cancel one
 
-- Set \`spec.intent: Withdrawn\`, or remove the mark. Migrations that have not begun are deleted; one that runs is left to finish.
+- Set \`spec.intent: Withdrawn\`, or remove the mark. KubeVirt's migration for the mark, and Lifeboat's own, is deleted
+  unless it runs; then it is left to finish.
 - Stop the drain first: KubeVirt's webhook marks the VM again with the drain's next request, and that begins another Evacuation.
 - While the node carries KubeVirt's drain taint another one begins when the back-off is over.
 - One for a taint ends by itself when the taint is gone.
@@ -170,7 +171,7 @@ effort. A plain deletion of a pod is no request to migrate.
 
 ## Node pressure
 
-With the gate \`NodePressureEvictionLiveMigration\`. The kubelet asks nobody, and SIGTERM cannot be taken back from outside.
+With the gate \`NodePressureEvictionLiveMigration\`. The kubelet does not ask, and SIGTERM cannot be taken back from outside.
 
 While a node has MemoryPressure, DiskPressure or PIDPressure, VMs leave it: at most ${limits.parallelOutboundMigrationsPerNode} at a time, counting those that
 already do; those that can migrate, by lowest priority, then by most memory beyond what they requested; and only if another

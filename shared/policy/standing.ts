@@ -26,7 +26,7 @@ export type Standing =
   | { readonly standing: "AttemptFailed"; readonly failed: readonly MigrationFacts[]; readonly why: string }
   /** An unfinished migration cannot begin: as good as failed. */
   | { readonly standing: "Stuck"; readonly migration: MigrationFacts; readonly why: string }
-  /** `stalled`: KubeVirt has not begun it although it could; undefined where nobody has looked. */
+  /** `stalled`: KubeVirt has not begun it although it could; undefined where the queue was not read. */
   | { readonly standing: "Migrating"; readonly migration: MigrationFacts; readonly stalled?: boolean }
   | { readonly standing: "Unmarked" }
   /** Without a mark that has been seen, in a VMI that may be older than that. */

@@ -9,7 +9,7 @@ export const EVICTION_STRATEGIES = ["None", "LiveMigrate", "LiveMigrateIfPossibl
 
 export type EvictionStrategy = (typeof EVICTION_STRATEGIES)[number];
 
-/** A strategy in force, or the value that nobody knows and the field that holds it. */
+/** A strategy in force, or a value that KubeVirt does not know and the field that holds it. */
 export type ResolvedStrategy =
   | { readonly known: true; readonly strategy: EvictionStrategy }
   | { readonly known: false; readonly field: string; readonly value: string };
@@ -34,7 +34,7 @@ export function mobilityOf(vmi: VmiFacts): Mobility {
 }
 
 /**
- * Whether Lifeboat itself migrates such a VMI away; `External` is only marked, for somebody else to act on.
+ * Whether Lifeboat itself migrates such a VMI away; `External` is only marked, for its owner to act on.
  * Upstream: `VMIMigratableOnEviction`.
  */
 export const MIGRATES = {

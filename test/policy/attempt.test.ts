@@ -106,7 +106,7 @@ describe("why an unfinished migration cannot begin", () => {
     ["… which is on its way out",            scheduling,                                 unschedulable({ deleting: true }), undefined],
     ["… which KubeVirt does not list",       scheduling,                                 unschedulable({ uid: "forged" }), undefined],
     ["… which may be scheduled yet",         scheduling,                                 { launchers: [pod(), target] }, undefined],
-    ["it waits, nobody has looked",          old,                                        { stalledSince: time(-999) }, undefined],
+    ["it waits, the queue was not read",     old,                                        { stalledSince: time(-999) }, undefined],
     ["it waits, the cluster's limit is full", old,                                       { ...stalled, queue: FULL }, undefined],
     ["it waits, its node's limit is full",   old,                                        { ...stalled, queue: FULL_NODE }, undefined],
     ["it could begin, as seen just now",     old,                                        { queue: FREE },       undefined],

@@ -1,4 +1,4 @@
-/** Evacuations that nobody asks Lifeboat for: KubeVirt's mark and the drain taint. How long an ended one stays. */
+/** Evacuations that begin without a request: KubeVirt's mark and the drain taint. How long an ended one stays. */
 import { describe, expect, test } from "vitest";
 import { planBeginnings } from "../../shared/policy/evacuation.ts";
 import { planHistory } from "../../shared/policy/evacuation-history.ts";

@@ -83,6 +83,8 @@ const rows: readonly Row[] = [
   ["… a migration waits",                  withdrawn,              { migrations: [kubevirts] },             ["Unmark", "DeleteMigration", "WriteStatus", "Count", "Event"], "Withdrawn IntentWithdrawn"],
   ["… a migration runs",                   withdrawn,              { migrations: [migration({ evacuates: NODE })] }, ["Unmark", "WriteStatus", "Count", "Event"],  "Withdrawn IntentWithdrawn"],
   ["… a person's migration waits",         withdrawn,              { migrations: [pending] },               ["Unmark", "WriteStatus", "Count", "Event"],           "Withdrawn IntentWithdrawn"],
+  ["… adopted or not",                     withdrawn,              { migrations: [{ ...pending, cause: "ApiEviction" }] }, ["Unmark", "WriteStatus", "Count", "Event"], "Withdrawn IntentWithdrawn"],
+  ["… ours waits",                         withdrawn,              { migrations: [{ ...pending, name: "lifeboat-web-1" }] }, ["Unmark", "DeleteMigration", "WriteStatus", "Count", "Event"], "Withdrawn IntentWithdrawn"],
   ["the mark was removed",                 evacuation(),           { vmis: [vmi()], migrations: [kubevirts] }, ["DeleteMigration", "WriteStatus", "Count", "Event"], "Withdrawn MarkWithdrawn"],
   ["… and the label was not",              evacuation(),           { vmis: [vmi(label)] },                  ["Unmark", "WriteStatus", "Count", "Event"],           "Withdrawn MarkWithdrawn"],
   ["the taint is gone",                    byTaint,                untainted,                               ["Unmark", "WriteStatus", "Count", "Event"],           "Withdrawn TaintWithdrawn"],

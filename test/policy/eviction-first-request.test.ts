@@ -82,17 +82,20 @@ describe("first request", () => {
     expect(rows.map(([s, m]) => `${s}/${m}`).toSorted()).toEqual(cells.toSorted());
   });
 
-  test.each(["migratable", "pinned"] as const)("a strategy that nobody knows, %s: 429 naming field and value", (m) => {
-    const odd = vmi({ evictionStrategy: "LiveMigrat", liveMigratable: MOBILITY[m] });
-    expect(answered({ vmi: odd })).toEqual({
-      verdict: "Deny",
-      mark: false,
-      reason: "UnknownStrategy",
-      text: `${NAMED}: spec.evictionStrategy is "LiveMigrat", expected None, LiveMigrate, LiveMigrateIfPossible or External`,
-    });
-  });
+  test.each(["migratable", "pinned"] as const)(
+    "a strategy that KubeVirt does not know, %s: 429 naming field and value",
+    (m) => {
+      const odd = vmi({ evictionStrategy: "LiveMigrat", liveMigratable: MOBILITY[m] });
+      expect(answered({ vmi: odd })).toEqual({
+        verdict: "Deny",
+        mark: false,
+        reason: "UnknownStrategy",
+        text: `${NAMED}: spec.evictionStrategy is "LiveMigrat", expected None, LiveMigrate, LiveMigrateIfPossible or External`,
+      });
+    },
+  );
 
-  test("a strategy that nobody knows in the KubeVirt CR: 429 naming that field", () => {
+  test("a strategy that KubeVirt does not know in the KubeVirt CR: 429 naming that field", () => {
     const silent = without(vmi(), "evictionStrategy");
     const { text } = answered({ vmi: silent, settings: settings({ clusterStrategy: "Move" }) });
     expect(text).toContain('spec.configuration.evictionStrategy of the KubeVirt CR is "Move"');
