@@ -11,11 +11,11 @@ export const USAGE = `Usage: npm run bench [-- [PART…] [--quick] [--out FILE] 
 
 Parts (all of them, unless some are named):
   sandbox       the API server of the sandbox, full: its memory, reads, lists, watches
-  admission     reviews of evictions, against a Worker that makes the same API calls and decides nothing
+  admission     reviews of evictions, against a Worker that makes the API calls of KubeVirt's own webhook
   startup       start-up CPU and size of the bundle, against bare Hono
-  reconcile     a full reconcile and an idle tick, by the number of VMs
+  reconcile     a full reconcile, an idle tick and one with evacuations under way, by the number of VMs
   descheduling  a cycle of descheduling, by the number of nodes and pods
-  drain         a drain end to end, and from a mark to its migration
+  drain         a drain end to end, against KubeVirt alone
 
 Options:
   --quick         smaller sizes and fewer repetitions

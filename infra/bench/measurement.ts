@@ -8,7 +8,7 @@ import { pairedRatios, percentile, type Summary, summarize } from "./statistics.
 export const PARTS = ["sandbox", "admission", "startup", "reconcile", "descheduling", "drain"] as const;
 export type Part = (typeof PARTS)[number];
 
-export const UNITS = ["ms", "s", "MiB", "KiB", "requests", "per s", "VMs"] as const;
+export const UNITS = ["ms", "s", "MiB", "KiB", "requests", "objects", "per s"] as const;
 export type Unit = (typeof UNITS)[number];
 
 export interface Measurement {

@@ -19,6 +19,8 @@ export type Work = z.output<typeof WorkSchema>;
 
 export const PassSchema = z.object({
   requests: z.number(),
+  /** In the answers: an item of a list is one. */
+  objects: z.number(),
   bytes: z.number(),
   cpuMs: z.number(),
   ms: z.number(),

@@ -6,13 +6,13 @@ import type { KubeClient } from "../sandbox/actors/client.ts";
 import * as core from "../sandbox/actors/resources.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";
 import { hash8 } from "../../shared/policy/hash.ts";
-import { derivedName } from "../../shared/policy/slots.ts";
+import { derivedName } from "../../shared/policy/naming.ts";
 import { inParallel, numbered } from "./in-parallel.ts";
 
 /** Requests under way at a time. */
 const CONCURRENCY = 16;
 const VMS_PER_NODE = 100;
-export const VMS_PER_NAMESPACE = 100;
+export const VMS_PER_NAMESPACE = 34;
 
 export interface Vm {
   readonly namespace: string;
@@ -168,7 +168,7 @@ export function createBudgets(
     client.create(core.podDisruptionBudgets, {
       metadata: {
         namespace: vm.namespace,
-        name: derivedName(vm.name, hash8(vm.uid)),
+        name: derivedName("lifeboat-", vm.name, hash8(vm.uid)),
         labels: { "app.kubernetes.io/managed-by": "lifeboat" },
         ownerReferences: [ownerOf(vm)],
       },
@@ -183,6 +183,24 @@ export async function observeBudgets(client: KubeClient, budgets: readonly core.
     const counts = { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: spec?.minAvailable, expectedPods: 1 };
     const body = { status: { observedGeneration: 1, ...counts } };
     return client.patch(core.podDisruptionBudgets, metadata, { type: "merge", body }, { subresource: "status" });
+  });
+}
+
+/** KubeVirt keeps so many finished ones of each VM. */
+const FINISHED_PER_VM = 5;
+
+export async function createFinishedMigrations(client: KubeClient, vms: readonly PlannedVm[]): Promise<void> {
+  await inParallel(vms, CONCURRENCY, async ({ namespace, name }) => {
+    for (const index of numbered(FINISHED_PER_VM)) {
+      await client.create(kubevirt.migrations, {
+        metadata: { namespace, name: `${name}-${index}`, labels: { [kubevirt.LABEL.vmiName]: name } },
+        spec: { vmiName: name },
+        status: {
+          phase: "Succeeded",
+          migrationState: { sourceNode: "node-000", targetNode: "node-001", completed: true },
+        },
+      });
+    }
   });
 }
 

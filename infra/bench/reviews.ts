@@ -52,8 +52,8 @@ function isRight(kind: Kind, { allowed, status }: z.output<typeof Answer>["respo
       return allowed;
     case "first":
       return !allowed && status?.message.startsWith("Eviction triggered evacuation") === true;
-    // The budget answers it: see README.md, "What drain and the descheduler see".
+    // Where VMs have budgets, theirs answers it: see README.md, "What drain and the descheduler see".
     case "repeat":
-      return allowed;
+      return allowed || status?.message.startsWith("Evacuation in progress") === true;
   }
 }

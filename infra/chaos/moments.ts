@@ -75,7 +75,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   DrainBrokenOff: (random, { calmAt }) =>
     several(random, [1, 3], (at) => ({ at, does: "break off drain", ms: random.int(50, 1500) }), calmAt),
   OperatorCancels: (random, setting) => toSome(random, setting, ["cancel", "withdraw"]),
-  OperatorEvacuates: (random, setting) => toSome(random, setting, ["evacuate"]),
+  OperatorEvacuates: (random, setting) => toSome(random, notRetired(setting), ["evacuate"]),
   MarkRemoved: (random, setting) => toSome(random, setting, ["unmark"]),
   DrainTaint: (random, { calmAt }) => [{ at: random.int(0, calmAt), does: "drain taint" }],
   Preemption: (random) => [{ at: random.int(0, 1000), does: "preempt" }],
@@ -107,6 +107,11 @@ function injected(random: Random, effect: Effect, { probability: [least, most], 
 /** For a moment, for as long as the first deletions take, or until some VM has moved. */
 function comesAndGoes(random: Random, at: number): Timed {
   return { at, does: "taint for a while", ms: random.int(0, random.pick([20, 300, 1500])) };
+}
+
+/** Nothing but descheduling moves VMs off the retired node: the judge counts them there. */
+function notRetired(setting: Setting): Setting {
+  return { ...setting, vms: setting.vms.filter(({ place }) => place !== "Retired") };
 }
 
 function several(

@@ -52,7 +52,7 @@ describe("the target", () => {
   });
 
   test("may be zero", () => {
-    const none = { part: "drain", what: "lost", unit: "VMs", target: 0 } as const;
+    const none = { part: "drain", what: "lost", unit: "requests", target: 0 } as const;
     expect(meetsTarget(measured(none, [0]))).toBe(true);
     expect(meetsTarget(measured(none, [1]))).toBe(false);
   });
@@ -87,11 +87,11 @@ sandbox    peak RSS  512 MiB  256 MiB    −50%
   });
 
   test("nothing can be told of what was zero", () => {
-    expect(renderChanges([lost(0)], [lost(1)])).toMatch(/0 VMs +1 VMs$/);
+    expect(renderChanges([lost(0)], [lost(1)])).toMatch(/0 requests +1 requests$/);
     expect(renderChanges([lost(0)], [lost(0)])).toContain("±0%");
   });
 });
 
 function lost(count: number): Measurement {
-  return measured({ part: "drain", what: "lost", unit: "VMs" }, [count]);
+  return measured({ part: "drain", what: "lost", unit: "requests" }, [count]);
 }

@@ -1,8 +1,7 @@
 /**
- * What looking at everything costs, and looking when there is nothing to do: by the number of VMs.
+ * What looking at everything costs, looking when there is nothing to do, and looking at what is under way: by the number of VMs.
  * Owns: these measurements. Does not own: the pass in a process of its own (pass.ts).
  */
-import { EVACUATION_LABEL } from "../../../shared/policy/names.ts";
 import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
 import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
 import { type Sized, withGrowth } from "../growth.ts";
@@ -12,21 +11,27 @@ import { type Measurement, measured, measuredAgainst } from "../measurement.ts";
 import type { PartOptions, RunPart } from "../part.ts";
 import { DOOR, runInWorkerd, runPass, TICK } from "../pass.ts";
 import type { List, Pass, Work } from "../pass-work.ts";
-import { createBudgets, createPlaces, createVms, planVm } from "../population.ts";
+import { createBudgets, createFinishedMigrations, createPlaces, createVms, planVm } from "../population.ts";
 import { median } from "../statistics.ts";
 
 const part = "reconcile";
 const MIB = 2 ** 20;
 const PAGE_SIZE = 250;
 const TO_MOVE = 20;
-/** Besides the pages of VMIs and budgets: nodes, migrations, slots, counters, the two configurations, and one to spare. */
-const OTHER_REQUESTS = 7;
-/** Nobody else evacuates here. */
-const CONFIGURATION = { evacuation: { adoptSeconds: 0 } };
+/** Besides the pages of VMIs and the budgets of each namespace: nodes, Evacuations, the configurations, what is tried out. */
+const OTHER_REQUESTS = 20;
+/** Nothing acts in this cluster: who waits for KubeVirt waits for longer than the benchmark takes. */
+const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
+/** The API server, far away. */
+const ROUND_TRIP_MS = 150;
+/** A tick has so long. */
+const TICK_MS = 50_000;
+/** An evacuation's own: VMI, budget, Evacuation and their writes' answers, and the migrations of its VM. */
+const OBJECTS_EACH = 15;
 
 export const runReconcile: RunPart = async (options) => {
   const sizes = options.quick ? [100, 1000] : [100, 1000, 10_000];
-  const server = await startMeasuredApiServer();
+  const server = await startMeasuredApiServer({ roundTripMs: [ROUND_TRIP_MS] });
   try {
     await installLifeboat(server.client, CONFIGURATION);
     const sized: Sized[] = [];
@@ -37,7 +42,8 @@ export const runReconcile: RunPart = async (options) => {
       before = size;
     }
     const inWorkerd = await measureInWorkerd(server, before);
-    return [...withGrowth(sized), ...inWorkerd, ...(await measureMoving(server, before))];
+    const moving = await measureMoving(server, before);
+    return [...withGrowth(sized), ...inWorkerd, ...moving, ...(await measureUnderWay(server, before, options))];
   } finally {
     await server.stop();
   }
@@ -51,37 +57,50 @@ async function grow({ client }: MeasuredApiServer, from: number, to: number, { n
 
 const PAGED = { limit: String(PAGE_SIZE) };
 /** What a full reconcile lists. */
-const LISTS: readonly List[] = [
-  { path: "/apis/policy/v1/poddisruptionbudgets", query: PAGED },
-  { path: "/apis/kubevirt.io/v1/virtualmachineinstances", query: PAGED },
-  { path: "/api/v1/nodes", query: PAGED },
-  { path: "/apis/kubevirt.io/v1/virtualmachineinstancemigrations", query: PAGED },
-];
+function listsOf(size: number): readonly List[] {
+  return [
+    { path: "/apis/lifeboat.dev/v1alpha1/evacuations", query: PAGED },
+    { path: "/apis/kubevirt.io/v1/virtualmachineinstances", query: PAGED },
+    { path: "/api/v1/nodes", query: PAGED },
+    ...namespacesOf(size).map((name) => ({
+      path: `/apis/policy/v1/namespaces/${name}/poddisruptionbudgets`,
+      query: { ...PAGED, labelSelector: "app.kubernetes.io/managed-by=lifeboat" },
+    })),
+  ];
+}
 
-/** What an idle tick cannot do without: is anybody marked? */
-const MARKED: List = {
-  path: "/apis/kubevirt.io/v1/virtualmachineinstances",
-  query: { ...PAGED, labelSelector: EVACUATION_LABEL },
+function namespacesOf(size: number): readonly string[] {
+  return [...new Set(numbered(size).map((index) => planVm(index).namespace))];
+}
+
+/** What an idle tick cannot do without: what is under way? */
+const UNDER_WAY: List = {
+  path: "/apis/lifeboat.dev/v1alpha1/evacuations",
+  query: {
+    ...PAGED,
+    fieldSelector: ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"].map((end) => `status.phase!=${end}`).join(),
+  },
 };
 
 const FULL = `${DOOR}/reconcile`;
 
-const WORK = {
-  full: { work: "reconcile" },
-  idle: { work: "tick" },
-  floor: { work: "read", lists: [...LISTS] },
-  idleFloor: { work: "read", lists: [MARKED] },
-} as const satisfies Record<string, Work>;
+const WORK = { full: { work: "reconcile" }, idle: { work: "tick" } } as const satisfies Record<string, Work>;
 
-type Passes = Readonly<Record<keyof typeof WORK, readonly Pass[]>>;
+type Which = keyof typeof WORK | "floor" | "idleFloor";
+type Passes = Readonly<Record<Which, readonly Pass[]>>;
 
 /** In turns, each in a fresh process: as a cron trigger finds its isolate. */
 async function measureSize(server: MeasuredApiServer, size: number, { note }: PartOptions) {
   note(`reconciling ${size} VMs`);
-  const passes: Record<keyof typeof WORK, Pass[]> = { full: [], floor: [], idle: [], idleFloor: [] };
+  const passes: Record<Which, Pass[]> = { full: [], floor: [], idle: [], idleFloor: [] };
+  const work: Record<Which, Work> = {
+    ...WORK,
+    floor: { work: "read", lists: [...listsOf(size)] },
+    idleFloor: { work: "read", lists: [UNDER_WAY] },
+  };
   for (const _ of numbered(3)) {
     for (const which of ["full", "floor", "idle", "idleFloor"] as const)
-      passes[which].push(await runPass(server, WORK[which]));
+      passes[which].push(await runPass(server, work[which]));
   }
   expectIdle(passes);
   const full = await runInWorkerd(server, [FULL], { heap: true });
@@ -101,8 +120,8 @@ const bytesOf = (passes: readonly Pass[], unit: number) => passes.map(({ bytes }
 
 function rowsOfFull(size: number, { full, floor }: Passes, heap: number): readonly Measurement[] {
   const what = `full reconcile of ${size} VMs`;
-  const pages = 2 * Math.ceil(size / PAGE_SIZE);
-  const barePages = { what: "pages of VMIs and budgets", samples: full.map(() => pages) };
+  const pages = Math.ceil(size / PAGE_SIZE) + namespacesOf(size).length;
+  const barePages = { what: "pages of VMIs, namespaces", samples: full.map(() => pages) };
   const target = (pages + OTHER_REQUESTS) / pages;
   const reading = { what: "reading and parsing alone", samples: cpuOf(floor) };
   const times = full.map(({ ms }) => ms);
@@ -115,7 +134,7 @@ function rowsOfFull(size: number, { full, floor }: Passes, heap: number): readon
   ];
 }
 
-const bare = (samples: readonly number[]) => ({ what: "listing who is marked", samples });
+const bare = (samples: readonly number[]) => ({ what: "listing what is under way", samples });
 
 function rowsOfIdle(size: number, { idle, idleFloor }: Passes, heap: number): readonly Measurement[] {
   const what = `idle tick beside ${size} VMs`;
@@ -160,5 +179,20 @@ async function measureMoving(server: MeasuredApiServer, size: number): Promise<r
   return [
     measuredAgainst(named, [moving.requests], rest),
     measured(more, [(moving.requests - median(rest.samples)) / TO_MOVE]),
+  ];
+}
+
+/** A tick over those, far from the API server, beside the finished migrations that KubeVirt keeps: what it costs is theirs alone. */
+async function measureUnderWay(server: MeasuredApiServer, size: number, { note }: PartOptions) {
+  note(`creating the finished migrations of ${size} VMs`);
+  await createFinishedMigrations(server.client, numbered(size).map(planVm));
+  note(`a tick with ${TO_MOVE} under way, ${ROUND_TRIP_MS} ms away`);
+  const tick = await runPass(server, WORK.idle, server.slowUrls[0]);
+  const what = `tick with ${TO_MOVE} of ${size} VMs under way`;
+  const objects = { part, what: `${what}: objects in the answers`, unit: "objects" } as const;
+  return [
+    measured({ part, what: `${what}, ${ROUND_TRIP_MS} ms away`, unit: "ms", target: TICK_MS }, [tick.ms]),
+    measured({ part, what: `${what}: requests`, unit: "requests" }, [tick.requests]),
+    measured({ ...objects, target: OBJECTS_EACH * TO_MOVE }, [tick.objects]),
   ];
 }
