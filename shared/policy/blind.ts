@@ -9,7 +9,7 @@ import type { PodFacts } from "./facts.ts";
 import { isCompleted } from "./facts.ts";
 import { isLauncher, launcherOfHotplug } from "./pod-kind.ts";
 
-/** `refuse`: 429, the caller tries again. `fail`: 503. `allow`: as if nobody had asked. */
+/** `refuse`: 429, the caller tries again. `fail`: 503. `allow`: as if there were no webhook. */
 export type Posture = "refuse" | "fail" | "allow";
 
 export const WHEN_BLIND = {

@@ -110,7 +110,7 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   return release("DeadlinePassed", tellWhy(`it has not moved within ${seconds} s`));
 }
 
-/** The taint manager goes on trying although the taint is gone; the evacuation is ended by the pass that follows. */
+/** The taint manager goes on trying although the taint is gone; the evacuation is ended by the look that follows. */
 function stay({ name, nodeName }: PodFacts): DeletionDecision {
   const message = `pod "${name}" stays: node "${nodeName}" carries no NoExecute taint any more that it does not tolerate`;
   return { verdict: "Hold", holdSeconds: 0, message, actions: [], story: [] };

@@ -102,7 +102,7 @@ export interface VmiFacts extends NamespacedName {
   readonly resourceVersion: string;
   readonly deleting: boolean;
   readonly phase: string;
-  /** As written in `spec.evictionStrategy`: may be a value that nobody knows. */
+  /** As written in `spec.evictionStrategy`: may be an unknown value. */
   readonly evictionStrategy?: string;
   readonly nodeName?: string;
   readonly evacuationNodeName?: string;

@@ -1,6 +1,6 @@
 /**
  * Which NoExecute taint drives a pod off its node.
- * Owns: that rule. Does not own: holding what it deletes (deletion.ts), ending an evacuation when it is gone (stage.ts).
+ * Owns: that rule. Does not own: holding what it deletes (deletion.ts), ending an evacuation when it is gone (standing.ts).
  * Upstream: kube-controller-manager's taint eviction controller.
  */
 import type { NodeFacts, PodFacts, Taint, Toleration } from "./facts.ts";

@@ -1,5 +1,5 @@
 /**
- * Reading objects that somebody else keyed.
+ * Reading objects whose keys are others'.
  * Owns: that only their own keys count.
  */
 

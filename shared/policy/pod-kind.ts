@@ -47,7 +47,7 @@ function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
 }
 
 /**
- * Whether KubeVirt itself counts the pod among the VMI's own. Labels, annotations and owners are written by whoever makes
+ * Whether KubeVirt itself counts the pod among the VMI's own. Labels, annotations and owners are written by the one who makes
  * a pod; this is written by KubeVirt alone, so what concerns VMs of others goes by it.
  */
 export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {

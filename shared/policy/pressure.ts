@@ -1,6 +1,6 @@
 /**
  * Node pressure: which VMs leave a node before its kubelet kills them, and which while it does.
- * Owns: `shouldEvacuate`, and the choice of the cheapest. Does not own: noticing pressure (the relay, world.ts).
+ * Owns: `shouldEvacuate`, and the choice of the cheapest. Does not own: noticing pressure (pressure-world.ts).
  *
  * The kubelet does not ask the API server. So the earliest sign, the node's condition, is acted upon proactively; what
  * is signalled while a guest is being shut down is acted upon too, but that is a race.
@@ -115,7 +115,7 @@ const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "Wait
 
 /**
  * Whether it takes one of the places of its node, as KubeVirt counts: it migrates, or KubeVirt is about to migrate it. An
- * Evacuation alone does not count: with two that never begin, nobody else would leave.
+ * Evacuation alone does not count: with two that never begin, no other VM would leave.
  */
 function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending, evacuations }: Relief): boolean {
   if (ending.has(vmi.uid)) return true;

@@ -7,7 +7,7 @@ import { ownValue } from "./own-value.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** An absent selector matches nothing, an empty one everything; an operator that nobody knows matches nothing. */
+/** An absent selector matches nothing, an empty one everything; an unknown operator matches nothing. */
 export function matches(selector: LabelSelector | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
   const byLabel = Object.entries(selector.matchLabels).every(([key, value]) => ownValue(labels, key) === value);

@@ -63,7 +63,7 @@ export interface GuardSettings {
   readonly deadlineSeconds: { readonly Preemption: number; readonly NoExecuteTaint: number };
   /** Deletions held at a time: each occupies one of the API server's seats. */
   readonly maxHolds: number;
-  /** Users whose deletions are such; anybody else's are never delayed. */
+  /** Users whose deletions are such; those of others are never delayed. */
   readonly requesters: readonly string[];
 }
 
@@ -95,8 +95,3 @@ export const DEFAULT_SETTINGS: Settings = {
   },
   descheduling: { intervalSeconds: 0 },
 };
-
-/** Whether VMs have budgets of ours. */
-export function budgetsWanted({ reconcilers }: Pick<Settings, "reconcilers">): boolean {
-  return reconcilers.budget !== "Disabled";
-}

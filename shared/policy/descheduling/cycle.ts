@@ -3,7 +3,7 @@
  * Owns: ruling on each nomination, the report. Does not own: choosing pods (nominations.ts), limits (limits.ts), the
  * protocol of a request (request.ts), performing steps (shared/reconcilers/descheduling.ts).
  *
- * A generator: each step is performed by whoever drives the cycle, and what became of it decides on the next. So a cycle
+ * A generator: each step is performed by the reconciler, and what became of it decides on the next. So a cycle
  * may be interrupted, or stall, between any two of them, and all of its decisions can be looked at here.
  */
 import { EVACUATION_REQUESTED_ANNOTATION } from "../names.ts";
@@ -91,7 +91,7 @@ export function* runCycle(w: CycleWorld): Steps<CycleReport> {
 
 /** What a cycle has found out about pods, by UID. */
 interface Ruling {
-  /** Whoever nominates one of them is content. */
+  /** The plugin that nominates one of them is content. */
   readonly inProgress: Set<string>;
   /** Not asked for a second time in the same cycle. */
   readonly refused: Map<string, NominationResult>;

@@ -26,7 +26,7 @@ export function defaultEvictor(args: DefaultEvictorArguments): (world: EvictorWo
   return (world) => {
     const isEvictable = all([
       (pod) => !isStatic(pod) && !pod.deleting,
-      // Without the protection a pod that nobody owns may go as well, but only if it has failed.
+      // Without the protection a pod without an owner may go as well, but only if it has failed.
       (pod) => pod.owners.length > 0 || (!args.protections.includes("FailedBarePods") && pod.phase === "Failed"),
       ...args.protections.map((protection) => PROTECTIONS[protection](args, world)),
       (pod) => args.labelSelector === undefined || matches(args.labelSelector, pod.labels),
@@ -82,7 +82,7 @@ const PROTECTIONS = {
   PodsWithResourceClaims: () => (pod) => !pod.hasResourceClaims,
 } as const satisfies Record<PodProtection, (args: DefaultEvictorArguments, world: EvictorWorld) => Predicate>;
 
-/** A class that is not there protects every pod that has a priority: nobody can say which of them it was meant to spare. */
+/** A class that is not there protects every pod that has a priority: which of them it was meant to spare is unknown. */
 function thresholdOf({ priorityThreshold }: DefaultEvictorArguments, { priorityClasses }: EvictorWorld): number {
   if (priorityThreshold === undefined) return SYSTEM_CRITICAL_PRIORITY;
   if ("value" in priorityThreshold) return priorityThreshold.value;

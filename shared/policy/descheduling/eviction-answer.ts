@@ -1,5 +1,5 @@
 /**
- * What the answer to an eviction means for whoever deschedules.
+ * What the answer to an eviction means for a descheduling cycle.
  * Owns: code and message → outcome. Does not own: sending evictions (shared/cluster).
  * Upstream: a 429 that begins with a known prefix says that the eviction goes on in background (KEP-1397).
  */
@@ -7,7 +7,7 @@ import { saysBlind } from "../blind.ts";
 
 /**
  * `Evicted`: the pod is being deleted. `Background`: it is being evacuated. `Gone`: it is no more. `Refused`: neither.
- * `Unknown`: no answer, or by somebody who could not see what became of it; it may have begun.
+ * `Unknown`: no answer, or by a server that could not see what became of it; it may have begun.
  */
 export type EvictionOutcome = "Evicted" | "Background" | "Gone" | "Refused" | "Unknown";
 

@@ -22,7 +22,7 @@ export function isEvacuated(pod: DeschedulerPod): boolean {
   return REQUEST_EVICT_ONLY_ANNOTATION in pod.annotations || isLauncher(pod);
 }
 
-/** Whoever evacuates the pod says so: its request does not expire. */
+/** The evacuating side says so on the pod: its request does not expire. */
 export function isConfirmed({ annotations }: DeschedulerPod): boolean {
   return REQUEST_EVICT_ONLY_ANNOTATION in annotations && EVICTION_IN_PROGRESS_ANNOTATION in annotations;
 }

@@ -81,7 +81,7 @@ function countOwned(pods: readonly DeschedulerPod[]): ReadonlyMap<string, number
 }
 
 /**
- * KubeVirt answers the eviction of a target as it does that of its source: whoever evicts it believes it on its way, waits
+ * KubeVirt answers the eviction of a target as it does that of its source: the evicting side believes it on its way, waits
  * for what never comes, and counts one evacuation twice. A launcher pod whose VMI is not known may be one.
  */
 function sparingTargets(evictor: Evictor, vmis: ReadonlyMap<string, VmiFacts>): Evictor {

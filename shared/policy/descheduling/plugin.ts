@@ -3,7 +3,7 @@
  * Owns: what a plugin is given, says and is told. Does not own: any plugin (one file each), limits, requests.
  *
  * A plugin is a generator: it nominates one pod, is told what became of that, and goes on. So it can take into account
- * what has been accepted, as upstream's do, and remains pure: whoever drives it decides and acts.
+ * what has been accepted, as upstream's do, and remains pure: the cycle decides and acts.
  */
 import type { DeschedulerNode, DeschedulerPod, Labels } from "./facts.ts";
 

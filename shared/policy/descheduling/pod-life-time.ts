@@ -1,5 +1,5 @@
 /**
- * PodLifeTime: pods that have lived for too long, or have been for too long in a state that somebody named.
+ * PodLifeTime: pods that have lived for too long, or have been for too long in a state that the policy names.
  * Owns: its filters and its order. Does not own: how states are read off a pod (shared/cluster).
  */
 import type { PodLifeTimeArguments, PodConditionArgument } from "./arguments.ts";
@@ -63,7 +63,7 @@ const STATE_COUNTS = {
   EphemeralContainer: (args) => args.includingEphemeralContainers,
 } as const satisfies Record<PodState["of"], (args: PodLifeTimeArguments) => boolean>;
 
-/** Of ephemeral containers nobody asks the exit code, whatever the arguments say: as upstream. */
+/** The exit code of ephemeral containers is not asked for, whatever the arguments say: as upstream. */
 const EXIT_CODE_COUNTS = {
   ...STATE_COUNTS,
   EphemeralContainer: () => false,

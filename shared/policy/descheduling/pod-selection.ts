@@ -6,7 +6,7 @@ import { matches } from "../selector.ts";
 import type { PodSelection } from "./arguments.ts";
 import type { DeschedulerPod } from "./facts.ts";
 
-/** What is not given, or is an empty list, excludes nobody. */
+/** What is not given, or is an empty list, excludes no pod. */
 export function isSelected({ namespaces, labelSelector }: PodSelection, pod: DeschedulerPod): boolean {
   const { include = [], exclude = [] } = namespaces ?? {};
   if (include.length > 0 && !include.includes(pod.namespace)) return false;

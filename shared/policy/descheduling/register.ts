@@ -3,8 +3,8 @@
  * Owns: reservations, counts, and when the next cycle is due. Does not own: the compare-and-set that makes it true
  * (shared/cluster), the request times on pods (in-progress.ts).
  *
- * Whoever is about to request something first writes it down here, on condition that nobody else has written since it was
- * read, which was before the pods were. So nobody requests anything on knowledge that lacks another's request: of two
+ * A cycle that is about to request something first writes it down here, on condition that no other has written since it was
+ * read, which was before the pods were. So no cycle requests anything without knowing another's request: of two
  * cycles at once one goes on, the other ends at its first write.
  */
 import type { NamespacedName } from "../facts.ts";
@@ -47,7 +47,7 @@ export interface DeschedulingRegister {
 
 export const EMPTY_REGISTER: Omit<DeschedulingRegister, "found"> = { revision: 0, reservations: [], counts: [] };
 
-/** One entry a line, for whoever reads the ConfigMap. */
+/** One entry a line, for people who read the ConfigMap. */
 export function registerText(register: DeschedulingRegister): string {
   const { revision, lastCycle, reservations, counts } = register;
   const head = JSON.stringify({ revision, lastCycle });

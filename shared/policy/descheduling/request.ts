@@ -1,5 +1,5 @@
 /**
- * Requesting one evacuation or eviction, so that nothing is lost or done twice whoever dies or stalls meanwhile.
+ * Requesting one evacuation or eviction, so that nothing is lost or done twice whichever cycle dies or stalls meanwhile.
  * Owns: the protocol: reserve in the register, write the time on the pod, ask, take both back if that was refused; and
  * writing down what became of it. Does not own: whether to ask (cycle.ts).
  */
@@ -14,7 +14,7 @@ import type { Nominated } from "./nominations.ts";
 import { counted, type DeschedulingRegister, type RequestCount, reservationOf, written } from "./register.ts";
 import type { ActOutcome, Step, StepResult } from "./step.ts";
 
-/** `PodChanged`: somebody wrote to the pod since it was read. */
+/** `PodChanged`: the pod was written to since it was read. */
 export type RequestResult = EvictionOutcome | "PodChanged";
 
 /** Why a cycle is over. `AnotherCycle`: one that has begun since the world was read, or runs at the same time. */
@@ -41,7 +41,7 @@ export interface Requesting {
 
 export type Steps<T> = Generator<Step, T, StepResult>;
 
-/** Of the time that a request counts: a stalled cycle asks within it, or not at all, lest it ask when nobody counts it. */
+/** Of the time that a request counts: a stalled cycle asks within it, or not at all, lest it ask when no cycle counts it any more. */
 const ASKING_SHARE = 0.5;
 
 export function* act(action: Action, r: Requesting): Steps<ActOutcome> {
@@ -96,7 +96,7 @@ function* evacuate(nominated: Nominated, at: Date, r: Requesting): Steps<Request
   return outcome;
 }
 
-/** If nobody has written another one meanwhile. */
+/** If no other one has been written meanwhile. */
 function takeBack(pod: DeschedulerPod, written: Readonly<Record<string, string>>): Action {
   const annotated = { ...pod, annotations: { ...pod.annotations, ...written }, hasAnnotations: true };
   return { verb: "AnnotatePod", pod: annotated, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] };
@@ -139,10 +139,10 @@ function count(pod: DeschedulerPod, outcome: EvictionOutcome, { counters, inBack
   if (begun === "Evicted") counters.evicted(pod);
 }
 
-/** How often somebody else may be faster in writing something else down. */
+/** How often another cycle may be faster in writing something else down. */
 const TRIES = 5;
 
-/** Writes down what is not yet written, whoever has written to the register meanwhile. */
+/** Writes down what is not yet written, whatever another cycle has written to the register meanwhile. */
 export function* settle(r: Requesting): Steps<void> {
   for (let i = 0; i < TRIES && (r.outcomes.length > 0 || r.released.size > 0); i++) {
     const outcome = yield* write(r, r.register.reservations);
