@@ -51,7 +51,7 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
 
   const limitReview = limitTo(LARGEST_REVIEW_BYTES);
   const limitEvents = limitTo(LARGEST_BATCH_BYTES);
-  /** After authentication: nobody else makes us hold megabytes. */
+  /** After authentication: a stranger cannot make us hold megabytes. */
   const limited = async (c: AppContext, limit: typeof limitReview, open: () => Promise<Response>) => {
     const answers: Response[] = [];
     const rejected = await limit(c, async () => void answers.push(await open()));
@@ -110,7 +110,7 @@ function reject(c: Context, rejection: Rejection): Response {
   return c.json(body, code);
 }
 
-/** Whether CLUSTERS parses. Nothing about clusters: anybody may ask. */
+/** Whether CLUSTERS parses. Nothing about clusters: strangers may ask. */
 function fleetReadyz(c: AppContext): Response {
   const { CLUSTERS, CLUSTER_REGISTRY } = c.env;
   const problems = problemsOf(parseClusters(CLUSTERS));

@@ -1,5 +1,5 @@
 /**
- * The descheduling door: a cycle when somebody asks for one, or when the interval has passed.
+ * The descheduling door: a cycle when a caller asks for one, or when the interval has passed.
  * Owns: the bound on a cycle, its answer in JSON, telling what is wrong with the policy. Does not own: the cycle
  * (shared/reconcilers/descheduling.ts), authentication (app.ts).
  */
@@ -36,12 +36,12 @@ export async function descheduleNow(c: Context, target: Target): Promise<Respons
   return c.json({ dryRun, ...rendered(report) });
 }
 
-/** For the tick: a cycle if one is due by this cluster's interval. Throws like a pass. */
+/** For the tick: a cycle if one is due by this cluster's interval. Throws a ClusterError. */
 export async function descheduleIfDue(target: Target): Promise<void> {
   const cluster = target.connect(CYCLE_SECONDS);
   const { settings } = await target.settings(cluster);
   const { intervalSeconds } = settings.descheduling;
-  // In background or not at all: what nobody watches must not ask for every VM again and again.
+  // In background or not at all: without a caller who watches it, a cycle must not ask for every VM again and again.
   if (intervalSeconds <= 0 || !settings.featureGates.includes("EvictionsInBackground")) return;
   if (!isDue(await cluster.getDeschedulingRegister(), intervalSeconds, target.platform.now())) return;
   const loaded = await load(target);

@@ -49,7 +49,7 @@ export async function explainPod(c: Context, target: Target, key: NamespacedName
   });
 }
 
-/** As written, where nobody knows it: to call it None would explain the opposite of the decision. */
+/** As written, where it is none that we know: to call it None would explain the opposite of the decision. */
 function strategyInForce(vmi: VmiFacts, { clusterStrategy }: Settings): string {
   const resolved = resolveStrategy(vmi.evictionStrategy, clusterStrategy);
   return resolved.known ? resolved.strategy : resolved.value;

@@ -1,6 +1,6 @@
 /**
- * The clock's door: the cron trigger, and whoever asks for a full reconcile.
- * Owns: which cluster gets how much of a tick, full or not. Does not own: the pass (shared/reconcilers).
+ * The clock's door: the cron trigger, and requests for a full scan.
+ * Owns: which cluster gets how much of a tick, full or not. Does not own: the looks (shared/reconcilers).
  */
 import type { Context } from "hono";
 import { parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
@@ -17,7 +17,7 @@ import { type Surroundings, type Target, targetOf } from "./target.ts";
 const FULL_SCAN_SECONDS = 60;
 /** What is under way is a few requests for each VM. */
 const TICK_SECONDS = 50;
-/** Of the ticks, a minute apart, every tenth looks at everything; the others at what carries the label. */
+/** Of the ticks, a minute apart, every tenth looks at everything; the others at Evacuations that have not ended. */
 const FULL_SCAN_EVERY = 10;
 const TICK_MS = 60_000;
 /**

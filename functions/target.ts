@@ -31,7 +31,7 @@ export interface Target {
   /** A view of the cluster whose requests all end after so many seconds. */
   connect(seconds: number): Cluster;
   settings(cluster: Cluster, fresh?: boolean): Promise<LoadedSettings>;
-  /** Also what nobody expected: one cluster's defect is no other's. */
+  /** Unexpected errors too: one cluster's defect is no other's. */
   logFailure(doing: string, error: unknown): void;
 }
 

@@ -10,7 +10,7 @@ const kept = new Map<string, string>();
 export async function isToken(presented: string, expected: string): Promise<boolean> {
   const digest = kept.get(expected) ?? (await sha256(expected));
   kept.set(expected, digest);
-  // Equally long, and nobody can choose what they are: hashed once more they would be no better to compare.
+  // Equally long, and no caller can choose what they are: hashed once more they would be no better to compare.
   return await timingSafeEqual(await sha256(presented), digest, (hashed: string) => hashed);
 }
 

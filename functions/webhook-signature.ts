@@ -9,7 +9,7 @@
 import { timingSafeEqual } from "hono/utils/buffer";
 
 const TOLERANCE_SECONDS = 5 * 60;
-/** Senders sign with an old and a new secret while rotating. Anybody may send a header of thousands. */
+/** Senders sign with an old and a new secret while rotating. A stranger may send a header of thousands. */
 const MOST_SIGNATURES = 8;
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 

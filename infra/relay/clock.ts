@@ -1,6 +1,6 @@
 /**
  * Time, handed to everything that waits: the real one, or one that tests step through.
- * Owns: what "now" and "later" mean. Does not own: how long anybody waits.
+ * Owns: what "now" and "later" mean. Does not own: how long to wait.
  */
 export interface Clock {
   now(): Date;

@@ -11,7 +11,7 @@ import type { Sign } from "./sign.ts";
 
 /**
  * accepted: taken in. refused: something is wrong with this batch. unavailable: not now.
- * misconfigured: whatever we sent would be answered so, until somebody changes the Worker's configuration or ours.
+ * misconfigured: whatever we sent would be answered so, until an administrator changes the Worker's configuration or ours.
  */
 export type Result = "accepted" | "refused" | "unavailable" | "misconfigured";
 
@@ -46,7 +46,7 @@ export interface SendOptions {
 /** The Worker looks at every object named before it answers. */
 const TIMEOUT_MS = 60_000;
 
-/** Any other status, redirects and a 200 of whoever answers in the Worker's place included, is `misconfigured`. */
+/** Any other status, redirects and a 200 of a server in the Worker's place included, is `misconfigured`. */
 const RESULT_OF = new Map<number, Result>([
   [204, "accepted"],
   [400, "refused"],

@@ -21,7 +21,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
   const inputs = await hashInputs(entry);
   if (existsSync(bundle) && existsSync(stamp) && (await readFile(stamp, "utf8")) === inputs) return bundle;
   await mkdir(`${root}/.build`, { recursive: true });
-  // Built aside and moved into place, so that nobody who starts meanwhile sees half a bundle.
+  // Built aside and moved into place, so that no test that starts meanwhile sees half a bundle.
   const aside = await mkdtemp(`${root}/.build/building-`);
   try {
     await runWrangler(entry, aside);

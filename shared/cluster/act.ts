@@ -20,7 +20,7 @@ import { ConfigMap } from "./schemas.ts";
 import type { ApiAnswer, Send } from "./transport.ts";
 
 /**
- * `Done`, also when somebody else has done the same before; `Conflict`: the world is not what was observed, look again;
+ * `Done`, also when another function has done the same before; `Conflict`: the world is not what was observed, look again;
  * `Refused`: an admission webhook says no, and will say so again. Anything else throws a ClusterError.
  */
 export type ActResult = "Done" | "Conflict" | "Refused";
@@ -29,7 +29,7 @@ export interface ActContext extends MarkingContext {
   readonly now: Date;
 }
 
-/** KubeVirt's create admitter on a VMI that already migrates: somebody was faster, which is no refusal. */
+/** KubeVirt's create admitter on a VMI that already migrates: another migration was first, which is no refusal. */
 const IN_FLIGHT = "in-flight migration detected";
 /** 404 the object is gone, 409 stale or taken, 422 a test failed. */
 const LOOK_AGAIN = [404, 409, 422];
@@ -182,7 +182,7 @@ async function remove(
   return answer.code === 409 ? "Conflict" : "Done";
 }
 
-/** One that is there by now was made by somebody else, who has said something else in it. */
+/** One that is there by now was made by another function, which has written something else into it. */
 async function createConfigMap(name: string, data: Readonly<Record<string, string>>, send: Send): Promise<ActResult> {
   const path = collection("configmaps", names.LIFEBOAT_NAMESPACE);
   const answer = await send({ method: "POST", path, body: manifests.configMap(name, data), expect: [409] });

@@ -16,7 +16,7 @@ export interface DeschedulingReads {
   listDeschedulerNodes(): Promise<readonly DeschedulerNode[]>;
   /** Those that are bound to a node, finished ones included. */
   listDeschedulerPods(): Promise<readonly DeschedulerPod[]>;
-  /** Whoever has made them: evictions ask every budget. */
+  /** All, not only ours: evictions ask every budget. */
   listAllBudgets(): Promise<readonly BudgetFacts[]>;
   /** By name. */
   listNamespaceLabels(): Promise<ReadonlyMap<string, Labels>>;

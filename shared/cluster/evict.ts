@@ -24,7 +24,7 @@ const ANSWERS = [403, 404, 409, 422, 429, 500];
 const Status = z.lazy(() => z.object({ message: z._default(z.string(), "") }));
 
 /**
- * In the descheduler's name, so that whoever reviews the eviction knows the cause; of this very pod, not of one made anew
+ * In the descheduler's name, so that the webhook that reviews the eviction knows the cause; of this very pod, not of one made anew
  * under its name.
  */
 export async function evict({ pod, reason, gracePeriodSeconds }: Eviction, send: Send): Promise<EvictionAnswer> {

@@ -121,7 +121,7 @@ export function growPatch(now: Date): readonly Operation[] {
   ];
 }
 
-/** On condition that nobody has changed the budget since: a function that has grown it meanwhile needs it so. */
+/** On condition that the budget has not changed since: a function that has grown it meanwhile needs it so. */
 export function resizePatch(
   { uid, resourceVersion }: Pick<BudgetFacts, "uid" | "resourceVersion">,
   wanted: number,

@@ -54,7 +54,7 @@ export function sender(endpoint: Endpoint, signal: AbortSignal): Send {
       throw new ClusterError({ reason: "Refused", code: status, request: label });
     }
     const body = parse(text, label);
-    // A proxy's 404 would otherwise look like a pod that is gone, its 409 like work that somebody else has done.
+    // A proxy's 404 would otherwise look like a pod that is gone, its 409 like work that another function has done.
     if (status >= 400 && !isStatus(body, status)) {
       throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
     }

@@ -47,7 +47,7 @@ async function isDone(action: Action, cluster: Cluster, settings: Settings): Pro
 
 type OnBudget = Extract<Action, { verb: "EnsureBudget" | "GrowBudget" }>;
 
-/** A VM that no pass has looked at yet gets its budget now. */
+/** A VM that no scan has looked at yet gets its budget now. */
 function needsBudget(action: Action): action is OnBudget {
   return action.verb === "EnsureBudget" || (action.verb === "GrowBudget" && action.required);
 }
@@ -61,7 +61,7 @@ async function makeBudget(action: OnBudget, cluster: Cluster, settings: Settings
 }
 
 /**
- * Where Lifeboat may not make a budget (a permission, a quota), which the next pass reports, the answer is given all the
+ * Where Lifeboat may not make a budget (a permission, a quota), which the next scan reports, the answer is given all the
  * same; where that merely did not work this time, it is not.
  */
 async function unlessForbidden(make: () => Promise<boolean>): Promise<boolean> {

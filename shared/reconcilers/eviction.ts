@@ -33,7 +33,7 @@ export interface ReviewDeps {
   readonly now: Date;
 }
 
-/** Between two looks somebody else may act; after so many times the caller had better come again. */
+/** Between two looks another function may act; after so many times the caller had better come again. */
 const LOOKS = 3;
 
 /** Decides without changing anything. */

@@ -1,5 +1,5 @@
 /**
- * Observing the whole cluster, for the full scan: which VMs need a budget or an annotation, which evacuations nobody has
+ * Observing the whole cluster, for the full scan: which VMs need a budget or an annotation, which evacuations have not
  * begun, what is only history.
  * Owns: which requests that takes. Does not own: what follows from the facts (shared/policy).
  */

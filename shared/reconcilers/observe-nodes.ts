@@ -1,5 +1,5 @@
 /**
- * Observing nodes that something was told of: pressure and the drain taint concern whoever lives there.
+ * Observing nodes that something was told of: pressure and the drain taint concern the VMs there.
  * Owns: which requests that takes. Does not own: what follows from the facts (shared/policy).
  */
 import { carriesDrainTaint } from "../policy/drain-taint.ts";

@@ -125,7 +125,7 @@ async function carryOn(before: World, begun: Result, deps: Deps): Promise<Result
   );
 }
 
-/** The full scan: everything under way, and whatever nobody has told of. */
+/** The full scan: everything under way, and whatever no event has told of. */
 export async function reconcileAll(deps: Deps): Promise<Result> {
   const { world, unread } = await observeAll(observerOf(deps));
   const budgeted = { ...world, vmis: world.vmis.filter(({ namespace }) => !unread.has(namespace)) };

@@ -19,7 +19,7 @@ export interface PodEvacuator {
   evacuate(request: EvacuationRequest): Promise<EvictionOutcome>;
 }
 
-/** By the eviction API: whoever reviews evictions starts the evacuation, and says so in the words of a 429. */
+/** By the eviction API: the webhook that reviews the eviction starts the evacuation, and says so in the words of a 429. */
 export function evictionEvacuator(
   cluster: Cluster,
   policy: Pick<DeschedulerPolicy, "messagePrefixes" | "gracePeriodSeconds">,

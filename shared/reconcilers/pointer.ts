@@ -1,5 +1,5 @@
 /**
- * Pointers: where somebody says that something has happened. They only say where to look; the world is read anew.
+ * Pointers: where something has happened, as an event or a caller says. They only say where to look; the world is read anew.
  * Owns: their kinds. Does not own: where they come from (events, reviews), what is found there (pass.ts).
  */
 import type { Domain } from "../policy/pressure.ts";
@@ -10,7 +10,7 @@ export type Pointer =
   | { readonly kind: "Node"; readonly name: string }
   /** A kubelet has begun to end this pod; the API does not show it yet. */
   | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string }
-  /** A node agent sees the guest of this VMI being shut down; nobody else does. */
+  /** Only a node agent sees that the guest of this VMI is being shut down. */
   | {
       readonly kind: "Domain";
       readonly namespace: string;

@@ -1,6 +1,6 @@
 /**
  * What the kubelet says before it ends a pod: it does not ask the API server, and reports the condition only afterwards.
- * Owns: which of its Events are about a pod of ours that nobody has deleted. Does not own: the pods (pods.ts).
+ * Owns: which of its Events are about a pod of a VM that has not been deleted. Does not own: the pods (pods.ts).
  */
 import * as z from "zod/mini";
 import { identityOf, Metadata, type Notice, type Seen, Text, type WatchedKind } from "./kind.ts";
@@ -63,7 +63,7 @@ function readKubeletEvent(object: unknown): Seen<KubeletEventFacts> | undefined 
   return { metadata: identityOf(metadata), facts };
 }
 
-/** Nothing, for the pod that somebody has deleted: that is a disruption of its own, or what its owner wants. */
+/** Nothing, for a pod that has been deleted: that is a disruption of its own, or what its owner wants. */
 export function killingOf(event: KubeletEventFacts, pod: Seen<PodFacts> | undefined, now: Date): Notice | undefined {
   if (pod === undefined || pod.metadata.uid !== event.podUid) return undefined;
   if (event.at !== undefined && now.getTime() - Date.parse(event.at) > STALE_MS) return undefined;

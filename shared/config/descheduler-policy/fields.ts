@@ -23,7 +23,7 @@ export function listOf<Item extends z.core.$ZodType>(item: Item, message = "expe
 
 export const text = (message: string) => z.string(message).check(z.minLength(1, message));
 
-/** A key that must not be there, because nobody acts on it; the message says so. */
+/** A key that must not be there, because no code acts on it; the message says so. */
 export const unsupported = (message: string) => z.exactOptional(z.never(message));
 
 /** A list that may be there, with nothing in it. */
