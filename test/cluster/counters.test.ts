@@ -1,8 +1,9 @@
-/** The counters in a cluster: read, created, compared and set; and who may not. */
+/** The counters in a cluster: read, created, added to; and what becomes of a count that fails. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
-import type { Action } from "../../shared/policy/action.ts";
+import { type Action, isOptional } from "../../shared/policy/action.ts";
+import type { EvacuationCount } from "../../shared/policy/counters.ts";
 import { startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { json, status } from "../functions/support/stub-server.ts";
 import { startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
@@ -22,68 +23,53 @@ function connectTo({ server, token }: { server: string; token: string }): Cluste
 }
 
 const SETTINGS = { kubevirtNamespace: "kubevirt", marking: "Impersonate" } as const;
-const act = (action: Action) => cluster.act(action, SETTINGS);
-const evacuations = [{ cause: "Preemption", outcome: "Moved", count: 3 }] as const;
-const counted = ["vmi-uid/0000000a"];
+const COUNT = { verb: "Count", cause: "Preemption", outcome: "Moved" } as const satisfies Action;
 const key = { namespace: "lifeboat-system", name: "lifeboat-counters" };
 
-async function overwrite(text: string): Promise<void> {
-  await world.client.patch(core.configMaps, key, { type: "merge", body: { data: { "counters.json": text } } });
+async function counted(): Promise<readonly EvacuationCount[]> {
+  return (await cluster.getCounters()).filter(({ count }) => count > 0);
 }
 
-async function versionOf(): Promise<string> {
-  return (await world.client.get(core.configMaps, key))?.metadata.resourceVersion ?? "";
-}
-
-test("WriteCounters: created, then replaced by whoever has seen them as they are", async () => {
-  expect(await cluster.getCounters()).toEqual({ evacuations: [], counted: [] });
-  expect(await act({ verb: "WriteCounters", evacuations, counted })).toBe("Done");
-  expect(await act({ verb: "WriteCounters", evacuations: [], counted: [] })).toBe("Conflict");
-  const found = await cluster.getCounters();
-  expect(found).toEqual({ evacuations, counted, resourceVersion: expect.any(String) });
-  const resourceVersion = await versionOf();
-  const two = { verb: "WriteCounters", evacuations, counted: [...counted, "b"], resourceVersion } as const;
-  expect([await act(two), await act(two)]).toEqual(["Done", "Conflict"]);
-  expect(await cluster.getCounters()).toMatchObject({ counted: [...counted, "b"] });
-  expect((await world.client.get(core.configMaps, key))?.metadata.labels).toEqual({
-    "app.kubernetes.io/managed-by": "lifeboat",
-  });
+test("Count: the first makes the ConfigMap, every other adds one", async () => {
+  expect(await counted()).toEqual([]);
+  for (const action of [COUNT, COUNT, { ...COUNT, outcome: "Gone" } as const]) {
+    expect(await cluster.act(action, SETTINGS)).toBe("Done");
+  }
+  expect(await counted()).toEqual([
+    { cause: "Preemption", outcome: "Moved", count: 2 },
+    { cause: "Preemption", outcome: "Gone", count: 1 },
+  ]);
+  const found = await world.client.get(core.configMaps, key);
+  expect(found?.metadata.labels).toEqual({ "app.kubernetes.io/managed-by": "lifeboat" });
 });
 
-test("somebody else's text there: counting is off", async () => {
-  await overwrite("{}");
-  expect(await cluster.getCounters()).toBe("Off");
-});
-
-test("deleted since they were read: look again", async () => {
-  await overwrite('{"evacuations":[],"counted":[]}');
-  const resourceVersion = await versionOf();
-  await world.client.delete(core.configMaps, key);
-  expect(await act({ verb: "WriteCounters", evacuations, counted, resourceVersion })).toBe("Conflict");
+test.each(["many", "-1", "1.5", "1e400"])("%j is no count: it begins anew", async (text) => {
+  const body = { data: { "Preemption.Moved": text, other: "kept" } };
+  await world.client.patch(core.configMaps, key, { type: "merge", body });
+  expect(await counted()).not.toContainEqual(expect.objectContaining({ outcome: "Moved" }));
 });
 
 // prettier-ignore
 test.each([
-  ["may not be read: counting is off",   status(403, "Forbidden"),      "Off"],
-  ["there are none",                     status(404, "NotFound"),       { evacuations: [], counted: [] }],
-  ["the server is busy",                 status(429, "TooManyRequests"), "429 Too Many Requests"],
-  ["the server is broken",               status(500, "InternalError"),  "with 500"],
-  ["no ConfigMap",                       json({ kind: "ConfigMap" }),   "is not what an API server says"],
-])("%s", async (_, other, expected) => {
+  ["may not be read",        status(403, "Forbidden"),       "403 Forbidden"],
+  ["the server is busy",     status(429, "TooManyRequests"), "429 Too Many Requests"],
+  ["the server is broken",   status(500, "InternalError"),   "with 500"],
+  ["no ConfigMap",           json({ kind: "ConfigMap" }),    "is not what an API server says"],
+])("%s: an error, which no evacuation waits for", async (_, other, expected) => {
   const server = await startCannedCluster({ other });
-  const read = connectTo({ server: server.url, token: "t" }).getCounters();
-  if (typeof expected === "string" && expected !== "Off") await expect(read).rejects.toThrow(expected);
-  else expect(await read).toEqual(expected);
+  const there = connectTo({ server: server.url, token: "t" });
+  await expect(there.getCounters()).rejects.toThrow(expected);
+  await expect(there.act(COUNT, SETTINGS)).rejects.toThrow(expected);
+  expect(isOptional(COUNT)).toBe(true);
   await server.stop();
 });
 
-test.each(["POST", "PATCH"])("%s forbidden: an error, for whoever performs it to go on without", async (method) => {
-  const server = await startCannedCluster({ other: status(403, "Forbidden") });
-  const action = { verb: "WriteCounters", evacuations, counted } as const;
-  const write = connectTo({ server: server.url, token: "t" }).act(
-    method === "POST" ? action : { ...action, resourceVersion: "7" },
-    SETTINGS,
-  );
-  await expect(write).rejects.toThrow(`${method} /api/v1/namespaces/lifeboat-system/configmaps`);
+test("another function is always faster: given up after three tries", async () => {
+  const found = { kind: "ConfigMap", metadata: { ...key, uid: "u", resourceVersion: "7" }, data: {} };
+  const server = await startCannedCluster({
+    other: (response, request) => (request.method === "GET" ? json(found) : status(409, "Conflict"))(response, request),
+  });
+  expect(await connectTo({ server: server.url, token: "t" }).act(COUNT, SETTINGS)).toBe("Conflict");
+  expect(server.requests.filter(({ method }) => method === "PATCH")).toHaveLength(3);
   await server.stop();
 });

@@ -2,26 +2,19 @@
 import { describe, expect, test } from "vitest";
 import { applyJsonPatch, readJsonPatch } from "../../infra/sandbox/apiserver/patch/json.ts";
 import * as patches from "../../shared/cluster/patches.ts";
-import type { VmiFacts } from "../../shared/policy/facts.ts";
-import { migration, vmi, without } from "../policy/fixtures.ts";
+import { budget, marked, migration, vmi, without } from "../policy/fixtures.ts";
 import { launcher } from "../policy/launchers.ts";
 
-const OURS = "lifeboat.dev/evacuation";
+const LABEL = "lifeboat.dev/evacuation";
+const NOW = new Date("2026-01-01T00:00:00Z");
 
 /** As it is stored: like `vmi()`, but JSON. */
 const STORED = {
-  metadata: { uid: "vmi-uid", resourceVersion: "1", labels: { app: "web" }, annotations: { note: "x" } },
+  metadata: { uid: "vmi-uid", resourceVersion: "1", labels: { app: "web" } },
   status: { nodeName: "node01" },
 };
-const MARKED = {
-  metadata: {
-    ...STORED.metadata,
-    labels: { app: "web", [OURS]: "normal" },
-    annotations: { note: "x", [OURS]: "record-1" },
-  },
-  status: { nodeName: "node01", evacuationNodeName: "node01" },
-};
-const marked = vmi({ evacuationNodeName: "node01", recordText: "record-1", evacuationLabel: "normal" });
+const MARKED = { ...STORED, status: { nodeName: "node01", evacuationNodeName: "node01" } };
+const URGENT = { ...MARKED, metadata: { ...STORED.metadata, labels: { app: "web", [LABEL]: "urgent" } } };
 
 /** As the API server's library does it. Undefined: a test failed, 422. */
 function apply(object: object, operations: readonly patches.Operation[]): object | undefined {
@@ -40,21 +33,15 @@ function status(change: object, of: typeof STORED = STORED) {
   return { ...of, status: { ...of.status, ...change } };
 }
 
-function mark(observed: VmiFacts): readonly patches.Operation[] {
-  return patches.markPatch(observed, "record-1", "normal");
-}
-
 describe("mark", () => {
-  test("sets mark, record and label, and leaves the rest", () => {
-    expect(apply(STORED, mark(vmi()))).toEqual(MARKED);
+  test("sets the mark, and the label of an urgent one; leaves the rest", () => {
+    expect(apply(STORED, patches.markPatch(vmi(), "normal"))).toEqual(MARKED);
+    expect(apply(STORED, patches.markPatch(vmi(), "urgent"))).toEqual(URGENT);
   });
 
-  test("replaces a stale mark and its record", () => {
-    const stale = vmi({ evacuationNodeName: "node00", recordText: "record-0", evacuationLabel: "urgent" });
-    const labels = { app: "web", [OURS]: "urgent" };
-    const annotations = { note: "x", [OURS]: "record-0" };
-    const stored = metadata({ labels, annotations }, status({ evacuationNodeName: "node00" }));
-    expect(apply(stored, mark(stale))).toEqual(MARKED);
+  test("replaces a stale mark", () => {
+    const stale = patches.markPatch(vmi({ evacuationNodeName: "node00" }), "normal");
+    expect(apply(status({ evacuationNodeName: "node00" }), stale)).toEqual(MARKED);
   });
 
   // prettier-ignore
@@ -62,103 +49,67 @@ describe("mark", () => {
     ["has moved",                       status({ nodeName: "node02" })],
     ["is on no node any more",          { ...STORED, status: {} }],
     ["was marked meanwhile",            status({ evacuationNodeName: "node01" })],
-    ["got a record meanwhile",          metadata({ annotations: { [OURS]: "record-0" } })],
     ["is another one of that name",     metadata({ uid: "other" })],
-    ["has lost its annotations",        { ...STORED, metadata: without(STORED.metadata, "annotations") }],
   ])("does nothing to a VMI that %s", (_, stored) => {
-    expect(apply(stored, mark(vmi()))).toBeUndefined();
+    expect(apply(stored, patches.markPatch(vmi(), "urgent"))).toBeUndefined();
   });
 
   test("does not mind other changes meanwhile", () => {
-    const stored = metadata({ resourceVersion: "2", annotations: { note: "y", theirs: "z" } });
-    expect(apply(stored, mark(vmi()))).toMatchObject({
-      metadata: { annotations: { note: "y", theirs: "z", [OURS]: "record-1" } },
-    });
+    const stored = metadata({ resourceVersion: "2", labels: { theirs: "z" } });
+    const marked = apply(stored, patches.markPatch(vmi(), "urgent"));
+    expect(marked).toMatchObject({ metadata: { labels: { theirs: "z", [LABEL]: "urgent" } } });
   });
 
-  describe.each([
-    ["annotations", vmi({ hasAnnotations: false })],
-    ["labels", vmi({ hasLabels: false })],
-  ])("on a VMI without %s", (map, observed) => {
-    const bare = { ...STORED, metadata: without(STORED.metadata, map === "labels" ? "labels" : "annotations") };
+  describe("on a VMI without labels", () => {
+    const bare = { ...STORED, metadata: without(STORED.metadata, "labels") };
+    const urgent = patches.markPatch(vmi({ hasLabels: false }), "urgent");
 
     test("makes them", () => {
-      expect(apply(bare, mark(observed))).toMatchObject({ metadata: { [map]: { [OURS]: expect.any(String) } } });
+      expect(apply(bare, urgent)).toMatchObject({ metadata: { labels: { [LABEL]: "urgent" } } });
     });
 
-    test("does nothing once anybody has written to the VMI: it would wipe what they put there", () => {
-      const written = { ...bare, metadata: { ...bare.metadata, resourceVersion: "2", [map]: { theirs: "z" } } };
-      expect(apply(written, mark(observed))).toBeUndefined();
+    test("does nothing once the VMI has been written to: it would wipe the labels that were put there", () => {
+      expect(apply(metadata({ resourceVersion: "2", labels: { theirs: "z" } }), urgent)).toBeUndefined();
     });
-  });
-});
-
-describe("record", () => {
-  test("writes record and label, and no mark", () => {
-    const { metadata: expected } = MARKED;
-    expect(apply(STORED, patches.recordPatch(vmi(), "record-1", "normal"))).toEqual({ ...STORED, metadata: expected });
-  });
-
-  test("does nothing where the mark has gone", () => {
-    expect(apply(STORED, patches.recordPatch(marked, "record-2", "normal"))).toBeUndefined();
   });
 });
 
 describe("clear", () => {
-  test("keeps record and label where told to", () => {
-    const cleared = apply(MARKED, patches.clearPatch(marked, { record: "record-2", label: true }));
-    const annotations = { note: "x", [OURS]: "record-2" };
-    expect(cleared).toEqual({ ...metadata({ annotations }, MARKED), status: { nodeName: "node01" } });
-  });
+  const urgent = patches.clearPatch(marked({ evacuationLabel: "urgent" }));
 
-  test.each([
-    ["beside others", vmi()],
-    ["where there are none", vmi({ hasLabels: false })],
-  ])("puts a label that is missing where one is kept, %s", (_, observed) => {
-    const stored = observed.hasLabels ? STORED : metadata({ labels: undefined }, STORED);
-    const cleared = apply(stored, patches.clearPatch(observed, { record: "record-2", label: true }));
-    expect(cleared).toMatchObject({ metadata: { labels: { [OURS]: "normal" }, annotations: { [OURS]: "record-2" } } });
-  });
-
-  test("leaves nothing of ours else", () => {
-    expect(apply(MARKED, patches.clearPatch(marked, { record: undefined, label: false }))).toEqual(STORED);
+  test("leaves nothing of ours", () => {
+    expect(apply(URGENT, urgent)).toEqual(STORED);
+    expect(apply(MARKED, patches.clearPatch(marked()))).toEqual(STORED);
   });
 
   test("of what is not there does nothing, and does not fail", () => {
-    expect(apply(STORED, patches.clearPatch(vmi(), { record: undefined, label: false }))).toEqual(STORED);
+    expect(apply(STORED, patches.clearPatch(vmi()))).toEqual(STORED);
   });
 
   // prettier-ignore
   test.each([
-    ["was marked for another node",  status({ evacuationNodeName: "node02" }, MARKED)],
-    ["has moved",                    status({ nodeName: "node02" }, MARKED)],
-    ["has another record",           metadata({ annotations: { [OURS]: "record-9" } }, MARKED)],
-    ["has another label",            metadata({ labels: { [OURS]: "urgent" } }, MARKED)],
+    ["was marked for another node",  status({ evacuationNodeName: "node02" }, URGENT)],
+    ["has moved",                    status({ nodeName: "node02" }, URGENT)],
+    ["has another label",            metadata({ labels: { [LABEL]: "normal" } }, URGENT)],
   ])("does nothing to a VMI that %s meanwhile", (_, stored) => {
-    expect(apply(stored, patches.clearPatch(marked, { record: undefined, label: false }))).toBeUndefined();
+    expect(apply(stored, urgent)).toBeUndefined();
   });
 });
 
 describe("adopt", () => {
   const found = migration();
-  const annotations = { "lifeboat.dev/evacuation-id": "0000000a", "lifeboat.dev/attempt": "1" };
+  const annotations = { "lifeboat.dev/cause": "Preemption", "lifeboat.dev/evacuation": "web-1" };
   const stored = { metadata: { uid: found.uid, resourceVersion: found.resourceVersion, annotations: { theirs: "z" } } };
 
   test("annotates", () => {
-    const adopted = apply(stored, patches.adoptPatch({ ...found, hasAnnotations: true }, annotations));
+    const adopted = apply(stored, patches.adoptPatch(found, annotations));
     expect(adopted).toMatchObject({ metadata: { annotations: { theirs: "z", ...annotations } } });
   });
 
-  test("does nothing to one that another evacuation has adopted meanwhile", () => {
-    const taken = { metadata: { ...stored.metadata, annotations: { "lifeboat.dev/evacuation-id": "0000000b" } } };
-    const operations = patches.adoptPatch({ ...without(found, "evacuationId"), hasAnnotations: true }, annotations);
-    expect(apply(taken, operations)).toBeUndefined();
-  });
-
-  test("does nothing to one whose first annotations came meanwhile", () => {
-    const operations = patches.adoptPatch({ ...found, hasAnnotations: false }, annotations);
+  test("does nothing to another one of that name, nor to one whose first annotations came meanwhile", () => {
+    expect(apply(stored, patches.adoptPatch({ ...found, uid: "other" }, annotations))).toBeUndefined();
     const later = { metadata: { ...stored.metadata, resourceVersion: "99" } };
-    expect(apply(later, operations)).toBeUndefined();
+    expect(apply(later, patches.adoptPatch({ ...found, hasAnnotations: false }, annotations))).toBeUndefined();
   });
 });
 
@@ -202,47 +153,43 @@ describe("annotate a pod", () => {
     expect(apply(later, operations)).toMatchObject({ metadata: { annotations: { theirs: "new", "x/new": "" } } });
   });
 
-  test("where there are none, makes them, unless anybody has written to the pod", () => {
+  test("where there are none, makes them, unless the pod has been written to", () => {
     const first = patches.annotatePatch(bare, { "x/new": "" }, []);
     expect(apply(storedPod(undefined), first)).toEqual(storedPod({ "x/new": "" }));
     expect(apply(storedPod({ theirs: "z" }, { resourceVersion: "2" }), first)).toBeUndefined();
   });
 });
 
-const grown = (uid: string, grownFor: string) => ({
-  metadata: { uid, labels: { "lifeboat.dev/grown-for": grownFor } },
-  spec: { minAvailable: 2 },
-});
+describe("on budgets", () => {
+  const ours = { uid: "budget-uid", resourceVersion: "1", labels: { "app.kubernetes.io/managed-by": "lifeboat" } };
+  const sized = (minAvailable: unknown, more: object = {}) => ({
+    metadata: { ...ours, ...more },
+    spec: { minAvailable },
+  });
+  const touched = { labels: { ...ours.labels, "lifeboat.dev/touched": "1767225600" } };
 
-describe("resize", () => {
-  // prettier-ignore
-  test.each([
-    ["as observed",              1,         1,          { spec: { minAvailable: 2 } }],
-    ["as observed, in percent",  "50%",     "50%",      { spec: { minAvailable: 2 } }],
-    ["resized meanwhile",        2,         1,          undefined],
-    ["without, as observed",     undefined, undefined,  { spec: { minAvailable: 2 } }],
-    ["without, got one",         1,         undefined,  undefined],
-  ])("a budget %s", (...[, stored, observed, expected]) => {
-    const spec = stored === undefined ? {} : { minAvailable: stored };
-    const patched = apply({ metadata: { uid: "u", labels: {} }, spec }, patches.resizePatch({ uid: "u", ...(observed !== undefined && { minAvailable: observed }) }, 2));
-    if (expected === undefined) expect(patched).toBeUndefined();
-    else expect(patched).toMatchObject(expected);
+  test.each([1, 2, "50%"])("grow: of %j to 2, and when that was", (minAvailable) => {
+    expect(apply(sized(minAvailable), patches.growPatch(NOW))).toEqual(sized(2, touched));
   });
 
-  test("not another budget of that name, nor one that was grown anew since", () => {
-    const shrink = patches.resizePatch({ uid: "u", minAvailable: 2, grownFor: "a.1" }, 1);
-    const stored = (uid: string, grownFor: string) => apply(grown(uid, grownFor), shrink);
-    expect([stored("u", "a.1") === undefined, stored("v", "a.1"), stored("u", "b.2")]).toEqual([
-      false,
-      undefined,
-      undefined,
-    ]);
+  test("grow: of ours only", () => {
+    expect(apply(sized(1, { labels: { theirs: "z" } }), patches.growPatch(NOW))).toBeUndefined();
+  });
+
+  test("resize: to 2 says when that was, to 1 does not", () => {
+    expect(apply(sized(1), patches.resizePatch(budget(), 2, NOW))).toEqual(sized(2, touched));
+    expect(apply(sized(2, touched), patches.resizePatch(budget(), 1, NOW))).toEqual(sized(1, touched));
+  });
+
+  test.each([
+    ["another one of that name", { uid: "other" }],
+    ["one that has changed since", { resourceVersion: "2" }],
+  ])("resize: nothing happens to %s", (_, more) => {
+    expect(apply(sized(2, more), patches.resizePatch(budget(), 1, NOW))).toBeUndefined();
   });
 });
 
 test("keys are escaped as in RFC 6901", () => {
-  const paths = patches.recordPatch(vmi(), "r", "normal").map(({ path }) => path);
-  expect(paths).toContain("/metadata/annotations/lifeboat.dev~1evacuation");
-  const [operation] = patches.adoptPatch({ ...migration(), hasAnnotations: true }, { "a~b/c": "x" }).slice(-1);
+  const [operation] = patches.adoptPatch(migration(), { "a~b/c": "x" }).slice(-1);
   expect(operation).toEqual({ op: "add", path: "/metadata/annotations/a~0b~1c", value: "x" });
 });

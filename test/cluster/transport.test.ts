@@ -2,11 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
 import type { Action } from "../../shared/policy/action.ts";
-import { slotFor } from "../../shared/policy/slots.ts";
 import { CANNED_VMI, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { json, type StubRequest, type StubServer } from "../functions/support/stub-server.ts";
-import { budget, marked, migration, record, vmi } from "../policy/fixtures.ts";
+import { budget, evacuation, marked, migration, newborn, pod, vmi } from "../policy/fixtures.ts";
 
+const WEB = { namespace: "apps", name: "web" };
+const ENDS = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"];
+const NOT_ENDED = new URLSearchParams({
+  fieldSelector: ENDS.map((phase) => `status.phase!=${phase}`).join(","),
+}).toString();
 const KUBEVIRT = "system:serviceaccount:virt:kubevirt-apiserver";
 
 let server: StubServer;
@@ -29,7 +33,6 @@ beforeAll(async () => {
     },
     signal: AbortSignal.timeout(60_000),
     onOddItem: () => undefined,
-    sleep: () => Promise.resolve(),
     now: () => new Date("2026-01-01T00:00:00Z"),
   });
 });
@@ -43,7 +46,7 @@ async function requestOf(ask: () => Promise<unknown>): Promise<StubRequest> {
 }
 
 describe("a read", () => {
-  test("carries the token and the entry's headers, and is nobody else's", async () => {
+  test("carries the token and the entry's headers, and is made as ourselves", async () => {
     const { headers, method, body } = await requestOf(() => cluster.getVmi({ namespace: "apps", name: "web" }));
     expect({ method, body }).toEqual({ method: "GET", body: undefined });
     expect(headers).toMatchObject({ authorization: "Bearer secret", "x-access": "extra", "user-agent": "lifeboat" });
@@ -56,44 +59,51 @@ describe("a read", () => {
     ["one pod",                  () => cluster.getPod({ namespace: "apps", name: "p" }),  "/api/v1/namespaces/apps/pods/p"],
     ["one node",                 () => cluster.getNode("node01").catch(() => undefined),  "/api/v1/nodes/node01"],
     ["all VMIs",                 () => cluster.listVmis("All"),                           "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250"],
-    ["evacuating VMIs",          () => cluster.listVmis("Evacuating"),                    "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=lifeboat.dev%2Fevacuation"],
-    ["whether any is",           () => cluster.isAnyEvacuating(),                         "/apis/kubevirt.io/v1/virtualmachineinstances?labelSelector=lifeboat.dev%2Fevacuation&limit=1"],
-    ["all migrations",           () => cluster.listMigrations(),                          "/apis/kubevirt.io/v1/virtualmachineinstancemigrations?limit=250"],
-    ["migrations of a VMI",      () => cluster.listMigrations({ namespace: "apps", name: "web" }), "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250"],
-    ["budgets of a namespace",   () => cluster.listBudgets("apps"),                       "/apis/policy/v1/namespaces/apps/poddisruptionbudgets?limit=250"],
-    ["all budgets",              () => cluster.listBudgets(),                             "/apis/policy/v1/poddisruptionbudgets?limit=250"],
-    ["pods of a VMI",            () => cluster.countActivePods(vmi({ uid: "u-1" })),      "/api/v1/namespaces/apps/pods?limit=250&labelSelector=kubevirt.io%2Fcreated-by%3Du-1"],
+    ["VMIs of a node",           () => cluster.listVmis({ node: "node01" }),              "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FnodeName%3Dnode01"],
+    ["VMIs that migrate",        () => cluster.listVmis("Migrating"),                     "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FmigrationTargetNodeName"],
+    ["all Evacuations",          () => cluster.listEvacuations("All"),                    "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250"],
+    ["those not ended",          () => cluster.listEvacuations("Active"),                 `/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&${NOT_ENDED}`],
+    ["those from a node",        () => cluster.listEvacuations({ sourceNode: "node01" }), "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=status.sourceNode%3Dnode01"],
+    ["those of a VMI",           () => cluster.listEvacuations(WEB),                      "/apis/lifeboat.dev/v1alpha1/namespaces/apps/evacuations?limit=250&fieldSelector=spec.virtualMachineInstance.name%3Dweb"],
+    ["migrations of a VMI",      () => cluster.listMigrations(WEB),                       "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250&labelSelector=kubevirt.io%2Fvmi-name%3Dweb"],
+    ["… whose name is long",     () => cluster.listMigrations({ ...WEB, name: "w".repeat(64) }), "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250"],
+    ["our budgets of a namespace", () => cluster.listBudgets("apps"),                     "/apis/policy/v1/namespaces/apps/poddisruptionbudgets?limit=250&labelSelector=app.kubernetes.io%2Fmanaged-by%3Dlifeboat"],
+    ["whether there is any",     () => cluster.isAnyBudget(),                             "/apis/policy/v1/poddisruptionbudgets?labelSelector=app.kubernetes.io%2Fmanaged-by%3Dlifeboat&limit=1"],
+    ["pods of a VMI",            () => cluster.listPodsOf(vmi({ uid: "u-1" })),           "/api/v1/namespaces/apps/pods?limit=250&labelSelector=kubevirt.io%2Fcreated-by%3Du-1"],
+    ["pods on a node",           () => cluster.listPodsOn("node01"),                      "/api/v1/pods?limit=250&fieldSelector=spec.nodeName%3Dnode01"],
+    ["KubeVirt's webhooks",      () => cluster.getWebhooks("virt-api-validator").catch(() => undefined), "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/virt-api-validator"],
     ["KubeVirt",                 () => cluster.getKubeVirt(),                             "/apis/kubevirt.io/v1/kubevirts"],
-    ["the configuration",        () => cluster.getConfigMap("lifeboat").catch(() => undefined), "/api/v1/namespaces/lifeboat-system/configmaps/lifeboat"],
+    ["the configuration",        () => cluster.getConfiguration(),                        "/apis/lifeboat.dev/v1alpha1/lifeboatconfigurations/lifeboat"],
+    ["the counters",             () => cluster.getCounters().catch(() => undefined),      "/api/v1/namespaces/lifeboat-system/configmaps/lifeboat-counters"],
   ])("%s", async (_, ask, expected) => {
     const { path, query } = await requestOf(ask);
     expect(query.size === 0 ? path : `${path}?${query.toString()}`).toBe(expected);
   });
 });
 
-describe("an action is KubeVirt's own where the status changes, and ours everywhere else", () => {
+describe("an action is KubeVirt's own where it changes a VMI, and ours everywhere else", () => {
   const told = { kind: "VirtualMachineInstance", namespace: "apps", name: "web", uid: "u" } as const;
   const event = { type: "Normal", reason: "Evacuated", message: "m", occasion: "o" } as const;
-  const urgency = "normal";
+  const begun = evacuation();
   // prettier-ignore
   test.each<[Action, string | undefined]>([
-    [{ verb: "Mark", vmi: vmi(), record: record(), urgency },                     KUBEVIRT],
-    [{ verb: "Record", vmi: marked(), record: record(), urgency },                undefined],
-    [{ verb: "Unmark", vmi: marked(), record: record({ outcome: "Cancelled" }) }, KUBEVIRT],
-    [{ verb: "Unmark", vmi: vmi(), record: record({ outcome: "Cancelled" }) },    undefined],
-    [{ verb: "Forget", vmi: marked() },                                           KUBEVIRT],
-    [{ verb: "Forget", vmi: vmi({ evacuationLabel: "normal" }) },                 undefined],
-    [{ verb: "CreateMigration", slot: slotFor({ vmi: marked(), record: record() }) },  undefined],
-    [{ verb: "AdoptMigration", migration: migration(), cause: "ApiEviction", id: "0000000a", attempt: 1 }, undefined],
+    [{ verb: "Mark", vmi: vmi(), urgency: "normal" },                             KUBEVIRT],
+    [{ verb: "Mark", vmi: vmi(), urgency: "urgent" },                             KUBEVIRT],
+    [{ verb: "Unmark", vmi: marked() },                                           KUBEVIRT],
+    [{ verb: "Unmark", vmi: vmi({ evacuationLabel: "urgent" }) },                 KUBEVIRT],
+    [{ verb: "CreateEvacuation", evacuation: newborn() },                         undefined],
+    [{ verb: "WriteStatus", evacuation: begun, status: begun.status },            undefined],
+    [{ verb: "DeleteEvacuation", evacuation: begun },                             undefined],
+    [{ verb: "CreateMigration", vmi: marked(), name: "m", evacuation: begun },    undefined],
+    [{ verb: "AdoptMigration", migration: migration(), evacuation: begun },       undefined],
     [{ verb: "DeleteMigration", migration: migration() },                         undefined],
     [{ verb: "CreateBudget", vmi: vmi(), name: "b", minAvailable: 1 },            undefined],
-    [{ verb: "GrowBudget", vmi: vmi(), name: "b", grownFor: "a.1", required: true }, undefined],
+    [{ verb: "EnsureBudget", vmi: vmi(), name: "b", minAvailable: 1 },            undefined],
+    [{ verb: "GrowBudget", vmi: vmi(), name: "b", required: true },               undefined],
     [{ verb: "ResizeBudget", budget: budget(), minAvailable: 2 },                 undefined],
     [{ verb: "DeleteBudget", budget: budget() },                                  undefined],
-    [{ verb: "WriteSlots", slots: [] },                                           undefined],
-    [{ verb: "WriteSlots", slots: [], resourceVersion: "1" },                     undefined],
-    [{ verb: "WriteCounters", evacuations: [], counted: [] },                     undefined],
-    [{ verb: "WriteCounters", evacuations: [], counted: [], resourceVersion: "1" }, undefined],
+    [{ verb: "DeletePod", pod: pod() },                                           undefined],
+    [{ verb: "WriteConditions", resourceVersion: "1", generation: 1, conditions: [] }, undefined],
     [{ verb: "Event", about: told, ...event },                                    undefined],
   ])("$verb: %s", async (action, user) => {
     const { headers } = await requestOf(() => cluster.act(action, { kubevirtNamespace: "virt", marking: "Impersonate" }));
