@@ -6,13 +6,13 @@ import { pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
 import type { SandboxOptions } from "../../infra/sandbox/sandbox.ts";
 import { createFastClock } from "./fast-clock.ts";
 import {
+  evacuationsOf,
   evict,
-  getVmi,
   hasSettledAwayFrom,
   launcherOf,
   migrationsOf,
   NAMESPACE,
-  recordOf,
+  phasesOf,
   type Stage,
   startStage,
   untilVmi,
@@ -110,11 +110,12 @@ describe("by Lifeboat alone", () => {
     const { source, node } = await createVm("stuck");
     await evict(stage.client, source);
     const between = async () => {
-      const { attempts, outcome } = recordOf(await getVmi(stage.client, "stuck"));
-      return { attempts, outcome, said: (await said("stuck"))[node] };
+      const [evacuation] = await evacuationsOf(stage.client, "stuck");
+      const { attempts, phase } = evacuation?.status ?? {};
+      return { attempts, phase, said: (await said("stuck"))[node] };
     };
-    await expect.poll(between, eventually).toEqual({ attempts: 1, outcome: undefined, said: GOING });
-    await expect.poll(between, eventually).toEqual({ attempts: 2, outcome: "Abandoned", said: QUIET });
+    await expect.poll(between, eventually).toEqual({ attempts: 1, phase: "BackingOff", said: GOING });
+    await expect.poll(between, eventually).toEqual({ attempts: 2, phase: "Abandoned", said: QUIET });
   });
 
   test("when it is cancelled it goes", async () => {
@@ -125,7 +126,7 @@ describe("by Lifeboat alone", () => {
     await expect.poll(async () => (await said("kept"))["node01"], eventually).toEqual(GOING);
     expect(await stage.ask("DELETE", "/evacuations/vms/kept")).toMatchObject({ code: 200 });
     await expect.poll(async () => (await said("kept"))["node01"], eventually).toEqual(QUIET);
-    expect(recordOf(await getVmi(stage.client, "kept"))).toMatchObject({ outcome: "Cancelled" });
+    expect(await phasesOf(stage.client, "kept")).toEqual(["Withdrawn"]);
   });
 
   test("Auto adds what KubeVirt does not, when its time is over", async () => {

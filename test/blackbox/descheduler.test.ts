@@ -7,7 +7,16 @@ import { afterEach, expect, test } from "vitest";
 import { pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { createVms, startDeschedulingStage } from "./descheduling-stage.ts";
-import { evict, getVmi, hasSettledAwayFrom, launcherOf, launchersOf, recordOf, type Stage, untilVmi } from "./stage.ts";
+import {
+  evacuationsOf,
+  evict,
+  getVmi,
+  hasSettledAwayFrom,
+  launcherOf,
+  launchersOf,
+  type Stage,
+  untilVmi,
+} from "./stage.ts";
 
 const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
@@ -35,7 +44,7 @@ test("it recognises the first answer and every later one, and is told when it is
   await createVms(stage, ["web"]);
   const source = await launcherOf(stage.client, "web");
   expect([await outcomeOf(source), await outcomeOf(source)]).toEqual(["background", "background"]);
-  expect(recordOf(await getVmi(stage.client, "web"))).toMatchObject({ cause: "Descheduler" });
+  expect(await evacuationsOf(stage.client, "web")).toMatchObject([{ spec: { cause: "Descheduler" } }]);
   await waitFor(stage.client, { resource: pods, key: source.metadata, what: "in progress", until: isInProgress });
   expect(await outcomeOf(source)).toBe("background");
   const vmi = await untilVmi(stage.client, "web", "settled elsewhere", hasSettledAwayFrom("node01"));

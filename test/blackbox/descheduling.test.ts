@@ -16,7 +16,7 @@ import {
   startDeschedulingStage,
   taint,
 } from "./descheduling-stage.ts";
-import { getVmi, hasSettledAwayFrom, launcherOf, NAMESPACE, recordOf, type Stage, untilVmi } from "./stage.ts";
+import { evacuationsOf, getVmi, hasSettledAwayFrom, launcherOf, NAMESPACE, type Stage, untilVmi } from "./stage.ts";
 
 const REQUESTED = "lifeboat.dev/evacuation-requested";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
@@ -75,13 +75,13 @@ describe("EvacuationInBackground", () => {
     expect((await cycle(stage)).nominated).toBe(0);
   });
 
-  test("the cause is recorded: Descheduler, on the VM and on its migration", async () => {
+  test("the cause is recorded: Descheduler, in the Evacuation and on its migration", async () => {
     stage = await startDeschedulingStage({ migrationSeconds: 2 });
     await createVms(stage, ["vm-1"]);
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
     await taint(stage, "node01");
     await cycle(stage);
-    expect(recordOf(await getVmi(stage.client, "vm-1"))).toMatchObject({ cause: "Descheduler", node: "node01" });
+    expect(await evacuationsOf(stage.client, "vm-1")).toMatchObject([{ spec: { cause: "Descheduler" } }]);
     await untilVmi(stage.client, "vm-1", "settled elsewhere", hasSettledAwayFrom("node01"));
     const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
     expect(items.map(({ metadata }) => metadata.annotations?.["lifeboat.dev/cause"])).toEqual(["Descheduler"]);
@@ -89,8 +89,6 @@ describe("EvacuationInBackground", () => {
 
   test("KubeVirt's own webhook says the same words, and is understood", async () => {
     stage = await startDeschedulingStage({
-      evictionWebhook: true,
-      evacuationController: true,
       deschedulerAnnotations: true,
     });
     await createVms(stage, ["vm-1"]);
@@ -168,7 +166,10 @@ describe("EvacuationLimitReached", () => {
 });
 
 describe("EvacuationTTL", () => {
-  const unconfirmed = { configuration: { reconcilers: { evacuation: false, annotations: "Disabled" } } };
+  const unconfirmed = {
+    evacuationController: false,
+    configuration: { reconcilers: { evacuation: false, annotations: "Disabled" } },
+  };
 
   test("a request that nothing confirms counts until its TTL is over, and is made again after it", async () => {
     stage = await startDeschedulingStage(unconfirmed);

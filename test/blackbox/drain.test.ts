@@ -1,11 +1,24 @@
 /**
- * Draining nodes: the main job, with nothing but the drain's own requests to drive it. No cron, no relay.
+ * Draining nodes: the main job, beside KubeVirt's own webhook and evacuation controller, and without them.
  */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { drainNode } from "../../infra/demo/drain-client.ts";
 import { nodes, podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { getVmi, hasSettledAwayFrom, NAMESPACE, type Stage, type StageOptions, startStage, untilVmi } from "./stage.ts";
+import { evacuations } from "../../infra/tools/evacuations.ts";
+import { evictionOf } from "../functions/support/reviews.ts";
+import {
+  ALONE,
+  evacuationsOf,
+  getVmi,
+  hasSettledAwayFrom,
+  launcherOf,
+  NAMESPACE,
+  type Stage,
+  startStage,
+  untilVmi,
+  WEBHOOK_TOKEN,
+} from "./stage.ts";
 
 const NODE = "node01";
 let stage: Stage;
@@ -32,17 +45,18 @@ function drain(retryMs: number, signal = AbortSignal.timeout(50_000)) {
   return { lines, done };
 }
 
-/** Watches migrations from now on; tells the most that were unfinished at the same time. */
+/** Watches migrations from now on; tells the most that had left KubeVirt's queue at the same time. */
 function watchMigrations(): { most: () => number; stop: () => void } {
-  const unfinished = new Set<string>();
+  const begun = new Set<string>();
   let most = 0;
   const stopped = new AbortController();
   const watching = (async () => {
     for await (const { type, object } of stage.client.watch(kubevirt.migrations, {}, stopped.signal)) {
-      const over = type === "DELETED" || object.status?.phase === "Succeeded" || object.status?.phase === "Failed";
-      if (over) unfinished.delete(object.metadata.uid);
-      else unfinished.add(object.metadata.uid);
-      most = Math.max(most, unfinished.size);
+      const { phase = "" } = object.status ?? {};
+      if (type === "DELETED" || ["", "Pending", "Succeeded", "Failed"].includes(phase))
+        begun.delete(object.metadata.uid);
+      else begun.add(object.metadata.uid);
+      most = Math.max(most, begun.size);
     }
   })();
   watching.catch(() => undefined);
@@ -56,68 +70,57 @@ async function expectNoneLost(names: readonly string[]): Promise<void> {
   }
 }
 
-const QUICK_EVACUATION = { backoffSeconds: 0.2, adoptSeconds: 0.5 };
-
-async function start(options: StageOptions & { limits?: { cluster: number; node: number } } = {}): Promise<void> {
-  const { limits = { cluster: 5, node: 2 }, ...rest } = options;
-  stage = await startStage(rest);
-  const migrations = {
-    parallelMigrationsPerCluster: limits.cluster,
-    parallelOutboundMigrationsPerNode: limits.node,
-  };
-  const body = { spec: { configuration: { migrations } } };
-  await stage.client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
+async function migrationsByVmi() {
+  const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
+  return items.toSorted((a, b) => (a.spec.vmiName < b.spec.vmiName ? -1 : 1));
 }
 
-test("20 VMs leave a node two at a time, and none is lost", { timeout: 120_000 }, async () => {
-  await start({ limits: { cluster: 5, node: 2 } });
+test("20 VMs leave a node two at a time, by KubeVirt's migrations, one each, and none is lost", async () => {
+  stage = await startStage();
   const names = await createVms(20);
   const migrations = watchMigrations();
-  const { done, lines } = drain(500, AbortSignal.timeout(100_000));
+  const { done, lines } = drain(500);
   expect(await done).toBe(true);
   await expectNoneLost(names);
   migrations.stop();
   expect(migrations.most()).toBe(2);
   expect(lines.filter((line) => line.includes("Eviction triggered evacuation")).length).toBeGreaterThanOrEqual(20);
-  const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
-  expect(items.map((m) => m.spec.vmiName).toSorted()).toEqual([...names]);
-});
-
-describe("beside KubeVirt's own evacuation controller", () => {
-  test("its migrations are adopted, one for each VM", async () => {
-    await start({
-      evacuationController: true,
-      // Long enough for Lifeboat to meet them while they run.
-      migrationSeconds: 2,
-      configuration: { evacuation: { ...QUICK_EVACUATION, adoptSeconds: 30 } },
+  const made = await migrationsByVmi();
+  expect(made.map((m) => m.spec.vmiName)).toEqual(names);
+  for (const { metadata, spec } of made) {
+    expect(metadata.name).toMatch(/^kubevirt-evacuation-/);
+    expect(metadata.annotations).toMatchObject({
+      "lifeboat.dev/cause": "ApiEviction",
+      "kubevirt.io/evacuationMigration": NODE,
     });
-    const names = await createVms(4);
-    expect(await drain(300).done).toBe(true);
-    await expectNoneLost(names);
-    const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
-    expect(items.map((m) => m.spec.vmiName).toSorted()).toEqual([...names]);
-    for (const { metadata } of items) {
-      expect(metadata.name).toMatch(/^kubevirt-evacuation-/);
-      expect(metadata.annotations).toMatchObject({
-        "lifeboat.dev/cause": "ApiEviction",
-        "lifeboat.dev/attempt": "1",
-        "kubevirt.io/evacuationMigration": NODE,
-      });
-    }
-  });
-
-  test("where it does nothing, ours follow after adoptSeconds", async () => {
-    await start({ configuration: { evacuation: QUICK_EVACUATION } });
-    const names = await createVms(2);
-    expect(await drain(300).done).toBe(true);
-    await expectNoneLost(names);
-    const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
-    expect(items.map((m) => m.metadata.name.startsWith("lifeboat-"))).toEqual([true, true]);
-  });
+    await expect
+      .poll(() => evacuationsOf(stage.client, spec.vmiName))
+      .toMatchObject([
+        {
+          spec: { cause: "ApiEviction", requestedBy: "kubernetes-admin" },
+          status: { phase: "Moved", sourceNode: NODE, attempts: 0, migration: { uid: metadata.uid } },
+        },
+      ]);
+  }
 });
 
-test("whoever sees the mark finds a budget that outlives a migration", async () => {
-  await start({ evacuationController: true });
+test("KubeVirt's evacuation controller does nothing: ours follow after adoptSeconds, through KubeVirt's queue", async () => {
+  const configuration = { evacuation: { adoptSeconds: 0.5 } };
+  stage = await startStage({ evacuationController: false, migrationSeconds: 0.5, configuration });
+  const names = await createVms(4);
+  const migrations = watchMigrations();
+  expect(await drain(300).done).toBe(true);
+  await expectNoneLost(names);
+  migrations.stop();
+  expect(migrations.most()).toBe(2);
+  const made = await migrationsByVmi();
+  expect(made.map((m) => m.metadata.name.startsWith("lifeboat-"))).toEqual(names.map(() => true));
+  // KubeVirt's controller counts those, and none of ours.
+  for (const { metadata } of made) expect(metadata.annotations).not.toHaveProperty(["kubevirt.io/evacuationMigration"]);
+});
+
+test("without KubeVirt's webhook, the budget outlives a migration before the mark appears", async () => {
+  stage = await startStage({ evictionWebhook: false });
   const names = await createVms(3);
   const sizes = new Map<string, number | string | undefined>();
   const enough = new AbortController();
@@ -136,8 +139,20 @@ test("whoever sees the mark finds a budget that outlives a migration", async () 
   expect(Object.fromEntries(sizes)).toEqual(Object.fromEntries(names.map((name) => [name, 2])));
 });
 
-test("Lifeboat down: the budgets stop the drain and no VM is lost; back again, it carries on by itself", async () => {
-  await start();
+test("Lifeboat down: KubeVirt goes on by itself; back again, it finds what was begun", async () => {
+  stage = await startStage({ migrationSeconds: 1 });
+  const names = await createVms(4);
+  await stage.stopWorker();
+  const { done } = drain(200);
+  await untilVmi(stage.client, "vm-01", "marked", ({ status }) => status?.evacuationNodeName === NODE);
+  await stage.restartWorker();
+  expect(await done).toBe(true);
+  await expectNoneLost(names);
+  await expect.poll(async () => (await evacuationsOf(stage.client, "vm-04")).length).toBe(1);
+});
+
+test("Lifeboat down, and no webhook of KubeVirt's: the budgets stop the drain; back again, it carries on", async () => {
+  stage = await startStage({ ...ALONE, configuration: { evacuation: { adoptSeconds: 0 } } });
   const names = await createVms(3);
   await stage.stopWorker();
   const { done, lines } = drain(200);
@@ -153,17 +168,17 @@ test("Lifeboat down: the budgets stop the drain and no VM is lost; back again, i
   await expectNoneLost(names);
 });
 
-test("Lifeboat killed in the middle of a drain: another one carries on where it stopped", async () => {
-  await start({ migrationSeconds: 0.3 });
+test.each([
+  ["beside KubeVirt's own", {}],
+  ["alone", { ...ALONE, configuration: { evacuation: { adoptSeconds: 0 } } }],
+])("killed in the middle of a drain, %s: another Worker carries on where it stopped", async (_, options) => {
+  stage = await startStage({ migrationSeconds: 0.3, ...options });
   const names = await createVms(4);
   const { done } = drain(200);
   for (const name of names) {
-    await untilVmi(
-      stage.client,
-      name,
-      "marked",
-      (vmi) => vmi.status?.evacuationNodeName !== undefined || vmi.status?.nodeName !== NODE,
-    );
+    const begun = (vmi: kubevirt.VirtualMachineInstance) =>
+      vmi.status?.evacuationNodeName !== undefined || vmi.status?.nodeName !== NODE;
+    await untilVmi(stage.client, name, "marked", begun);
     await stage.stopWorker();
     await stage.restartWorker();
   }
@@ -171,13 +186,48 @@ test("Lifeboat killed in the middle of a drain: another one carries on where it 
   await expectNoneLost(names);
 });
 
+test.each(["Error", "LostAnswer"] as const)("every fourth write ends with %s: none is lost", async (type) => {
+  stage = await startStage({ faultSeed: 7 });
+  const names = await createVms(6);
+  const match = { users: ["system:serviceaccount:lifeboat-system:lifeboat"], verbs: ["create", "patch", "update"] };
+  const effect = type === "Error" ? ({ type, code: 503 } as const) : ({ type } as const);
+  stage.sandbox.apiServer.faults.inject({ match, effect, probability: 0.25 });
+  expect(await drain(300).done).toBe(true);
+  stage.sandbox.apiServer.faults.clear();
+  await expectNoneLost(names);
+  const active = async () => {
+    const { items } = await stage.client.list(evacuations, NAMESPACE);
+    return items.filter(({ status }) => status?.phase !== "Moved");
+  };
+  await expect.poll(active, { timeout: 10_000 }).toEqual([]);
+});
+
+test("one eviction reviewed by four isolates at the same time begins one Evacuation", async () => {
+  stage = await startStage({ ...ALONE, ticking: false });
+  await createVms(1);
+  const { namespace = NAMESPACE, name } = (await launcherOf(stage.client, "vm-01")).metadata;
+  const others = await Promise.all([1, 2, 3].map(() => stage.anotherWorker()));
+  const review = async (worker = stage.worker()) => {
+    const answer = await worker.fetch("/clusters/sandbox/admission/evictions?timeout=10s", {
+      method: "POST",
+      headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify(evictionOf({ namespace, name })),
+    });
+    return await answer.json();
+  };
+  const denied = { response: { allowed: false, status: { code: 429, message: expect.stringContaining("triggered") } } };
+  for (const answer of await Promise.all([stage.worker(), ...others].map(review))) expect(answer).toMatchObject(denied);
+  expect(await evacuationsOf(stage.client, "vm-01")).toHaveLength(1);
+  expect((await getVmi(stage.client, "vm-01")).status?.evacuationNodeName).toBe(NODE);
+  await Promise.all(others.map((worker) => worker.stop()));
+});
+
 test("the drain taint moves VMs without a mark, and a full scan is enough to see it", async () => {
-  await start();
+  stage = await startStage({ evacuationController: false, configuration: { evacuation: { adoptSeconds: 0 } } });
   const names = await createVms(2);
   const taint = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
   await stage.client.patch(nodes, { name: NODE }, { type: "merge", body: { spec: { taints: [taint] } } });
-  await stage.reconcile();
   await expectNoneLost(names);
-  const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
-  expect(items.map((m) => m.metadata.annotations?.["lifeboat.dev/cause"])).toEqual(["DrainTaint", "DrainTaint"]);
+  const causes = (await migrationsByVmi()).map((m) => m.metadata.annotations?.["lifeboat.dev/cause"]);
+  expect(causes).toEqual(["DrainTaint", "DrainTaint"]);
 });

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { nodes, podDisruptionBudgets, pods } from "../../infra/sandbox/actors/resources.ts";
 import {
+  evacuationsOf,
   getVmi,
   hasSettledAwayFrom,
   launchersOf,
   NAMESPACE,
-  recordOf,
   type Stage,
   startStage,
   untilVmi,
@@ -26,7 +26,6 @@ beforeAll(async () => {
     entry: { relaySecret: [NEW_SECRET, OLD_SECRET] },
     configuration: {
       featureGates: { PreemptionEvictionLiveMigration: true, NodePressureEvictionLiveMigration: true },
-      evacuation: { adoptSeconds: 0 },
     },
   });
 });
@@ -149,7 +148,7 @@ test("the guard did not see it: a pod that terminates by preemption has its VM m
   stage.sandbox.kubelets.stop(vmi.status?.nodeName ?? "");
   await stage.client.delete(pods, launcher.metadata);
   expect(await deliver([event("pod.disrupted", { namespace, name, uid })])).toBe(204);
-  expect(recordOf(await getVmi(stage.client, "seen"))).toMatchObject({ cause: "Preemption", podUID: uid });
+  expect(await evacuationsOf(stage.client, "seen")).toMatchObject([{ spec: { cause: "Preemption", pod: { uid } } }]);
   expect((await getVmi(stage.client, "seen")).status?.evacuationNodeName).toBe(vmi.status?.nodeName);
   stage.sandbox.kubelets.start(vmi.status?.nodeName ?? "");
 });
@@ -161,7 +160,7 @@ test("a plain deletion of the pod is no request to migrate", async () => {
   const { namespace, name, uid } = launcher.metadata;
   await stage.client.delete(pods, launcher.metadata);
   expect(await deliver([event("pod.disrupted", { namespace, name, uid })])).toBe(204);
-  expect(recordOf(await getVmi(stage.client, "plain"))).toEqual({});
+  expect(await evacuationsOf(stage.client, "plain")).toEqual([]);
 });
 
 describe("node pressure", () => {
@@ -176,7 +175,7 @@ describe("node pressure", () => {
     const subject = type === "pod.killing" ? launcher?.metadata : vmi.metadata;
     const data = { namespace: NAMESPACE, name: subject?.name, uid: subject?.uid, ...more };
     expect(await deliver([event(type, data)])).toBe(204);
-    expect(recordOf(await getVmi(stage.client, name))).toMatchObject({ cause: "NodePressure" });
+    expect(await evacuationsOf(stage.client, name)).toMatchObject([{ spec: { cause: "NodePressure" } }]);
     await untilVmi(stage.client, name, "moved", hasSettledAwayFrom(vmi.status?.nodeName ?? ""));
   });
 
@@ -189,7 +188,7 @@ describe("node pressure", () => {
     const { metadata } = await stage.createVm({ name, evictionStrategy: "LiveMigrate" });
     const data = { namespace: NAMESPACE, name, uid: metadata.uid, domain: { status, gracefulShutdown } };
     expect(await deliver([event("domain.shutdown", data)])).toBe(204);
-    expect(recordOf(await getVmi(stage.client, name))).toEqual({});
+    expect(await evacuationsOf(stage.client, name)).toEqual([]);
   });
 });
 

@@ -2,10 +2,12 @@
  * The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS.
  * Owns: setting that up for a test, and what tests ask of the cluster. Does not own: expectations.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { events, pods, type Pod, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
+import { type Evacuation, evacuations } from "../../infra/tools/evacuations.ts";
 import { applyLifeboat, configureLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
@@ -26,6 +28,8 @@ export interface StageOptions extends SandboxOptions {
   readonly optional?: readonly string[];
   /** Further keys of the cluster's entry in CLUSTERS. */
   readonly entry?: Partial<ClusterEntry>;
+  /** Whether minutes pass by themselves; they do unless switched off. */
+  readonly ticking?: boolean;
 }
 
 export interface Stage {
@@ -37,8 +41,12 @@ export interface Stage {
   restartWorker(): Promise<void>;
   /** One more, that knows nothing of the first; whoever asks for it stops it. */
   anotherWorker(): Promise<RunningWorker>;
+  /** A minute passes; every tenth one brings a full scan. */
+  tick(): Promise<void>;
   configure(configuration: Readonly<Record<string, unknown>>): Promise<void>;
-  createVm(vm: Omit<VirtualMachine, "namespace">): Promise<kubevirt.VirtualMachineInstance>;
+  createVm(
+    vm: Omit<VirtualMachine, "namespace"> & { readonly namespace?: string },
+  ): Promise<kubevirt.VirtualMachineInstance>;
   /** How many seconds the API server waits for the guard. */
   patience(seconds: number): Promise<void>;
   /** A full scan, as some scheduler asks for it: afterwards every VM has its budget. */
@@ -55,9 +63,13 @@ const WEBHOOK_CONFIGURATIONS: Resource = {
 };
 
 /** A cluster of short times: nothing in a test needs to wait for a default. */
-const QUICK = {
-  evacuation: { maxAttempts: 5, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 0 },
-};
+const QUICK = { evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
+
+/** Of KubeVirt nothing acts on evictions and marks: Lifeboat alone does. */
+export const ALONE = { evictionWebhook: false, evacuationController: false } as const;
+
+const TICK_MS = 300;
+const MINUTE_MS = 60_000;
 
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const {
@@ -66,6 +78,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     onLog,
     optional = [],
     entry,
+    ticking = true,
     ...rest
   } = options;
   const sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05, ...rest });
@@ -78,6 +91,15 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   await applyLifeboat(client, site(`${worker.url}/clusters/${CLUSTER}/admission/evictions/${WEBHOOK_TOKEN}`));
   await configureLifeboat(client, configuration);
   for (const name of nodes) await createNode(client, name);
+
+  let minutes = 0;
+  const tick = async () => {
+    minutes += 1;
+    await worker.scheduled(new Date(minutes * MINUTE_MS));
+  };
+  const stopped = new AbortController();
+  // A Worker that is down misses its minutes.
+  const clock = ticking ? repeat(() => tick().catch(() => undefined), stopped.signal) : Promise.resolve();
 
   const ask: Stage["ask"] = async (method, path) => {
     const answer = await worker.fetch(`/clusters/${CLUSTER}${path}`, { method, headers: BEARER });
@@ -92,6 +114,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
       worker = await start(worker.port);
     },
     anotherWorker: () => start(0),
+    tick,
     configure: (changed) => configureLifeboat(client, changed),
     createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
     async patience(seconds) {
@@ -105,23 +128,32 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     },
     ask,
     async stop() {
+      stopped.abort();
+      await clock;
       await worker.stop();
       await sandbox.stop();
     },
   };
 }
 
+async function repeat(work: () => Promise<void>, until: AbortSignal): Promise<void> {
+  while (!until.aborted) {
+    await delay(TICK_MS);
+    if (!until.aborted) await work();
+  }
+}
+
 /** The running launcher pods of a VMI, the one on its node first. */
 export async function launchersOf(client: KubeClient, vmi: kubevirt.VirtualMachineInstance): Promise<readonly Pod[]> {
   const labelSelector = `kubevirt.io/created-by=${vmi.metadata.uid}`;
-  const { items } = await client.list(pods, NAMESPACE, { labelSelector });
+  const { items } = await client.list(pods, vmi.metadata.namespace, { labelSelector });
   const running = items.filter((pod) => pod.status?.phase === "Running");
   return running.toSorted((a) => (a.spec?.nodeName === vmi.status?.nodeName ? -1 : 1));
 }
 
 /** The pod that a VM runs in. */
-export async function launcherOf(client: KubeClient, name: string): Promise<Pod> {
-  const [launcher] = await launchersOf(client, await getVmi(client, name));
+export async function launcherOf(client: KubeClient, name: string, namespace = NAMESPACE): Promise<Pod> {
+  const [launcher] = await launchersOf(client, await getVmi(client, name, namespace));
   if (launcher === undefined) throw new Error(`${name} has no running launcher`);
   return launcher;
 }
@@ -158,14 +190,27 @@ export function messageOf(body: unknown): string {
   return z.object({ message: z.prefault(z.string(), "") }).parse(body).message;
 }
 
-/** The evacuation record of a VMI; empty if there is none. */
-export function recordOf(vmi: kubevirt.VirtualMachineInstance): Readonly<Record<string, unknown>> {
-  const text = vmi.metadata.annotations?.["lifeboat.dev/evacuation"] ?? "{}";
-  return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+/** Of a VMI, oldest first. */
+export async function evacuationsOf(client: KubeClient, vmi: string): Promise<readonly Evacuation[]> {
+  const { items } = await client.list(evacuations, NAMESPACE);
+  const own = items.filter(({ spec }) => spec.virtualMachineInstance.name === vmi);
+  return own.toSorted((a, b) => ordinalOf(a) - ordinalOf(b));
 }
 
-export async function getVmi(client: KubeClient, name: string): Promise<kubevirt.VirtualMachineInstance> {
-  const vmi = await client.get(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name });
+function ordinalOf({ metadata }: Evacuation): number {
+  return Number(/-(\d+)$/.exec(metadata.name)?.[1] ?? 0);
+}
+
+export async function phasesOf(client: KubeClient, vmi: string): Promise<readonly (string | undefined)[]> {
+  return (await evacuationsOf(client, vmi)).map(({ status }) => status?.phase);
+}
+
+export async function getVmi(
+  client: KubeClient,
+  name: string,
+  namespace = NAMESPACE,
+): Promise<kubevirt.VirtualMachineInstance> {
+  const vmi = await client.get(kubevirt.virtualMachineInstances, { namespace, name });
   if (vmi === undefined) throw new Error(`no VMI ${name}`);
   return vmi;
 }
@@ -186,8 +231,7 @@ export function hasSettledAwayFrom(node: string) {
     status?.phase === "Running" &&
     status.nodeName !== node &&
     status.evacuationNodeName === undefined &&
-    metadata.labels?.["lifeboat.dev/evacuation"] === undefined &&
-    metadata.annotations?.["lifeboat.dev/evacuation"] === undefined;
+    metadata.labels?.["lifeboat.dev/evacuation"] === undefined;
 }
 
 export async function migrationsOf(
