@@ -2,8 +2,9 @@
  * From parsed Evacuations and migrations to facts.
  * Owns: those projections. Does not own: the schemas (schemas.ts, evacuation-schemas.ts), rules.
  */
-import type { EvacuationFacts, MigrationFacts } from "../policy/facts.ts";
+import type { EvacuationCondition, EvacuationFacts, MigrationFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
+import { CONDITION_TYPES } from "../policy/phase.ts";
 import type { Evacuation, Migration } from "./evacuation-schemas.ts";
 import { identityOf, type Parsed, present } from "./projections.ts";
 
@@ -41,6 +42,14 @@ export function migrationFacts({ metadata, spec, status }: Parsed<typeof Migrati
   };
 }
 
+/** Another party may add conditions of its own. They hide nothing of ours, and the next write of ours ends them. */
+function isOurs(
+  condition: Omit<EvacuationCondition, "type" | "status"> & { type: string; status: string },
+): condition is EvacuationCondition {
+  const { type, status } = condition;
+  return CONDITION_TYPES.some((one) => one === type) && (status === "True" || status === "False");
+}
+
 export function evacuationFacts({ metadata, spec, status }: Parsed<typeof Evacuation>): EvacuationFacts {
   const { namespace, name, uid, resourceVersion, creationTimestamp } = metadata;
   const { virtualMachineInstance, ...rest } = spec;
@@ -51,6 +60,6 @@ export function evacuationFacts({ metadata, spec, status }: Parsed<typeof Evacua
     resourceVersion,
     createdAt: Date.parse(creationTimestamp ?? "") || 0,
     spec: { vmiName: virtualMachineInstance.name, ...rest },
-    status,
+    status: { ...status, conditions: status.conditions.filter(isOurs) },
   };
 }

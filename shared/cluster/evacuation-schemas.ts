@@ -4,7 +4,7 @@
  */
 import * as z from "zod/mini";
 import { CAUSES } from "../policy/cause.ts";
-import { ACTIVE_PHASES, CONDITION_TYPES, END_PHASES } from "../policy/phase.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../policy/phase.ts";
 import { Conditions, Count, listOf, Meta, Text } from "./schemas.ts";
 
 export const Migration = z.lazy(() =>
@@ -56,8 +56,8 @@ export const Evacuation = z.lazy(() =>
         nextAttemptTime: Text,
         conditions: listOf(
           z.object({
-            type: z.enum(CONDITION_TYPES),
-            status: z.enum(["True", "False"]),
+            type: z.string(),
+            status: z.string(),
             reason: z._default(z.string(), ""),
             message: z._default(z.string(), ""),
             lastTransitionTime: z._default(z.string(), ""),
