@@ -1,0 +1,25 @@
+/**
+ * A cluster as the product sees it, over HTTP, with a clock that stands still.
+ * Owns: connecting. Does not own: the API server (functions/support).
+ */
+import { type Cluster, type ClusterOptions, connect } from "../../shared/cluster/cluster.ts";
+import { NOW } from "../policy/fixtures.ts";
+
+export const SETTINGS = { kubevirtNamespace: "kubevirt", marking: "Impersonate" } as const;
+
+type Server = Pick<ClusterOptions["endpoint"], "server"> & Partial<ClusterOptions["endpoint"]>;
+
+export function connectTo(server: Server, onOddItem: ClusterOptions["onOddItem"] = throwing): Cluster {
+  const fetching = (url: string, init: RequestInit) => fetch(url, init);
+  const endpoint = { token: "t", headers: {}, fetch: fetching, ...server };
+  return connect({ endpoint, signal: AbortSignal.timeout(60_000), onOddItem, now: () => NOW });
+}
+
+function throwing(resource: string, issue: string): never {
+  throw new Error(`${resource}: ${issue}`);
+}
+
+export function present<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error("it is not there");
+  return found;
+}

@@ -1,0 +1,125 @@
+/** The border, for Evacuations and migrations: what Go leaves out, writes as null or leaves empty, and what is no such object. */
+import { afterEach, describe, expect, test } from "vitest";
+import { evacuationFacts, migrationFacts } from "../../shared/cluster/evacuation-projections.ts";
+import { Evacuation, Migration } from "../../shared/cluster/evacuation-schemas.ts";
+import { CAUSES } from "../../shared/policy/cause.ts";
+import type { EvacuationFacts, MigrationFacts } from "../../shared/policy/facts.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/phase.ts";
+import { list, startCannedCluster } from "../functions/support/canned-cluster.ts";
+import type { StubServer } from "../functions/support/stub-server.ts";
+import { MARK_SEEN, NOW, time } from "../policy/fixtures.ts";
+import { connectTo } from "./connected.ts";
+
+const META = { namespace: "apps", name: "web-1", uid: "u", resourceVersion: "7", creationTimestamp: NOW.toISOString() };
+const SPEC = { virtualMachineInstance: { name: "web" }, cause: "Operator", intent: "Evacuate" };
+
+/** As compact as JSON: a key without a value is no key. */
+const compact = (facts: unknown): unknown => JSON.parse(JSON.stringify(facts));
+const evacuation = (tweak: object): EvacuationFacts =>
+  evacuationFacts(Evacuation.parse({ metadata: META, spec: SPEC, ...tweak }));
+const migration = (tweak: object): MigrationFacts =>
+  migrationFacts(Migration.parse({ metadata: META, spec: { vmiName: "web" }, ...tweak }));
+
+describe("an Evacuation", () => {
+  const IDENTITY = { namespace: "apps", name: "web-1", uid: "u", resourceVersion: "7", createdAt: NOW.getTime() };
+  const BARE = { vmiName: "web", cause: "Operator", requestedBy: "", intent: "Evacuate" };
+  const UNSEEN = { attempts: 0, conditions: [] };
+  const NAMED = { name: "m", uid: "m-uid" };
+
+  // prettier-ignore
+  test.each<[string, object, object]>([
+    ["a person's",                      SPEC,                                                                     BARE],
+    ["… who says nothing else",         { virtualMachineInstance: { name: "web" }, cause: "Operator" },           BARE],
+    ["… with empty texts",              { ...SPEC, requestedBy: "", deadline: "" },                               BARE],
+    ["… with nulls",                    { ...SPEC, deadline: null },                                              BARE],
+    ["with fields that are new",        { ...SPEC, future: {}, virtualMachineInstance: { name: "web", x: 1 } },   BARE],
+    ["cancelled",                       { ...SPEC, intent: "Withdrawn" },                                         { ...BARE, intent: "Withdrawn" }],
+    ["somebody asked",                  { ...SPEC, requestedBy: "admin", deadline: time(5) },                     { ...BARE, requestedBy: "admin", deadline: time(5) }],
+    ["of a pod",                        { ...SPEC, pod: { name: "p", uid: "p-uid" } },                            { ...BARE, pod: { name: "p", uid: "p-uid" } }],
+    ["of a pod without a name",         { ...SPEC, pod: { uid: "p-uid" } },                                       { ...BARE, pod: { uid: "p-uid" } }],
+    ["follows another",                 { ...SPEC, inherited: { attempts: 2, notBefore: time(9) } },              { ...BARE, inherited: { attempts: 2, notBefore: time(9) } }],
+    ["follows another, of no attempts", { ...SPEC, inherited: {} },                                               { ...BARE, inherited: { attempts: 0 } }],
+    ...CAUSES.map((cause): [string, object, object] => [cause, { ...SPEC, cause }, { ...BARE, cause }]),
+  ])("spec: %s", (_, spec, expected) => {
+    expect(compact(evacuation({ spec }))).toEqual({ ...IDENTITY, spec: expected, status: UNSEEN });
+  });
+
+  // prettier-ignore
+  test.each<[string, unknown, object]>([
+    ["none yet",                   undefined,                                                             {}],
+    ["empty",                      {},                                                                    {}],
+    ["empty texts",                { podName: "", reason: "", message: "", nextAttemptTime: "" },         {}],
+    ["nulls",                      { podUID: null, targetNode: null, conditions: null },                  {}],
+    ["identity",                   { virtualMachineInstanceUID: "v", podName: "p", podUID: "u", sourceNode: "n" }, { virtualMachineInstanceUID: "v", podName: "p", podUID: "u", sourceNode: "n" }],
+    ["words",                      { reason: "External", message: "its owner moves it" },                 { reason: "External", message: "its owner moves it" }],
+    ["migrations",                 { attempts: 2, migration: NAMED, lastFailedMigration: NAMED },         { attempts: 2, migration: NAMED, lastFailedMigration: NAMED }],
+    ["where and when",             { targetNode: "t", startTime: time(0), completionTime: time(2), nextAttemptTime: time(1) }, { targetNode: "t", startTime: time(0), completionTime: time(2), nextAttemptTime: time(1) }],
+    ["a condition",                { conditions: [{ ...MARK_SEEN, observedGeneration: 1 }] },             { conditions: [MARK_SEEN] }],
+    ["a condition without words",  { conditions: [{ type: "Failed", status: "True" }] },                  { conditions: [{ type: "Failed", status: "True", reason: "", message: "", lastTransitionTime: "" }] }],
+    ["another party's condition",  { conditions: [{ type: "example.com/Paid", status: "True" }, MARK_SEEN] }, { conditions: [MARK_SEEN] }],
+    ["not known yet",              { conditions: [{ ...MARK_SEEN, status: "Unknown" }] },                 { conditions: [] }],
+    ...[...ACTIVE_PHASES, ...END_PHASES].map((phase): [string, object, object] => [phase, { phase }, { phase }]),
+  ])("status: %s", (_, status, expected) => {
+    expect(compact(evacuation({ status }))).toEqual({ ...IDENTITY, spec: BARE, status: { ...UNSEEN, ...expected } });
+  });
+
+  describe("that is none is told and left out, the others are not", () => {
+    const servers: StubServer[] = [];
+    afterEach(async () => {
+      for (const server of servers.splice(0)) await server.stop();
+    });
+
+    // prettier-ignore
+    test.each<[string, object, string]>([
+      ["no VM",                      { spec: { cause: "Operator" } },                              "spec.virtualMachineInstance"],
+      ["a cause that is new",        { spec: { ...SPEC, cause: "Karma" } },                        "spec.cause"],
+      ["an intent that is new",      { spec: { ...SPEC, intent: "Hurry" } },                       "spec.intent"],
+      ["a pod without UID",          { spec: { ...SPEC, pod: { name: "p" } } },                    "spec.pod.uid"],
+      ["a phase that is new",        { status: { phase: "Flying" } },                              "status.phase"],
+      ["attempts in words",          { status: { attempts: "three" } },                            "status.attempts"],
+      ["no resourceVersion",         { metadata: { ...META, resourceVersion: undefined } },        "metadata.resourceVersion"],
+      ["a name that leads elsewhere", { metadata: { ...META, name: "../x" } },                     "metadata.name"],
+    ])("%s", async (_, tweak, field) => {
+      const server = await startCannedCluster({ list: list({ metadata: META, spec: SPEC, ...tweak }, { metadata: { ...META, name: "next" }, spec: SPEC }) });
+      servers.push(server);
+      const odd: string[] = [];
+      const cluster = connectTo({ server: server.url }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+      expect((await cluster.listEvacuations("Active")).map(({ name }) => name)).toEqual(["next"]);
+      expect(odd).toEqual([expect.stringContaining(`evacuations: ${field}`)]);
+    });
+  });
+});
+
+describe("a migration", () => {
+  const { creationTimestamp: _, ...identity } = META;
+  const FACTS = {
+    ...identity,
+    deleting: false,
+    vmiName: "web",
+    phase: "",
+    createdAt: NOW.getTime(),
+    hasAnnotations: false,
+  };
+  const BLOCKED = "migrationBlockedByBackup";
+  const QUOTA = "migrationRejectedByResourceQuota";
+
+  // prettier-ignore
+  test.each<[string, object, object]>([
+    ["without status",       {},                                                                              {}],
+    ["with an empty one",    { status: {} },                                                                  {}],
+    ["with nulls",           { metadata: { ...META, annotations: null, labels: null }, status: { migrationState: null, conditions: null } }, {}],
+    ["with empty texts",     { status: { migrationState: { sourceNode: "", targetPod: "", failureReason: "" } } }, {}],
+    ["with empty maps",      { metadata: { ...META, annotations: {} } },                                      { hasAnnotations: true }],
+    ["of KubeVirt's own",    { metadata: { ...META, annotations: { "kubevirt.io/evacuationMigration": "node01" } } }, { hasAnnotations: true, evacuates: "node01" }],
+    ["of ours",              { metadata: { ...META, annotations: { "lifeboat.dev/cause": "Preemption" } } },  { hasAnnotations: true, cause: "Preemption" }],
+    ["being deleted",        { metadata: { ...META, deletionTimestamp: time(0) } },                           { deleting: true }],
+    ["of an unknown age",    { metadata: identity },                                                          { createdAt: 0 }],
+    ["running",              { status: { phase: "Running", migrationState: { sourceNode: "a", targetNode: "b", targetPod: "p" } } }, { phase: "Running", sourceNode: "a", targetNode: "b", targetPod: "p" }],
+    ["failed",               { status: { phase: "Failed", migrationState: { failureReason: "why" } } },       { phase: "Failed", failureReason: "why" }],
+    ["blocked",              { status: { conditions: [{ type: BLOCKED, status: "True", message: "a backup runs" }] } }, { blockedBy: { type: BLOCKED, message: "a backup runs" } }],
+    ["blocked no more",      { status: { conditions: [{ type: BLOCKED, status: "False" }] } },                {}],
+    ["blocked twice",        { status: { conditions: [{ type: "Ready", status: "True" }, { type: QUOTA, status: "True" }] } }, { blockedBy: { type: QUOTA } }],
+  ])("%s", (_, tweak, expected) => {
+    expect(compact(migration(tweak))).toEqual({ ...FACTS, ...expected });
+  });
+});
