@@ -106,9 +106,12 @@ export function newEvacuation(
   return { namespace: vmi.namespace, name: nameOf(vmi, subject, ordinal), spec };
 }
 
+/** As the CRD's schema allows. A drain that goes on for days fails more often. */
+const MOST_ATTEMPTS = 1000;
+
 function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec["inherited"]> {
   const { attempts, nextAttemptTime: notBefore } = status;
-  return { attempts, ...(notBefore === undefined ? {} : { notBefore }) };
+  return { attempts: Math.min(attempts, MOST_ATTEMPTS), ...(notBefore === undefined ? {} : { notBefore }) };
 }
 
 function nameOf(vmi: VmiFacts, subject: string, ordinal: number): string {

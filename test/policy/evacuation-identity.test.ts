@@ -157,4 +157,9 @@ describe("a new one", () => {
     expect(newEvacuation(vmi(), beginning, over).spec).not.toHaveProperty("inherited");
     expect(begun(elsewhere, [before]).spec).not.toHaveProperty("inherited");
   });
+
+  test("inherits no more attempts than an Evacuation can say", () => {
+    const before = endedEvacuation("Abandoned", { status: { attempts: 1003, nextAttemptTime: time(99) } });
+    expect(begun(vmi(), [before]).spec.inherited?.attempts).toBe(1000);
+  });
 });
