@@ -85,7 +85,7 @@ describe("create", () => {
     ["withdrawn",            {},                               { phase: "Withdrawn" }, {},                               false],
     ["duplicate",            {},                               { phase: "Duplicate" }, {},                               false],
     ["gone",                 {},                               { phase: "Gone" },      {},                               false],
-  ])("where there is one of that name: %s", async (name, first, status, second, isJoined) => {
+  ])("where there is one of that name: %s", async (...[name, first, status, second, isJoined]) => {
     const there = await begun(name, first);
     if (status !== undefined) expect(await write(there, status)).toBe("Done");
     const found = await cluster.createEvacuation(planned(name, second));
@@ -178,20 +178,23 @@ test("delete: that one only, and again; also one that has not ended", async () =
   expect(await stored("history")).toBeUndefined();
 });
 
+/** Of a VMI, in a namespace of its own. */
+async function make(key: string, vmiName: string, status?: Partial<EvacuationStatus>) {
+  const [namespace = "", name = ""] = key.split("/");
+  const created = await cluster.createEvacuation({ ...planned(name, { vmiName }), namespace });
+  if (created !== "Conflict" && status !== undefined) await write(created, status);
+}
+
 describe("list", () => {
   const ALL = ["a-moved", "a-new", "a-pending", "b-migrating", "elsewhere"];
   beforeAll(async () => {
     await world.client.create(core.namespaces, { metadata: { name: "other" } });
     await world.client.create(core.namespaces, { metadata: { name: "lists" } });
-    const make = async (name: string, vmiName: string, status?: Partial<EvacuationStatus>, namespace = "lists") => {
-      const created = await cluster.createEvacuation({ ...planned(name, { vmiName }), namespace });
-      if (created !== "Conflict" && status !== undefined) await write(created, status);
-    };
-    await make("a-new", "a");
-    await make("a-pending", "a", { phase: "Pending", sourceNode: "node11" });
-    await make("a-moved", "a", { phase: "Moved", sourceNode: "node11" });
-    await make("b-migrating", "b", { phase: "Migrating", sourceNode: "node12" });
-    await make("elsewhere", "a", { phase: "Blocked", sourceNode: "node11" }, "other");
+    await make("lists/a-new", "a");
+    await make("lists/a-pending", "a", { phase: "Pending", sourceNode: "node11" });
+    await make("lists/a-moved", "a", { phase: "Moved", sourceNode: "node11" });
+    await make("lists/b-migrating", "b", { phase: "Migrating", sourceNode: "node12" });
+    await make("other/elsewhere", "a", { phase: "Blocked", sourceNode: "node11" });
   });
 
   // prettier-ignore
