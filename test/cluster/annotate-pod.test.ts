@@ -1,31 +1,22 @@
 /** Annotating launcher pods, against a real API server: what is left in the world, twice, and when it has changed. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { LauncherFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
 import { IN_PROGRESS, ONLY } from "../policy/launchers.ts";
-
-const SETTINGS = { kubevirtNamespace: "kubevirt", marking: "Impersonate" } as const;
+import { connectTo, present, SETTINGS } from "./connected.ts";
 
 let world: TestCluster;
 let cluster: Cluster;
 beforeAll(async () => {
   world = await startTestCluster(["optional/descheduler-support.yaml"]);
-  const { server, token } = world.entry;
-  const endpoint = { server, token, headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) };
-  const platform = { now: () => new Date(0), sleep: () => Promise.resolve(), onOddItem: () => undefined };
-  cluster = connect({ ...platform, endpoint, signal: AbortSignal.timeout(60_000) });
+  cluster = connectTo(world.entry);
 });
 afterAll(() => world.stop());
 
 const act = (action: Action) => cluster.act(action, SETTINGS);
-
-function present<T>(found: T | undefined): T {
-  if (found === undefined) throw new Error("it is not there");
-  return found;
-}
 
 async function vmiCalled(name: string): Promise<VmiFacts> {
   return present(await cluster.getVmi({ namespace: NAMESPACE, name }));

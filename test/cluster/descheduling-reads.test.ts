@@ -1,7 +1,8 @@
 /** What a descheduling cycle reads: pages, paths, nodes, and what policies depend on. */
 import { afterEach, describe, expect, test } from "vitest";
-import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { type Behaviour, json, startStubServer, status, type StubServer } from "../functions/support/stub-server.ts";
+import { connectTo } from "./connected.ts";
 
 const servers: StubServer[] = [];
 let odd: string[] = [];
@@ -16,18 +17,7 @@ const requests = () => servers.flatMap((server) => server.requests);
 async function clusterWith(answer: Behaviour): Promise<Cluster> {
   const server = await startStubServer(() => answer);
   servers.push(server);
-  return connect({
-    endpoint: {
-      server: server.url,
-      token: "t",
-      headers: {},
-      fetch: (url: string, init: RequestInit) => fetch(url, init),
-    },
-    signal: AbortSignal.timeout(60_000),
-    onOddItem: (resource, issue) => void odd.push(`${resource}: ${issue}`),
-    sleep: () => Promise.resolve(),
-    now: () => new Date(0),
-  });
+  return connectTo({ server: server.url }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
 }
 
 const list = (...items: readonly unknown[]) => json({ kind: "List", items });

@@ -1,10 +1,10 @@
 /** Answers that are larger than what is held at a time: fewer items are asked for, none is lost, and the rest is not read. */
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
-import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
 import { LARGEST_ANSWER_BYTES } from "../../shared/cluster/transport.ts";
 import { CANNED_VMI } from "../functions/support/canned-cluster.ts";
 import { type StubServer, startStubServer } from "../functions/support/stub-server.ts";
+import { connectTo } from "./connected.ts";
 
 const MB = 1_000_000;
 const servers: StubServer[] = [];
@@ -31,19 +31,7 @@ async function clusterOf(sizes: readonly number[]) {
   });
   servers.push(server);
   const limits = () => server.requests.map(({ query }) => Number(query.get("limit")));
-  return { cluster: connectTo(server.url), limits, responses };
-}
-
-function connectTo(server: string): Cluster {
-  return connect({
-    endpoint: { server, token: "t", headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) },
-    signal: AbortSignal.timeout(60_000),
-    onOddItem: (resource, issue) => {
-      throw new Error(`${resource}: ${issue}`);
-    },
-    sleep: () => Promise.resolve(),
-    now: () => new Date(0),
-  });
+  return { cluster: connectTo({ server: server.url }), limits, responses };
 }
 
 const times = (count: number, bytes: number) => Array<number>(count).fill(bytes);
@@ -96,5 +84,5 @@ async function clusterWithMessage(message: string) {
     response.end();
   });
   servers.push(server);
-  return { cluster: connectTo(server.url) };
+  return { cluster: connectTo({ server: server.url }) };
 }

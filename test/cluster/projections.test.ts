@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { budget } from "../../shared/cluster/manifests.ts";
 import { budgetFacts, vmiFacts } from "../../shared/cluster/projections.ts";
 import { Budget, Vmi } from "../../shared/cluster/schemas.ts";
-import { budgetName } from "../../shared/policy/budget.ts";
+import { budgetName } from "../../shared/policy/budget-name.ts";
 import { vmi } from "../policy/fixtures.ts";
 
 const OURS = { "app.kubernetes.io/managed-by": "lifeboat" };
@@ -23,11 +23,12 @@ test.each([
 });
 
 test("a budget that we create is ours when it is read", () => {
-  const created = z.parse(z.looseObject({ metadata: z.looseObject({}) }), budget(vmi(), NAME, 1));
+  const created = z.parse(z.looseObject({ metadata: z.looseObject({}) }), budget(vmi(), NAME, 1, "60"));
   const metadata = { ...created.metadata, uid: "u", resourceVersion: "1", generation: 1 };
   expect(budgetFacts(Budget.parse({ ...created, metadata, status: {} }))).toMatchObject({
     managedByUs: true,
     minAvailable: 1,
+    touchedAt: 60_000,
     owners: [{ kind: "VirtualMachineInstance", controller: false }],
   });
 });
@@ -42,4 +43,20 @@ test.each([
   const metadata = { namespace: "apps", name: "one", uid: "u", resourceVersion: "1" };
   const status = { phase: "Running", ...(migrationState && { migrationState }) };
   expect(vmiFacts(Vmi.parse({ metadata, spec: {}, status })).failure).toEqual(failure);
+});
+
+// prettier-ignore
+test.each([
+  ["1772366400",        1_772_366_400_000],
+  ["0",                 0],
+  [undefined,           undefined],
+  ["",                  undefined],
+  ["a minute ago",      undefined],
+  ["-60",               undefined],
+  ["1e300",             undefined],
+  ["9".repeat(63),      undefined],
+])("a budget was touched at %j: %j", (touched, expected) => {
+  const labels = touched === undefined ? {} : { "lifeboat.dev/touched": touched };
+  const metadata = { namespace: "apps", name: NAME, uid: "u", resourceVersion: "1", labels };
+  expect(budgetFacts(Budget.parse({ metadata, spec: {} })).touchedAt).toBe(expected);
 });

@@ -1,15 +1,10 @@
 /** Reading: pages, odd items, and what Go leaves out, writes as null or leaves empty. */
 import { afterEach, describe, expect, test } from "vitest";
-import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
-import {
-  CANNED_POD,
-  CANNED_VMI,
-  type CannedAnswers,
-  list,
-  startCannedCluster,
-} from "../functions/support/canned-cluster.ts";
+import { CANNED_VMI, type CannedAnswers, list, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { type Behaviour, json, status, type StubServer } from "../functions/support/stub-server.ts";
+import { connectTo } from "./connected.ts";
 
 const servers: StubServer[] = [];
 let odd: string[] = [];
@@ -23,18 +18,7 @@ const requests = () => servers.flatMap((server) => server.requests);
 async function clusterWith(answers: CannedAnswers): Promise<Cluster> {
   const server = await startCannedCluster(answers);
   servers.push(server);
-  return connect({
-    endpoint: {
-      server: server.url,
-      token: "t",
-      headers: {},
-      fetch: (url: string, init: RequestInit) => fetch(url, init),
-    },
-    signal: AbortSignal.timeout(60_000),
-    onOddItem: (resource, issue) => void odd.push(`${resource}: ${issue}`),
-    sleep: () => Promise.resolve(),
-    now: () => new Date(0),
-  });
+  return connectTo({ server: server.url }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
 }
 
 const named = (name: string) => ({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, name } });
@@ -62,7 +46,7 @@ describe("a list", () => {
   });
 
   test("of nothing", async () => {
-    expect(await (await clusterWith({ list: json({ kind: "List", items: null }) })).listBudgets()).toEqual([]);
+    expect(await (await clusterWith({ list: json({ kind: "List", items: null }) })).listBudgets("apps")).toEqual([]);
   });
 
   // prettier-ignore
@@ -119,7 +103,7 @@ describe("a VMI", () => {
     liveMigratable: { migratable: false },
     activePods: {},
     hasLabels: false,
-    hasAnnotations: false,
+    isMigrating: false,
   };
 
   // prettier-ignore
@@ -135,9 +119,19 @@ describe("a VMI", () => {
     for (const absent of ["nodeName", "evacuationNodeName", "evictionStrategy"]) expect(found).not.toHaveProperty(absent);
   });
 
-  test("empty maps are there: JSON patch can add below them", async () => {
-    const metadata = { ...bare.metadata, labels: {}, annotations: {} };
-    expect(await read({ ...bare, metadata })).toMatchObject({ hasLabels: true, hasAnnotations: true });
+  test("an empty map is there: JSON patch can add below it", async () => {
+    expect((await read({ ...bare, metadata: { ...bare.metadata, labels: {} } }))?.hasLabels).toBe(true);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["none",               undefined,                                                false],
+    ["one that goes on",   { startTimestamp: "2026-01-01T00:00:00Z" },               true],
+    ["one that is over",   { endTimestamp: "2026-01-01T00:00:00Z" },                 false],
+    ["a completed one",    { completed: true },                                      false],
+    ["a failed one",       { failed: true },                                         false],
+  ])("is migrating by its own account: %s", async (_, migrationState, isMigrating) => {
+    expect(await read({ ...bare, status: { migrationState } })).toMatchObject({ isMigrating });
   });
 
   // prettier-ignore
@@ -158,27 +152,6 @@ describe("a VMI", () => {
     ["labels of numbers", { ...bare, metadata: { ...bare.metadata, labels: { a: 1 } } },      "metadata.labels.a"],
   ])("%s: says which field", async (_, vmi, field) => {
     await expect(read(vmi)).rejects.toThrow(`is not what an API server says: ${field}: `);
-  });
-});
-
-function inPhase(phase: string, deletionTimestamp?: string) {
-  const metadata = { ...CANNED_POD.metadata, deletionTimestamp };
-  return { ...CANNED_POD, metadata, status: { phase } };
-}
-
-describe("pods of a VMI are counted while they have not ended", () => {
-  // prettier-ignore
-  test.each([
-    [[],                                                             0],
-    [[inPhase("Running")],                                           1],
-    [[inPhase("Running"), inPhase("Pending")],                       2],
-    [[inPhase("Running"), inPhase("Succeeded"), inPhase("Failed")],  1],
-    [[inPhase("Running"), inPhase("Running", "2026-01-01T00:00:00Z")], 2],
-    [[{ ...CANNED_POD, status: {} }],                                1],
-  ])("%#: %j", async (pods, count) => {
-    const cluster = await clusterWith({ list: list(...pods) });
-    const vmi = await cluster.getVmi({ namespace: "apps", name: "web" });
-    expect(vmi && (await cluster.countActivePods(vmi))).toBe(count);
   });
 });
 
