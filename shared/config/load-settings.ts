@@ -10,7 +10,7 @@
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import type { KubeVirtFacts } from "../cluster/projections.ts";
-import { areEvictionsCovered } from "../policy/budget-mode.ts";
+import { areEvictionsCovered, isGuardOn } from "../policy/budget-mode.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
 import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
@@ -50,13 +50,14 @@ export class SettingsCache {
       readConfiguration(cluster, cached?.lastValid),
     ]);
     const merged = mergeSettings(kubevirt.facts, own.configuration);
-    const settings = { ...merged, evictionsCovered: await readCover(merged, cluster) };
+    const cover = await readCover(merged, cluster, cached);
+    const settings = { ...merged, evictionsCovered: cover.evictionsCovered };
     const entry: Cached = {
       readAt: now.getTime(),
       kubevirt: kubevirt.facts,
       lastValid: own.configuration,
       settings,
-      problems: [...kubevirt.problems, ...own.problems],
+      problems: [...kubevirt.problems, ...own.problems, ...cover.problems],
       notes: notesOn(settings),
     };
     this.#entries.set(name, entry);
@@ -65,13 +66,19 @@ export class SettingsCache {
 }
 
 /** Asked only where the answer decides something: whether Lifeboat has to make budgets. */
-async function readCover(settings: Settings, cluster: Cluster): Promise<boolean> {
-  if (settings.reconcilers.budget !== "Auto") return false;
-  const [kubevirt, guard] = await Promise.all([
-    cluster.getWebhooks(KUBEVIRT_WEBHOOKS),
-    cluster.getWebhooks(GUARD_WEBHOOKS),
-  ]);
-  return areEvictionsCovered({ kubevirt, guard }, settings);
+async function readCover(settings: Settings, cluster: Cluster, cached: Cached | undefined) {
+  if (settings.reconcilers.budget !== "Auto" || !isGuardOn(settings)) return { evictionsCovered: false, problems: [] };
+  try {
+    const [kubevirt, guard] = await Promise.all([
+      cluster.getWebhooks(KUBEVIRT_WEBHOOKS),
+      cluster.getWebhooks(GUARD_WEBHOOKS),
+    ]);
+    return { evictionsCovered: areEvictionsCovered({ kubevirt, guard }, settings), problems: [] };
+  } catch (error) {
+    if (cached === undefined || !(error instanceof ClusterError)) throw error;
+    const problem = { field: "ValidatingWebhookConfigurations", message: error.message };
+    return { evictionsCovered: cached.settings.evictionsCovered, problems: [problem] };
+  }
 }
 
 async function readKubeVirt(cluster: Cluster, cached: Cached | undefined) {

@@ -27,10 +27,15 @@ export interface WebhooksSeen {
   readonly guard: readonly WebhookFacts[] | undefined;
 }
 
-export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings, "featureGates" | "guard">): boolean {
-  const { featureGates, guard } = settings;
-  const isGuarding = featureGates.includes("PreemptionEvictionLiveMigration") && guard.mode !== "Off";
-  return isGuarding && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
+type Guarding = Pick<Settings, "featureGates" | "guard">;
+
+/** Only then do the webhooks decide anything. */
+export function isGuardOn({ featureGates, guard }: Guarding): boolean {
+  return featureGates.includes("PreemptionEvictionLiveMigration") && guard.mode !== "Off";
+}
+
+export function areEvictionsCovered(seen: WebhooksSeen, settings: Guarding): boolean {
+  return isGuardOn(settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
 }
 
 function failsClosed({ failurePolicy, rules, matchConditions, isSelective }: WebhookFacts): boolean {

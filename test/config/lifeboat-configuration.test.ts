@@ -45,9 +45,12 @@ describe("a wrong value: which key, and what was expected", () => {
     ["evacuation.adoptSeconds",                   { evacuation: { adoptSeconds: 1e300 } },                SECONDS],
     ["evacuation.adoptSeconds",                   { evacuation: { adoptSeconds: Infinity } },             SECONDS],
     ["evacuation.adoptSeconds",                   { evacuation: { adoptSeconds: NaN } },                  SECONDS],
-    ["guard.mode",                                { guard: { mode: "Maybe" } },                           "expected one of Auto, Hold, Deny, Off"],
+    ["guard.mode",                                { guard: { mode: "Maybe" } },                           "expected one of Hold, Deny, Off"],
     ["guard.deadlineSeconds.Preemption",          { guard: { deadlineSeconds: { Preemption: -5 } } },     SECONDS],
     ["guard.maxHolds",                            { guard: { maxHolds: -1 } },                            "expected 0 or more"],
+    ["evacuation.stuckSeconds",                   { evacuation: { stuckSeconds: "3m" } },                 SECONDS],
+    ["evacuation.historySeconds",                 { evacuation: { historySeconds: 604_801 } },            SECONDS],
+    ["guard.requesters",                          { guard: { requesters: [] } },                          "expected at least one username"],
     ["descheduling.intervalSeconds",              { descheduling: { intervalSeconds: [] } },              SECONDS],
   ])("%s", (field, tweak, message) => {
     expect(parseConfiguration(tweak)).toEqual({

@@ -1,8 +1,9 @@
 /** Reading a cluster's settings: the cache, and what stays in force while something is wrong. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { SettingsCache } from "../../shared/config/load-settings.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
+import { connectTo } from "../cluster/connected.ts";
 import { configured, list, notFound, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { type Behaviour, html, json, status, type StubServer } from "../functions/support/stub-server.ts";
 
@@ -14,28 +15,22 @@ function kubevirt(configuration: Readonly<Record<string, unknown>>, namespace = 
 }
 
 /** What the cluster says may change while the test runs. */
-let says: { kubevirt: Behaviour; configuration: Behaviour };
+let says: { kubevirt: Behaviour; configuration: Behaviour; webhooks: Behaviour };
 let server: StubServer;
 let cluster: Cluster;
 let cache: SettingsCache;
 
 beforeEach(async () => {
-  says = { kubevirt: kubevirt({}), configuration: notFound };
+  says = { kubevirt: kubevirt({}), configuration: notFound, webhooks: notFound };
   server = await startCannedCluster({
     kubevirt: (response, request) => says.kubevirt(response, request),
     configuration: (response, request) => says.configuration(response, request),
+    other: (response, request) => says.webhooks(response, request),
   });
-  cluster = clusterAt(server);
+  cluster = connectTo({ server: server.url });
   cache = new SettingsCache();
 });
 afterEach(() => server.stop());
-
-function clusterAt({ url }: StubServer): Cluster {
-  const endpoint = { server: url, token: "t", headers: {}, fetch: (u: string, init: RequestInit) => fetch(u, init) };
-  const signal = AbortSignal.timeout(10_000);
-  const nobody = { onOddItem: () => undefined, sleep: () => Promise.resolve() };
-  return connect({ endpoint, signal, now: () => at(0), ...nobody });
-}
 
 function at(seconds: number): Date {
   return new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
@@ -60,7 +55,7 @@ describe("the cache", () => {
   test("belongs to one cluster", async () => {
     const other = await startCannedCluster({ kubevirt: kubevirt({ evictionStrategy: "External" }) });
     const first = await cache.load("prod", cluster, at(0));
-    const second = await cache.load("other", clusterAt(other), at(0));
+    const second = await cache.load("other", connectTo({ server: other.url }), at(0));
     expect(first.settings.clusterStrategy).toBeUndefined();
     expect(second.settings.clusterStrategy).toBe("External");
     expect((await cache.load("prod", cluster, at(1))).settings).toEqual(first.settings);
@@ -178,5 +173,40 @@ describe("the KubeVirt CR cannot be read", () => {
   test("there is none: defaults", async () => {
     says.kubevirt = list();
     expect((await cache.load("prod", cluster, at(0))).settings).toMatchObject(DEFAULT_SETTINGS);
+  });
+});
+
+describe("whether KubeVirt's webhook and the guard make budgets unnecessary", () => {
+  const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
+  const rules = [{ operations: ["CREATE"], resources: ["pods/eviction"] }];
+  const CLOSED = json({ kind: "ValidatingWebhookConfiguration", webhooks: [{ failurePolicy: "Fail", rules }] });
+
+  // prettier-ignore
+  test.each<[string, object, Behaviour, boolean, number]>([
+    ["both are there",                       GUARDED,                                              CLOSED,                   true,  4],
+    ["neither is there",                     GUARDED,                                              notFound,                 false, 4],
+    ["they may not be read",                 GUARDED,                                              status(403, "Forbidden"), false, 4],
+    ["the guard is off: nothing to ask",     {},                                                   CLOSED,                   false, 2],
+    ["budgets are wanted: nothing to ask",   { ...GUARDED, reconcilers: { budget: "Enabled" } },   CLOSED,                   false, 2],
+    ["none are wanted: nothing to ask",      { ...GUARDED, reconcilers: { budget: "Disabled" } },  CLOSED,                   false, 2],
+  ])("%s", async (...[, spec, webhooks, evictionsCovered, requests]) => {
+    says = { ...says, configuration: configured(spec), webhooks };
+    expect((await cache.load("prod", cluster, at(0))).settings).toMatchObject({ evictionsCovered });
+    expect(server.requests).toHaveLength(requests);
+  });
+
+  // prettier-ignore
+  test.each<[string, Behaviour, string]>([
+    ["500",               status(500, "InternalError"), "with 500"],
+    ["a page of a proxy", html(404),                    "not JSON"],
+  ])("%s: unknown at first, later on the last one seen counts", async (_, behaviour, message) => {
+    says = { ...says, configuration: configured(GUARDED), webhooks: behaviour };
+    await expect(cache.load("prod", cluster, at(0))).rejects.toThrow(message);
+    says.webhooks = CLOSED;
+    await cache.load("prod", cluster, at(0));
+    says.webhooks = behaviour;
+    const { settings, problems } = await cache.load("prod", cluster, at(30));
+    expect(settings.evictionsCovered).toBe(true);
+    expect(problems).toEqual([{ field: "ValidatingWebhookConfigurations", message: expect.stringContaining(message) }]);
   });
 });
