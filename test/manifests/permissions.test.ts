@@ -15,7 +15,11 @@ import { type Evacuation, evacuations } from "./trial.ts";
  * Everything Lifeboat does, done once as the shipped account: it needs all that the roles grant, and nothing else. What readyz
  * asks for does not count: it asks only whether it may, and a right that nothing else needs is one too many.
  */
-const CONFIGURATION = { evacuation: { adoptSeconds: 2, backoffSeconds: 0.2, historySeconds: 0 } };
+const CONFIGURATION = {
+  // With it webhooks are read. There is no guard yet, so that there are budgets.
+  featureGates: { PreemptionEvictionLiveMigration: true },
+  evacuation: { adoptSeconds: 2, backoffSeconds: 0.2, historySeconds: 0 },
+};
 
 /** Denied at once, the taint manager has soon given up, and the deadline passes. */
 const GUARD = {
