@@ -1,14 +1,13 @@
 /**
- * Whatever a tenant can write in a namespace of their own: records, labels, annotations, owners, names.
+ * Whatever a tenant can write in a namespace of their own: labels, annotations, owners, names. No Evacuation.
  * Owns: generating it. Does not own: what KubeVirt and Kubernetes alone write (marks, phases, conditions, activePods).
  */
 import * as fc from "fast-check";
-import { CAUSES } from "../../shared/policy/cause.ts";
 import type { BudgetFacts, MigrationFacts, OwnerReference, PodFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import type { DeschedulerPod } from "../../shared/policy/descheduling/facts.ts";
-import type { EvacuationRecord } from "../../shared/policy/record.ts";
+import { condition } from "../policy/disruptions.ts";
 import * as descheduling from "../policy/descheduling/fixtures.ts";
-import { budget, migration, NODE, pod, POD_UID, time, vmi, VMI_UID } from "../policy/fixtures.ts";
+import { budget, migration, NODE, NOW, pod, POD_UID, time, vmi, VMI_UID } from "../policy/fixtures.ts";
 
 /** The victims live in namespace `apps`; these are their names and UIDs, which a forger may know. */
 const NAMESPACE = "tenant";
@@ -28,20 +27,6 @@ function present<T extends object>(fields: T): Present<T> {
   return kept;
 }
 
-export const anyRecord: fc.Arbitrary<EvacuationRecord> = fc
-  .record({
-    id: fc.constantFrom("0000000a", "0000000b"),
-    cause: fc.constantFrom(...CAUSES),
-    requestedBy: fc.string(),
-    node: fc.constantFrom(NODE, "node02", ""),
-    since: anyTime,
-    attempts: fc.constantFrom(0, 4, 5, 1e6, Number.MAX_SAFE_INTEGER),
-    podUID: optional(anyUid),
-    notBefore: optional(anyTime),
-    outcome: optional(fc.constantFrom("Abandoned" as const, "Cancelled" as const)),
-  })
-  .map(({ podUID, notBefore, outcome, ...given }) => ({ ...given, ...present({ podUID, notBefore, outcome }) }));
-
 const anyOwner: fc.Arbitrary<OwnerReference> = fc.record({
   kind: fc.constantFrom("VirtualMachineInstance", "Pod"),
   name: anyName,
@@ -54,13 +39,11 @@ export const anyVmi: fc.Arbitrary<VmiFacts> = fc
   .record({
     name: fc.constantFrom("web", "mine"),
     evictionStrategy: fc.constantFrom("None", "LiveMigrate", "LiveMigrateIfPossible", "External", "Nonsense"),
-    record: optional(anyRecord),
     evacuationLabel: optional(fc.constantFrom("normal", "urgent", "x")),
     evictionSource: optional(fc.constantFrom("descheduler", "x")),
   })
-  .map(({ record, evacuationLabel, evictionSource, ...given }) => {
-    const recordText = record && JSON.stringify(record);
-    const written = present({ record, recordText, evacuationLabel, evictionSource });
+  .map(({ evacuationLabel, evictionSource, ...given }) => {
+    const written = present({ evacuationLabel, evictionSource });
     return vmi({ namespace: NAMESPACE, uid: "my-uid", activePods: { "my-pod": NODE }, ...given, ...written });
   });
 
@@ -74,10 +57,18 @@ export const anyPod: fc.Arbitrary<PodFacts> = fc
     domain: anyName,
     owners: fc.array(anyOwner, { maxLength: 2 }),
     priority: fc.constantFrom(-1e9, 0, 1e9),
+    // Only the scheduler and the kubelet write it, but the tenant may have pods of theirs preempted.
+    disruptionTarget: optional(anyTime.map((since) => condition("Preemption", { since }))),
   })
-  .map(({ component, createdBy, domain, ...given }) => {
+  .map(({ component, createdBy, domain, disruptionTarget, ...given }) => {
     const labels = { "kubevirt.io": component, "kubevirt.io/created-by": createdBy };
-    return pod({ namespace: NAMESPACE, labels, annotations: { "kubevirt.io/domain": domain }, ...given });
+    return pod({
+      namespace: NAMESPACE,
+      labels,
+      annotations: { "kubevirt.io/domain": domain },
+      ...given,
+      ...present({ disruptionTarget }),
+    });
   });
 
 export const anyBudget: fc.Arbitrary<BudgetFacts> = fc
@@ -87,8 +78,9 @@ export const anyBudget: fc.Arbitrary<BudgetFacts> = fc
     managedByUs: fc.boolean(),
     owners: fc.array(anyOwner, { maxLength: 2 }),
     minAvailable: fc.constantFrom(0, 1, 2, "100%"),
+    touchedAt: optional(fc.constantFrom(0, NOW.getTime(), NOW.getTime() + 1e9)),
   })
-  .map((given) => budget({ namespace: NAMESPACE, ...given }));
+  .map(({ touchedAt, ...given }) => budget({ namespace: NAMESPACE, ...given, ...present({ touchedAt }) }));
 
 export const anyMigration: fc.Arbitrary<MigrationFacts> = fc
   .record({
@@ -96,11 +88,12 @@ export const anyMigration: fc.Arbitrary<MigrationFacts> = fc
     vmiName: anyName,
     phase: fc.constantFrom("", "Pending", "Running", "Failed", "Succeeded"),
     evacuates: optional(fc.constantFrom(NODE, "node02")),
-    evacuationId: optional(fc.constantFrom("0000000a", "0000000b")),
-    attempt: optional(fc.constantFrom(1, 2, 1e6)),
+    cause: optional(fc.constantFrom("Preemption", "x")),
+    blockedBy: optional(fc.constant({ type: "migrationRejectedByResourceQuota" })),
+    createdAt: fc.constantFrom(0, NOW.getTime() - 3_600_000, NOW.getTime()),
   })
-  .map(({ evacuates, evacuationId, attempt, ...given }) =>
-    migration({ namespace: NAMESPACE, uid: "m", ...given, ...present({ evacuates, evacuationId, attempt }) }),
+  .map(({ evacuates, cause, blockedBy, ...given }) =>
+    migration({ namespace: NAMESPACE, uid: "m", ...given, ...present({ evacuates, cause, blockedBy }) }),
   );
 
 const DESCHEDULER = "descheduler.alpha.kubernetes.io";
