@@ -2,8 +2,11 @@
  * What stays up over many runs: a sandbox with Lifeboat's manifests, the Workers' address and their way to the cluster.
  * Owns: starting and stopping it. Does not own: what happens in it (perform-run.ts).
  */
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import type { Relay } from "../relay/relay.ts";
 import { applyLifeboat } from "../tools/apply.ts";
 import { type Sandbox, startSandbox } from "../sandbox/sandbox.ts";
+import { installRelay, startRelayBeside } from "../tools/relay.ts";
 import { type Front, startFront } from "./front.ts";
 import { type Instances, startInstances } from "./instances.ts";
 import { startLinks } from "./links.ts";
@@ -14,6 +17,8 @@ export interface Arena {
   readonly front: Front;
   readonly instances: Instances;
   readonly observer: Observer;
+  /** As deployed beside Lifeboat: it tells whoever answers at the address. */
+  startRelay(): Pick<Relay, "stop">;
   /** Of the API server and on the Workers' way to it; absent: as at first. */
   closeIdleAfter(ms?: number): void;
   stop(): Promise<void>;
@@ -35,6 +40,7 @@ const OPTIONAL = [
   "optional/descheduling.yaml",
 ];
 const WEBHOOK_TOKEN = "webhook-token-of-the-chaos-runs";
+const RELAY_SECRET = `whsec_${Buffer.alloc(32, "relay of the chaos runs").toString("base64")}`;
 
 export async function startArena(onLog?: (line: string) => void): Promise<Arena> {
   const sandbox = await startSandbox({ terminationSeconds: 0.05, eviction: PRESSURE });
@@ -44,14 +50,19 @@ export async function startArena(onLog?: (line: string) => void): Promise<Arena>
   const door = `${front.url}/admission/evictions/${WEBHOOK_TOKEN}`;
   const { token } = await applyLifeboat(client, { url: door, caPem, optional: OPTIONAL });
   const links = await startLinks({ url, caPem });
-  const site = { authority, links, token, webhookToken: WEBHOOK_TOKEN };
+  const site = { authority, links, token, webhookToken: WEBHOOK_TOKEN, relaySecret: RELAY_SECRET };
   const instances = await startInstances({ ...site, ...(onLog && { onLog }) });
   const observer = await startObserver(client);
+  // The relay's requests to Lifeboat's address are this process's own.
+  setDefaultCACertificates([...getCACertificates("default"), caPem]);
+  const endpoint = new URL(`${front.url}/events`);
+  const relayTo = { kubeConfig: await installRelay(sandbox), endpoint, secret: RELAY_SECRET, fetch };
   return {
     sandbox,
     front,
     instances,
     observer,
+    startRelay: () => startRelayBeside(relayTo),
     closeIdleAfter(ms) {
       sandbox.apiServer.closeIdleAfter(ms);
       links.closeIdleAfter(ms);

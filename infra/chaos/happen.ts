@@ -16,19 +16,19 @@ import { persist } from "./persist.ts";
 import { PREEMPTOR } from "./scene.ts";
 import type { Stage } from "./stage.ts";
 
-const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
+const LIFEBOAT = ["lifeboat", "lifeboat-relay"].map((name) => `system:serviceaccount:lifeboat-system:${name}`);
 /** Lifeboat marks as virt-api's account; that one's own marks have to live with it, too. */
 const MARKING: FaultMatch = { users: [USERS.virtApi.user], verbs: ["patch"] };
 /** Without the admin, who looks on, and virt-api, whose webhook allows an eviction when it cannot read the pod. */
 const EVERYBODY = [
-  LIFEBOAT,
+  ...LIFEBOAT,
   ...Object.values(USERS)
     .map(({ user }) => user)
     .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user),
 ];
 
 const MATCHES: Readonly<Record<Whom, readonly FaultMatch[]>> = {
-  Lifeboat: [{ users: [LIFEBOAT] }, MARKING],
+  Lifeboat: [{ users: LIFEBOAT }, MARKING],
   Everybody: [{ users: EVERYBODY }, MARKING],
   Evictions: [{ webhooks: ["evictions.lifeboat.dev"] }],
 };

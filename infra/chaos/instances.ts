@@ -38,13 +38,14 @@ export interface InstancesOptions {
   /** The service account's. */
   readonly token: string;
   readonly webhookToken: string;
+  readonly relaySecret: string;
   readonly onLog?: (line: string) => void;
 }
 
 const SHIFTED_CLOCK = "infra/chaos/workers/shifted-clock.ts";
 
 export async function startInstances(options: InstancesOptions): Promise<Instances> {
-  const { authority, links, token, webhookToken, onLog } = options;
+  const { authority, links, token, webhookToken, relaySecret, onLog } = options;
   const workers = new Map<number, Promise<RunningWorker>>();
   const agent = new Agent({ keepAlive: true, secureContext: createSecureContext({ ca: authority.caPem }) });
   let count = 0;
@@ -74,7 +75,7 @@ export async function startInstances(options: InstancesOptions): Promise<Instanc
       count += 1;
       const name = `worker-${count}`;
       const { link, url: server } = links.open(name, linkOptions);
-      await worker.registry.set(name, { server, token, webhookToken });
+      await worker.registry.set(name, { server, token, webhookToken, relaySecret });
       const doors = `/clusters/${name}`;
       return {
         name,

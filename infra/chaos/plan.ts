@@ -21,8 +21,10 @@ export interface Plan {
   readonly migrationMs: number;
   /** How soon a drain asks again. */
   readonly retryMs: number;
-  /** Every so often somebody asks one of the Workers to reconcile, or its cron trigger fires. */
+  /** Every so often one of the Workers is asked to reconcile, or its cron trigger fires. */
   readonly tickMs: number;
+  /** Whether the relay tells Lifeboat what happens. */
+  readonly relayed: boolean;
   /** The clocks of the Workers that run at once, in seconds fast; the first one answers the API server. */
   readonly workers: readonly number[];
   /** Whether reviews go to one Worker after another. */
@@ -64,7 +66,7 @@ export function drawPlan({ seed, run, vms, only }: PlanOptions): Plan {
     ...configurationOf(random, faults),
     migrationMs: random.pick([20, 50, 100, 200]),
     retryMs: random.int(100, 400),
-    tickMs: random.int(300, 1200),
+    ...drawDrive(random),
     workers: drawWorkers(random, faults),
     spread: random.chance(0.4),
     kills: faults.includes("WorkerKilled") ? drawKills(random) : [],
@@ -141,6 +143,12 @@ function configurationOf(random: Random, faults: readonly FaultName[]) {
     },
   };
   return { configuration, budgeted: budget === "Enabled" || !guarding };
+}
+
+/** With the relay, ticks come as rarely beside the times of a run as the real ones do. */
+function drawDrive(random: Random): Pick<Plan, "relayed" | "tickMs"> {
+  const relayed = random.chance(0.5);
+  return { relayed, tickMs: relayed ? random.int(3000, 6000) : random.int(300, 1200) };
 }
 
 const SKEWS = [60, -60] as const;

@@ -10,9 +10,9 @@ import type { Actor, ActorOptions } from "../sandbox/actors/actor.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { configureLifeboat } from "../tools/apply.ts";
 import { startLifeboat, type Lifeboat } from "../tools/lifeboat.ts";
+import { installRelay, type RelayTo, startRelayBeside } from "../tools/relay.ts";
 import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import { startOwner } from "./owner.ts";
-import { startRelayBeside } from "./relay.ts";
 import { startReplicaSets } from "./replicas.ts";
 
 export interface Cluster extends Pick<ActorOptions, "client" | "clock">, Pick<Sandbox, "stats"> {
@@ -86,7 +86,12 @@ async function installLifeboat(
   const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
   const lifeboat = await startLifeboat(sandbox, { cluster: CLUSTER, optional, entry: { relaySecret } });
   await configureLifeboat(sandbox.client, configuration);
-  const relay = await startRelayBeside(sandbox, lifeboat, relaySecret);
+  const relay = startRelayBeside({
+    kubeConfig: await installRelay(sandbox),
+    endpoint: new URL(`${lifeboat.url}/events`),
+    secret: relaySecret,
+    fetch: throughWorker(lifeboat),
+  });
   const caFile = join(folder, `ca-${name}.crt`);
   await writeFile(caFile, sandbox.caPem);
   return {
@@ -97,6 +102,16 @@ async function installLifeboat(
       await relay.stop();
       await lifeboat.worker.stop();
     },
+  };
+}
+
+/** The Worker's certificate is the sandbox's, which this process does not trust. */
+function throughWorker({ worker }: Lifeboat): RelayTo["fetch"] {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const { method, headers } = request;
+    const path = new URL(request.url).pathname;
+    return worker.fetch(path, { method, headers: [...headers], body: await request.text() });
   };
 }
 

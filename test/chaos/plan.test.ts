@@ -166,6 +166,23 @@ describe("the Workers", () => {
   });
 });
 
+test("what drives Lifeboat besides the drain: many ticks, or the relay and few", () => {
+  for (const { relayed, tickMs } of plans) expect(tickMs >= 3000).toBe(relayed);
+  expect(new Set(plans.map(({ relayed }) => relayed)).size).toBe(2);
+});
+
+test("VMs are without budgets in some runs, but not where some are refused or virt-api's requests break", () => {
+  const without = plans.filter(({ budgeted }) => !budgeted);
+  expect(without.length).toBeGreaterThan(plans.length / 10);
+  for (const { faults } of without)
+    expect(faults.filter((name) => name === "RefusedVms" || rowOf(name).breaksVirtApi)).toEqual([]);
+});
+
+test("nothing but descheduling moves a VM off the retired node", () => {
+  for (const { moments } of plans)
+    for (const moment of moments) if (moment.does === "evacuate") expect(moment.vm.startsWith("retired")).toBe(false);
+});
+
 test("what is asked for is not drawn", () => {
   const plan = drawPlan({ seed: "test", run: 20, vms: 2, only: ["Outage"] });
   expect(plan.faults).toEqual(["Outage"]);
