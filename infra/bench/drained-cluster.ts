@@ -45,8 +45,7 @@ export async function startDrainedCluster(size: number, withLifeboat: boolean): 
   return {
     async drain() {
       const before = await survivors(client);
-      const signal = AbortSignal.timeout(DRAIN_TIMEOUT_MS);
-      if (!(await drainNode({ client, node: NODE, onLine: () => undefined, signal }))) throw new Error("not drained");
+      await drainUntilDone(client);
       const after = new Set(await survivors(client));
       return before.filter((uid) => !after.has(uid)).length;
     },
@@ -67,6 +66,15 @@ const LIMITS = {
     parallelOutboundMigrationsPerNode: PARALLEL_MIGRATIONS,
   },
 };
+
+/** `kubectl drain` stops with an error where KubeVirt's webhook does not answer in time, and is begun again. */
+async function drainUntilDone(client: KubeClient): Promise<void> {
+  const signal = AbortSignal.timeout(DRAIN_TIMEOUT_MS);
+  for (let isDrained = false; !isDrained;) {
+    signal.throwIfAborted();
+    isDrained = await drainNode({ client, node: NODE, onLine: () => undefined, signal }).catch(() => false);
+  }
+}
 
 /** As the installation ends: every VM gets its budget. */
 async function reconcile({ worker, webhookToken }: Lifeboat): Promise<void> {
