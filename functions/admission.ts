@@ -46,7 +46,8 @@ export async function reviewEvictionRequest(c: AppContext, target: Target, arriv
   try {
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
     const ruled = dryRun ? await reviewEviction(asked, deps) : await ruleOnEviction(asked, deps, acting);
-    if (ruled === undefined) return c.json(refuseBlindly(uid, eviction, "its VMI keeps changing"));
+    if (ruled === undefined)
+      return c.json(refuseBlindly(uid, eviction, "its VMI keeps changing, or KubeVirt does not mark it"));
     logRuling(target, eviction, ruled, dryRun);
     if (!dryRun) followUp(c, target, ruled);
     return c.json(review.renderRuling(uid, ruled.decision));

@@ -3,7 +3,7 @@
  * between: the naive outcome of each is a dead VM.
  */
 import { afterEach, expect, test } from "vitest";
-import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
+import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { createPod, createPriorityClass } from "../../infra/sandbox/workloads.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
@@ -22,6 +22,8 @@ import {
 
 let stage: Stage;
 
+const isDeleting = ({ metadata }: Pod) => metadata.deletionTimestamp !== undefined;
+
 afterEach(() => stage.stop());
 
 async function start(gate: string, options: StageOptions = {}): Promise<void> {
@@ -34,12 +36,6 @@ async function start(gate: string, options: StageOptions = {}): Promise<void> {
     },
     ...options,
   });
-}
-
-/** As the cron trigger does every minute, here as often as it is asked. */
-async function afterTick<T>(look: () => Promise<T>): Promise<T> {
-  await stage.reconcile();
-  return await look();
 }
 
 async function causeOfMove(vmi: string): Promise<string | undefined> {
@@ -116,7 +112,7 @@ test("a taint that goes while a deletion is held: the VM stays, unmarked, past t
     resource: pods,
     key: otherKey,
     what: "deleted at its deadline",
-    until: ({ metadata }) => metadata.deletionTimestamp !== undefined,
+    until: isDeleting,
   });
   expect((await stage.client.get(pods, key))?.metadata.deletionTimestamp).toBeUndefined();
   expect(await getVmi(stage.client, "spared")).toMatchObject({ status: { phase: "Running", nodeName: "node01" } });
@@ -139,8 +135,7 @@ test("a taint's deletion that the taint manager gave up on is finished at the de
   const taints = [{ key: "maintenance", value: "now", effect: "NoExecute" }];
   await stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints } } });
   const key = { namespace: NAMESPACE, name: launcher?.metadata.name ?? "" };
-  const deletion = async () => (await stage.client.get(pods, key))?.metadata.deletionTimestamp;
-  await expect.poll(() => afterTick(deletion), { timeout: 10_000, interval: 500 }).toBeDefined();
+  await waitFor(stage.client, { resource: pods, key, what: "deleted past the deadline", until: isDeleting });
   await expect.poll(() => storyOf(stage.client, "overdue"), { timeout: 10_000 }).toContain("Warning DeadlineKept");
 });
 
@@ -167,11 +162,7 @@ test("memory pressure: VMs leave while the kubelet still has patience, a limited
     until: ({ status }) => status?.conditions?.some((c) => c.type === "MemoryPressure" && c.status === "True") === true,
   });
   // What the relay would tell; a full scan sees the node's condition as well.
-  const settled = async () => {
-    const vmis = await Promise.all(names.map((name) => getVmi(stage.client, name)));
-    return vmis.filter(hasSettledAwayFrom("node01")).length;
-  };
-  await expect.poll(() => afterTick(settled), { timeout: 30_000, interval: 500 }).toBe(names.length);
+  for (const name of names) await untilVmi(stage.client, name, "moved", hasSettledAwayFrom("node01"));
   for (const name of names) {
     expect((await getVmi(stage.client, name)).status?.phase).toBe("Running");
     expect(await causeOfMove(name)).toBe("NodePressure");

@@ -1,8 +1,8 @@
 /**
- * Evacuations that do not succeed: back-off, giving up, cancelling; and those that nobody's eviction begins.
+ * Evacuations that do not succeed: back-off, giving up, what keeps a migration from beginning.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { nodes, podDisruptionBudgets, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import type { Resource } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import { createFastClock } from "./fast-clock.ts";
@@ -36,12 +36,6 @@ async function start(name: string, options: StageOptions = {}): Promise<string> 
   const { status } = await stage.createVm({ name, evictionStrategy: "LiveMigrate" });
   await stage.reconcile();
   return status?.nodeName ?? "";
-}
-
-/** KubeVirt lets no migration begin. */
-async function closeQueue(): Promise<void> {
-  const body = { spec: { configuration: { migrations: { parallelMigrationsPerCluster: 0 } } } };
-  await stage.client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
 }
 
 const evictVm = async (name: string) => await evict(stage.client, await launcherOf(stage.client, name));
@@ -139,7 +133,9 @@ test("a quota fails an attempt in KubeVirt's words; what waits in KubeVirt's que
       message: "a resource quota refuses the target pod (migrationRejectedByResourceQuota)",
     });
   await Promise.all(names.map((name) => evictVm(name)));
-  await expect.poll(async () => (await stage.client.list(kubevirt.migrations, NAMESPACE)).items.length).toBe(40);
+  await expect
+    .poll(async () => (await stage.client.list(kubevirt.migrations, NAMESPACE)).items.length, eventually)
+    .toBe(40);
   const queued = async () => {
     const { items } = await stage.client.list(evacuations, NAMESPACE);
     return items.map(({ status }) => [status?.phase, status?.attempts]);
@@ -149,134 +145,4 @@ test("a quota fails an attempt in KubeVirt's words; what waits in KubeVirt's que
   await new Promise((resolve) => setTimeout(resolve, 3000));
   await stage.reconcile();
   expect(await queued()).toEqual(all);
-});
-
-async function budgetSizes() {
-  const { items } = await stage.client.list(podDisruptionBudgets, "vms");
-  return items.map(({ spec }) => spec?.minAvailable);
-}
-
-describe("cancel", () => {
-  const withdraw = async (name: string) => {
-    const [active] = await evacuationsOf(stage.client, name);
-    const body = { spec: { intent: "Withdrawn" } };
-    await stage.client.patch(evacuations, active?.metadata ?? { name: "" }, { type: "merge", body });
-  };
-  const post = async (name: string) => {
-    expect(await stage.ask("DELETE", `/evacuations/vms/${name}`)).toMatchObject({ code: 200 });
-  };
-
-  test.each([
-    ["spec.intent: Withdrawn", withdraw, {}],
-    ["the operator's door", post, {}],
-    ["spec.intent: Withdrawn, KubeVirt's controller off", withdraw, ALONE],
-    ["the operator's door, KubeVirt's controller off", post, ALONE],
-  ] as const)("by %s: no mark, no pending migration, no Warning, the back-off begins", async (_, cancel, options) => {
-    const evacuation = { adoptSeconds: "evacuationController" in options ? 0 : 60, backoffSeconds: 2 };
-    await start("kept", { configuration: { evacuation }, ...options });
-    await closeQueue();
-    await evictVm("kept");
-    await expect.poll(() => migrationsOf(stage.client, "kept"), eventually).toHaveLength(1);
-    await untilPhases("kept", ["Migrating"]);
-    expect(await stage.ask("GET", "/evacuations")).toMatchObject({
-      code: 200,
-      body: { evacuations: [{ spec: { vmiName: "kept", cause: "ApiEviction" }, status: { phase: "Migrating" } }] },
-    });
-    await cancel("kept");
-    await untilPhases("kept", ["Withdrawn"]);
-    await untilVmi(stage.client, "kept", "unmarked", isUnmarked);
-    const unfinished = async () =>
-      (await migrationsOf(stage.client, "kept")).filter((m) => m.status?.phase !== "Failed");
-    await expect.poll(unfinished, eventually).toEqual([]);
-    const story = await storyOf(stage.client, "kept");
-    expect(story).toContain("Normal EvacuationCancelled");
-    expect(story.filter((sentence) => sentence.startsWith("Warning"))).toEqual([]);
-    expect(await stage.ask("DELETE", "/evacuations/vms/kept")).toMatchObject({
-      code: 404,
-      body: { error: { reason: "NotEvacuating" } },
-    });
-    // KubeVirt may still act on what it has seen: the budget rests.
-    expect(await budgetSizes()).toEqual([2]);
-  });
-
-  test("beside KubeVirt's webhook the drain's next request begins a new one, which says what it follows", async () => {
-    await start("told", { configuration: { evacuation: LONG } });
-    await closeQueue();
-    await evictVm("told");
-    await untilPhases("told", ["Migrating"]);
-    await post("told");
-    await untilVmi(stage.client, "told", "unmarked", isUnmarked);
-    const answers: string[] = [];
-    await expect
-      .poll(async () => {
-        answers.push((await evictVm("told")).message);
-        return await evacuationsOf(stage.client, "told");
-      }, eventually)
-      .toMatchObject([{}, { spec: { requestedBy: "kubernetes-admin", inherited: { attempts: 0 } } }]);
-    expect(answers.join("\n")).toMatch(/was withdrawn.*KubeVirt/);
-  });
-
-  test("is refused while the node carries the drain taint", async () => {
-    await start("tainted", { nodes: ["node01"] });
-    const taint = { key: "kubevirt.io/drain", effect: "NoSchedule" };
-    await stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints: [taint] } } });
-    await evictVm("tainted");
-    const message = 'node "node01" carries the drain taint kubevirt.io/drain: remove that first';
-    expect(await stage.ask("DELETE", "/evacuations/vms/tainted")).toMatchObject({
-      code: 409,
-      body: { error: { reason: "DrainTaint", message } },
-    });
-  });
-});
-
-describe("an Evacuation that a person creates", () => {
-  const create = (vmi: string, name = `move-${vmi}`) =>
-    stage.client.create(evacuations, {
-      metadata: { name, namespace: NAMESPACE },
-      spec: { virtualMachineInstance: { name: vmi } },
-    });
-
-  test.each([
-    ["KubeVirt's", {}],
-    ["our own", { evacuationController: false, configuration: { evacuation: { adoptSeconds: 0 } } }],
-  ])("with nothing but the VM's name moves it, cause Operator, by %s migration", async (_, options) => {
-    const from = await start("asked", options);
-    await create("asked");
-    await untilVmi(stage.client, "asked", "moved", hasSettledAwayFrom(from));
-    await untilPhases("asked", ["Moved"]);
-    const [evacuation] = await evacuationsOf(stage.client, "asked");
-    expect(evacuation).toMatchObject({ spec: { cause: "Operator" }, status: { sourceNode: from } });
-  });
-
-  // prettier-ignore
-  test.each([
-    ["a VM that does not exist",   "nobody", undefined,                                                          "Gone",      /no VirtualMachineInstance of this name/],
-    ["a VM that cannot migrate",   "pinned", { evictionStrategy: "LiveMigrate", migratable: false },             "Abandoned", /not live-migratable/],
-    ["eviction strategy None",     "none",   { evictionStrategy: "None" },                                       "Abandoned", /eviction strategy is None/],
-  ])("%s ends at once, in words", async (_, name, vm, phase, message) => {
-    await start("other");
-    if (vm !== undefined) await stage.createVm({ name, ...vm });
-    await create(name);
-    await untilPhases(name, [phase]);
-    expect((await evacuationsOf(stage.client, name))[0]?.status?.message).toMatch(message);
-  });
-
-  test("a second one of the same pod ends as Duplicate", async () => {
-    await start("twice");
-    await closeQueue();
-    await create("twice", "first-1");
-    await untilPhases("twice", ["Migrating"]);
-    await create("twice", "second-2");
-    await untilPhases("twice", ["Migrating", "Duplicate"]);
-  });
-});
-
-test("the cron trigger alone moves what somebody has marked", async () => {
-  const from = await start("marked");
-  const mark = [{ op: "add", path: "/status/evacuationNodeName", value: from }];
-  const kubeVirt = stage.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
-  const key = { namespace: "vms", name: "marked" };
-  await kubeVirt.patch(kubevirt.virtualMachineInstances, key, { type: "json", body: mark });
-  const moved = await untilVmi(stage.client, "marked", "moved", hasSettledAwayFrom(from));
-  expect(moved.status?.phase).toBe("Running");
 });

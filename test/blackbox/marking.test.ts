@@ -5,13 +5,14 @@ import { afterEach, expect, test } from "vitest";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
 import { ROLES } from "../functions/support/roles.ts";
 import {
+  ALONE,
+  evacuationsOf,
   evict,
-  getVmi,
   hasSettledAwayFrom,
   launcherOf,
   migrationsOf,
-  recordOf,
   type Stage,
+  type StageOptions,
   startStage,
   storyOf,
   untilVmi,
@@ -21,14 +22,13 @@ let stage: Stage;
 
 afterEach(() => stage.stop());
 
-async function start(marking: "Evict" | "Auto" | "Impersonate", evictionWebhook: boolean): Promise<void> {
+async function start(marking: "Evict" | "Auto" | "Impersonate", options: StageOptions = {}): Promise<void> {
   stage = await startStage({
-    evictionWebhook,
+    ...options,
     optional: ["optional/guard.yaml", "optional/marking-by-eviction.yaml"],
     configuration: {
       marking,
       featureGates: { PreemptionEvictionLiveMigration: true },
-      evacuation: { adoptSeconds: 0 },
     },
   });
   await stage.client.delete(ROLES, { namespace: "kubevirt", name: "lifeboat-impersonation" });
@@ -44,7 +44,7 @@ async function createVm(name: string) {
 test.each(["Evict", "Auto"] as const)(
   "%s: an eviction is marked by KubeVirt, recorded by us, and the VM moves",
   async (marking) => {
-    await start(marking, true);
+    await start(marking);
     const { pod, node } = await createVm("evicted");
     const { code, message } = await evict(stage.client, pod);
     expect(code).toBe(429);
@@ -56,7 +56,7 @@ test.each(["Evict", "Auto"] as const)(
 );
 
 test("another cause asks for an eviction that cannot succeed, and KubeVirt's webhook marks", async () => {
-  await start("Evict", true);
+  await start("Evict");
   const { pod, node } = await createVm("preempted");
   const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
   const body = { status: { conditions: [{ ...condition, lastTransitionTime: new Date().toISOString() }] } };
@@ -69,17 +69,17 @@ test("another cause asks for an eviction that cannot succeed, and KubeVirt's web
   expect(migration?.metadata.annotations?.["lifeboat.dev/cause"]).toBe("Preemption");
 });
 
-test("Evict, and nobody marks: 429, and no record is left of a mark that never was", async () => {
-  await start("Evict", false);
+test("Evict without KubeVirt's webhook: 429, and the Evacuation goes on", async () => {
+  await start("Evict", ALONE);
   const { pod } = await createVm("unmarked");
   const { code, message } = await evict(stage.client, pod);
   expect(code).toBe(429);
-  expect(message).toContain('KubeVirt did not keep the mark on VMI "vms/unmarked"');
-  expect(recordOf(await getVmi(stage.client, "unmarked"))).toEqual({});
+  expect(message).toContain("its VMI keeps changing, or KubeVirt does not mark it");
+  expect(await evacuationsOf(stage.client, "unmarked")).toMatchObject([{ spec: { requestedBy: "kubernetes-admin" } }]);
 });
 
 test("Impersonate without the permission: 429 that says so, and /readyz names it", async () => {
-  await start("Impersonate", false);
+  await start("Impersonate", ALONE);
   const { pod } = await createVm("forbidden");
   const { code, message } = await evict(stage.client, pod);
   expect(code).toBe(429);

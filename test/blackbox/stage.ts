@@ -2,7 +2,6 @@
  * The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS.
  * Owns: setting that up for a test, and what tests ask of the cluster. Does not own: expectations.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { events, pods, type Pod, type Resource } from "../../infra/sandbox/actors/resources.ts";
@@ -13,6 +12,7 @@ import { createNode, createVirtualMachineInstance, type VirtualMachine } from ".
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { type ClusterEntry, type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
+import { startMinutes } from "./minutes.ts";
 
 export const NAMESPACE = "vms";
 export const WEBHOOK_TOKEN = "webhook-token-of-the-test";
@@ -68,9 +68,6 @@ const QUICK = { evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
 /** Of KubeVirt nothing acts on evictions and marks: Lifeboat alone does. */
 export const ALONE = { evictionWebhook: false, evacuationController: false } as const;
 
-const TICK_MS = 300;
-const MINUTE_MS = 60_000;
-
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const {
     nodes = ["node01", "node02", "node03"],
@@ -92,14 +89,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   await configureLifeboat(client, configuration);
   for (const name of nodes) await createNode(client, name);
 
-  let minutes = 0;
-  const tick = async () => {
-    minutes += 1;
-    await worker.scheduled(new Date(minutes * MINUTE_MS));
-  };
-  const stopped = new AbortController();
-  // A Worker that is down misses its minutes.
-  const clock = ticking ? repeat(() => tick().catch(() => undefined), stopped.signal) : Promise.resolve();
+  const minutes = startMinutes((time) => worker.scheduled(time), ticking);
 
   const ask: Stage["ask"] = async (method, path) => {
     const answer = await worker.fetch(`/clusters/${CLUSTER}${path}`, { method, headers: BEARER });
@@ -114,7 +104,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
       worker = await start(worker.port);
     },
     anotherWorker: () => start(0),
-    tick,
+    tick: () => minutes.tick(),
     configure: (changed) => configureLifeboat(client, changed),
     createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
     async patience(seconds) {
@@ -128,19 +118,11 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     },
     ask,
     async stop() {
-      stopped.abort();
-      await clock;
+      await minutes.stop();
       await worker.stop();
       await sandbox.stop();
     },
   };
-}
-
-async function repeat(work: () => Promise<void>, until: AbortSignal): Promise<void> {
-  while (!until.aborted) {
-    await delay(TICK_MS);
-    if (!until.aborted) await work();
-  }
 }
 
 /** The running launcher pods of a VMI, the one on its node first. */
@@ -156,6 +138,12 @@ export async function launcherOf(client: KubeClient, name: string, namespace = N
   const [launcher] = await launchersOf(client, await getVmi(client, name, namespace));
   if (launcher === undefined) throw new Error(`${name} has no running launcher`);
   return launcher;
+}
+
+/** KubeVirt lets no migration begin. */
+export async function closeQueue(client: KubeClient): Promise<void> {
+  const body = { spec: { configuration: { migrations: { parallelMigrationsPerCluster: 0 } } } };
+  await client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
 }
 
 export interface EvictionAnswer {

@@ -1,0 +1,36 @@
+/**
+ * Minutes that pass for a Worker, faster than the world's: each fires its cron trigger, every tenth brings a full scan.
+ * Owns: that. Does not own: what a tick does (functions/schedule.ts).
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+const TICK_MS = 300;
+const MINUTE_MS = 60_000;
+
+export interface Minutes {
+  tick(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** `passing`: by themselves, too. */
+export function startMinutes(scheduled: (time: Date) => Promise<void>, passing: boolean): Minutes {
+  let minutes = 0;
+  const stopped = new AbortController();
+  const tick = async () => {
+    minutes += 1;
+    await scheduled(new Date(minutes * MINUTE_MS));
+  };
+  const pass = async () => {
+    while (!stopped.signal.aborted) {
+      await delay(TICK_MS);
+      // A Worker that is down misses its minutes.
+      if (!stopped.signal.aborted) await tick().catch(() => undefined);
+    }
+  };
+  const ended = passing ? pass() : Promise.resolve();
+  const stop = () => {
+    stopped.abort();
+    return ended;
+  };
+  return { tick, stop };
+}
