@@ -103,7 +103,10 @@ async function moveOn(
   if (!isUnderWay && !isMarkSet) return;
   const { nodeName } = vmi;
   const marked = isMarkSet && nodeName !== undefined ? { ...vmi, evacuationNodeName: nodeName } : vmi;
-  const known = { evacuations: created === undefined ? evacuations : [...evacuations, created], vmi: marked };
+  const known =
+    created === undefined
+      ? { evacuations, vmi: marked }
+      : { evacuations: [...evacuations, created], vmi: marked, migrations: [] };
   await carryOn(target, vmi, decision.actions.some(({ verb }) => verb === "Unmark") ? {} : known);
 }
 

@@ -31,6 +31,8 @@ export interface Known {
   /** As it was read at the same time as the Evacuations. */
   readonly vmi?: VmiFacts;
   readonly pods?: readonly PodFacts[];
+  /** Empty where the evacuation has just begun: KubeVirt has not seen the mark yet. */
+  readonly migrations?: readonly MigrationFacts[];
 }
 
 export async function observeVmi(key: NamespacedName, observer: Observer, known: Known = {}): Promise<World> {
@@ -39,7 +41,7 @@ export async function observeVmi(key: NamespacedName, observer: Observer, known:
   const active = evacuations.filter(isGoingOn);
   const [vmi, migrations] = await Promise.all([
     known.vmi ?? cluster.getVmi(key),
-    active.length === 0 ? [] : cluster.listMigrations(key),
+    known.migrations ?? (active.length === 0 ? [] : cluster.listMigrations(key)),
   ]);
   const world = { ...NO_WORLD, settings, now, evacuations, migrations, vmisAreNewer: known.vmi === undefined };
   if (vmi === undefined) return { ...world, pods: known.pods ?? [] };

@@ -9,6 +9,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
 import { keyOf } from "../policy/facts.ts";
+import { GATE_OF_CAUSE } from "../policy/disruption-cause.ts";
 import { isActive } from "../policy/phase.ts";
 import { vmiNameOf } from "../policy/pod-kind.ts";
 import { observeAll } from "./observe-all.ts";
@@ -62,10 +63,17 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   return sum([underWay, await reconcileNodes({ pointers, pods: [], vmis: [], evacuations: active }, deps)]);
 }
 
+/** `evacuations`: every one that has not ended. Where disruptions are guarded, a `Duplicate` may hold a deadline besides. */
 async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
-  const keys = evacuations.map((e) => ({ namespace: e.namespace, name: e.spec.vmiName }));
-  const different = [...new Map(keys.map((key) => [keyOf(key), key])).values()];
-  return sum(await eachOf(different, (key) => reconcileVmi(key, deps)));
+  const isGuarding = deps.settings.featureGates.includes(GATE_OF_CAUSE.NoExecuteTaint);
+  const byVmi = Map.groupBy(evacuations, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
+  const results = await eachOf([...byVmi.values()], async (ofVmi) => {
+    const [first] = ofVmi;
+    if (first === undefined) return NOTHING;
+    const key = { namespace: first.namespace, name: first.spec.vmiName };
+    return await reconcileVmi(key, deps, isGuarding ? {} : { evacuations: ofVmi });
+  });
+  return sum(results);
 }
 
 /** What the relay was told of. */
