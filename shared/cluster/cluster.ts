@@ -144,15 +144,16 @@ export function connect(options: ClusterOptions): Cluster {
       const { code } = await send({ method: "PATCH", path, body, contentType, expect: [404] });
       return code === 404 ? "Conflict" : "Done";
     },
-    listMigrations: ({ namespace, name }) =>
+    listMigrations: (of) =>
       readAll(send, {
         ...list,
         resource: "virtualmachineinstancemigrations",
-        namespace,
+        of,
+        namespace: of.namespace,
         // KubeVirt shortens longer names in the label: there the namespace is read.
-        ...(name.length > LONGEST_LABEL ? {} : { labelSelector: `${names.VMI_NAME_LABEL}=${name}` }),
+        ...(of.name.length > LONGEST_LABEL ? {} : { labelSelector: `${names.VMI_NAME_LABEL}=${of.name}` }),
         schema: Migration,
-        project: (item) => (item.spec.vmiName === name ? migrationFacts(item) : undefined),
+        project: (item) => (item.spec.vmiName === of.name ? migrationFacts(item) : undefined),
       }),
     getBudget: async (key) => mapped(await readOne(send, "poddisruptionbudgets", key, schemas.Budget), budgetFacts),
     isAnyBudget: async () => {
@@ -218,7 +219,7 @@ function evacuationSelector(scope: Parameters<Cluster["listEvacuations"]>[0]) {
   if (scope === "All") return {};
   if (scope === "Active") return { fieldSelector: NOT_ENDED };
   if ("sourceNode" in scope) return { fieldSelector: `status.sourceNode=${scope.sourceNode}` };
-  return { namespace: scope.namespace, fieldSelector: `spec.virtualMachineInstance.name=${scope.name}` };
+  return { of: scope, namespace: scope.namespace, fieldSelector: `spec.virtualMachineInstance.name=${scope.name}` };
 }
 
 function mapped<P, F>(parsed: P | undefined, project: (parsed: P) => F): F | undefined {

@@ -11,6 +11,11 @@ export function isObjectName(name: string): boolean {
   return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name);
 }
 
+/** An empty namespace for objects at cluster scope. */
+export function isObjectKey({ namespace, name }: { readonly namespace: string; readonly name: string }): boolean {
+  return isObjectName(name) && (namespace === "" || isObjectName(namespace));
+}
+
 export const ObjectName = z.string().check(z.refine(isObjectName, "expected the name of an object"));
 
 /** Empty at cluster scope. */

@@ -5,7 +5,7 @@
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failure.ts";
-import { isObjectName } from "./object-name.ts";
+import { isObjectKey } from "./object-name.ts";
 import { collection, object, type Resource } from "./paths.ts";
 import { Page } from "./schemas.ts";
 import { type ApiAnswer, LARGEST_ANSWER_BYTES, type Send } from "./transport.ts";
@@ -33,7 +33,7 @@ export async function readOne<S extends z.ZodMiniType>(
   key: NamespacedName,
   schema: S,
 ): Promise<z.output<S> | undefined> {
-  if (!isObjectName(key.name) || (key.namespace !== "" && !isObjectName(key.namespace))) return undefined;
+  if (!isObjectKey(key)) return undefined;
   const path = object(resource, key);
   const { code, body } = await send({ method: "GET", path, expect: [404] });
   return code === 404 ? undefined : parseAnswer(schema, body, `GET ${path}`);
@@ -42,6 +42,8 @@ export async function readOne<S extends z.ZodMiniType>(
 export interface ListOptions<S extends z.ZodMiniType, T> {
   readonly resource: Resource;
   readonly namespace?: string;
+  /** Whose they are: an object that cannot exist has none, and is in no path and no selector. */
+  readonly of?: NamespacedName;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly schema: S;
@@ -89,6 +91,7 @@ async function readPage(
 }
 
 export async function readAll<S extends z.ZodMiniType, T>(send: Send, o: ListOptions<S, T>): Promise<readonly T[]> {
+  if (o.of !== undefined && !isObjectKey(o.of)) return [];
   const path = collection(o.resource, o.namespace);
   const selector = selectorsOf(o);
   const kept: T[] = [];
