@@ -1,10 +1,11 @@
 /** The status of the LifeboatConfiguration: what a full scan says about it. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
-import { definitions, lifeboatConfigurations } from "../../infra/tools/apply.ts";
+import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import { readManifests } from "../manifests/shipped.ts";
 import { asWebhook, type Doors, openDoors } from "./support/doors.ts";
 import { evictionOf, review } from "./support/reviews.ts";
+import { forbid } from "./support/roles.ts";
 import { QUIET, startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 
 let cluster: TestCluster;
@@ -14,6 +15,8 @@ beforeAll(async () => {
   doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
 });
 afterAll(() => cluster.stop());
+
+const DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/lifeboatconfigurations.lifeboat.dev";
 
 const found = () => cluster.client.get(lifeboatConfigurations, { name: "lifeboat" });
 
@@ -63,10 +66,9 @@ test("what has no effect is said", async () => {
 });
 
 test("a missing permission is named, and since when", async () => {
-  const path = "/apis/rbac.authorization.k8s.io/v1/namespaces/lifeboat-system/rolebindings/lifeboat";
-  await cluster.client.raw({ method: "DELETE", path });
+  await forbid(cluster.client, "list", "evacuations");
   const message =
-    "slots: the API server answered GET /api/v1/namespaces/lifeboat-system/configmaps/lifeboat-slots " +
+    "evacuations: the API server answered GET /apis/lifeboat.dev/v1alpha1/evacuations " +
     "with 403 Forbidden: the service account lacks a permission";
   doors.pass(60);
   const lastTransitionTime = `${doors.now().toISOString().slice(0, 19)}Z`;
@@ -79,10 +81,14 @@ test("a missing permission is named, and since when", async () => {
 
 /** That of a version to come, which allows what this one does not know. */
 async function installAnotherDefinition(): Promise<void> {
-  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/lifeboatconfigurations.lifeboat.dev";
   const value = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const body = [{ op: "replace", path: "/spec/versions/0/schema/openAPIV3Schema/properties/spec", value }];
-  const answer = await cluster.client.raw({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+  const answer = await cluster.client.raw({
+    method: "PATCH",
+    path: DEFINITION,
+    body,
+    contentType: "application/json-patch+json",
+  });
   expect(answer.code).toBe(200);
 }
 
@@ -100,9 +106,7 @@ test("what another version of the definition has let in: the field, and what is 
 });
 
 test("a definition that is gone: the defaults, and no failure", async () => {
-  const [definition] = definitions().flatMap(readManifests);
-  const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${definition?.metadata.name}`;
-  await cluster.client.raw({ method: "DELETE", path });
+  await cluster.client.raw({ method: "DELETE", path: DEFINITION });
   doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
   const answer = await doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
   expect(answer).toMatchObject({ code: 200 });

@@ -90,8 +90,8 @@ describe("one scrape", () => {
 
   // prettier-ignore
   test.each<[number, string, readonly string[]]>([
-    [6, "off", []],
-    [7, "on",  ["EvictionsInBackground"]],
+    [4, "off", []],
+    [5, "on",  ["EvictionsInBackground"]],
   ])("is %i requests where the settings are read first, the gate for descheduling being %s", async (requests, _, featureGates) => {
     const configuration = { developerConfiguration: { featureGates } };
     const server = await start({ kubevirt: list({ metadata: CANNED_VMI.metadata, spec: { configuration } }) });

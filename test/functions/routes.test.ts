@@ -78,7 +78,7 @@ const RENDERED: readonly (readonly [Rejection, number, string | undefined, strin
   [{ reason: "PodNotFound" },                                              404, "name",    "no such pod in the cluster"],
   [{ reason: "NotEvacuating" },                                            404, "name",    "no evacuation of this VMI is under way"],
   [{ reason: "DrainTaint", node: "node01", taint: "kubevirt.io/drain" },   409, undefined, 'node "node01" carries the drain taint kubevirt.io/drain: remove that first'],
-  [{ reason: "Conflict" },                                                 409, undefined, "the VMI kept changing meanwhile: try again"],
+  [{ reason: "Blind" },                                                    503, undefined, "nothing can be learnt about the pod; the log of the Worker says why"],
   [{ reason: "InternalError" },                                            500, undefined, "an unexpected error; the log of the Worker has it"],
   [failed({ reason: "Unreachable" }),                                      503, undefined, "the API server cannot be reached"],
   [failed({ reason: "DeadlineExceeded" }),                                 504, undefined, "the API server did not answer in time"],
