@@ -91,7 +91,10 @@ async function readPage(
 }
 
 export async function readAll<S extends z.ZodMiniType, T>(send: Send, o: ListOptions<S, T>): Promise<readonly T[]> {
-  if (o.of !== undefined && !isObjectKey(o.of)) return [];
+  return o.of === undefined || isObjectKey(o.of) ? await readPages(send, o) : [];
+}
+
+async function readPages<S extends z.ZodMiniType, T>(send: Send, o: ListOptions<S, T>): Promise<readonly T[]> {
   const path = collection(o.resource, o.namespace);
   const selector = selectorsOf(o);
   const kept: T[] = [];
