@@ -72,7 +72,11 @@ async function drainUntilDone(client: KubeClient): Promise<void> {
   const signal = AbortSignal.timeout(DRAIN_TIMEOUT_MS);
   for (let isDrained = false; !isDrained;) {
     signal.throwIfAborted();
-    isDrained = await drainNode({ client, node: NODE, onLine: () => undefined, signal }).catch(() => false);
+    // One pod's error ends kubectl; the others' requests must end with it.
+    const attempt = new AbortController();
+    const either = AbortSignal.any([signal, attempt.signal]);
+    isDrained = await drainNode({ client, node: NODE, onLine: () => undefined, signal: either }).catch(() => false);
+    attempt.abort();
   }
 }
 
