@@ -82,13 +82,14 @@ test("two clusters, two Workers: each is trusted by its own, and one may serve b
   const distrusting = await startWorker({ authority, clusters: { other: entry } });
   const trusting = await startWorker({ authority, clusters: { other: entry }, trusted: [other.caPem] });
   const ask = async (worker: typeof trusting) => {
-    const answer = await worker.fetch("/clusters/other/evacuations", {
+    const answer = await worker.fetch("/clusters/other/explain/pods/apps/none", {
       headers: { authorization: `Bearer ${entry.operatorToken}` },
     });
     await answer.text();
     return answer.status;
   };
-  expect([await ask(distrusting), await ask(trusting)]).toEqual([503, 200]);
+  // The one cannot ask, the other has asked: there is no such pod.
+  expect([await ask(distrusting), await ask(trusting)]).toEqual([503, 404]);
   await Promise.all([distrusting.stop(), trusting.stop(), other.stop()]);
 });
 
