@@ -72,7 +72,7 @@ describe("a read", () => {
   });
 });
 
-describe("an action is KubeVirt's own where the status changes, and ours everywhere else", () => {
+describe("an action is KubeVirt's own where it changes a VMI, and ours everywhere else", () => {
   const told = { kind: "VirtualMachineInstance", namespace: "apps", name: "web", uid: "u" } as const;
   const event = { type: "Normal", reason: "Evacuated", message: "m", occasion: "o" } as const;
   const NAMED = { name: "web-1", spec: newborn().spec };
