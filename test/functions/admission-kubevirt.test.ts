@@ -7,7 +7,6 @@ import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fl
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { record } from "../policy/fixtures.ts";
 import { asOperator, entry, openDoors } from "./support/doors.ts";
 import { evictionOf, refusal, review } from "./support/reviews.ts";
 import { NAMESPACE, QUIET, trust } from "./support/test-cluster.ts";
@@ -15,7 +14,7 @@ import { NAMESPACE, QUIET, trust } from "./support/test-cluster.ts";
 let sandbox: Sandbox;
 let token: string;
 beforeAll(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startSandbox({ evictionWebhook: false, evacuationController: false });
   trust(sandbox);
   ({ token } = await applyLifeboat(sandbox.client, { url: "https://127.0.0.1:1/", caPem: sandbox.caPem }));
   await configureLifeboat(sandbox.client, QUIET);
@@ -45,10 +44,7 @@ test("as KubeVirt's own account, the mark stays", async () => {
   const pod = await createVm("kept");
   const message = `Eviction triggered evacuation of VMI "${NAMESPACE}/kept"`;
   expect(await review(open(), evictionOf(pod))).toMatchObject({ code: 200, body: refusal(message) });
-  expect(await getVmi("kept")).toMatchObject({
-    metadata: { labels: { "lifeboat.dev/evacuation": "normal" } },
-    status: { evacuationNodeName: "node01" },
-  });
+  expect((await getVmi("kept"))?.status?.evacuationNodeName).toBe("node01");
 });
 
 describe("as the account of another namespace, where there is a second KubeVirt object", () => {
@@ -63,19 +59,9 @@ describe("as the account of another namespace, where there is a second KubeVirt 
     await sandbox.client.create(kubevirt.kubeVirts, { metadata, spec: {} });
   });
 
-  /** From another node: it has moved, and nobody has counted that. */
-  const earlier = {
-    labels: { "lifeboat.dev/evacuation": "normal" },
-    annotations: { "lifeboat.dev/evacuation": JSON.stringify(record({ node: "node09" })) },
-  };
-
-  test.each([
-    ["", "put-back", {}],
-    [", an earlier evacuation still to be counted left as it was", "uncounted", earlier],
-  ])("the mark is not believed, the eviction refused, record and label are taken back%s", async (_, name, found) => {
+  test("the mark is not believed, and the eviction refused", async () => {
+    const name = "put-back";
     const pod = await createVm(name);
-    const key = { namespace: NAMESPACE, name };
-    await sandbox.client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: { metadata: found } });
     const before = await getVmi(name);
     const why = `cannot decide on the eviction of pod "${NAMESPACE}/${pod.name}", try again: ${notKept(name)}`;
     expect(await review(open(sandbox.adminToken), evictionOf(pod))).toMatchObject({ code: 200, body: refusal(why) });
@@ -92,10 +78,10 @@ describe("as the account of another namespace, where there is a second KubeVirt 
     expect(answer).toMatchObject({ code: 503, body: { ready: false, checks: expect.arrayContaining([marking]) } });
   });
 
-  test("without the right to act as it, where KubeVirt's own webhook does not mark either: the same", async () => {
+  test("without the right to act as it, where KubeVirt's own webhook does not mark either: refused", async () => {
     const pod = await createVm("not-allowed");
-    const { text } = await review(open(), evictionOf(pod));
-    expect(text).toContain(JSON.stringify(notKept("not-allowed")).slice(1, -1));
-    expect((await getVmi("not-allowed"))?.metadata.annotations ?? {}).not.toHaveProperty(["lifeboat.dev/evacuation"]);
+    const { body } = await review(open(), evictionOf(pod));
+    expect(body).toMatchObject({ response: { allowed: false, status: { code: 429 } } });
+    expect((await getVmi("not-allowed"))?.status?.evacuationNodeName).toBeUndefined();
   });
 });
