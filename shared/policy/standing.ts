@@ -227,6 +227,8 @@ function waiting(f: StandingFacts): Standing {
   if (!vmi.liveMigratable.migratable) return { standing: "Blocked", ...pinned(vmi) };
   if (isBackingOff(f)) return { standing: "BackingOff" };
   const since = Math.max(evacuation.createdAt, Date.parse(restUntil(f) ?? "") || 0);
-  const isKubeVirtsTurn = (now.getTime() - since) / 1000 < settings.evacuation.adoptSeconds;
+  // The API server's clock may be ahead of ours.
+  const waited = Math.max(0, now.getTime() - since) / 1000;
+  const isKubeVirtsTurn = waited < settings.evacuation.adoptSeconds;
   return isKubeVirtsTurn ? { standing: "LeftToKubeVirt" } : { standing: "Ready" };
 }

@@ -1,5 +1,6 @@
 /** Migrations that the API server does not let us create (admission, a quota, a permission): tried, counted, given up. */
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { evacuations } from "../../infra/tools/evacuations.ts";
 import { asWebhook, type Before, openDoors } from "./support/doors.ts";
 import { forbid } from "./support/roles.ts";
 import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
@@ -28,8 +29,12 @@ test.each([
   for (const _ of [1, 2, 3]) {
     await doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
     await doors.settle();
+    doors.pass(60);
   }
   expect((await cluster.getVmi("web"))?.status?.evacuationNodeName).toBeUndefined();
+  expect((await cluster.client.list(evacuations)).items).toMatchObject([
+    { status: { phase: "Abandoned", attempts: 2 } },
+  ]);
   const story = await cluster.storyOf("web");
   expect(story.filter((reason) => reason === "MigrationRefused")).toHaveLength(2);
   expect(story).toContain("EvacuationAbandoned");
