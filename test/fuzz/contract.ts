@@ -47,13 +47,13 @@ const Explained = z.strictObject({
 
 const Evacuations = z.strictObject({
   evacuations: z.array(
-    z.looseObject({ namespace: z.string(), name: z.string(), marked: z.boolean(), stage: z.string() }),
+    z.strictObject({ namespace: z.string(), name: z.string(), spec: z.looseObject({}), status: z.looseObject({}) }),
   ),
 });
 
 const Cancelled = z.strictObject({
   cancelled: z.strictObject({ namespace: z.string(), name: z.string() }),
-  deletedMigrations: z.array(z.string()),
+  evacuations: z.array(z.string()),
 });
 
 const Nominated = z.array(

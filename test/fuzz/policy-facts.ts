@@ -11,7 +11,7 @@ import type {
   PodFacts,
   VmiFacts,
 } from "../../shared/policy/facts.ts";
-import { record } from "./policy-records.ts";
+import { createdAt } from "./policy-evacuations.ts";
 import {
   anyText,
   bytes,
@@ -20,7 +20,6 @@ import {
   key,
   namespace,
   nodeName,
-  now,
   number,
   phase,
   strategy,
@@ -73,6 +72,7 @@ export const pod: fc.Arbitrary<PodFacts> = facts(
   },
   {
     nodeName,
+    unschedulable: fc.string(),
     disruptionTarget: facts(
       { active: fc.boolean(), since: anyText },
       { reason: few("PreemptionByScheduler", "DeletionByTaintManager", "constructor") },
@@ -102,10 +102,7 @@ export const launcher: fc.Arbitrary<LauncherFacts> = facts(
     ),
     hasAnnotations: fc.boolean(),
     vmiUID: uid,
-    createdAt: fc.oneof(
-      number,
-      now.map((at) => at.getTime()),
-    ),
+    createdAt,
   },
   { nodeName },
 );
@@ -121,7 +118,7 @@ export const vmi: fc.Arbitrary<VmiFacts> = facts(
     liveMigratable: facts({ migratable: fc.boolean() }, { reason: fc.string(), message: fc.string() }),
     activePods: fc.dictionary(uid, nodeName, { maxKeys: 2 }),
     hasLabels: fc.boolean(),
-    hasAnnotations: fc.boolean(),
+    isMigrating: fc.boolean(),
   },
   {
     evictionStrategy: strategy,
@@ -131,8 +128,6 @@ export const vmi: fc.Arbitrary<VmiFacts> = facts(
     guestOnTarget: fc.boolean(),
     failure: fc.record({ migrationUID: uid, reason: fc.string() }),
     guestMemory: bytes,
-    recordText: fc.string(),
-    record,
     evacuationLabel: few("normal", "urgent"),
   },
 );
@@ -146,14 +141,17 @@ export const migration: fc.Arbitrary<MigrationFacts> = facts(
     vmiName,
     phase,
     deleting: fc.boolean(),
+    createdAt,
     hasAnnotations: fc.boolean(),
   },
   {
     evacuates: nodeName,
+    cause: few("Preemption"),
     sourceNode: nodeName,
+    targetNode: nodeName,
+    targetPod: fc.string(),
     failureReason: fc.string(),
-    evacuationId: few("0000000a", "0000000b"),
-    attempt: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.maxSafeNat()),
+    blockedBy: facts({ type: few("migrationRejectedByResourceQuota") }, { reason: fc.string(), message: fc.string() }),
   },
 );
 

@@ -1,26 +1,27 @@
 /**
- * Facts that belong together: a VMI that runs, its launcher pod, its record, migration, budget and slot.
+ * Facts that belong together: a VMI that runs, its launcher pod, its Evacuations, migration and budget.
  * Owns: making them so, of facts of every kind. Does not own: how often that is done, and in how many fields not
  * (test/mostly.ts), requests (policy-requests.ts), worlds (policy-worlds.ts).
  */
 import * as fc from "fast-check";
 import { CAUSES } from "../../shared/policy/cause.ts";
-import { budgetName } from "../../shared/policy/budget.ts";
+import { budgetName } from "../../shared/policy/budget-name.ts";
 import type {
   BudgetFacts,
   DisruptionTarget,
+  EvacuationFacts,
   LauncherFacts,
   MigrationFacts,
   PodFacts,
   VmiFacts,
 } from "../../shared/policy/facts.ts";
-import { type EvacuationRecord, secondsAfter } from "../../shared/policy/record.ts";
-import { type Slot, slotFor } from "../../shared/policy/slots.ts";
+import { secondsAfter } from "../../shared/policy/attempt.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/phase.ts";
 import { almost } from "../mostly.ts";
 import { without } from "../policy/fixtures.ts";
 import * as any from "./policy-facts.ts";
 import { budget } from "./policy-budgets.ts";
-import { record } from "./policy-records.ts";
+import { evacuation } from "./policy-evacuations.ts";
 import { NOON, time } from "./policy-words.ts";
 
 /** A VMI and the pod that its guest runs in. */
@@ -31,43 +32,26 @@ export interface Resident {
 
 const IF_POSSIBLE = ["LiveMigrateIfPossible", "LiveMigrateIfPossible"] as const;
 
-/** How a VMI stands to an evacuation from the node it is on. `Foreign`: the record is somebody else's. */
 const standing = fc.record({
   /** Now and then it is not scheduled yet. */
   nodeName: fc.option(fc.constantFrom("node01", "node02"), { nil: undefined, freq: 12 }),
   evictionStrategy: fc.constantFrom("LiveMigrate", "LiveMigrate", ...IF_POSSIBLE, "External", "None", "Sometimes"),
   marked: fc.boolean(),
-  recorded: fc.constantFrom("No", "Active", "Active", "Ended", "Ended", "Foreign"),
-  restSeconds: fc.nat(400),
-  outcome: fc.constantFrom("Abandoned" as const, "Cancelled" as const),
-  cause: fc.constantFrom(...CAUSES, "Preemption" as const, "NoExecuteTaint" as const, "NoExecuteTaint" as const),
 });
-
-type Standing = typeof standing extends fc.Arbitrary<infer T> ? T : never;
 
 const launcherLabels = (vmi: VmiFacts) => ({ "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": vmi.uid });
 
-const fittingVmi = fc.tuple(any.vmi, any.pod, record, standing).map(([found, pod, kept, s]): VmiFacts => {
+const fittingVmi = fc.tuple(any.vmi, any.pod, standing).map(([found, pod, s]): VmiFacts => {
   const { nodeName, evictionStrategy, marked } = s;
-  const now = recordIn(kept, pod, s);
   return {
-    ...without(found, "nodeName", "evacuationNodeName", "record", "recordText"),
+    ...without(found, "nodeName", "evacuationNodeName"),
     evictionStrategy,
     phase: "Running",
     deleting: false,
     activePods: nodeName === undefined ? {} : { [pod.uid]: nodeName },
     ...(nodeName && { nodeName, ...(marked && { evacuationNodeName: nodeName }) }),
-    ...(now && { record: now, recordText: JSON.stringify(now) }),
   };
 });
-
-function recordIn(kept: EvacuationRecord, pod: PodFacts, s: Standing): EvacuationRecord | undefined {
-  const { nodeName: node = "", recorded, restSeconds, outcome, cause } = s;
-  const own = { ...without(kept, "outcome"), node, podUID: pod.uid, cause };
-  if (recorded === "No") return undefined;
-  if (recorded === "Foreign") return kept;
-  return recorded === "Active" ? own : { ...own, outcome, notBefore: secondsAfter(NOON, restSeconds) };
-}
 
 /** Of a pod that the scheduler or the taint manager is about to delete. */
 export const chosen: fc.Arbitrary<DisruptionTarget> = fc.record({
@@ -113,19 +97,59 @@ export function hotplugOf(launcher: PodFacts): fc.Arbitrary<PodFacts> {
   );
 }
 
-/** Of the evacuation that its record tells of, if any; or begun by KubeVirt for its mark. */
-export function migrationOf({ namespace, name, nodeName = "", record: kept }: VmiFacts): fc.Arbitrary<MigrationFacts> {
-  const attempt = kept && { evacuationId: kept.id, attempt: kept.attempts + 1 };
-  const phase = fc.constantFrom("Pending", "Running", "Succeeded", "Failed");
+const history = fc.record({
+  phase: fc.constantFrom(undefined, ...ACTIVE_PHASES, ...END_PHASES, ...END_PHASES),
+  restSeconds: fc.nat(400),
+  cause: fc.constantFrom(...CAUSES, "Preemption" as const, "NoExecuteTaint" as const, "NoExecuteTaint" as const),
+  mark: fc.boolean(),
+  ageSeconds: fc.nat(600),
+});
+
+/** Of the VMI's pod: going on, or ended a while ago and resting. */
+export function evacuationOf(vmi: VmiFacts): fc.Arbitrary<EvacuationFacts> {
+  const { namespace, name: vmiName, uid: virtualMachineInstanceUID, nodeName } = vmi;
+  const [podUID = "uid-1"] = Object.keys(vmi.activePods);
+  const seen = { virtualMachineInstanceUID, podUID, ...(nodeName !== undefined && { sourceNode: nodeName }) };
+  const fitting = fc.tuple(evacuation, history).map(([found, h]): EvacuationFacts => {
+    const { phase, restSeconds, mark, ageSeconds, cause } = h;
+    const since = new Date(NOON.getTime() - ageSeconds * 1000);
+    const told = {
+      type: "Marked",
+      status: "True",
+      reason: "Marked",
+      message: "",
+      lastTransitionTime: NOON.toISOString(),
+    } as const;
+    return {
+      ...found,
+      namespace,
+      createdAt: since.getTime(),
+      spec: { ...found.spec, vmiName, cause, pod: { uid: podUID } },
+      status: {
+        ...without(found.status, "phase", "nextAttemptTime", "lastFailedMigration"),
+        ...(phase && { ...seen, phase }),
+        ...(phase && END_PHASES.some((end) => end === phase) && { completionTime: since.toISOString() }),
+        ...(restSeconds > 200 && { nextAttemptTime: secondsAfter(NOON, restSeconds - 200) }),
+        conditions: mark ? [told] : [],
+      },
+    };
+  });
+  return almost(fitting, evacuation);
+}
+
+/** KubeVirt's for its mark, or ours, at whatever it has come to. */
+export function migrationOf({ namespace, name, nodeName = "" }: VmiFacts): fc.Arbitrary<MigrationFacts> {
+  const phase = fc.constantFrom("Pending", "Pending", "Running", "Succeeded", "Failed");
   const fitting = fc.tuple(any.migration, phase, fc.boolean()).map(([found, phase, ours]): MigrationFacts => ({
-    ...without(found, "evacuationId", "attempt"),
+    ...without(found, "cause", "blockedBy"),
     namespace,
     vmiName: name,
     phase,
     deleting: false,
+    createdAt: NOON.getTime(),
     sourceNode: nodeName,
-    evacuates: nodeName,
-    ...(ours && attempt),
+    ...(ours ? { cause: "Preemption" } : { evacuates: nodeName }),
+    ...(found.blockedBy && { blockedBy: found.blockedBy }),
   }));
   return almost(fitting, any.migration);
 }
@@ -162,8 +186,4 @@ export function launcherFactsOf(pod: PodFacts, vmi: VmiFacts): fc.Arbitrary<Laun
     vmiUID: vmi.uid,
     ...(nodeName !== undefined && { nodeName }),
   }));
-}
-
-export function slotsOf(vmis: readonly VmiFacts[]): readonly Slot[] {
-  return vmis.flatMap((one) => (one.record === undefined ? [] : [slotFor({ vmi: one, record: one.record })]));
 }

@@ -1,5 +1,5 @@
 /**
- * What the doors are asked: to let a pod be evicted, to let one be deleted, to cancel an evacuation.
+ * What the doors are asked: to let a pod be evicted, to let one be deleted.
  * Owns: generating the facts of such a request. Does not own: the objects (policy-facts.ts, policy-fitting.ts).
  */
 import * as fc from "fast-check";
@@ -7,9 +7,9 @@ import type { DeletionFacts } from "../../shared/policy/deletion.ts";
 import type { EvictionFacts } from "../../shared/policy/eviction.ts";
 import { FEATURE_GATES } from "../../shared/policy/settings.ts";
 import { mostly } from "../mostly.ts";
-import { budget } from "./policy-budgets.ts";
+import { evacuation } from "./policy-evacuations.ts";
 import * as any from "./policy-facts.ts";
-import { budgetOf, chosen, hotplugOf, migrationOf, resident } from "./policy-fitting.ts";
+import { chosen, evacuationOf, hotplugOf, migrationOf, resident } from "./policy-fitting.ts";
 import { settings } from "./policy-settings.ts";
 import { facts, now } from "./policy-words.ts";
 
@@ -21,13 +21,12 @@ const request = fc.record({
 });
 
 const anyEviction: fc.Arbitrary<EvictionFacts> = facts(
-  { request, settings, now },
+  { request, evacuations: list(evacuation), settings, now },
   {
     pod: any.pod,
     launcher: any.pod,
     vmi: any.vmi,
     raced: fc.boolean(),
-    budgets: list(budget),
     migrations: list(any.migration),
   },
 );
@@ -36,10 +35,10 @@ const one = <T>(arbitrary: fc.Arbitrary<T>) => fc.array(arbitrary, { minLength: 
 
 /** Of the launcher pod of a VM, or of a pod that holds a volume for it. */
 const fittingEviction: fc.Arbitrary<EvictionFacts> = resident.chain(({ vmi, pod }) => {
-  const asked = { request, settings, now, vmi: fc.constant(vmi) };
+  const evacuations = fc.array(evacuationOf(vmi), { maxLength: 2 });
+  const asked = { request, evacuations, settings, now, vmi: fc.constant(vmi) };
   const answers = {
     raced: fc.constantFrom(false, false, true),
-    budgets: one(budgetOf(vmi)),
     migrations: one(migrationOf(vmi)),
   };
   return fc.oneof(
@@ -51,16 +50,15 @@ const fittingEviction: fc.Arbitrary<EvictionFacts> = resident.chain(({ vmi, pod 
 export const evictionFacts = mostly(fittingEviction, anyEviction);
 
 const patienceSeconds = fc.double({ min: 0, max: 30, noNaN: true });
-const serverMinor = fc.constantFrom(0, 30, 33, 36, -1, 0.5, 1e21);
 
 const anyDeletion: fc.Arbitrary<DeletionFacts> = facts(
   {
     pod: any.pod,
     neighbours: list(any.pod),
-    evacuating: list(any.vmi),
+    evacuations: list(evacuation),
+    active: list(evacuation),
     requester: fc.constantFrom("scheduler", "scheduler", "", "somebody"),
     patienceSeconds,
-    serverMinor,
     settings,
     now,
   },
@@ -86,9 +84,10 @@ const fittingDeletion: fc.Arbitrary<DeletionFacts> = victim.chain((own) =>
       deleted: fc.oneof({ weight: 6, arbitrary: fc.constant(own) }, { weight: 1, arbitrary: hotplugOfVictim(own) }),
       others: list(victim),
       node: any.node.map((found) => ({ ...found, ready: true, taints: [] })),
+      evacuations: fc.array(evacuationOf(own.vmi), { maxLength: 2 }),
+      active: list(evacuation),
       requester: fc.constant("scheduler"),
       patienceSeconds,
-      serverMinor,
       settings: settings.map((found) => ({ ...found, featureGates: [...FEATURE_GATES] })),
       now,
     })
@@ -96,7 +95,6 @@ const fittingDeletion: fc.Arbitrary<DeletionFacts> = victim.chain((own) =>
       ...rest,
       ...deleted,
       neighbours: [own, ...others].map(({ pod }) => pod),
-      evacuating: [own, ...others].map(({ vmi }) => vmi),
     })),
 );
 

@@ -22,6 +22,7 @@ export const settings: fc.Arbitrary<Settings> = facts(
     marking: fc.constantFrom("Impersonate" as const, "Evict" as const, "Auto" as const),
     featureGates: fc.oneof(fc.constantFrom([...FEATURE_GATES], []), fc.subarray([...FEATURE_GATES])),
     drainTaintKey: few("kubevirt.io/drain"),
+    evictionsCovered: fc.boolean(),
     limits: fc.record({ parallelMigrationsPerCluster: number, parallelOutboundMigrationsPerNode: number }),
     reconcilers: fc.record({
       evacuation: fc.boolean(),
@@ -40,7 +41,7 @@ export const settings: fc.Arbitrary<Settings> = facts(
     }),
     descheduling: fc.record({ intervalSeconds: seconds }),
     guard: fc.record({
-      mode: fc.constantFrom("Off" as const, "Deny" as const, "Hold" as const, "Auto" as const),
+      mode: fc.constantFrom("Off" as const, "Deny" as const, "Hold" as const),
       deadlineSeconds: fc.record({ Preemption: seconds, NoExecuteTaint: seconds }),
       maxHolds: fc.nat(),
       requesters: fc.constantFrom(["scheduler"], ["", "scheduler"]),
@@ -76,7 +77,7 @@ export function unforeseen({ evacuation, guard, reconcilers, ...rest }: Settings
     ["evacuation.stuckSeconds", evacuation.stuckSeconds, isSeconds],
     ["evacuation.historySeconds", evacuation.historySeconds, isSeconds],
     ["descheduling.intervalSeconds", rest.descheduling.intervalSeconds, isSeconds],
-    ["guard.mode", guard.mode, isOneOf("Off", "Deny", "Hold", "Auto")],
+    ["guard.mode", guard.mode, isOneOf("Off", "Deny", "Hold")],
     ["guard.deadlineSeconds.Preemption", deadlineSeconds.Preemption, isSeconds],
     ["guard.deadlineSeconds.NoExecuteTaint", deadlineSeconds.NoExecuteTaint, isSeconds],
     ["guard.maxHolds", guard.maxHolds, isCount(0)],

@@ -1,6 +1,6 @@
 /**
  * What facts are made of: names that they share, numbers and times that parsing lets through.
- * Owns: generating these. Does not own: the facts (policy-facts.ts, policy-records.ts, …).
+ * Owns: generating these. Does not own: the facts (policy-facts.ts, policy-evacuations.ts, …).
  */
 import * as fc from "fast-check";
 

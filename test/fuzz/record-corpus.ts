@@ -35,6 +35,7 @@ const OBJECTS = [
   "/api/v1/nodes",
   "/api/v1/configmaps",
   "/apis/policy/v1/poddisruptionbudgets",
+  "/apis/lifeboat.dev/v1alpha1/evacuations",
   "/apis/lifeboat.dev/v1alpha1/lifeboatconfigurations",
   "/apis/kubevirt.io/v1/kubevirts",
   "/apis/kubevirt.io/v1/virtualmachineinstances",
@@ -123,7 +124,7 @@ async function deleteAll({ client }: Sandbox): Promise<void> {
   }
 }
 
-/** Budgets, records, marks, a migration: what Lifeboat itself makes of a drain. */
+/** Budgets, Evacuations, marks, a migration: what Lifeboat itself makes of a drain. */
 async function evacuate(doors: Doors, reviews: readonly unknown[]): Promise<void> {
   const send = (path: string, body?: unknown) =>
     doors.request(`/clusters/prod/${path}`, { method: "POST", headers: asWebhook, body: JSON.stringify(body) });

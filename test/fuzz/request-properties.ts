@@ -1,10 +1,9 @@
 /**
  * What every answer to a request keeps to, whatever the facts: it is one of its closed union, the same facts give the same
  * one, and it acts on nothing but the objects among them.
- * Owns: that, of evictions, deletions and cancels, and that each answer is given. Does not own: whether it is right
+ * Owns: that, of evictions and deletions, and that each answer is given. Does not own: whether it is right
  * (test/policy).
  */
-import * as fc from "fast-check";
 import type { Action } from "../../shared/policy/action.ts";
 import { blindHoldSeconds, decideDeletion, RELEASE_REASONS } from "../../shared/policy/deletion.ts";
 import {
@@ -13,14 +12,8 @@ import {
   type DenyReason,
   type EvictionDecision,
 } from "../../shared/policy/eviction.ts";
-import { decideCancel } from "../../shared/policy/giving-up.ts";
-import { mostly } from "../mostly.ts";
 import { decidedTwice, expect, expectActions } from "./expectations.ts";
-import * as any from "./policy-facts.ts";
-import { migrationOf, vmi } from "./policy-fitting.ts";
 import { deletionFacts, evictionFacts } from "./policy-requests.ts";
-import { settings } from "./policy-settings.ts";
-import { now } from "./policy-words.ts";
 import { type Property, property } from "./property.ts";
 
 /** Every answer to an eviction; a missing one does not compile. */
@@ -33,7 +26,6 @@ const EVICTION_ANSWERS = Object.keys({
   VmiFinal: true,
   StrategyNone: true,
   ShutdownByStrategy: true,
-  ProtectedByBudget: true,
   EvacuationTriggered: true,
   EvacuationInProgress: true,
   NotMigratable: true,
@@ -42,7 +34,6 @@ const EVICTION_ANSWERS = Object.keys({
   NotScheduled: true,
   HotplugOfLiveVmi: true,
   BackingOff: true,
-  Budgets: true,
   Migrations: true,
 } satisfies Record<AllowReason | DenyReason | Question, true>);
 
@@ -55,16 +46,6 @@ type Question = Extract<EvictionDecision, { verdict: "Ask" }>["question"];
 function lastVerb(actions: readonly Action[]): string {
   return actions.at(-1)?.verb ?? "nothing";
 }
-
-const cancelled = mostly(vmi, any.vmi).chain((own) =>
-  fc.record({
-    vmi: fc.constant(own),
-    migrations: fc.array(mostly(migrationOf(own), any.migration), { maxLength: 4 }),
-    tainted: fc.boolean(),
-    settings,
-    now,
-  }),
-);
 
 export const REQUEST_PROPERTIES: readonly Property[] = [
   property(
@@ -84,11 +65,11 @@ export const REQUEST_PROPERTIES: readonly Property[] = [
     evictionFacts,
     (given) => {
       const asked = decideEviction(given);
-      const answered = { budgets: [], migrations: [], ...given };
+      const answered = { migrations: [], ...given };
       expect(decideEviction(answered).verdict !== "Ask", "asked although answered");
       return asked.verdict === "Ask" ? asked.question : asked.verdict;
     },
-    ["Budgets", "Migrations"],
+    ["Migrations"],
   ),
   property(
     "a deletion is decided, and held no longer than anybody waits",
@@ -107,7 +88,7 @@ export const REQUEST_PROPERTIES: readonly Property[] = [
       "held",
       "denied",
       "held back, with Mark done",
-      "held back, with Record done",
+      "held back, with CreateEvacuation done",
       "held back, with nothing done",
     ],
   ),
@@ -120,16 +101,5 @@ export const REQUEST_PROPERTIES: readonly Property[] = [
       return seconds === undefined ? "let go" : seconds > 0 ? "held" : "denied";
     },
     ["let go", "held", "denied"],
-  ),
-  property(
-    "a cancel is decided",
-    cancelled,
-    (given) => {
-      const decision = decidedTwice(given, (f) => decideCancel(f, f));
-      if (decision.verdict !== "Cancel") return decision.verdict;
-      expectActions(decision.actions, given);
-      return decision.actions.map(({ verb }) => verb);
-    },
-    ["NotEvacuating", "DrainTaint", "Unmark", "DeleteMigration"],
   ),
 ];

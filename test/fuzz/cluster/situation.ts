@@ -1,7 +1,9 @@
 /**
- * What a cluster is like when it is looked at: gates, pressures, disruptions, marks, tampered records, odd objects.
+ * What a cluster is like when it is looked at: gates, pressures, disruptions, marks, evacuations, odd objects.
  * Owns: making a store so. Does not own: how it answers (store.ts, misbehaviour.ts).
  */
+import { CAUSES } from "../../../shared/policy/cause.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../../shared/policy/phase.ts";
 import { FEATURE_GATES } from "../../../shared/policy/settings.ts";
 import { at, DESCHEDULER_POLICY, DESCHEDULER_POLICY_TEXT } from "../corpus.ts";
 import { isObject, type Json, type JsonObject, mutated, oddJson, oddString } from "../json-mutations.ts";
@@ -18,16 +20,6 @@ const CONFIGURATIONS: readonly JsonObject[] = [
   { featureGates, guard: { mode: "Deny", deadlineSeconds: { Preemption: 0.5, NoExecuteTaint: 604_800 } } },
   { descheduling: { intervalSeconds: 60 } },
 ];
-const RECORDS: readonly string[] = [
-  '{"id":"0000000a","cause":"NoExecuteTaint","requestedBy":"x","node":"node01","podUID":"u","since":"2026-11-20T11:00:00Z","attempts":0}',
-  '{"id":"0000000a","cause":"Preemption","requestedBy":"x","node":"node01","since":"2026-11-20T11:59:50Z","attempts":4}',
-  '{"id":"0000000b","cause":"DrainTaint","requestedBy":"x","node":"node01","since":"-271821-04-20T00:00:00.000Z","attempts":9007199254740991}',
-  '{"id":"0000000b","cause":"ApiEviction","requestedBy":"x","node":"node01","since":"+275760-09-13T00:00:00.000Z","attempts":2000,"notBefore":"2026-11-20T12:01:00Z"}',
-  '{"id":"0000000c","cause":"NodePressure","requestedBy":"x","node":"node02","since":"2026-11-20T11:59:00Z","attempts":1,"outcome":"Abandoned"}',
-  '{"id":"__proto__"}',
-  "null",
-];
-
 type Tweak = (store: Store, random: Random) => void;
 
 function child(of: JsonObject, key: string): JsonObject {
@@ -73,15 +65,36 @@ const untouched: Tweak = (store) => {
   for (const vmi of store.of("virtualmachineinstances")) {
     const metadata = child(vmi, "metadata");
     delete child(vmi, "status")["evacuationNodeName"];
-    delete child(metadata, "annotations")["lifeboat.dev/evacuation"];
     delete child(metadata, "labels")["lifeboat.dev/evacuation"];
   }
-  store.of("virtualmachineinstancemigrations").length = 0;
+  for (const resource of ["virtualmachineinstancemigrations", "evacuations"]) store.of(resource).length = 0;
 };
-const recorded: Tweak = (store, random) => {
-  const metadata = child(some(store, "virtualmachineinstances", random), "metadata");
-  child(metadata, "annotations")["lifeboat.dev/evacuation"] = random.pick(RECORDS);
-  child(metadata, "labels")["lifeboat.dev/evacuation"] = random.pick(["normal", "urgent", oddString(random)]);
+/** At whatever it has come to, for whatever reason, of whatever age. */
+const evacuating: Tweak = (store, random) => {
+  const evacuation = some(store, "evacuations", random);
+  const [spec, status] = [child(evacuation, "spec"), child(evacuation, "status")];
+  const times = ["2026-11-20T11:59:50Z", "2026-11-20T12:01:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"];
+  child(evacuation, "metadata")["creationTimestamp"] = random.pick(times);
+  spec["cause"] = random.pick(CAUSES);
+  spec["deadline"] = random.pick([...times, oddString(random)]);
+  if (random.chance(0.2)) spec["intent"] = "Withdrawn";
+  if (random.chance(0.3)) spec["inherited"] = { attempts: random.pick([0, 4, 1000]), notBefore: random.pick(times) };
+  status["phase"] = random.pick([...ACTIVE_PHASES, ...END_PHASES]);
+  status["attempts"] = random.pick([0, 4, 5, 2 ** 31 - 1]);
+  status["nextAttemptTime"] = random.pick(times);
+  status["completionTime"] = random.pick(times);
+  if (random.chance(0.3)) delete status["conditions"];
+  if (random.chance(0.2)) delete evacuation["status"];
+};
+/** Of one pod: a person's, or one that another function has begun at the same time. */
+const evacuatedTwice: Tweak = (store, random) => {
+  const all = store.of("evacuations");
+  const copy = structuredClone(some(store, "evacuations", random));
+  const metadata = child(copy, "metadata");
+  metadata["name"] = `${String(metadata["name"])}0`;
+  metadata["uid"] = "of-another";
+  if (random.chance(0.5)) delete copy["status"];
+  if (all.length > 0) all.push(copy);
 };
 const marked: Tweak = (store, random) => {
   child(some(store, "virtualmachineinstances", random), "status")["evacuationNodeName"] = random.pick([
@@ -105,26 +118,14 @@ const tainted: Tweak = (store, random) => {
   const taint = { key, effect: random.pick(["NoSchedule", "NoExecute", oddString(random)]) };
   child(some(store, "nodes", random), "spec")["taints"] = [taint];
 };
-const registered: Tweak = (store, random) => {
-  const slots = random.pick(["[", "null", "[{}]", '[{"namespace":"vms","name":"lifeboat-web-1"}]', "{}"]);
-  for (const map of store.of("configmaps")) {
-    if (at(map, "metadata", "name") === "lifeboat-slots") child(map, "data")["slots.json"] = slots;
-  }
-};
 const counted: Tweak = (store, random) => {
-  const one = { cause: "Preemption", outcome: "Moved", count: random.pick([1, 2 ** 53 - 1]) };
-  const kept = [
-    JSON.stringify({ evacuations: [one], counted: ["u/0000000a"] }),
-    "{}",
-    "null",
-    '{"evacuations":[{}],"counted":[]}',
-  ];
+  const count = random.pick(["1", String(2 ** 53 - 1), "", "many", oddString(random)]);
   const metadata = { namespace: "lifeboat-system", name: "lifeboat-counters", uid: "c", resourceVersion: "1" };
-  store.of("configmaps").push({ kind: "ConfigMap", metadata, data: { "counters.json": random.pick(kept) } });
+  store.of("configmaps").push({ kind: "ConfigMap", metadata, data: { "ApiEviction.Moved": count } });
 };
 const gone: Tweak = (store, random) => {
   const all = store.of(
-    random.pick(["pods", "virtualmachineinstances", "configmaps", "poddisruptionbudgets", "kubevirts"]),
+    random.pick(["pods", "virtualmachineinstances", "evacuations", "poddisruptionbudgets", "kubevirts"]),
   );
   if (all.length > 0) all.splice(random.below(all.length), 1);
 };
@@ -150,18 +151,20 @@ const RESOURCES: readonly string[] = [
   "virtualmachineinstances",
   "nodes",
   "virtualmachineinstancemigrations",
+  "evacuations",
   "poddisruptionbudgets",
   "kubevirts",
-  "configmaps",
+  "lifeboatconfigurations",
 ];
 
 const TWEAKS: readonly Tweak[] = [
-  recorded,
+  evacuating,
+  evacuating,
+  evacuatedTwice,
   marked,
   disrupted,
   pressed,
   tainted,
-  registered,
   counted,
   gone,
   migrated,

@@ -90,26 +90,34 @@ export class Store {
     const name = at(body, "metadata", "name");
     if (items.some((item) => at(item, "metadata", "name") === name)) return statusReply(409, "AlreadyExists");
     const created: JsonObject = structuredClone(body);
-    this.#stamp(created);
+    this.#stamp(created, { creationTimestamp: "2026-11-20T12:00:00Z" });
     items.push(created);
     return object(201, created);
   }
 
-  #stamp(changed: JsonObject): void {
+  #stamp(changed: JsonObject, more: JsonObject = {}): void {
     const metadata = changed["metadata"];
     const resourceVersion = String(this.#version++);
-    if (isObject(metadata)) changed["metadata"] = { uid: `uid-${resourceVersion}`, ...metadata, resourceVersion };
+    if (isObject(metadata))
+      changed["metadata"] = { uid: `uid-${resourceVersion}`, ...more, ...metadata, resourceVersion };
   }
 }
 
 function list(items: readonly JsonObject[], namespace: string | undefined, { query }: ApiCall): ApiReply {
   const selector = query.get("labelSelector");
-  const [, node] = /^spec\.nodeName=(.*)$/.exec(query.get("fieldSelector") ?? "") ?? [];
+  const fields = (query.get("fieldSelector") ?? "").split(",").filter((one) => one !== "");
   const selected = items
     .filter((item) => namespace === undefined || at(item, "metadata", "namespace") === namespace)
     .filter((item) => selector === null || isSelected(item, selector))
-    .filter((item) => node === undefined || at(item, "spec", "nodeName") === node);
+    .filter((item) => fields.every((field) => hasField(item, field)));
   return object(200, { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: selected });
+}
+
+/** `path=value` or `path!=value`. */
+function hasField(item: JsonObject, field: string): boolean {
+  const [, path = "", not, value] = /^([^!=]+)(!?)=(.*)$/.exec(field) ?? [];
+  const is = (at(item, ...path.split(".")) ?? "") === value;
+  return not === "!" ? !is : is;
 }
 
 function isSelected(item: JsonObject, selector: string): boolean {
@@ -135,7 +143,14 @@ function patched(found: JsonObject, operations: Json[]): JsonObject | undefined 
 function merged(found: JsonObject, body: Json | undefined): JsonObject | undefined {
   const expected = at(body, "metadata", "resourceVersion");
   if (expected !== undefined && expected !== at(found, "metadata", "resourceVersion")) return undefined;
-  const [data, status] = [at(body, "data"), at(body, "status")];
   if (!isObject(body)) return undefined;
-  return { ...found, ...(data === undefined ? {} : { data }), ...(status === undefined ? {} : { status }) };
+  const parts = ["data", "spec", "status"].flatMap((key) => {
+    const [before, change] = [found[key], body[key]];
+    return isObject(change) ? [[key, { ...(isObject(before) ? before : {}), ...withoutNulls(change) }] as const] : [];
+  });
+  return { ...found, ...Object.fromEntries(parts) };
+}
+
+function withoutNulls(change: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null));
 }
