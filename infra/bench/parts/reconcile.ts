@@ -42,6 +42,8 @@ export const runReconcile: RunPart = async (options) => {
       before = size;
     }
     const inWorkerd = await measureInWorkerd(server, before);
+    options.note(`creating the finished migrations of ${before} VMs`);
+    await createFinishedMigrations(server.client, numbered(before).map(planVm));
     const moving = await measureMoving(server, before);
     return [...withGrowth(sized), ...inWorkerd, ...moving, ...(await measureUnderWay(server, before, options))];
   } finally {
@@ -184,8 +186,6 @@ async function measureMoving(server: MeasuredApiServer, size: number): Promise<r
 
 /** A tick over those, far from the API server, beside the finished migrations that KubeVirt keeps: what it costs is theirs alone. */
 async function measureUnderWay(server: MeasuredApiServer, size: number, { note }: PartOptions) {
-  note(`creating the finished migrations of ${size} VMs`);
-  await createFinishedMigrations(server.client, numbered(size).map(planVm));
   note(`a tick with ${TO_MOVE} under way, ${ROUND_TRIP_MS} ms away`);
   const tick = await runPass(server, WORK.idle, server.slowUrls[0]);
   const what = `tick with ${TO_MOVE} of ${size} VMs under way`;
