@@ -1,22 +1,104 @@
-/** What the settings' cache saves, cluster by cluster; what each answer costs besides is in request-counts.test.ts. */
+/** What an answer costs the API server, and what the settings' cache saves, cluster by cluster. */
 import { afterEach, describe, expect, test } from "vitest";
-import { CANNED_VMI, type CannedAnswers, configured, list, startCannedCluster } from "./support/canned-cluster.ts";
+import {
+  CANNED_EVACUATION,
+  CANNED_POD,
+  CANNED_VMI,
+  type CannedAnswers,
+  configured,
+  list,
+  notFound,
+  POD,
+  type Question,
+  questionOf,
+  startCannedCluster,
+} from "./support/canned-cluster.ts";
 import { entry, openDoors } from "./support/doors.ts";
-import { allowance, refusal, review } from "./support/reviews.ts";
-import { json, type StubServer } from "./support/stub-server.ts";
+import { allowance, evictionOf, evictionReview, refusal, review } from "./support/reviews.ts";
+import { type Behaviour, json, neverAnswering, type StubServer } from "./support/stub-server.ts";
 
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
+const IN_PROGRESS = `Evacuation in progress: ${TRIGGERED}`;
+const MARKED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } };
+const PINNED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, conditions: [] } };
+const UNDER_WAY: CannedAnswers = { vmi: json(MARKED), evacuations: list(CANNED_EVACUATION) };
+const UNBUDGETED: CannedAnswers = { configuration: configured({ reconcilers: { budget: "Disabled" } }) };
 
 const servers: StubServer[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
 });
 
-async function start(answers: CannedAnswers): Promise<StubServer> {
-  const server = await startCannedCluster(answers);
+/** What follows an answer of ours is left waiting at its first question. */
+const FOLLOWING = { event: neverAnswering, list: neverAnswering };
+
+async function start(answers: CannedAnswers = {}): Promise<StubServer> {
+  const server = await startCannedCluster({ ...FOLLOWING, ...answers });
   servers.push(server);
   return server;
 }
+
+const asked = ({ requests }: StubServer) => requests.map(questionOf).filter((question) => !(question in FOLLOWING));
+
+describe("API requests before the answer, with a warm cache", () => {
+  const long = "a".repeat(70);
+  const cut = { namespace: "apps", name: `virt-launcher-${long.slice(0, 40)}-abcde` };
+  const longPod = { ...CANNED_POD, metadata: { ...CANNED_POD.metadata, annotations: { "kubevirt.io/domain": long } } };
+  const longVmi = { ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, name: long } };
+  const byName: Behaviour = (response, request) =>
+    (request.path.endsWith(`/${long}`) ? json(longVmi) : notFound)(response, request);
+  const foreign = json({ ...CANNED_POD, metadata: { ...CANNED_POD.metadata, labels: {} } });
+  const READS: readonly Question[] = ["pod", "vmi", "evacuations"];
+
+  // prettier-ignore
+  test.each<[string, CannedAnswers, typeof POD, readonly Question[]]>([
+    ["a first eviction",                  UNBUDGETED,                                 POD, [...READS, "begin", "mark"]],
+    ["a repeated one",                    { ...UNBUDGETED, ...UNDER_WAY },            POD, READS],
+    ["a refused one",                     { ...UNBUDGETED, vmi: json(PINNED) },       POD, READS],
+    ["a VMI that is not moved",           { vmi: json({ ...CANNED_VMI, spec: {} }) }, POD, READS],
+    ["a pod that is gone",                { pod: notFound },                          POD, READS],
+    ["a VMI whose name was cut",          { ...UNBUDGETED, pod: json(longPod), vmi: byName }, cut, [...READS, "vmi", "evacuations", "begin", "mark"]],
+    ["a pod that is no launcher",         { pod: foreign }, { ...POD, name: "hp-volume-x" }, ["pod"]],
+    ["with budgets: a first one",         {},                                         POD, [...READS, "begin", "grow", "mark"]],
+    ["with budgets: a repeated one",      UNDER_WAY,                                  POD, [...READS, "budget"]],
+    ["with budgets: a refused one",       { vmi: json(PINNED) },                      POD, [...READS, "budget"]],
+    ["with budgets: one that has none",   { vmi: json(PINNED), budget: notFound },    POD, [...READS, "budget", "create"]],
+  ])("%s", async (_, answers, pod, questions) => {
+    const server = await start(answers);
+    const doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
+    await review(doors, evictionReview({ request: { ...pod, dryRun: true } }));
+    const before = asked(server).length;
+    await review(doors, evictionOf(pod));
+    expect(asked(server).slice(before).toSorted()).toEqual([...questions].toSorted());
+  });
+
+  /** Answers none of so many requests before all of them have been asked. */
+  function together(count: number): (behaviour: Behaviour) => Behaviour {
+    const waiting: (() => void)[] = [];
+    return (behaviour) => async (response, request) => {
+      await new Promise<void>((go) => {
+        waiting.push(go);
+        if (waiting.length % count === 0) for (const one of waiting.splice(0)) one();
+      });
+      await behaviour(response, request);
+    };
+  }
+
+  test("two round trips: three reads at once, then two writes at once", async () => {
+    const [read, write] = [together(3), together(2)];
+    const begin: Behaviour = (response, request) => json(CANNED_EVACUATION, 201)(response, request);
+    const server = await start({
+      ...UNBUDGETED,
+      pod: read(json(CANNED_POD)),
+      vmi: read(json(CANNED_VMI)),
+      evacuations: read(list()),
+      begin: write(begin),
+      mark: write(json(MARKED)),
+    });
+    const answer = await review(openDoors({ CLUSTERS: { prod: entry(server.url) } }));
+    expect(answer).toMatchObject({ body: refusal(TRIGGERED) });
+  });
+});
 
 describe("the settings' cache", () => {
   test("serves 30 s, then the change is seen", async () => {
@@ -39,15 +121,17 @@ describe("the settings' cache", () => {
   });
 
   test("is one for each cluster: what one says is never another's", async () => {
-    const ofCluster = async (evictionStrategy: string) => {
-      const kubevirt = list({ metadata: CANNED_VMI.metadata, spec: { configuration: { evictionStrategy } } });
-      return await start({ vmi: json({ ...CANNED_VMI, spec: {} }), kubevirt });
-    };
-    const [moving, indifferent] = [await ofCluster("LiveMigrate"), await ofCluster("None")];
-    const doors = openDoors({ CLUSTERS: { moving: entry(moving.url), indifferent: entry(indifferent.url) } });
+    const byCluster = (evictionStrategy: string) =>
+      start({
+        vmi: json({ ...MARKED, spec: {} }),
+        evacuations: list(CANNED_EVACUATION),
+        kubevirt: list({ metadata: CANNED_VMI.metadata, spec: { configuration: { evictionStrategy } } }),
+      });
+    const [moves, stays] = [await byCluster("LiveMigrate"), await byCluster("None")];
+    const doors = openDoors({ CLUSTERS: { moves: entry(moves.url), stays: entry(stays.url) } });
     for (let round = 0; round < 2; round++) {
-      expect(await review(doors, undefined, { cluster: "moving" })).toMatchObject({ body: refusal(TRIGGERED) });
-      expect(await review(doors, undefined, { cluster: "indifferent" })).toMatchObject({ body: allowance() });
+      expect(await review(doors, undefined, { cluster: "moves" })).toMatchObject({ body: refusal(IN_PROGRESS) });
+      expect(await review(doors, undefined, { cluster: "stays" })).toMatchObject({ body: allowance() });
     }
   });
 

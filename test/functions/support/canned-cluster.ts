@@ -19,6 +19,7 @@ export type Question =
   | "create"
   | "begin"
   | "mark"
+  | "evacuations"
   | "list"
   | "event"
   | "other";
@@ -59,6 +60,13 @@ export const configured = (spec: unknown): Behaviour =>
 
 export const notFound = status(404, "NotFound");
 
+/** One of `apps/web` that goes on. */
+export const CANNED_EVACUATION = {
+  kind: "Evacuation",
+  metadata: { ...metadata("web-00000000-1"), creationTimestamp: "2026-11-20T11:59:00Z" },
+  spec: { virtualMachineInstance: { name: "web" }, cause: "ApiEviction", requestedBy: "admin", intent: "Evacuate" },
+};
+
 /** An Evacuation, as it was sent. */
 export const CANNED_BEGIN: Behaviour = (response, request) => {
   const sent = z.looseObject({ metadata: z.looseObject({}) }).parse(request.body);
@@ -76,6 +84,7 @@ const GOOD: Record<Question, Behaviour> = {
   create: json({}, 201),
   begin: CANNED_BEGIN,
   mark: json({ ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } }),
+  evacuations: list(),
   list: list(),
   event: json({}, 201),
   other: notFound,
@@ -100,10 +109,8 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^POST .*\/poddisruptionbudgets$/, "create"],
   [/^POST .*\/evacuations$/, "begin"],
   [/^PATCH .*\/virtualmachineinstances\/[^/]+$/, "mark"],
-  [
-    /^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|evacuations|poddisruptionbudgets)$/,
-    "list",
-  ],
+  [/^GET .*\/evacuations$/, "evacuations"],
+  [/^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|poddisruptionbudgets)$/, "list"],
   [/^POST .*\/events$/, "event"],
 ];
 

@@ -45,7 +45,7 @@ export interface Doors {
 export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
 
 /** What happens in the world before a request of ours goes out; throws if it never gets there. */
-export type Before = (request: string, init: RequestInit) => Promise<void> | void;
+export type Before = (request: string, init: RequestInit, url: URL) => Promise<void> | void;
 
 /** `CLUSTERS` may be given as an object. */
 export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () => undefined): Doors {
@@ -55,8 +55,9 @@ export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () 
   const after: Promise<unknown>[] = [];
   const platform = {
     fetch: async (url: string, init: RequestInit) => {
-      const request = `${init.method} ${new URL(url).pathname}`;
-      await before(request, init);
+      const parsedUrl = new URL(url);
+      const request = `${init.method} ${parsedUrl.pathname}`;
+      await before(request, init, parsedUrl);
       const answer = await fetch(url, init);
       if (answer.status === 403) forbidden.push(request);
       return answer;
