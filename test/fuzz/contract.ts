@@ -118,7 +118,7 @@ function door(method: string, path: string, answers: Answers, more: Partial<Door
 
 // prettier-ignore
 export const CONTRACT = {
-  evictions:     door("POST",   `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT },                    { key: "WebhookOrPath", writes: "UnlessDryRun" }),
+  evictions:     door("POST",   `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT, 503: Failure },      { key: "WebhookOrPath", writes: "UnlessDryRun" }),
   deletions:     door("POST",   `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT, 503: Failure },      { key: "WebhookOrPath", writes: "UnlessDryRun" }),
   events:        door("POST",   `${C}\\/events`,                 { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },    { key: "Signature", writes: "UnlessDryRun" }),
   reconcile:     door("POST",   `${C}\\/reconcile`,              { 200: Reconciled, ...NO_CLUSTER },                               { key: "Webhook", writes: "UnlessDryRun" }),

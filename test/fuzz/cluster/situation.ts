@@ -91,7 +91,7 @@ const evacuatedTwice: Tweak = (store, random) => {
   const all = store.of("evacuations");
   const copy = structuredClone(some(store, "evacuations", random));
   const metadata = child(copy, "metadata");
-  metadata["name"] = `${String(metadata["name"])}0`;
+  metadata["name"] = random.pick(["by-hand", "web-00000000-2"]);
   metadata["uid"] = "of-another";
   if (random.chance(0.5)) delete copy["status"];
   if (all.length > 0) all.push(copy);
