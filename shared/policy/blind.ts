@@ -15,7 +15,9 @@ export type Posture = "refuse" | "fail" | "allow";
 export const WHEN_BLIND = {
   /** The pod has just been read: a guest runs in it, and must not die of what else could not be learnt. */
   evictionOfLivePod: "refuse",
-  /** Nothing is known: a drain of pods that have ended must not wait for Lifeboat. */
+  /** It has just been read: it has ended, or is none of KubeVirt's. */
+  evictionOfOtherPod: "allow",
+  /** Nothing is known: a drain must not wait for Lifeboat for ever. */
   evictionOfUnknownPod: "fail",
   /** Scheduler and taint manager ask no budget. The pod comes with the request, and shows how long it may be held. */
   deletionBeforeDeadline: "refuse",
@@ -26,7 +28,8 @@ export const WHEN_BLIND = {
 
 /** What is answered to an eviction. `pod`: as it has just been read, if it could be. */
 export function whenEvictionIsBlind(pod: PodFacts | undefined): Posture {
-  return pod !== undefined && isOfLiveVm(pod) ? WHEN_BLIND.evictionOfLivePod : WHEN_BLIND.evictionOfUnknownPod;
+  if (pod === undefined) return WHEN_BLIND.evictionOfUnknownPod;
+  return isOfLiveVm(pod) ? WHEN_BLIND.evictionOfLivePod : WHEN_BLIND.evictionOfOtherPod;
 }
 
 /** A launcher pod that has not ended, or a hotplug pod, which holds a volume of one. */

@@ -121,8 +121,13 @@ const BLIND_WORDS = {
     WHEN_BLIND.evictionOfLivePod,
     "a guest runs in it, and only what else matters could not be learnt",
   ],
+  evictionOfOtherPod: [
+    "eviction of a pod that has just been read, and that has ended or is none of KubeVirt's",
+    WHEN_BLIND.evictionOfOtherPod,
+    "no guest runs in it, whatever else is so",
+  ],
   evictionOfUnknownPod: [
-    "any other eviction",
+    "eviction of a pod that could not be read",
     WHEN_BLIND.evictionOfUnknownPod,
     "the webhook's own `failurePolicy` decides, as when Lifeboat is down; KubeVirt's webhook and the budgets go on",
   ],
