@@ -24,6 +24,7 @@ export function entry(server: string, tweak: Readonly<Record<string, unknown>> =
 export interface Answer {
   readonly code: number;
   readonly contentType: string | null;
+  readonly retryAfter: string | null;
   readonly text: string;
   /** Undefined if it is not JSON. */
   readonly body: unknown;
@@ -86,7 +87,8 @@ export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () 
       const response = await app.request(path, init, env, context);
       const answer = await response.text();
       const contentType = response.headers.get("content-type");
-      return { code: response.status, contentType, text: answer, body: parsed(answer) };
+      const retryAfter = response.headers.get("retry-after");
+      return { code: response.status, contentType, retryAfter, text: answer, body: parsed(answer) };
     },
     tick: (at) => runTick(at.getTime(), { env, platform, state }),
     async settle() {
