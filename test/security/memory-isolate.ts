@@ -18,7 +18,6 @@ async function count(): Promise<number> {
     endpoint: { server, token: "t", headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) },
     signal: AbortSignal.timeout(60_000),
     onOddItem: () => undefined,
-    sleep: () => Promise.resolve(),
     now: () => new Date(0),
   });
   return (await cluster.listVmis("All")).length;
