@@ -30,6 +30,9 @@ async function evacuate(name: string, strategy = "LiveMigrate"): Promise<{ names
   return pod;
 }
 
+const taint = (taints: readonly object[]) =>
+  cluster.client.patch(core.nodes, { name: "node01" }, { type: "merge", body: { spec: { taints } } });
+
 async function scan(): Promise<void> {
   await doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
   await doors.settle();
@@ -54,6 +57,12 @@ async function evacuationsOf(name: string) {
   return items.filter(({ spec }) => spec.virtualMachineInstance.name === name);
 }
 
+const listed = (vmiName: string, told: Readonly<Record<string, unknown>>) => ({
+  namespace: NAMESPACE,
+  spec: { vmiName, cause: "ApiEviction", requestedBy: "admin" },
+  status: { sourceNode: "node01", ...told },
+});
+
 const NOT_EVACUATING = {
   code: 404,
   body: { error: { reason: "NotEvacuating", field: "name", message: "no evacuation of this VMI is under way" } },
@@ -73,18 +82,12 @@ describe("the list", () => {
     await cancel("over");
     await createMigration("moving", "Running");
     await scan();
-    const one = (vmiName: string, told: Readonly<Record<string, unknown>>) =>
-      expect.objectContaining({
-        namespace: NAMESPACE,
-        spec: expect.objectContaining({ vmiName, cause: "ApiEviction", requestedBy: "admin" }),
-        status: expect.objectContaining({ sourceNode: "node01", ...told }),
-      });
     const { body } = await list();
     expect(body).toMatchObject({
       evacuations: [
-        one("moving", { phase: "Migrating", migration: expect.objectContaining({ name: "migration-of-moving" }) }),
-        one("outside", { phase: "WaitingForOwner" }),
-        one("ready", { phase: "Pending" }),
+        listed("moving", { phase: "Migrating", migration: { name: "migration-of-moving" } }),
+        listed("outside", { phase: "WaitingForOwner" }),
+        listed("ready", { phase: "Pending" }),
       ],
     });
   });
@@ -179,8 +182,6 @@ describe("a cancel", () => {
 
   test("is refused under the drain taint, which would begin the evacuation again", async () => {
     await evacuate("tainted");
-    const taint = (taints: readonly object[]) =>
-      cluster.client.patch(core.nodes, { name: "node01" }, { type: "merge", body: { spec: { taints } } });
     await taint([{ key: "kubevirt.io/drain", effect: "NoSchedule" }]);
     const message = 'node "node01" carries the drain taint kubevirt.io/drain: remove that first';
     expect(await cancel("tainted")).toMatchObject({ code: 409, body: { error: { reason: "DrainTaint", message } } });
