@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { evacuations } from "../../infra/tools/evacuations.ts";
 import { startCannedCluster } from "./support/canned-cluster.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
 import { explain as explainAt } from "./support/explained.ts";
@@ -23,7 +24,7 @@ afterAll(() => cluster.stop());
 const explain = (pod: { readonly namespace: string; readonly name: string }) => explainAt(doors, pod);
 
 async function revisions(): Promise<readonly string[]> {
-  const kinds = [kubevirt.virtualMachineInstances, core.pods, core.events, core.podDisruptionBudgets, core.configMaps];
+  const kinds = [kubevirt.virtualMachineInstances, core.pods, core.events, core.podDisruptionBudgets, evacuations];
   const lists = await Promise.all(kinds.map((kind) => cluster.client.list<core.KubeObject>(kind)));
   return lists.flatMap(({ items }) => items.map(({ metadata }) => `${metadata.uid} ${metadata.resourceVersion}`));
 }
@@ -35,15 +36,15 @@ describe("equals what an eviction then gets, and changes nothing", () => {
   test.each<[TestVm, string, readonly string[]]>([
     [{ name: "unset" },                                                                  "StrategyNone",         []],
     [{ name: "none", strategy: "None" },                                                 "StrategyNone",         []],
-    [{ name: "migrates", strategy: "LiveMigrate" },                                      "EvacuationTriggered",  ["GrowBudget", "Mark"]],
+    [{ name: "migrates", strategy: "LiveMigrate" },                                      "EvacuationTriggered",  ["CreateEvacuation", "GrowBudget", "Mark"]],
     [{ name: "pinned", strategy: "LiveMigrate", migratable: false },                     "NotMigratable",        ["EnsureBudget"]],
-    [{ name: "if-possible", strategy: "LiveMigrateIfPossible" },                         "EvacuationTriggered",  ["GrowBudget", "Mark"]],
+    [{ name: "if-possible", strategy: "LiveMigrateIfPossible" },                         "EvacuationTriggered",  ["CreateEvacuation", "GrowBudget", "Mark"]],
     [{ name: "shut-down", strategy: "LiveMigrateIfPossible", migratable: false },        "ShutdownByStrategy",   []],
-    [{ name: "unmarked", strategy: "LiveMigrateIfPossible", migratable: false, status: marked }, "ShutdownByStrategy", ["Forget"]],
-    [{ name: "external", strategy: "External" },                                         "EvacuationTriggered",  ["GrowBudget", "Mark"]],
-    [{ name: "external-pinned", strategy: "External", migratable: false },               "EvacuationTriggered",  ["EnsureBudget", "Mark"]],
+    [{ name: "unmarked", strategy: "LiveMigrateIfPossible", migratable: false, status: marked }, "ShutdownByStrategy", ["Unmark"]],
+    [{ name: "external", strategy: "External" },                                         "EvacuationTriggered",  ["CreateEvacuation", "GrowBudget", "Mark"]],
+    [{ name: "external-pinned", strategy: "External", migratable: false },               "EvacuationTriggered",  ["CreateEvacuation", "EnsureBudget", "Mark"]],
     [{ name: "odd", strategy: "Sometimes" },                                             "UnknownStrategy",      ["EnsureBudget"]],
-    [{ name: "in-progress", strategy: "LiveMigrate", status: marked },                   "EvacuationInProgress", ["EnsureBudget"]],
+    [{ name: "in-progress", strategy: "LiveMigrate", status: marked },                   "EvacuationInProgress", ["CreateEvacuation", "EnsureBudget"]],
     [{ name: "elsewhere", strategy: "LiveMigrate", status: { nodeName: "node02" } },     "MigrationTarget",      ["EnsureBudget"]],
     [{ name: "unscheduled", strategy: "LiveMigrate", status: { nodeName: "" } },         "NotScheduled",         ["EnsureBudget"]],
     [{ name: "failed", strategy: "LiveMigrate", status: { phase: "Failed" } },           "VmiFinal",             []],

@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
 import { asOperator, type Doors } from "./doors.ts";
+import { inOrder } from "./written.ts";
 
 const Explained = z.object({
   decision: z.object({
@@ -14,11 +15,14 @@ const Explained = z.object({
   facts: z.object({ vmi: z.optional(z.looseObject({})) }),
 });
 
+type Explained = Omit<z.output<typeof Explained>, "actions"> & { readonly actions: readonly string[] };
+
 export async function explain(
   doors: Doors,
   { namespace, name }: { readonly namespace: string; readonly name: string },
-): Promise<z.output<typeof Explained>> {
+): Promise<Explained> {
   const answer = await doors.request(`/clusters/prod/explain/pods/${namespace}/${name}`, { headers: asOperator });
   expect(answer.code).toBe(200);
-  return Explained.parse(answer.body);
+  const explained = Explained.parse(answer.body);
+  return { ...explained, actions: inOrder(explained.actions) };
 }

@@ -6,24 +6,18 @@ import * as z from "zod/mini";
 import type { Before } from "./doors.ts";
 
 const MARK = "/status/evacuationNodeName";
-const RECORD = "/metadata/annotations/lifeboat.dev~1evacuation";
 const LABEL = "/metadata/labels/lifeboat.dev~1evacuation";
 const Patch = z.array(z.object({ op: z.string(), path: z.string(), value: z.optional(z.unknown()) }));
+const A_BUDGET = /\/poddisruptionbudgets\/[^/]+$/;
+const A_VMI = /\/virtualmachineinstances\/[^/]+$/;
 
-/** By what is added and taken away, tests left out. A record is in the VMI's annotations, the label in its labels. */
+/** By what is added and taken away, tests left out. */
 const CHANGES: readonly (readonly [verb: string, resource: RegExp, changes: readonly string[]])[] = [
-  [
-    "GrowBudget",
-    /\/poddisruptionbudgets\/[^/]+$/,
-    ["add /metadata/labels/lifeboat.dev~1grown-for", "add /spec/minAvailable"],
-  ],
-  ["Mark", /\/virtualmachineinstances\/[^/]+$/, [`add ${RECORD}`, `add ${LABEL}`, `add ${MARK}`]],
-  // The label stays, or is put where it is missing, until nothing is left to be tidied up.
-  ["Unmark", /\/virtualmachineinstances\/[^/]+$/, [`add ${RECORD}`, `remove ${MARK}`]],
-  ["Unmark", /\/virtualmachineinstances\/[^/]+$/, [`add ${RECORD}`, `add ${LABEL}`, `remove ${MARK}`]],
-  ["Forget", /\/virtualmachineinstances\/[^/]+$/, [`remove ${MARK}`]],
-  ["Forget", /\/virtualmachineinstances\/[^/]+$/, [`remove ${LABEL}`, `remove ${MARK}`]],
-  ["Forget", /\/virtualmachineinstances\/[^/]+$/, [`remove ${RECORD}`, `remove ${LABEL}`, `remove ${MARK}`]],
+  ["GrowBudget", A_BUDGET, ["add /metadata/labels/lifeboat.dev~1touched", "add /spec/minAvailable"]],
+  ["Mark", A_VMI, [`add ${MARK}`]],
+  ["Mark", A_VMI, [`add ${LABEL}`, `add ${MARK}`]],
+  ["Unmark", A_VMI, [`remove ${MARK}`]],
+  ["Unmark", A_VMI, [`remove ${LABEL}`, `remove ${MARK}`]],
 ];
 
 export interface Written {
@@ -41,7 +35,7 @@ export function startWriting(): Written {
       if (request.startsWith("GET ") || /^POST .*\/events$/.test(request)) return;
       // There was none: it is made; and one that is to grow is grown again, whoever has made it meanwhile.
       if (/^POST .*\/poddisruptionbudgets$/.test(request)) {
-        if (verbs.at(-1) === "GrowBudget") verbs.pop();
+        verbs = verbs.filter((verb) => verb !== "GrowBudget");
         return;
       }
       verbs.push(verbOf(request, typeof body === "string" ? body : ""));
@@ -49,13 +43,23 @@ export function startWriting(): Written {
     take() {
       const taken = verbs;
       verbs = [];
-      return taken;
+      return inOrder(taken);
     },
   };
 }
 
+/** An Evacuation is written at the same time as the rest: it comes first. */
+export function inOrder(verbs: readonly string[]): readonly string[] {
+  return [...verbs.filter(isCreation), ...verbs.filter((verb) => !isCreation(verb))];
+}
+
+function isCreation(verb: string): boolean {
+  return verb === "CreateEvacuation";
+}
+
 function verbOf(request: string, body: string): string {
   const [method = "", path = ""] = request.split(" ");
+  if (method === "POST" && path.endsWith("/evacuations")) return "CreateEvacuation";
   const sent = method === "PATCH" ? Patch.parse(JSON.parse(body)) : [];
   const changes = sent.flatMap(({ op, path: place }) => (op === "test" ? [] : [`${op} ${place}`]));
   const found = CHANGES.find(([, resource, expected]) => resource.test(path) && isSame(expected, changes));
