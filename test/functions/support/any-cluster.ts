@@ -4,25 +4,34 @@
  */
 import * as fc from "fast-check";
 import { applyJsonPatch, readJsonPatch } from "../../../infra/sandbox/apiserver/patch/json.ts";
-import { CANNED_POD, CANNED_VMI, list, notFound, POD, type Question, questionOf } from "./canned-cluster.ts";
+import {
+  CANNED_BEGIN,
+  CANNED_POD,
+  CANNED_VMI,
+  list,
+  notFound,
+  POD,
+  type Question,
+  questionOf,
+} from "./canned-cluster.ts";
 import { type Behaviour, json, status, type StubRequest } from "./stub-server.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
 const HOTPLUG = { namespace: POD.namespace, name: "hp-volume-abcde" };
-const EVACUATION = "lifeboat.dev/evacuation";
 
 const node = fc.constantFrom("node01", "node01", "node01", "node02");
 
-const anyRecord = fc.record({
-  id: fc.constant("0000000a"),
+const anyEvacuation = fc.record({
   cause: fc.constantFrom("ApiEviction", "DrainTaint", "Preemption"),
-  requestedBy: fc.constant("admin"),
-  node,
-  since: fc.constant("2026-11-20T11:59:00.000Z"),
+  about: fc.constantFrom(CANNED_POD.metadata.uid, CANNED_POD.metadata.uid, "uid-of-another-pod"),
   attempts: fc.nat(4),
-  notBefore: fc.constantFrom(undefined, "2026-11-20T12:01:00.000Z", "2026-11-20T11:00:00.000Z"),
-  outcome: fc.constantFrom(undefined, undefined, "Abandoned", "Cancelled"),
+  nextAttemptTime: fc.constantFrom(
+    undefined,
+    "2026-11-20T11:00:00.000Z",
+    ...Array<string>(3).fill("2026-11-20T12:01:00.000Z"),
+  ),
+  phase: fc.constantFrom("Pending", "BackingOff", "Abandoned", "Abandoned", "Withdrawn"),
 });
 
 const STRATEGIES = [
@@ -36,7 +45,7 @@ const STRATEGIES = [
   undefined,
 ];
 const common = {
-  record: fc.option(anyRecord, { nil: undefined, freq: 2 }),
+  evacuations: fc.array(anyEvacuation, { maxLength: 2 }),
   labelled: fc.boolean(),
 };
 
@@ -95,17 +104,11 @@ export type Facts = typeof anyCluster extends fc.Arbitrary<infer T> ? T : never;
 
 function vmiOf({ vmi: v }: Facts): Json {
   const deleting = v.deleting ? { deletionTimestamp: "2026-11-20T11:59:59Z" } : {};
-  const record = v.record && { [EVACUATION]: JSON.stringify(v.record) };
-  const label = v.labelled ? { [EVACUATION]: "normal" } : {};
+  const label = v.labelled ? { "lifeboat.dev/evacuation": "urgent" } : {};
   const { metadata } = CANNED_VMI;
   return {
     ...CANNED_VMI,
-    metadata: {
-      ...metadata,
-      ...deleting,
-      labels: { ...metadata.labels, ...label },
-      annotations: { note: "x", ...record },
-    },
+    metadata: { ...metadata, ...deleting, labels: { ...metadata.labels, ...label } },
     spec: v.strategy === undefined ? {} : { evictionStrategy: v.strategy },
     status: {
       ...CANNED_VMI.status,
@@ -115,6 +118,14 @@ function vmiOf({ vmi: v }: Facts): Json {
       conditions: [{ type: "LiveMigratable", status: v.migratable, reason: "BecauseOfThis" }],
     },
   };
+}
+
+function evacuationsOf({ vmi: { evacuations } }: Facts): readonly Json[] {
+  return evacuations.map(({ cause, about, ...status }, i) => ({
+    metadata: { namespace: "apps", name: `e${i}`, uid: `e${i}`, resourceVersion: "7" },
+    spec: { virtualMachineInstance: { name: "web" }, cause, requestedBy: "admin", pod: { uid: about } },
+    status,
+  }));
 }
 
 function launcherOf({ pod: p }: Facts): Json {
@@ -202,6 +213,7 @@ export function answering(facts: Facts): (request: StubRequest) => Behaviour {
     return json(vmi);
   };
   const listed = (path: string): Behaviour => {
+    if (path.endsWith("/evacuations")) return list(...evacuationsOf(facts));
     if (path.endsWith("/poddisruptionbudgets")) return list(...budgetsOf(facts));
     return path.endsWith("migrations") && facts.migrating ? list(MIGRATION) : list();
   };
@@ -215,6 +227,7 @@ export function answering(facts: Facts): (request: StubRequest) => Behaviour {
       isMade = true;
       return json({}, 201);
     },
+    begin: () => CANNED_BEGIN,
     mark: patched,
     event: () => json({}, 201),
     list: ({ path }) => listed(path),
