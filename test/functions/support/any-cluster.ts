@@ -75,25 +75,15 @@ const stuckVmi = fc.record({
 const anyPod = fc.record({
   is: fc.constantFrom(...Array<"launcher">(15).fill("launcher"), "hotplug", "hotplug", "foreign", "nameless"),
   phase: fc.constantFrom(...Array<string>(7).fill("Running"), "Pending", "Failed"),
-  ready: fc.constantFrom("True", "True", "False"),
   createdBy: fc.constantFrom(...Array<string>(7).fill("uid-of-web"), "uid-of-another"),
-});
-
-const anyBudget = fc.record({
-  minAvailable: fc.constantFrom(1, 2),
-  selects: fc.constantFrom("uid-of-web", "uid-of-web", "uid-of-another"),
-  allowed: fc.constantFrom(0, 0, 1),
-  observedGeneration: fc.constantFrom(1, 1, 0),
 });
 
 /** Each as often as it is given here: the rare ones are not the more telling ones. */
 export const anyCluster = fc.noBias(
   fc.record({
-    vmi: fc.oneof({ arbitrary: anyVmi, weight: 4 }, { arbitrary: stuckVmi, weight: 1 }),
+    vmi: fc.oneof({ arbitrary: anyVmi, weight: 8 }, { arbitrary: stuckVmi, weight: 1 }),
     pod: anyPod,
-    budgets: fc.array(anyBudget, { maxLength: 2 }),
     migrating: fc.constantFrom(false, false, true),
-    gates: fc.subarray(["DeschedulerSupport"]),
     clusterStrategy: fc.constantFrom(undefined, "LiveMigrate", "External"),
     /** The reconciler, and whether it has made one for this VMI. */
     budget: fc.constantFrom("made", "missing", "off"),
@@ -139,7 +129,7 @@ function launcherOf({ pod: p }: Facts): Json {
   return {
     ...CANNED_POD,
     metadata: { ...CANNED_POD.metadata, labels, annotations },
-    status: { phase, conditions: [{ type: "Ready", status: p.ready }] },
+    status: { phase },
   };
 }
 
@@ -158,22 +148,8 @@ function hotplugOf({ pod: p }: Facts): Json {
   };
 }
 
-function budgetsOf({ budgets }: Facts): readonly Json[] {
-  return budgets.map(({ minAvailable, selects, allowed, observedGeneration }, i) => ({
-    metadata: { namespace: "apps", name: `b${i}`, uid: `b${i}`, resourceVersion: "7", generation: 1 },
-    spec: { minAvailable, selector: { matchLabels: { "kubevirt.io/created-by": selects } } },
-    status: {
-      observedGeneration,
-      disruptionsAllowed: allowed,
-      currentHealthy: 1,
-      desiredHealthy: minAvailable,
-      expectedPods: 1,
-    },
-  }));
-}
-
-function kubevirtOf({ gates, clusterStrategy }: Facts): Json {
-  const configuration = { developerConfiguration: { featureGates: gates }, evictionStrategy: clusterStrategy };
+function kubevirtOf({ clusterStrategy }: Facts): Json {
+  const configuration = { evictionStrategy: clusterStrategy };
   return {
     metadata: { namespace: "kubevirt", name: "kubevirt", uid: "k", resourceVersion: "7" },
     spec: { configuration },
@@ -214,7 +190,6 @@ export function answering(facts: Facts): (request: StubRequest) => Behaviour {
   };
   const listed = (path: string): Behaviour => {
     if (path.endsWith("/evacuations")) return list(...evacuationsOf(facts));
-    if (path.endsWith("/poddisruptionbudgets")) return list(...budgetsOf(facts));
     return path.endsWith("migrations") && facts.migrating ? list(MIGRATION) : list();
   };
   const answers: Partial<Record<Question, (request: StubRequest) => Behaviour>> = {
