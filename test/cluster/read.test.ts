@@ -155,12 +155,19 @@ describe("a VMI", () => {
   });
 });
 
-test.each(["..", ".", "", "a/b", "A", "-a", "a-", "a b", "a\n", "%2e%2e", "a".repeat(254)])(
+test.each(["..", ".", "", "a,b", "\ud800", "a/b", "A", "-a", "a-", "a b", "a\n", "%2e%2e", "a".repeat(254)])(
   "no object is called %j: nobody is asked",
   async (name) => {
     const cluster = await clusterWith({});
     expect(await cluster.getVmi({ namespace: "apps", name })).toBeUndefined();
     if (name !== "") expect(await cluster.getPod({ namespace: name, name: "web" })).toBeUndefined();
+    for (const key of [
+      { namespace: "apps", name },
+      { namespace: name, name: "web" },
+    ]) {
+      expect(await cluster.listEvacuations(key)).toEqual([]);
+      expect(await cluster.listMigrations(key)).toEqual([]);
+    }
     expect(requests()).toEqual([]);
   },
 );
