@@ -1,26 +1,34 @@
 /**
- * What memory.test.ts runs in an isolate of limited memory: listing VMIs, by the page as a whole or as Lifeboat does.
+ * What memory.test.ts runs in an isolate of limited memory: listing VMIs, by the page as a whole or as Lifeboat does, and
+ * looking at a whole cluster.
  * Owns: that. Does not own: the limit, the API server.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod/mini";
 import { connect } from "../../shared/cluster/cluster.ts";
+import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
+import { observeAll } from "../../shared/reconcilers/observe-all.ts";
 
-const { server, how } = z.object({ server: z.string(), how: z.enum(["at once", "as Lifeboat"]) }).parse(workerData);
+const Order = z.object({ server: z.string(), how: z.enum(["at once", "as Lifeboat", "budgets"]) });
+const { server, how } = Order.parse(workerData);
 
-async function countAtOnce(): Promise<number> {
-  const answer = await fetch(`${server}/apis/kubevirt.io/v1/virtualmachineinstances?limit=250`);
-  return z.object({ items: z.array(z.unknown()) }).parse(await answer.json()).items.length;
-}
+const cluster = connect({
+  endpoint: { server, token: "t", headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) },
+  signal: AbortSignal.timeout(60_000),
+  onOddItem: () => undefined,
+  now: () => new Date(0),
+});
 
-async function count(): Promise<number> {
-  const cluster = connect({
-    endpoint: { server, token: "t", headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) },
-    signal: AbortSignal.timeout(60_000),
-    onOddItem: () => undefined,
-    now: () => new Date(0),
-  });
-  return (await cluster.listVmis("All")).length;
-}
+const COUNT = {
+  "at once": async () => {
+    const answer = await fetch(`${server}/apis/kubevirt.io/v1/virtualmachineinstances?limit=250`);
+    return z.object({ items: z.array(z.unknown()) }).parse(await answer.json()).items.length;
+  },
+  "as Lifeboat": async () => (await cluster.listVmis("All")).length,
+  budgets: async () => {
+    const { world, unread } = await observeAll({ cluster, settings: DEFAULT_SETTINGS, now: new Date(0) });
+    return world.budgets.length - unread.size;
+  },
+};
 
-parentPort?.postMessage(await (how === "at once" ? countAtOnce() : count()), []);
+parentPort?.postMessage(await COUNT[how](), []);

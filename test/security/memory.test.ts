@@ -1,36 +1,58 @@
-/** Objects as large as a tenant may make them, in an isolate of limited memory. */
+/** Objects as large as tenants may make them, in an isolate of limited memory. */
 import { once } from "node:events";
 import { pipeline } from "node:stream/promises";
 import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { CANNED_VMI } from "../functions/support/canned-cluster.ts";
-import { type StubServer, startStubServer } from "../functions/support/stub-server.ts";
+import { CANNED_VMI, list } from "../functions/support/canned-cluster.ts";
+import { type Behaviour, type StubServer, startStubServer } from "../functions/support/stub-server.ts";
 
-const VMIS = 120;
-/** About what etcd takes. */
-const BYTES = 1_400_000;
 /** A Worker has 128 for everything that it does at a time. */
 const MEGABYTES = 96;
+const VMIS = 120;
+const TENANTS = 30;
+/** As many as fit into one answer. */
+const BUDGETS = 30;
 
-let server: StubServer;
-beforeAll(async () => {
-  const volumes = [{ name: "seed", cloudInitNoCloud: { userData: "x".repeat(BYTES) } }];
-  const text = JSON.stringify({ ...CANNED_VMI, spec: { ...CANNED_VMI.spec, volumes } });
-  server = await startStubServer(({ query }) => async (response) => {
+/** So many of one object, page by page. Whoever has read enough hangs up. */
+function many(count: number, object: unknown): Behaviour {
+  const text = JSON.stringify(object);
+  return async (response, { query }) => {
     const from = Number(query.get("continue") ?? 0);
-    const to = Math.min(VMIS, from + Number(query.get("limit")));
+    const to = Math.min(count, from + Number(query.get("limit")));
     const parts = function* () {
-      yield `{"kind":"VirtualMachineInstanceList","metadata":{"continue":"${to < VMIS ? to : ""}"},"items":[${text}`;
+      yield `{"kind":"List","metadata":{"continue":"${to < count ? to : ""}"},"items":[${text}`;
       for (let i = from + 1; i < to; i++) yield `,${text}`;
       yield "]}";
     };
-    // Whoever has read enough hangs up.
     await pipeline(parts, response).catch(() => undefined);
-  });
-});
-afterAll(() => server.stop());
+  };
+}
 
-async function run(how: string): Promise<unknown> {
+const of = (namespace: string) => ({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, namespace } });
+/** About what etcd takes. */
+const volumes = [{ name: "seed", cloudInitNoCloud: { userData: "x".repeat(1_400_000) } }];
+const LARGE_VMIS = many(VMIS, { ...CANNED_VMI, spec: { ...CANNED_VMI.spec, volumes } });
+/** About what fits into annotations. */
+const annotations = { note: "x".repeat(250_000) };
+const LARGE_BUDGETS = many(BUDGETS, { metadata: { ...CANNED_VMI.metadata, annotations }, spec: {} });
+const ONE_EACH = list(...Array.from({ length: TENANTS }, (_, i) => of(`tenant-${i}`)));
+
+const servers: StubServer[] = [];
+let withVmis: StubServer;
+let withBudgets: StubServer;
+beforeAll(async () => {
+  withVmis = await startStubServer(() => LARGE_VMIS);
+  withBudgets = await startStubServer(({ path }) => {
+    if (path.endsWith("/poddisruptionbudgets")) return LARGE_BUDGETS;
+    return path.endsWith("/virtualmachineinstances") ? ONE_EACH : list();
+  });
+  servers.push(withVmis, withBudgets);
+});
+afterAll(async () => {
+  for (const server of servers) await server.stop();
+});
+
+async function run(how: string, server: StubServer): Promise<unknown> {
   const worker = new Worker(new URL("memory-isolate.ts", import.meta.url), {
     workerData: { server: server.url, how },
     resourceLimits: { maxOldGenerationSizeMb: MEGABYTES },
@@ -41,9 +63,13 @@ async function run(how: string): Promise<unknown> {
 }
 
 test("a page of them as a whole is more than it holds", async () => {
-  await expect(run("at once")).rejects.toMatchObject({ code: "ERR_WORKER_OUT_OF_MEMORY" });
+  await expect(run("at once", withVmis)).rejects.toMatchObject({ code: "ERR_WORKER_OUT_OF_MEMORY" });
 });
 
 test("Lifeboat reads them all", async () => {
-  expect(await run("as Lifeboat")).toBe(VMIS);
+  expect(await run("as Lifeboat", withVmis)).toBe(VMIS);
+});
+
+test("and the budgets of thirty tenants, each of them large", { timeout: 60_000 }, async () => {
+  expect(await run("budgets", withBudgets)).toBe(TENANTS * BUDGETS);
 });
