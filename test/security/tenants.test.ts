@@ -1,7 +1,8 @@
 /** What tenants leave in their namespace, in an API server: the VMs of others are looked after as if it were not there. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { asWebhook, type Doors, openDoors } from "../functions/support/doors.ts";
+import { allowance, evictionOf, review } from "../functions/support/reviews.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
 
 const TENANT = "tenant";
@@ -61,6 +62,22 @@ test("pods elsewhere that look like launchers take no place of a node under pres
   await setConditions("node02", "Ready");
   await reconcile();
   expect((await cluster.getVmi("pressed"))?.status?.evacuationNodeName).toBe("node01");
+});
+
+describe("a pod that says it is a launcher, of a VM that", () => {
+  // prettier-ignore
+  test.each([
+    ["has no name that an object can have",    "a,status.phase!=Moved"],
+    ["is in another namespace",                "protected"],
+    ["is nowhere",                             "nobody"],
+  ])("%s, is evicted like any other", async (title, domain) => {
+    const key = { namespace: TENANT, name: `forged-${title.length}` };
+    const labels = { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": "of-nobody" };
+    const metadata = { ...key, labels, annotations: { "kubevirt.io/domain": domain } };
+    const spec = { nodeName: "node01", containers: [{ name: "c", image: "example.com/c" }] };
+    await cluster.client.create(core.pods, { metadata, spec });
+    expect((await review(doors, evictionOf(key))).body).toEqual(allowance());
+  });
 });
 
 async function setConditions(name: string, type: string): Promise<void> {
