@@ -118,12 +118,16 @@ function budgetsOf(random: Random, faults: readonly FaultName[]): "Auto" | "Enab
   return isNeeded || random.chance(0.5) ? "Enabled" : "Auto";
 }
 
+/** By a clock that is fast, a shorter wait for KubeVirt is none: both would create a migration at once. */
+const CLOCKS_APART_SECONDS = 180;
+
 /** KubeVirt is waited for some moments or longer than a run; creation times count in whole seconds. */
 function configurationOf(random: Random, faults: readonly FaultName[]) {
   const descheduling = faults.includes("Descheduling");
   const guarding = faults.includes("Preemption") || random.chance(0.5);
   const budget = budgetsOf(random, faults);
-  const adoptSeconds = random.pick(faults.includes("ControllerToggled") ? [1, 2] : [2, 60]);
+  const drawn = random.pick(faults.includes("ControllerToggled") ? [1, 2] : [2, 60]);
+  const adoptSeconds = faults.includes("ClockSkew") ? CLOCKS_APART_SECONDS : drawn;
   const configuration = {
     featureGates: {
       DeschedulerSupport: random.chance(0.3) || descheduling,
