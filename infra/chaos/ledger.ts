@@ -1,6 +1,6 @@
 /**
  * What must be true all the time, checked with every change of the cluster.
- * Owns: KubeVirt's limits, one running migration a VM, no guest ending that may not end. Does not own: watching (observer.ts),
+ * Owns: KubeVirt's limits, no guest ending that may not end. Does not own: watching (observer.ts),
  * budgets (protection.ts), what must be true in the end (rest.ts, judgement.ts).
  */
 import { mayStop } from "../demo/summary.ts";
@@ -56,25 +56,21 @@ export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger 
   let mostRunning = 0;
   const report = (what: string) => void breaches.push(`${Math.round(elapsed())} ms: ${what}`);
 
-  const check = (what: string, found: readonly Unfinished[], allowed: number): void => {
-    const excess = `${found.length} ${what}`;
+  const check = (limit: keyof Limits, where: string, found: readonly Unfinished[]): void => {
+    const allowed = limits[limit];
+    if (found.length >= allowed) reached.add(limit);
+    const excess = `${found.length} migrations run ${where}`;
     if (found.length <= allowed || told.has(excess)) return;
     told.add(excess);
     const names = found.map(({ name, phase }) => `${name} (${phase})`).join(", ");
     report(`${excess}, ${allowed} allowed: ${names}`);
   };
 
-  const checkLimit = (limit: keyof Limits, where: string, found: readonly Unfinished[]): void => {
-    if (found.length >= limits[limit]) reached.add(limit);
-    check(`migrations run ${where}`, found, limits[limit]);
-  };
-
   const checkLimits = (): void => {
     const running = [...unfinished.values()].filter(({ isQueued }) => !isQueued);
     mostRunning = Math.max(mostRunning, running.length);
-    checkLimit("cluster", "in the cluster", running);
-    for (const [node, from] of Map.groupBy(running, (m) => m.node)) checkLimit("node", `from ${node}`, from);
-    for (const [vmi, of] of Map.groupBy(running, (m) => m.vmi)) check(`migrations of ${vmi} run`, of, 1);
+    check("cluster", "in the cluster", running);
+    for (const [node, from] of Map.groupBy(running, (m) => m.node)) check("node", `from ${node}`, from);
   };
 
   return {

@@ -69,13 +69,6 @@ describe("KubeVirt's limits", () => {
   });
 });
 
-test("two running migrations of one VM", () => {
-  const broken = ledger();
-  broken.migrationChanged(migration("a-1", "Running", { of: "web" }), undefined);
-  broken.migrationChanged(migration("a-2", "Scheduling", { of: "web" }), undefined);
-  expect(broken.breaches[0]).toContain("2 migrations of run-1/web run, 1 allowed");
-});
-
 // prettier-ignore
 const endings: readonly (readonly [VmiTweak, "is a breach" | "is none"])[] = [
   [{ strategy: "LiveMigrate" },                          "is a breach"],
