@@ -18,6 +18,8 @@ export interface Front {
   readonly url: string;
   /** Asked for every review; undefined: nobody is there. */
   answering: () => Answering | undefined;
+  /** Of the guard's reviews, those that the API server gave up waiting for: on a machine that is too busy. */
+  readonly late: number;
   /** Breaks what this Worker has not answered yet. */
   drop(name: string): void;
   stop(): Promise<void>;
@@ -32,11 +34,15 @@ export async function startFront(authority: Authority): Promise<Front> {
     secureContext: createSecureContext({ ca: authority.caPem }),
   });
   const open = new Map<ServerResponse, string>();
+  let late = 0;
   const front = { answering: (): Answering | undefined => undefined };
 
   const pass = ({ name, url }: Answering, request: IncomingMessage, response: ServerResponse): void => {
     open.set(response, name);
-    response.on("close", () => open.delete(response));
+    response.on("close", () => {
+      const isOpen = open.delete(response);
+      if (isOpen && !response.writableEnded && request.url?.includes("/admission/deletions/") === true) late += 1;
+    });
     const { host: _, connection: __, ...headers } = request.headers;
     const outgoing = httpsRequest(`${url}${request.url ?? ""}`, { method: request.method ?? "POST", headers, agent });
     outgoing.on("response", (answer) => {
@@ -55,14 +61,27 @@ export async function startFront(authority: Authority): Promise<Front> {
     else pass(answering, request, response);
   });
   const port = await listenOnLoopback(server);
-  return Object.assign(front, {
+  return {
+    get answering() {
+      return front.answering;
+    },
+    set answering(answering) {
+      front.answering = answering;
+    },
+    get late() {
+      return late;
+    },
     url: `https://127.0.0.1:${port}`,
-    drop(name: string) {
-      for (const [response, by] of open) if (by === name) response.destroy();
+    drop(name) {
+      for (const [response, by] of open) {
+        if (by !== name) continue;
+        open.delete(response);
+        response.destroy();
+      }
     },
     async stop() {
       await stopListening(server);
       agent.destroy();
     },
-  });
+  };
 }

@@ -37,6 +37,8 @@ const TICK_MS = 300;
 /** So many looks at what is left are between two ticks where the relay tells Lifeboat what happens. */
 const TICKS_APART = 10;
 const MINUTE_SECONDS = 60;
+/** No fault of the plan: this machine was too busy. */
+const TOO_LATE = "guard answered too late";
 
 /** A scene that is set: every VM runs and has its budget, if it is to have one, and nothing has gone wrong yet. */
 export interface Prepared {
@@ -74,6 +76,7 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   const requests = requestCheckOf(plan, scene, ledger.report);
   arena.observer.listen(ledger, endings, requests, ...(plan.budgeted ? [protection] : []));
   const injectedBefore = apiServer.faults.injected.length;
+  const lateBefore = arena.front.late;
   const refused: string[] = [];
   const onRefused = (pod: string) => void refused.push(pod);
   const drain = startDrain({ client, node: scene.nodeOf.Drained, retryMs: plan.retryMs, onRefused });
@@ -108,6 +111,7 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
       ...apiServer.faults.injected.slice(injectedBefore).map(({ effect }) => effect.type),
       ...told.done.filter((does) => does !== "inject"),
       ...Array.from({ length: crew.deaths }, () => "Worker killed"),
+      ...Array.from({ length: arena.front.late - lateBefore }, () => TOO_LATE),
     ]),
     inVain: count([...told.inVain, ...ofThoseWhoCannotLeave(refused, plan).map(() => "evict")]),
     asked: requests.asked.size,

@@ -12,12 +12,13 @@ export function renderProgress(totals: Totals, of: number, seconds: number): str
 
 /** How to have it again comes first. */
 export function renderBadRun(report: RunReport, plan: Plan): string {
-  const { run, lost, breaches, hung } = report;
+  const { run, lost, breaches, hung, faults } = report;
   const lines = [
     `run ${run} failed: npm run chaos -- --seed ${plan.seed} --runs 1 --from ${run}`,
     ...lost.map((key) => `  lost: ${key}`),
     ...breaches.map((what) => `  broken: ${what}`),
     ...hung.map((what) => `  hung: ${what}`),
+    `  faults: ${renderCounts(faults)}`,
     `  plan: ${renderPlan(plan)}`,
   ];
   return lines.join("\n");

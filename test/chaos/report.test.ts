@@ -91,6 +91,6 @@ test("a bad run says how to have it again, what was wrong, and its plan", () => 
     "  lost: run-7/vm-01",
     "  hung: run-7/vm-02 is marked",
   ]);
-  expect(lines[3]).toContain(`"kills":${JSON.stringify(plan.kills)}`);
-  expect(lines[3]).toContain("vm-01 Drained");
+  expect(lines[4]).toContain(`"kills":${JSON.stringify(plan.kills)}`);
+  expect(lines[4]).toContain("vm-01 Drained");
 });
