@@ -40,6 +40,18 @@ async function start(answers: CannedAnswers = {}): Promise<StubServer> {
 
 const asked = ({ requests }: StubServer) => requests.map(questionOf).filter((question) => !(question in FOLLOWING));
 
+/** Answers none of so many requests before all of them have been asked. */
+function together(count: number): (behaviour: Behaviour) => Behaviour {
+  const waiting: (() => void)[] = [];
+  return (behaviour) => async (response, request) => {
+    await new Promise<void>((go) => {
+      waiting.push(go);
+      if (waiting.length % count === 0) for (const one of waiting.splice(0)) one();
+    });
+    await behaviour(response, request);
+  };
+}
+
 describe("API requests before the answer, with a warm cache", () => {
   const long = "a".repeat(70);
   const cut = { namespace: "apps", name: `virt-launcher-${long.slice(0, 40)}-abcde` };
@@ -72,33 +84,27 @@ describe("API requests before the answer, with a warm cache", () => {
     expect(asked(server).slice(before).toSorted()).toEqual([...questions].toSorted());
   });
 
-  /** Answers none of so many requests before all of them have been asked. */
-  function together(count: number): (behaviour: Behaviour) => Behaviour {
-    const waiting: (() => void)[] = [];
-    return (behaviour) => async (response, request) => {
-      await new Promise<void>((go) => {
-        waiting.push(go);
-        if (waiting.length % count === 0) for (const one of waiting.splice(0)) one();
-      });
-      await behaviour(response, request);
-    };
-  }
-
   test("two round trips: three reads at once, then two writes at once", async () => {
     const [read, write] = [together(3), together(2)];
-    const begin: Behaviour = (response, request) => json(CANNED_EVACUATION, 201)(response, request);
     const server = await start({
       ...UNBUDGETED,
       pod: read(json(CANNED_POD)),
       vmi: read(json(CANNED_VMI)),
       evacuations: read(list()),
-      begin: write(begin),
+      begin: write(json(CANNED_EVACUATION, 201)),
       mark: write(json(MARKED)),
     });
     const answer = await review(openDoors({ CLUSTERS: { prod: entry(server.url) } }));
     expect(answer).toMatchObject({ body: refusal(TRIGGERED) });
   });
 });
+
+const byCluster = (evictionStrategy: string) =>
+  start({
+    vmi: json({ ...MARKED, spec: {} }),
+    evacuations: list(CANNED_EVACUATION),
+    kubevirt: list({ metadata: CANNED_VMI.metadata, spec: { configuration: { evictionStrategy } } }),
+  });
 
 describe("the settings' cache", () => {
   test("serves 30 s, then the change is seen", async () => {
@@ -121,12 +127,6 @@ describe("the settings' cache", () => {
   });
 
   test("is one for each cluster: what one says is never another's", async () => {
-    const byCluster = (evictionStrategy: string) =>
-      start({
-        vmi: json({ ...MARKED, spec: {} }),
-        evacuations: list(CANNED_EVACUATION),
-        kubevirt: list({ metadata: CANNED_VMI.metadata, spec: { configuration: { evictionStrategy } } }),
-      });
     const [moves, stays] = [await byCluster("LiveMigrate"), await byCluster("None")];
     const doors = openDoors({ CLUSTERS: { moves: entry(moves.url), stays: entry(stays.url) } });
     for (let round = 0; round < 2; round++) {
