@@ -10,7 +10,6 @@ import { NAMESPACE as namespace, type Recorded, startRecorded } from "./recorded
 import type { RecordingProxy } from "./recording-proxy.ts";
 import { granted, permissions, readManifests, shipped } from "./shipped.ts";
 import { type Evacuation, evacuations } from "./trial.ts";
-
 /**
  * Everything Lifeboat does, done once as the shipped account: it needs all that the roles grant, and nothing else. What readyz
  * asks for does not count: it asks only whether it may, and a right that nothing else needs is one too many.
