@@ -100,7 +100,8 @@ async function moveOn(
 ): Promise<void> {
   const isMarkSet = decision.actions.some(({ verb }) => verb === "Mark");
   const isUnderWay = vmi.evacuationNodeName !== undefined || evacuations.some(isActive) || created !== undefined;
-  if (!isUnderWay && !isMarkSet) return;
+  // What may go must not be kept by a budget of a time when it was to move.
+  if (!isUnderWay && !isMarkSet && decision.verdict !== "Allow") return;
   const { nodeName } = vmi;
   const marked = isMarkSet && nodeName !== undefined ? { ...vmi, evacuationNodeName: nodeName } : vmi;
   const known =
