@@ -32,8 +32,23 @@ export async function clusterReadyz(c: Context, target: Target): Promise<Respons
     ...(await deschedulerPolicy(cluster, loaded)),
   ];
   const ready = checks.every((one) => one.ok);
-  const notes = [...loaded.notes, ...(await notesOnCounting(cluster))];
+  const notes = [...loaded.notes, ...(await notesOnVersions(cluster)), ...(await notesOnCounting(cluster))];
   return c.json({ ready, checks, ...(notes.length === 0 ? {} : { notes }) }, ready ? 200 : 503);
+}
+
+/** The oldest that Lifeboat is made for. */
+const OLDEST = { kubernetes: 33, kubevirt: 7 };
+
+async function notesOnVersions(cluster: Cluster): Promise<readonly string[]> {
+  const found = await cluster.getMinorVersions().catch((error: unknown) => {
+    if (!(error instanceof ClusterError)) throw error;
+    return { kubernetes: undefined, kubevirt: undefined };
+  });
+  const { kubernetes = OLDEST.kubernetes, kubevirt = OLDEST.kubevirt } = found;
+  return [
+    ...(kubernetes < OLDEST.kubernetes ? [`Kubernetes 1.${kubernetes} is older than 1.33, the oldest supported`] : []),
+    ...(kubevirt < OLDEST.kubevirt ? [`KubeVirt 1.${kubevirt} is older than 1.7, the oldest supported`] : []),
+  ];
 }
 
 /** VMs are moved all the same: that is no reason not to be ready. */

@@ -27,6 +27,7 @@ import {
   type ConfigMapFacts,
   type ConfigurationFacts,
   kubeVirtFacts,
+  kubeVirtMinor,
   type KubeVirtFacts,
   nodeFacts,
   podFacts,
@@ -74,8 +75,8 @@ export interface Cluster extends DeschedulingReads {
   listPodsOn(node: string): Promise<readonly PodFacts[]>;
   /** Launcher pods of the VMIs, in one request for every hundred of them; ended ones and migration targets included. */
   listLaunchers(of: "All" | readonly VmiFacts[]): Promise<readonly LauncherFacts[]>;
-  /** Of the API server's version: 1.36 is 36; 0 if it does not say. */
-  getServerMinor(): Promise<number>;
+  /** Minor versions: Kubernetes 1.36 is 36, KubeVirt 1.9 is 9; undefined where they do not say. */
+  getMinorVersions(): Promise<{ readonly kubernetes: number | undefined; readonly kubevirt: number | undefined }>;
   getDeschedulingRegister(): Promise<DeschedulingRegister>;
   getCounters(): Promise<readonly EvacuationCount[]>;
   /** Throws unless the collection may be listed. */
@@ -114,6 +115,13 @@ export function connect(options: ClusterOptions): Cluster {
   const getConfigMap = async (name: string) => {
     const key = { namespace: names.LIFEBOAT_NAMESPACE, name };
     return mapped(await readOne(send, "configmaps", key, schemas.ConfigMap), configMapFacts);
+  };
+  const readKubeVirt = async () => {
+    const path = collection("kubevirts");
+    const { body } = await send({ method: "GET", path });
+    // KubeVirt allows one per cluster. One that does not parse is not left out: its strategy protects VMs.
+    const [first] = parseAnswer(schemas.Page, body, `GET ${path}`).items;
+    return first === undefined ? undefined : parseAnswer(schemas.KubeVirt, first, `GET ${path}`);
   };
   return {
     ...deschedulingReads(send, onOddItem),
@@ -175,9 +183,10 @@ export function connect(options: ClusterOptions): Cluster {
     listPodsOf,
     listPodsOn: (node) => readAll(send, { ...podList, fieldSelector: `spec.nodeName=${node}` }),
     listLaunchers: (of) => listLaunchers(send, of, onOddItem),
-    getServerMinor: async () => {
-      const { body } = await send({ method: "GET", path: "/version" });
-      return Number.parseInt(parseAnswer(schemas.Version, body, "GET /version").minor, 10) || 0;
+    getMinorVersions: async () => {
+      const [version, kubevirt] = await Promise.all([send({ method: "GET", path: "/version" }), readKubeVirt()]);
+      const { minor } = parseAnswer(schemas.Version, version.body, "GET /version");
+      return { kubernetes: Number.parseInt(minor, 10) || undefined, kubevirt: kubevirt && kubeVirtMinor(kubevirt) };
     },
     getCounters: async () => countsOf((await getConfigMap(names.COUNTERS_CONFIG_MAP))?.data ?? {}),
     canList: async (resource) => {
@@ -190,13 +199,7 @@ export function connect(options: ClusterOptions): Cluster {
       const { code, body } = await send({ method: "GET", path, expect: [403, 404] });
       return code >= 400 ? undefined : webhookFacts(parseAnswer(schemas.WebhookConfiguration, body, `GET ${path}`));
     },
-    getKubeVirt: async () => {
-      const path = collection("kubevirts");
-      const { body } = await send({ method: "GET", path });
-      // KubeVirt allows one per cluster. One that does not parse is not left out: its strategy protects VMs.
-      const [first] = parseAnswer(schemas.Page, body, `GET ${path}`).items;
-      return first === undefined ? undefined : kubeVirtFacts(parseAnswer(schemas.KubeVirt, first, `GET ${path}`));
-    },
+    getKubeVirt: async () => mapped(await readKubeVirt(), kubeVirtFacts),
     getConfiguration: () => readConfiguration(send),
     getConfigMap,
     getDeschedulingRegister: async () => deschedulingRegisterOf(await getConfigMap(names.DESCHEDULING_CONFIG_MAP)),

@@ -182,6 +182,12 @@ export interface KubeVirtFacts {
   readonly parallelOutboundMigrationsPerNode?: number;
 }
 
+/** Of its minor version: v1.9.0 is 9; undefined if it does not say, as a build from a branch. */
+export function kubeVirtMinor({ status }: Parsed<typeof KubeVirt>): number | undefined {
+  const [, minor] = /^v?1\.(\d+)\./.exec(status.observedKubeVirtVersion ?? "") ?? [];
+  return minor === undefined ? undefined : Number(minor);
+}
+
 export function kubeVirtFacts({ metadata, spec }: Parsed<typeof KubeVirt>): KubeVirtFacts {
   const { evictionStrategy, developerConfiguration, migrations } = spec.configuration;
   const { nodeDrainTaintKey: drainTaintKey, ...limits } = migrations;

@@ -206,6 +206,7 @@ export const KubeVirt = z.lazy(() =>
       }),
       {},
     ),
+    status: z.prefault(z.object({ observedKubeVirtVersion: Text }), {}),
   }),
 );
 

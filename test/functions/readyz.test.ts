@@ -1,5 +1,6 @@
 /** Whether Lifeboat is ready: in general, for anybody; in one cluster, for its operators. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kubeVirts } from "../../infra/sandbox/kubevirt/resources.ts";
 import { CANNED_VMI, list, startCannedCluster } from "./support/canned-cluster.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
 import { type Behaviour, json, status, type StubServer } from "./support/stub-server.ts";
@@ -72,6 +73,18 @@ describe("in a cluster with the shipped manifests", () => {
     await cluster.configure({ descheduling: { intervalSeconds: 60 } });
     const notes = ["descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground"];
     expect(await ready(doors)).toMatchObject({ code: 200, body: { ready: true, notes } });
+  });
+
+  test.each([
+    ["v1.6.3", ["KubeVirt 1.6 is older than 1.7, the oldest supported"]],
+    ["v1.7.0", undefined],
+    ["devel-main", undefined],
+  ])("KubeVirt %s: noted if it is older than what Lifeboat is made for", async (observedKubeVirtVersion, notes) => {
+    await cluster.configure({});
+    const kubeVirt = { namespace: "kubevirt", name: "kubevirt" };
+    const body = { status: { observedKubeVirtVersion } };
+    await cluster.client.patch(kubeVirts, kubeVirt, { type: "merge", body }, { subresource: "status" });
+    expect((await ready(doors)).body).toEqual({ ready: true, checks: expect.any(Array), ...(notes && { notes }) });
   });
 
   test("an impersonation that is not granted is named", async () => {
