@@ -91,7 +91,8 @@ async function readPage(
 }
 
 export async function readAll<S extends z.ZodMiniType, T>(send: Send, o: ListOptions<S, T>): Promise<readonly T[]> {
-  return o.of === undefined || isObjectKey(o.of) ? await readPages(send, o) : [];
+  const isNobodys = o.of !== undefined && (o.of.namespace === "" || !isObjectKey(o.of));
+  return isNobodys ? [] : await readPages(send, o);
 }
 
 async function readPages<S extends z.ZodMiniType, T>(send: Send, o: ListOptions<S, T>): Promise<readonly T[]> {
