@@ -80,7 +80,7 @@ describe("an Evacuation", () => {
       ["no resourceVersion",         { metadata: { ...META, resourceVersion: undefined } },        "metadata.resourceVersion"],
       ["a name that leads elsewhere", { metadata: { ...META, name: "../x" } },                     "metadata.name"],
     ])("%s", async (_, tweak, field) => {
-      const server = await startCannedCluster({ list: list({ metadata: META, spec: SPEC, ...tweak }, { metadata: { ...META, name: "next" }, spec: SPEC }) });
+      const server = await startCannedCluster({ evacuations: list({ metadata: META, spec: SPEC, ...tweak }, { metadata: { ...META, name: "next" }, spec: SPEC }) });
       servers.push(server);
       const odd: string[] = [];
       const cluster = connectTo({ server: server.url }, (resource, issue) => void odd.push(`${resource}: ${issue}`));

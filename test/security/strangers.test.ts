@@ -1,8 +1,8 @@
-/** What a request costs that nobody has authenticated, and what one with a token can be multiplied to. */
+/** What a request costs that nobody has authenticated. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { questionOf, startCannedCluster } from "../functions/support/canned-cluster.ts";
+import { startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { type Doors, entry, NOW, openDoors } from "../functions/support/doors.ts";
-import { evictionReview, review } from "../functions/support/reviews.ts";
+import { evictionReview } from "../functions/support/reviews.ts";
 import type { StubServer } from "../functions/support/stub-server.ts";
 import { filledIn, ROUTES } from "./routes.ts";
 
@@ -61,20 +61,4 @@ describe("a stranger, at every route there is", () => {
     expect(await there.request("/clusters/other/reconcile", { method: "POST" })).toMatchObject({ code: 404 });
     expect(asked).toEqual(["other"]);
   });
-});
-
-test("twenty evictions at once cost nine requests each, one look at the VM after the answer included", async () => {
-  const TIMES = 20;
-  const busy = await startCannedCluster();
-  const there = openDoors({ CLUSTERS: { prod: entry(busy.url) } });
-  await review(there);
-  await there.settle();
-  const before = busy.requests.length;
-  await Promise.all(Array.from({ length: TIMES }, () => review(there)));
-  await there.settle();
-  const asked = Map.groupBy(busy.requests.slice(before), (request) => questionOf(request));
-  const each = Object.fromEntries([...asked].map(([question, { length }]) => [question, length / TIMES]));
-  // Evacuations are listed before the answer and after it; the settings are known.
-  expect(each).toEqual({ pod: 1, vmi: 1, list: 2, begin: 1, grow: 1, mark: 1, event: 1, budget: 1 });
-  await busy.stop();
 });
