@@ -1,7 +1,7 @@
 /**
  * What every parser keeps to, whatever the text: it has an answer, what is wrong has a field and an expectation, the
  * secret that stands there is not repeated, and what is accepted can be used.
- * Owns: that, of CLUSTERS, the registry, LifeboatConfiguration, the descheduler policy, what we keep in annotations and
+ * Owns: that, of CLUSTERS, the registry, LifeboatConfiguration, the descheduler policy, what we keep in
  * ConfigMaps, and Standard Webhooks headers. Does not own: what is right (test/config).
  */
 import * as fc from "fast-check";
