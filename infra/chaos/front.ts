@@ -18,7 +18,7 @@ export interface Front {
   readonly url: string;
   /** Asked for every review; undefined: nobody is there. */
   answering: () => Answering | undefined;
-  /** Of the guard's reviews, those that the API server gave up waiting for: on a machine that is too busy. */
+  /** Of the guard's reviews, those that the API server gave up waiting for: it was away, or this machine is too busy. */
   readonly late: number;
   /** Breaks what this Worker has not answered yet. */
   drop(name: string): void;

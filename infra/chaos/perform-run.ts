@@ -37,8 +37,8 @@ const TICK_MS = 300;
 /** So many looks at what is left are between two ticks where the relay tells Lifeboat what happens. */
 const TICKS_APART = 10;
 const MINUTE_SECONDS = 60;
-/** No fault of the plan: this machine was too busy. */
-const TOO_LATE = "guard answered too late";
+/** By the API server: no fault of the plan, unless it was away; this machine is too busy. */
+const NOT_WAITED_FOR = "guard not waited for";
 
 /** A scene that is set: every VM runs and has its budget, if it is to have one, and nothing has gone wrong yet. */
 export interface Prepared {
@@ -111,7 +111,7 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
       ...apiServer.faults.injected.slice(injectedBefore).map(({ effect }) => effect.type),
       ...told.done.filter((does) => does !== "inject"),
       ...Array.from({ length: crew.deaths }, () => "Worker killed"),
-      ...Array.from({ length: arena.front.late - lateBefore }, () => TOO_LATE),
+      ...Array.from({ length: arena.front.late - lateBefore }, () => NOT_WAITED_FOR),
     ]),
     inVain: count([...told.inVain, ...ofThoseWhoCannotLeave(refused, plan).map(() => "evict")]),
     asked: requests.asked.size,
