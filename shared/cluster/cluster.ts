@@ -171,7 +171,7 @@ export function connect(options: ClusterOptions): Cluster {
       return parseAnswer(schemas.Page, body, `GET ${path}`).items.length > 0;
     },
     listBudgets: (namespace) =>
-      readAll(send, {
+      readAll(sender(options.endpoint, AbortSignal.any([options.signal, AbortSignal.timeout(BUDGETS_MS)])), {
         ...list,
         resource: "poddisruptionbudgets",
         namespace,
@@ -209,6 +209,8 @@ export function connect(options: ClusterOptions): Cluster {
 }
 
 const OF_OURS = `${names.MANAGED_BY_LABEL}=${names.MANAGED_BY}`;
+/** For the budgets of one namespace: a list that hangs must not use up the time of the others. */
+const BUDGETS_MS = 10_000;
 const LONGEST_LABEL = 63;
 
 function vmiSelector(scope: "Migrating" | { readonly node: string }): string {
