@@ -131,7 +131,7 @@ describe("one scrape", () => {
   test.each<[string, CannedAnswers | Behaviour, number]>([
     ["an API server that is gone",        hangingUp,                                503],
     ["one that does not let us in",       status(401, "Unauthorized"),              502],
-    ["one that may not list Evacuations", { list: status(403, "Forbidden") },       502],
+    ["one that may not list Evacuations", { evacuations: status(403, "Forbidden") }, 502],
     ["counters that may not be read",     { other: status(403, "Forbidden") },      502],
     ["counters it cannot give just now",  { other: status(500, "InternalError") },  502],
     ["a page of a proxy",                 html(200),                                502],

@@ -189,7 +189,6 @@ export function answering(facts: Facts): (request: StubRequest) => Behaviour {
     return json(vmi);
   };
   const listed = (path: string): Behaviour => {
-    if (path.endsWith("/evacuations")) return list(...evacuationsOf(facts));
     return path.endsWith("migrations") && facts.migrating ? list(MIGRATION) : list();
   };
   const answers: Partial<Record<Question, (request: StubRequest) => Behaviour>> = {
@@ -203,6 +202,7 @@ export function answering(facts: Facts): (request: StubRequest) => Behaviour {
       return json({}, 201);
     },
     begin: () => CANNED_BEGIN,
+    evacuations: () => list(...evacuationsOf(facts)),
     mark: patched,
     event: () => json({}, 201),
     list: ({ path }) => listed(path),
