@@ -67,7 +67,7 @@ export function ensureBudget(vmi: VmiFacts, minAvailable: 1 | 2): Action {
 
 export function planBudgets(w: BudgetWorld): Plan {
   const ours = w.budgets.filter((b) => b.managedByUs && !b.deleting && isOfVmi(b));
-  if (!areBudgetsWanted(w.settings)) return { chains: deletionsOf(w.complete ? ours : []).map((action) => [action]) };
+  if (!areBudgetsWanted(w.settings)) return { chains: unwanted(ours, w).map((action) => [action]) };
   const byName = new Map(ours.map((b) => [keyOf(b), b]));
   const named = new Set(w.vmis.map((vmi) => keyOf({ namespace: vmi.namespace, name: budgetName(vmi) })));
   const evacuations = Map.groupBy(w.evacuations, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
@@ -83,6 +83,11 @@ export function planBudgets(w: BudgetWorld): Plan {
 /** Lifeboat's own Deployment may have one too. */
 function isOfVmi({ owners, selector }: BudgetFacts): boolean {
   return owners.some(isVmi) || Object.hasOwn(selector?.matchLabels ?? {}, CREATED_BY_LABEL);
+}
+
+/** A function whose settings are older than these may have made it a moment ago, or this one's are the older ones. */
+function unwanted(ours: readonly BudgetFacts[], { complete, now }: BudgetWorld): readonly Action[] {
+  return complete ? deletionsOf(ours.filter(({ touchedAt }) => !isRecent(touchedAt ?? NaN, now))) : [];
 }
 
 function deletionsOf(budgets: readonly BudgetFacts[]): readonly Action[] {
@@ -120,6 +125,9 @@ const REST_MS = 3 * 60_000;
  */
 function isToRest(budget: BudgetFacts, { evacuations, now }: BudgetWorld): boolean {
   const times = [budget.touchedAt ?? NaN, ...evacuations.map(({ status }) => Date.parse(status.completionTime ?? ""))];
-  const isRecent = times.some((time) => Math.abs(now.getTime() - time) < REST_MS);
-  return isRecent || budget.status.currentHealthy > 1;
+  return times.some((time) => isRecent(time, now)) || budget.status.currentHealthy > 1;
+}
+
+function isRecent(time: number, now: Date): boolean {
+  return Math.abs(now.getTime() - time) < REST_MS;
 }

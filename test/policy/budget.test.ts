@@ -134,6 +134,8 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["switched off",                             { ...own, settings: off },                                          done],
   ["… as far as is known",                     { ...own, settings: off, complete: false },                         []],
   ["KubeVirt's webhook makes it noise",        { ...own, settings: covered },                                      done],
+  ["… made by another function just now",      { ...touched(-179), vmis: [vmi()], settings: covered },               []],
+  ["… three minutes ago",                      { ...touched(-180), vmis: [vmi()], settings: covered },               done],
   // Others'
   ["another's",                                { vmis: [vmi()], budgets: [foreign] },                              ["create 1"]],
   ["… beside ours",                            { vmis: [vmi()], budgets: [foreign, budget()] },                    []],
