@@ -32,6 +32,12 @@ async function evictVm(name: string, more?: Record<string, unknown>) {
   return { pod, answer: await evict(stage.client, pod, more) };
 }
 
+/** KubeVirt's webhook reviews the same eviction: where it has marked the VM first, the evacuation is in progress already. */
+function either(message: string) {
+  const inProgress = message.replace("Eviction triggered", "Evacuation in progress: Eviction triggered");
+  return expect.toSatisfy((said: unknown) => said === message || said === inProgress, message);
+}
+
 type Fate = "moved" | "marked" | "untouched" | "shut down";
 
 function fateOf(strategy: string, code: number, message: string): Fate {
@@ -68,7 +74,7 @@ describe("the first eviction", () => {
     const name = `first-${evictionStrategy.toLowerCase()}-${migratable}`;
     const { status } = await stage.createVm({ name, evictionStrategy, migratable });
     const { answer } = await evictVm(name);
-    expect(answer).toMatchObject({ code, message: message.replace('VM"', `${name}"`) });
+    expect(answer).toMatchObject({ code, message: either(message.replace('VM"', `${name}"`)) });
     await expectFate(name, status?.nodeName ?? "", fateOf(evictionStrategy, code, message));
   });
 
@@ -95,7 +101,7 @@ test("an evacuation from the eviction to the end: mark, budget, migration, story
   await stage.reconcile();
   const from = status?.nodeName ?? "";
   const { answer } = await evictVm("whole");
-  expect(answer.message).toBe(`${DENIED}Eviction triggered evacuation of VMI "vms/whole"`);
+  expect(answer.message).toEqual(either(`${DENIED}Eviction triggered evacuation of VMI "vms/whole"`));
 
   const moved = await untilVmi(stage.client, "whole", "moved", hasSettledAwayFrom(from));
   expect(moved.metadata.uid).toBe(metadata.uid);
