@@ -3,9 +3,9 @@
  * Owns: unmarking, deleting what is pending, counting attempts, the final status. Does not own: noticing (standing.ts).
  */
 import { type Action, tell } from "./action.ts";
-import { backoffSeconds, secondsAfter } from "./attempt.ts";
+import { backoffSeconds, secondsAfter, succeeded } from "./attempt.ts";
 import { end, type EvacuationWorld, inheritedAttempts, type LivePair, write } from "./evacuation-world.ts";
-import { type EvacuationFacts, isFinal, type VmiFacts } from "./facts.ts";
+import { type EvacuationFacts, type EvacuationStatus, isFinal, type VmiFacts } from "./facts.ts";
 import { isMarked } from "./marked.ts";
 import { NAME_PREFIX } from "./names.ts";
 import type { Standing } from "./standing.ts";
@@ -19,9 +19,20 @@ export function moved(pair: LivePair, targetNode = pair.vmi.nodeName): readonly 
   const isLeft = vmi.evacuationLabel !== undefined || (vmi.evacuationNodeName !== undefined && !isMarked(vmi));
   return [
     ...(isLeft && !isMarked(vmi) ? [{ verb: "Unmark", vmi } as const] : []),
-    ...end(pair, { phase: "Moved", reason: "Moved", message, more: targetNode === undefined ? {} : { targetNode } }),
+    ...end(pair, {
+      phase: "Moved",
+      reason: "Moved",
+      message,
+      more: { ...(targetNode === undefined ? {} : { targetNode }), ...madeBy(pair) },
+    }),
     tell(vmi, "Evacuated", `${message} (cause ${cause})`, e.uid),
   ];
+}
+
+/** A quick migration is over before anybody has seen it. */
+function madeBy({ e, migrations }: LivePair): Partial<EvacuationStatus> {
+  const migration = succeeded(e, migrations);
+  return migration === undefined ? {} : { migration: { name: migration.name, uid: migration.uid } };
 }
 
 function unmark({ vmi }: LivePair): readonly Action[] {

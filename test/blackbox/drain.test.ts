@@ -89,10 +89,7 @@ test("20 VMs leave a node two at a time, by KubeVirt's migrations, one each, and
   expect(made.map((m) => m.spec.vmiName)).toEqual(names);
   for (const { metadata, spec } of made) {
     expect(metadata.name).toMatch(/^kubevirt-evacuation-/);
-    expect(metadata.annotations).toMatchObject({
-      "lifeboat.dev/cause": "ApiEviction",
-      "kubevirt.io/evacuationMigration": NODE,
-    });
+    expect(metadata.annotations).toMatchObject({ "kubevirt.io/evacuationMigration": NODE });
     await expect
       .poll(() => evacuationsOf(stage.client, spec.vmiName))
       .toMatchObject([
