@@ -127,6 +127,17 @@ describe("an Evacuation", () => {
     expect(planBeginnings(world({ settings: off })).chains).toEqual([]);
   });
 
+  test("a migration that was over before anybody saw it is named all the same", () => {
+    const quick = migration({ name: "quick", uid: "quick", phase: "Succeeded" });
+    const chains = planned(evacuation(), { vmis: [vmi({ nodeName: "node02" })], migrations: [quick] });
+    expect(chains.flat()).toContainEqual(
+      expect.objectContaining({
+        verb: "WriteStatus",
+        status: expect.objectContaining({ phase: "Moved", migration: { name: "quick", uid: "quick" } }),
+      }),
+    );
+  });
+
   test("one that has ended is left alone", () => {
     expect(planned(older, { vmis: [vmi()] })).toEqual([]);
   });
