@@ -5,7 +5,7 @@
 import { type Action, tell } from "./action.ts";
 import { backoffSeconds, secondsAfter, succeeded } from "./attempt.ts";
 import { end, type EvacuationWorld, inheritedAttempts, type LivePair, write } from "./evacuation-world.ts";
-import { type EvacuationFacts, type EvacuationStatus, isFinal, type VmiFacts } from "./facts.ts";
+import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts, type VmiFacts } from "./facts.ts";
 import { isMarked } from "./marked.ts";
 import { NAME_PREFIX } from "./names.ts";
 import type { Standing } from "./standing.ts";
@@ -16,6 +16,7 @@ export function moved(pair: LivePair, targetNode = pair.vmi.nodeName): readonly 
   const { cause } = e.spec;
   const { sourceNode: from } = e.status;
   const message = from === undefined ? `moved to node ${targetNode}` : `moved from node ${from} to node ${targetNode}`;
+  const migration = succeeded(e, pair.migrations);
   const isLeft = vmi.evacuationLabel !== undefined || (vmi.evacuationNodeName !== undefined && !isMarked(vmi));
   return [
     ...(isLeft && !isMarked(vmi) ? [{ verb: "Unmark", vmi } as const] : []),
@@ -23,15 +24,19 @@ export function moved(pair: LivePair, targetNode = pair.vmi.nodeName): readonly 
       phase: "Moved",
       reason: "Moved",
       message,
-      more: { ...(targetNode === undefined ? {} : { targetNode }), ...madeBy(pair) },
+      more: { ...(targetNode === undefined ? {} : { targetNode }), ...madeBy(migration) },
     }),
+    ...(migration === undefined || migration.cause !== undefined ? [] : [adoption(migration, e)]),
     tell(vmi, "Evacuated", `${message} (cause ${cause})`, e.uid),
   ];
 }
 
-/** A quick migration is over before anybody has seen it. */
-function madeBy({ e, migrations }: LivePair): Partial<EvacuationStatus> {
-  const migration = succeeded(e, migrations);
+/** A quick migration is over before a look has seen it. */
+function adoption(migration: MigrationFacts, evacuation: EvacuationFacts): Action {
+  return { verb: "AdoptMigration", migration, evacuation };
+}
+
+function madeBy(migration: MigrationFacts | undefined): Partial<EvacuationStatus> {
   return migration === undefined ? {} : { migration: { name: migration.name, uid: migration.uid } };
 }
 

@@ -16,7 +16,16 @@ import {
   startDeschedulingStage,
   taint,
 } from "./descheduling-stage.ts";
-import { evacuationsOf, getVmi, hasSettledAwayFrom, launcherOf, NAMESPACE, type Stage, untilVmi } from "./stage.ts";
+import {
+  causesOf,
+  evacuationsOf,
+  getVmi,
+  hasSettledAwayFrom,
+  launcherOf,
+  NAMESPACE,
+  type Stage,
+  untilVmi,
+} from "./stage.ts";
 
 const REQUESTED = "lifeboat.dev/evacuation-requested";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
@@ -83,8 +92,7 @@ describe("EvacuationInBackground", () => {
     await cycle(stage);
     expect(await evacuationsOf(stage.client, "vm-1")).toMatchObject([{ spec: { cause: "Descheduler" } }]);
     await untilVmi(stage.client, "vm-1", "settled elsewhere", hasSettledAwayFrom("node01"));
-    const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
-    expect(items.map(({ metadata }) => metadata.annotations?.["lifeboat.dev/cause"])).toEqual(["Descheduler"]);
+    await expect.poll(() => causesOf(stage.client, "vm-1")).toEqual(["Descheduler"]);
   });
 
   test("KubeVirt's own webhook says the same words, and is understood", async () => {

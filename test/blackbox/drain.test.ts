@@ -8,6 +8,7 @@ import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import { evictionOf } from "../functions/support/reviews.ts";
 import {
+  causesOf,
   ALONE,
   evacuationsOf,
   getVmi,
@@ -90,6 +91,7 @@ test("20 VMs leave a node two at a time, by KubeVirt's migrations, one each, and
   for (const { metadata, spec } of made) {
     expect(metadata.name).toMatch(/^kubevirt-evacuation-/);
     expect(metadata.annotations).toMatchObject({ "kubevirt.io/evacuationMigration": NODE });
+    await expect.poll(() => causesOf(stage.client, spec.vmiName)).toEqual(["ApiEviction"]);
     await expect
       .poll(() => evacuationsOf(stage.client, spec.vmiName))
       .toMatchObject([
@@ -225,6 +227,5 @@ test("the drain taint moves VMs without a mark, and a full scan is enough to see
   const taint = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
   await stage.client.patch(nodes, { name: NODE }, { type: "merge", body: { spec: { taints: [taint] } } });
   await expectNoneLost(names);
-  const causes = (await migrationsByVmi()).map((m) => m.metadata.annotations?.["lifeboat.dev/cause"]);
-  expect(causes).toEqual(["DrainTaint", "DrainTaint"]);
+  for (const name of names) await expect.poll(() => causesOf(stage.client, name)).toEqual(["DrainTaint"]);
 });

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
 import {
+  causesOf,
   evict,
   getVmi,
   hasSettledAwayFrom,
@@ -110,11 +111,12 @@ test("an evacuation from the eviction to the end: mark, budget, migration, story
   expect(migration).toMatchObject({
     metadata: {
       name: expect.stringMatching(/^kubevirt-evacuation-/),
-      annotations: { "kubevirt.io/evacuationMigration": from, "lifeboat.dev/cause": "ApiEviction" },
+      annotations: { "kubevirt.io/evacuationMigration": from },
     },
     status: { phase: "Succeeded" },
   });
   await expect.poll(() => phasesOf(stage.client, "whole")).toEqual(["Moved"]);
+  await expect.poll(() => causesOf(stage.client, "whole")).toEqual(["ApiEviction"]);
   expect(await budgetSizeOf(metadata.uid)).toBe(2);
   await expect
     .poll(() => storyOf(stage.client, "whole"))

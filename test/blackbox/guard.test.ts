@@ -6,11 +6,11 @@ import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import {
+  causesOf,
   getVmi,
   hasSettledAwayFrom,
   launcherOf,
   messageOf,
-  migrationsOf,
   NAMESPACE,
   type Stage,
   startStage,
@@ -110,8 +110,7 @@ describe("a migratable VM never gets SIGTERM before it has moved", () => {
     const { status } = await watching;
     expect(status?.phase).toBe("Running");
     expect(labels.includes("urgent")).toBe(isUrgent);
-    const [migration] = await migrationsOf(stage.client, name);
-    expect(migration?.metadata.annotations?.["lifeboat.dev/cause"]).toBe(cause);
+    await expect.poll(() => causesOf(stage.client, name)).toEqual([cause]);
     await expect.poll(() => storyOf(stage.client, name)).toContain("Normal DisruptionHeld");
     await expect.poll(() => evacuationsOf(name)).toEqual([[cause, "Moved"]]);
   });

@@ -5,12 +5,12 @@ import { afterEach, expect, test } from "vitest";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
 import { ROLES } from "../functions/support/roles.ts";
 import {
+  causesOf,
   ALONE,
   evacuationsOf,
   evict,
   hasSettledAwayFrom,
   launcherOf,
-  migrationsOf,
   type Stage,
   type StageOptions,
   startStage,
@@ -50,8 +50,7 @@ test.each(["Evict", "Auto"] as const)(
     expect(code).toBe(429);
     expect(message).toContain('Eviction triggered evacuation of VMI "vms/evicted"');
     await untilVmi(stage.client, "evicted", "moved", hasSettledAwayFrom(node));
-    const [migration] = await migrationsOf(stage.client, "evicted");
-    expect(migration?.metadata.annotations?.["lifeboat.dev/cause"]).toBe("ApiEviction");
+    await expect.poll(() => causesOf(stage.client, "evicted")).toEqual(["ApiEviction"]);
   },
 );
 
@@ -65,8 +64,7 @@ test("another cause asks for an eviction that cannot succeed, and KubeVirt's web
   await scheduler.delete(pods, pod.metadata);
   const moved = await untilVmi(stage.client, "preempted", "moved", hasSettledAwayFrom(node));
   expect(moved.status?.phase).toBe("Running");
-  const [migration] = await migrationsOf(stage.client, "preempted");
-  expect(migration?.metadata.annotations?.["lifeboat.dev/cause"]).toBe("Preemption");
+  await expect.poll(() => causesOf(stage.client, "preempted")).toEqual(["Preemption"]);
 });
 
 test("Evict without KubeVirt's webhook: 429, and the Evacuation goes on", async () => {

@@ -230,6 +230,11 @@ export async function migrationsOf(
   return items.filter((migration) => migration.spec.vmiName === vmi);
 }
 
+/** What Lifeboat has written on the migrations of a VMI, by one of its next looks. */
+export async function causesOf(client: KubeClient, vmi: string): Promise<readonly (string | undefined)[]> {
+  return (await migrationsOf(client, vmi)).map(({ metadata }) => metadata.annotations?.["lifeboat.dev/cause"]);
+}
+
 /** Lifeboat's sentences about a VMI, oldest first. */
 export async function storyOf(client: KubeClient, vmi: string): Promise<readonly string[]> {
   const { items } = await client.list(events, NAMESPACE);
