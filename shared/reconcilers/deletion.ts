@@ -8,6 +8,7 @@ import { isOfInterest } from "../policy/disruption-cause.ts";
 import type { NamespacedName, PodFacts } from "../policy/facts.ts";
 import { isLauncher, launcherOfHotplug, vmiNameOf } from "../policy/pod-kind.ts";
 import type { Settings } from "../policy/settings.ts";
+import type { Action } from "../policy/action.ts";
 import { actInOrder } from "./act-in-order.ts";
 
 export interface DeletionRequest {
@@ -53,10 +54,20 @@ export async function ruleOnDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
   for (let look = 0; look < LOOKS; look++) {
     const review = await reviewDeletion(r, deps);
     if (review.decision.verdict === "Release") return review;
-    const { done } = await actInOrder(review.decision.actions, deps.cluster, deps.settings);
-    if (done) return review;
+    if (await isBegun(review.decision.actions, deps)) return review;
   }
   return undefined;
+}
+
+/**
+ * The Evacuation before the mark: a look that finds a mark alone takes it for KubeVirt's and begins an evacuation of another
+ * cause, which knows no deadline and goes on when the taint is gone.
+ */
+async function isBegun(actions: readonly Action[], { cluster, settings }: DeletionDeps): Promise<boolean> {
+  for (const action of actions) {
+    if (!(await actInOrder([action], cluster, settings)).done) return false;
+  }
+  return true;
 }
 
 /**

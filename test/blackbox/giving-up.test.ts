@@ -48,7 +48,7 @@ describe("a migration that always fails", () => {
   const failing = { outcome: () => "Failed" as const };
 
   test("is backed off, abandoned after maxAttempts, said so, and the VM runs on unmarked", async () => {
-    const evacuation = { maxAttempts: 3, backoffSeconds: 0.3, maxBackoffSeconds: 600, adoptSeconds: 0 };
+    const evacuation = { maxAttempts: 3, backoffSeconds: 1.1, maxBackoffSeconds: 600, adoptSeconds: 0 };
     await start("stuck", { ...ALONE, configuration: { evacuation } });
     stage.sandbox.migrations.configure(failing);
     await evictVm("stuck");
