@@ -8,7 +8,7 @@ import { podFacts } from "../shared/cluster/projections.ts";
 import { IMPOSSIBLE_UID } from "../shared/cluster/marking.ts";
 import { Pod } from "../shared/cluster/schemas.ts";
 import { parseConfig } from "../shared/config/problem.ts";
-import type { Ruling } from "../shared/reconcilers/eviction.ts";
+import type { Ruling } from "../shared/pass/eviction.ts";
 import { RejectionError } from "./rejection.ts";
 
 /** Without these nothing can be answered that an API server would understand. */

@@ -9,8 +9,8 @@ import { TrieRouter } from "hono/router/trie-router";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
 import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
-import { reviewEvictionRequest } from "./admission.ts";
-import { reviewDeletionRequest } from "./deletions.ts";
+import { reviewEvictionRequest } from "./evictions.ts";
+import { reviewDeletionRequest } from "./deletions/deletions.ts";
 import { descheduleNow } from "./descheduling.ts";
 import type { Env, Platform } from "./env.ts";
 import { receiveEvents, signedPayload } from "./events.ts";
@@ -20,7 +20,7 @@ import { clusterReadyz } from "./readyz.ts";
 import { isCallersFault, type Rejection, RejectionError, renderRejection } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
 import * as targets from "./target.ts";
-import { holdDeletion } from "./unreviewed.ts";
+import { holdDeletion } from "./deletions/unreviewed.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;

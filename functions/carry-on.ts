@@ -1,6 +1,6 @@
 /**
  * What happens after an answer, once: the story is told, and the VM that was asked about is moved on.
- * Owns: the bound on that. Does not own: the reconcile (shared/reconcilers/pass.ts).
+ * Owns: the bound on that. Does not own: the reconcile (shared/pass/pass.ts).
  *
  * A drain repeats its requests every five seconds, so it drives itself; the relay and the tick do the rest.
  */
@@ -8,9 +8,9 @@ import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Action } from "../shared/policy/action.ts";
 import type { NamespacedName } from "../shared/policy/facts.ts";
 import { DEFAULT_SETTINGS } from "../shared/policy/settings.ts";
-import type { Known } from "../shared/reconcilers/observe-vmi.ts";
-import { reconcileVmi } from "../shared/reconcilers/pass.ts";
-import type { Deps, Result } from "../shared/reconcilers/perform.ts";
+import type { Known } from "../shared/pass/observe-vmi.ts";
+import { reconcileVmi } from "../shared/pass/pass.ts";
+import type { Deps, Result } from "../shared/pass/perform.ts";
 import type { Target } from "./target.ts";
 
 /** The platform ends what runs after an answer at 30 s. */

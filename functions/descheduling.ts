@@ -1,15 +1,18 @@
 /**
  * The descheduling door: a cycle when a caller asks for one, or when the interval has passed.
  * Owns: the bound on a cycle, its answer in JSON, telling what is wrong with the policy. Does not own: the cycle
- * (shared/reconcilers/descheduling.ts), authentication (app.ts).
+ * (shared/descheduling/deschedule.ts), authentication (app.ts).
  */
 import type { Context } from "hono";
-import { loadDeschedulerPolicy, type LoadedPolicy } from "../shared/config/load-descheduler-policy.ts";
-import type { Answered, CycleReport, NominationResult } from "../shared/policy/descheduling/cycle.ts";
-import { isDue } from "../shared/policy/descheduling/register.ts";
+import {
+  loadDeschedulerPolicy,
+  type LoadedPolicy,
+} from "../shared/descheduling/policy-file/load-descheduler-policy.ts";
+import type { Answered, CycleReport, NominationResult } from "../shared/descheduling/cycle/cycle.ts";
+import { isDue } from "../shared/descheduling/cycle/register.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
-import { deschedule } from "../shared/reconcilers/descheduling.ts";
+import { deschedule } from "../shared/descheduling/deschedule.ts";
 import { tell } from "./carry-on.ts";
 import { RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";

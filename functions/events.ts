@@ -7,8 +7,8 @@ import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/ev
 import type { ClusterEntry } from "../shared/config/clusters.ts";
 import { WHEN_BLIND } from "../shared/policy/blind.ts";
 import { parseConfig } from "../shared/config/problem.ts";
-import type { Pointer } from "../shared/reconcilers/pointer.ts";
-import { reconcilePointed } from "../shared/reconcilers/pass.ts";
+import type { Pointer } from "../shared/pass/pointer.ts";
+import { reconcilePointed } from "../shared/pass/pass.ts";
 import { reconciling } from "./carry-on.ts";
 import type { Env } from "./env.ts";
 import { RejectionError } from "./rejection.ts";

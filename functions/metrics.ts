@@ -9,7 +9,7 @@ import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import { renderMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
-import type { DeschedulingRegister } from "../shared/policy/descheduling/register.ts";
+import type { DeschedulingRegister } from "../shared/descheduling/cycle/register.ts";
 import type { Target } from "./target.ts";
 import { VERSION } from "./version.ts";
 

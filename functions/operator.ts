@@ -4,15 +4,15 @@
  */
 import type { Context } from "hono";
 import type { EvacuationFacts, NamespacedName, NodeFacts, VmiFacts } from "../shared/policy/facts.ts";
-import { carriesDrainTaint } from "../shared/policy/drain-taint.ts";
-import { newEvacuation } from "../shared/policy/evacuation-identity.ts";
-import { isMarked } from "../shared/policy/marked.ts";
-import { isActive } from "../shared/policy/phase.ts";
+import { carriesDrainTaint } from "../shared/policy/kube/drain-taint.ts";
+import { newEvacuation } from "../shared/policy/evacuation/identity.ts";
+import { isMarked } from "../shared/policy/evacuation/marked.ts";
+import { isActive } from "../shared/policy/evacuation/phase.ts";
 import type { Settings } from "../shared/policy/settings.ts";
 import { resolveStrategy } from "../shared/policy/strategy.ts";
 import type { Cluster } from "../shared/cluster/cluster.ts";
-import { reviewEviction } from "../shared/reconcilers/eviction.ts";
-import { reconcileVmi } from "../shared/reconcilers/pass.ts";
+import { reviewEviction } from "../shared/pass/eviction.ts";
+import { reconcileVmi } from "../shared/pass/pass.ts";
 import { reconciling } from "./carry-on.ts";
 import { RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";

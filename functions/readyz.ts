@@ -6,7 +6,7 @@ import type { Context } from "hono";
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Trial } from "../shared/policy/configuration-status.ts";
-import { loadDeschedulerPolicy } from "../shared/config/load-descheduler-policy.ts";
+import { loadDeschedulerPolicy } from "../shared/descheduling/policy-file/load-descheduler-policy.ts";
 import type { LoadedSettings } from "../shared/config/load-settings.ts";
 import type { ConfigProblem } from "../shared/config/problem.ts";
 import type { Target } from "./target.ts";

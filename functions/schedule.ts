@@ -1,13 +1,13 @@
 /**
  * The clock's door: the cron trigger, and requests for a full scan.
- * Owns: which cluster gets how much of a tick, full or not. Does not own: the looks (shared/reconcilers).
+ * Owns: which cluster gets how much of a tick, full or not. Does not own: the looks (shared/pass).
  */
 import type { Context } from "hono";
 import { parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
 import { keepConditions } from "./conditions.ts";
 import { descheduleIfDue } from "./descheduling.ts";
-import { reconcileActive, reconcileAll } from "../shared/reconcilers/pass.ts";
-import { areBudgetsWanted } from "../shared/policy/budget-mode.ts";
+import { reconcileActive, reconcileAll } from "../shared/pass/pass.ts";
+import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
 import { reconciling } from "./carry-on.ts";
 import type { ClusterRegistry } from "./env.ts";
 import { RejectionError } from "./rejection.ts";

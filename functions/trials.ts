@@ -5,7 +5,7 @@
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Trial } from "../shared/policy/configuration-status.ts";
-import { isAnnotating } from "../shared/policy/descheduler-annotations.ts";
+import { isAnnotating } from "../shared/policy/annotations/descheduler-annotations.ts";
 import type { Settings } from "../shared/policy/settings.ts";
 
 export async function tryPermissions(cluster: Cluster, settings: Settings): Promise<readonly Trial[]> {

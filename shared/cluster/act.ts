@@ -5,10 +5,10 @@
 import * as z from "zod/mini";
 import type { Action, NewEvacuation } from "../policy/action.ts";
 import { counterKey } from "../policy/counters.ts";
-import { registerText } from "../policy/descheduling/register.ts";
+import { registerText } from "../descheduling/cycle/register.ts";
 import type { EvacuationFacts, NamespacedName } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
-import { isActive } from "../policy/phase.ts";
+import { isActive } from "../policy/evacuation/phase.ts";
 import * as manifests from "./manifests.ts";
 import { clear, mark, type MarkingContext } from "./marking.ts";
 import * as patches from "./patches.ts";

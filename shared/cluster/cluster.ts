@@ -3,8 +3,8 @@
  * Owns: the interface and its implementation over HTTP. Does not own: decisions.
  */
 import type { Action, NewEvacuation } from "../policy/action.ts";
-import type { EvictionAnswer } from "../policy/descheduling/eviction-answer.ts";
-import type { DeschedulingRegister } from "../policy/descheduling/register.ts";
+import type { EvictionAnswer } from "../descheduling/cycle/eviction-answer.ts";
+import type { DeschedulingRegister } from "../descheduling/cycle/register.ts";
 import type {
   BudgetFacts,
   EvacuationFacts,
@@ -15,11 +15,11 @@ import type {
   PodFacts,
   VmiFacts,
 } from "../policy/facts.ts";
-import type { WebhookFacts } from "../policy/budget-mode.ts";
+import type { WebhookFacts } from "../policy/budget/budget-mode.ts";
 import * as names from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
 import { countsOf, type EvacuationCount } from "../policy/counters.ts";
-import { END_PHASES } from "../policy/phase.ts";
+import { END_PHASES } from "../policy/evacuation/phase.ts";
 import { act, type ActResult, createEvacuation } from "./act.ts";
 import {
   budgetFacts,
@@ -34,8 +34,8 @@ import {
   vmiFacts,
   webhookFacts,
 } from "./projections.ts";
-import { type DeschedulingReads, deschedulingReads } from "./descheduling-reads.ts";
-import { evict, type Eviction } from "./evict.ts";
+import { type DeschedulingReads, deschedulingReads } from "../descheduling/reads/reads.ts";
+import { evict, type Eviction } from "../descheduling/reads/evict.ts";
 import { listLaunchers } from "./list-launchers.ts";
 import { kubevirtAccount } from "./marking.ts";
 import { collection, object, type Resource } from "./paths.ts";
@@ -43,7 +43,7 @@ import { proveAnnotating } from "./prove-annotating.ts";
 import { proveMarking } from "./prove-marking.ts";
 import { readConfiguration } from "./read-configuration.ts";
 import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
-import { deschedulingRegisterOf } from "./register-schema.ts";
+import { deschedulingRegisterOf } from "../descheduling/reads/register-schema.ts";
 import { evacuationFacts, migrationFacts } from "./evacuation-projections.ts";
 import { Evacuation, Migration } from "./evacuation-schemas.ts";
 import * as schemas from "./schemas.ts";

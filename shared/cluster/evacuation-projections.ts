@@ -4,7 +4,7 @@
  */
 import type { EvacuationCondition, EvacuationFacts, MigrationFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
-import { CONDITION_TYPES } from "../policy/phase.ts";
+import { CONDITION_TYPES } from "../policy/evacuation/phase.ts";
 import type { Evacuation, Migration } from "./evacuation-schemas.ts";
 import { identityOf, type Parsed, present } from "./projections.ts";
 

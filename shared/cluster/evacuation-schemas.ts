@@ -4,7 +4,7 @@
  */
 import * as z from "zod/mini";
 import { CAUSES } from "../policy/cause.ts";
-import { ACTIVE_PHASES, END_PHASES } from "../policy/phase.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../policy/evacuation/phase.ts";
 import { Conditions, Count, listOf, Meta, Text } from "./schemas.ts";
 
 export const Migration = z.lazy(() =>

@@ -1,6 +1,6 @@
 /**
  * Listing launcher pods: all there are, or those of some VMIs.
- * Owns: the selectors, and how many VMIs fit into one. Does not own: which are asked for (shared/reconcilers).
+ * Owns: the selectors, and how many VMIs fit into one. Does not own: which are asked for (shared/pass).
  */
 import type { LauncherFacts, VmiFacts } from "../policy/facts.ts";
 import { COMPONENT_LABEL, CREATED_BY_LABEL, LAUNCHER_COMPONENT } from "../policy/names.ts";

@@ -4,7 +4,7 @@
  */
 import type { NewEvacuation, Story } from "../policy/action.ts";
 import type { EvacuationFacts, EvacuationStatus, VmiFacts } from "../policy/facts.ts";
-import { hash8 } from "../policy/hash.ts";
+import { hash8 } from "../policy/kube/hash.ts";
 import * as names from "../policy/names.ts";
 
 const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };

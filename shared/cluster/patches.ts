@@ -3,7 +3,7 @@
  * Owns: building them. Does not own: sending them (act.ts). A failed test is answered 422 and means: look again.
  */
 import type { Urgency } from "../policy/cause.ts";
-import type { Found } from "../policy/descheduling/register.ts";
+import type { Found } from "../descheduling/cycle/register.ts";
 import type { AnnotatedPod, BudgetFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 

@@ -5,7 +5,7 @@
 import type * as z from "zod/mini";
 import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import type { ConfigurationObserved } from "../policy/configuration-status.ts";
-import type { WebhookFacts } from "../policy/budget-mode.ts";
+import type { WebhookFacts } from "../policy/budget/budget-mode.ts";
 import * as names from "../policy/names.ts";
 import { quantity } from "./quantity.ts";
 import type {

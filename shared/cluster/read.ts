@@ -1,6 +1,6 @@
 /**
  * Reading: single objects (404 is undefined) and whole lists, page by page.
- * Owns: GET requests and turning their answers into facts. Does not own: when to read what (shared/reconcilers).
+ * Owns: GET requests and turning their answers into facts. Does not own: when to read what (shared/pass).
  */
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";

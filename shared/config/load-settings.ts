@@ -10,7 +10,7 @@
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import type { KubeVirtFacts } from "../cluster/projections.ts";
-import { areEvictionsCovered, isGuardOn } from "../policy/budget-mode.ts";
+import { areEvictionsCovered, isGuardOn } from "../policy/budget/budget-mode.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
 import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";

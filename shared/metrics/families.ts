@@ -5,8 +5,8 @@
  * No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node.
  */
 import { CAUSES } from "../policy/cause.ts";
-import { COUNTED_RESULTS } from "../policy/descheduling/register.ts";
-import { END_PHASES } from "../policy/phase.ts";
+import { COUNTED_RESULTS } from "../descheduling/cycle/register.ts";
+import { END_PHASES } from "../policy/evacuation/phase.ts";
 import type { Family } from "./open-metrics.ts";
 
 // prettier-ignore

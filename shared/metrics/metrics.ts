@@ -4,7 +4,7 @@
  */
 import { CAUSES } from "../policy/cause.ts";
 import type { EvacuationCount } from "../policy/counters.ts";
-import type { RequestCount } from "../policy/descheduling/register.ts";
+import type { RequestCount } from "../descheduling/cycle/register.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import { FAMILIES } from "./families.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";

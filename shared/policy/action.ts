@@ -6,7 +6,7 @@
  */
 import type { Cause, Urgency } from "./cause.ts";
 import type { Condition } from "./configuration-status.ts";
-import type { DeschedulingRegister, Found } from "./descheduling/register.ts";
+import type { DeschedulingRegister, Found } from "../descheduling/cycle/register.ts";
 import type {
   AnnotatedPod,
   BudgetFacts,
@@ -18,7 +18,7 @@ import type {
   PodFacts,
   VmiFacts,
 } from "./facts.ts";
-import type { EndPhase } from "./phase.ts";
+import type { EndPhase } from "./evacuation/phase.ts";
 
 export type Action =
   /** Set `status.evacuationNodeName` of a VMI that is as it was seen; the label only where the urgency asks for it. */

@@ -7,7 +7,7 @@
  */
 import type { PodFacts } from "./facts.ts";
 import { isCompleted } from "./facts.ts";
-import { isLauncher, launcherOfHotplug } from "./pod-kind.ts";
+import { isLauncher, launcherOfHotplug } from "./kube/pod-kind.ts";
 
 /** `refuse`: 429, the caller tries again. `fail`: 503. `allow`: as if there were no webhook. */
 export type Posture = "refuse" | "fail" | "allow";

@@ -3,7 +3,7 @@
  * Owns: keys and their reading. Does not own: the ConfigMap (shared/cluster), when one is counted (evacuation.ts).
  */
 import { type Cause, CAUSES } from "./cause.ts";
-import { END_PHASES, type EndPhase } from "./phase.ts";
+import { END_PHASES, type EndPhase } from "./evacuation/phase.ts";
 
 /** A key of the counters' ConfigMap. */
 export function counterKey(cause: Cause, outcome: EndPhase): string {

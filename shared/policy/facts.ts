@@ -3,7 +3,7 @@
  * Owns: their shapes. Does not own: how they are read and parsed (shared/cluster).
  */
 import type { Cause } from "./cause.ts";
-import type { CONDITION_TYPES, Phase } from "./phase.ts";
+import type { CONDITION_TYPES, Phase } from "./evacuation/phase.ts";
 
 export interface NamespacedName {
   readonly namespace: string;

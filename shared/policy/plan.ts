@@ -1,6 +1,6 @@
 /**
  * What a reconciler wants done.
- * Owns: the shape that all reconcilers share. Does not own: performing it (shared/reconcilers).
+ * Owns: the shape that all reconcilers share. Does not own: performing it (shared/pass).
  */
 import type { Action } from "./action.ts";
 

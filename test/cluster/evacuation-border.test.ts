@@ -4,7 +4,7 @@ import { evacuationFacts, migrationFacts } from "../../shared/cluster/evacuation
 import { Evacuation, Migration } from "../../shared/cluster/evacuation-schemas.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
 import type { EvacuationFacts, MigrationFacts } from "../../shared/policy/facts.ts";
-import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/phase.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
 import { list, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import type { StubServer } from "../functions/support/stub-server.ts";
 import { MARK_SEEN, NOW, time } from "../policy/fixtures.ts";

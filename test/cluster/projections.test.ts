@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { budget } from "../../shared/cluster/manifests.ts";
 import { budgetFacts, vmiFacts } from "../../shared/cluster/projections.ts";
 import { Budget, Vmi } from "../../shared/cluster/schemas.ts";
-import { budgetName } from "../../shared/policy/budget-name.ts";
+import { budgetName } from "../../shared/policy/budget/budget-name.ts";
 import { vmi } from "../policy/fixtures.ts";
 
 const OURS = { "app.kubernetes.io/managed-by": "lifeboat" };

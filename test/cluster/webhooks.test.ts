@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from "../../infra/sandbox/actors/resources.
 import { webhookConfigurations } from "../../infra/sandbox/kubevirt/webhooks/configurations.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
-import { areEvictionsCovered } from "../../shared/policy/budget-mode.ts";
+import { areEvictionsCovered } from "../../shared/policy/budget/budget-mode.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/policy/names.ts";
 import { startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
 import { settings } from "../policy/fixtures.ts";

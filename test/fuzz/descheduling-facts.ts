@@ -8,8 +8,8 @@ import type {
   DeschedulerPod,
   NodeRequirement,
   NodeSelectorTerm,
-} from "../../shared/policy/descheduling/facts.ts";
-import { COUNTED_RESULTS, type DeschedulingRegister } from "../../shared/policy/descheduling/register.ts";
+} from "../../shared/descheduling/plugins/facts.ts";
+import { COUNTED_RESULTS, type DeschedulingRegister } from "../../shared/descheduling/cycle/register.ts";
 import { selector } from "./policy-budgets.ts";
 import * as any from "./policy-facts.ts";
 import { facts, few, key, namespace, number, uid } from "./policy-words.ts";

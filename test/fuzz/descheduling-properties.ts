@@ -5,13 +5,13 @@
  */
 import { deepStrictEqual } from "node:assert/strict";
 import * as fc from "fast-check";
-import { parseDeschedulerPolicy } from "../../shared/config/descheduler-policy/descheduler-policy.ts";
-import { type CycleReport, type CycleWorld, runCycle } from "../../shared/policy/descheduling/cycle.ts";
-import type { DeschedulerPolicy } from "../../shared/policy/descheduling/descheduler-policy.ts";
-import { interpretAnswer } from "../../shared/policy/descheduling/eviction-answer.ts";
-import { isDue } from "../../shared/policy/descheduling/register.ts";
-import { CYCLE_ENDS } from "../../shared/policy/descheduling/request.ts";
-import type { Step, StepResult } from "../../shared/policy/descheduling/step.ts";
+import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/descheduler-policy.ts";
+import { type CycleReport, type CycleWorld, runCycle } from "../../shared/descheduling/cycle/cycle.ts";
+import type { DeschedulerPolicy } from "../../shared/descheduling/plugins/descheduler-policy.ts";
+import { interpretAnswer } from "../../shared/descheduling/cycle/eviction-answer.ts";
+import { isDue } from "../../shared/descheduling/cycle/register.ts";
+import { CYCLE_ENDS } from "../../shared/descheduling/cycle/request.ts";
+import type { Step, StepResult } from "../../shared/descheduling/cycle/step.ts";
 import { keyOf } from "../../shared/policy/facts.ts";
 import { DESCHEDULER_POLICY } from "./corpus.ts";
 import { node, pod, register } from "./descheduling-facts.ts";

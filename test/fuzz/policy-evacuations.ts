@@ -5,7 +5,7 @@
 import * as fc from "fast-check";
 import { CAUSES } from "../../shared/policy/cause.ts";
 import type { EvacuationCondition, EvacuationFacts } from "../../shared/policy/facts.ts";
-import { ACTIVE_PHASES, CONDITION_TYPES, END_PHASES } from "../../shared/policy/phase.ts";
+import { ACTIVE_PHASES, CONDITION_TYPES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
 import { anyText, facts, few, namespace, nodeName, now, number, uid, vmiName } from "./policy-words.ts";
 
 const attempts = fc.oneof(fc.nat(6), fc.nat());

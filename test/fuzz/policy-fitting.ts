@@ -5,7 +5,7 @@
  */
 import * as fc from "fast-check";
 import { CAUSES } from "../../shared/policy/cause.ts";
-import { budgetName } from "../../shared/policy/budget-name.ts";
+import { budgetName } from "../../shared/policy/budget/budget-name.ts";
 import type {
   BudgetFacts,
   DisruptionTarget,
@@ -15,8 +15,8 @@ import type {
   PodFacts,
   VmiFacts,
 } from "../../shared/policy/facts.ts";
-import { secondsAfter } from "../../shared/policy/attempt.ts";
-import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/phase.ts";
+import { secondsAfter } from "../../shared/policy/evacuation/attempt.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
 import { almost } from "../mostly.ts";
 import { without } from "../policy/fixtures.ts";
 import * as any from "./policy-facts.ts";

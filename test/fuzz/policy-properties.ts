@@ -6,16 +6,16 @@
  */
 import * as fc from "fast-check";
 import type { Action } from "../../shared/policy/action.ts";
-import { planBudgets } from "../../shared/policy/budget.ts";
-import { planAnnotations } from "../../shared/policy/descheduler-annotations.ts";
-import { planDisruptions } from "../../shared/policy/disruption.ts";
-import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation.ts";
-import { refusedMigration } from "../../shared/policy/evacuation-ends.ts";
-import { planHistory } from "../../shared/policy/evacuation-history.ts";
-import { newEvacuation } from "../../shared/policy/evacuation-identity.ts";
-import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/phase.ts";
-import { planPressure } from "../../shared/policy/pressure.ts";
-import { matches } from "../../shared/policy/selector.ts";
+import { planBudgets } from "../../shared/policy/budget/budget.ts";
+import { planAnnotations } from "../../shared/policy/annotations/descheduler-annotations.ts";
+import { planDisruptions } from "../../shared/policy/guard/disruption.ts";
+import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
+import { refusedMigration } from "../../shared/policy/evacuation/ends.ts";
+import { planHistory } from "../../shared/policy/evacuation/history.ts";
+import { newEvacuation } from "../../shared/policy/evacuation/identity.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
+import { planPressure } from "../../shared/policy/pressure/pressure.ts";
+import { matches } from "../../shared/policy/kube/selector.ts";
 import { decidedTwice, expect, expectActions, expectPlan } from "./expectations.ts";
 import { selector } from "./policy-budgets.ts";
 import * as any from "./policy-facts.ts";

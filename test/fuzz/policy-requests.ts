@@ -3,8 +3,8 @@
  * Owns: generating the facts of such a request. Does not own: the objects (policy-facts.ts, policy-fitting.ts).
  */
 import * as fc from "fast-check";
-import type { DeletionFacts } from "../../shared/policy/deletion.ts";
-import type { EvictionFacts } from "../../shared/policy/eviction.ts";
+import type { DeletionFacts } from "../../shared/policy/guard/deletion.ts";
+import type { EvictionFacts } from "../../shared/policy/eviction/eviction.ts";
 import { FEATURE_GATES } from "../../shared/policy/settings.ts";
 import { mostly } from "../mostly.ts";
 import { evacuation } from "./policy-evacuations.ts";

@@ -3,11 +3,11 @@
  * Owns: generating these worlds. Does not own: the objects in them (policy-facts.ts, policy-fitting.ts).
  */
 import * as fc from "fast-check";
-import type { BudgetWorld } from "../../shared/policy/budget.ts";
-import type { AnnotationWorld } from "../../shared/policy/descheduler-annotations.ts";
-import type { DisruptionWorld } from "../../shared/policy/disruption.ts";
-import type { EvacuationWorld } from "../../shared/policy/evacuation-world.ts";
-import type { PressureWorld } from "../../shared/policy/pressure.ts";
+import type { BudgetWorld } from "../../shared/policy/budget/budget.ts";
+import type { AnnotationWorld } from "../../shared/policy/annotations/descheduler-annotations.ts";
+import type { DisruptionWorld } from "../../shared/policy/guard/disruption.ts";
+import type { EvacuationWorld } from "../../shared/policy/evacuation/world.ts";
+import type { PressureWorld } from "../../shared/policy/pressure/pressure.ts";
 import { FEATURE_GATES } from "../../shared/policy/settings.ts";
 import { mostly } from "../mostly.ts";
 import { budget } from "./policy-budgets.ts";

@@ -5,13 +5,13 @@
  * (test/policy).
  */
 import type { Action } from "../../shared/policy/action.ts";
-import { blindHoldSeconds, decideDeletion, RELEASE_REASONS } from "../../shared/policy/deletion.ts";
+import { blindHoldSeconds, decideDeletion, RELEASE_REASONS } from "../../shared/policy/guard/deletion.ts";
 import {
   type AllowReason,
   decideEviction,
   type DenyReason,
   type EvictionDecision,
-} from "../../shared/policy/eviction.ts";
+} from "../../shared/policy/eviction/eviction.ts";
 import { decidedTwice, expect, expectActions } from "./expectations.ts";
 import { deletionFacts, evictionFacts } from "./policy-requests.ts";
 import { type Property, property } from "./property.ts";

@@ -6,10 +6,10 @@ import packageJson from "../../package.json" with { type: "json" };
 import { FAMILIES, LABEL_VALUES } from "../../shared/metrics/families.ts";
 import { type ClusterMetrics, renderMetrics } from "../../shared/metrics/metrics.ts";
 import { type Family, SUFFIX } from "../../shared/metrics/open-metrics.ts";
-import { renderMetricsDocument } from "../../shared/metrics/render-document.ts";
+import { renderMetricsDocument } from "../../infra/tools/docs/metrics.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
 import { countsOf } from "../../shared/policy/counters.ts";
-import { END_PHASES } from "../../shared/policy/phase.ts";
+import { END_PHASES } from "../../shared/policy/evacuation/phase.ts";
 import { evacuation, newborn } from "../policy/fixtures.ts";
 
 function rendered(tweak: Partial<ClusterMetrics> = {}): string {

@@ -1,7 +1,7 @@
 /** POLICY.md is the policy: rendered from the tables. */
 import { expect, test } from "vitest";
-import { renderPolicy } from "../../shared/policy/render-document.ts";
-import { renderTable } from "../../shared/policy/render-tables.ts";
+import { renderPolicy } from "../../infra/tools/docs/policy/document.ts";
+import { renderTable } from "../../infra/tools/docs/policy/tables.ts";
 
 test("shared/policy/POLICY.md is rendered from the code", async () => {
   const how = "the policy has changed: `npx vitest run test/policy -u` renders POLICY.md anew";

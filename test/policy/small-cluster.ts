@@ -4,10 +4,10 @@
  * which is the policy that ships.
  */
 import type { Action, NewEvacuation } from "../../shared/policy/action.ts";
-import { planEvacuations } from "../../shared/policy/evacuation.ts";
+import { planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
 import type { EvacuationFacts, EvacuationStatus, MigrationFacts } from "../../shared/policy/facts.ts";
-import { isActive } from "../../shared/policy/phase.ts";
-import { decided } from "./evictions.ts";
+import { isActive } from "../../shared/policy/evacuation/phase.ts";
+import { decided } from "./eviction/evictions.ts";
 import { at, migration, NODE, POD_UID, settings, vmi, without } from "./fixtures.ts";
 import { world } from "./worlds.ts";
 

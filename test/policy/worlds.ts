@@ -3,9 +3,9 @@
  * Owns: assembling facts. Does not own: the facts (fixtures.ts), nor a world that changes (small-cluster.ts).
  */
 import type { Action } from "../../shared/policy/action.ts";
-import { type BudgetWorld, planBudgets } from "../../shared/policy/budget.ts";
-import { planEvacuations } from "../../shared/policy/evacuation.ts";
-import type { EvacuationWorld } from "../../shared/policy/evacuation-world.ts";
+import { type BudgetWorld, planBudgets } from "../../shared/policy/budget/budget.ts";
+import { planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
+import type { EvacuationWorld } from "../../shared/policy/evacuation/world.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../../shared/policy/facts.ts";
 import { grownBudget, marked, NOW, only, settings } from "./fixtures.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { EventBatch, LARGEST_BATCH, LARGEST_BATCH_BYTES, LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import { EVENT_DATA } from "../../shared/events/event-types.ts";
-import { renderEvents } from "../../shared/events/render-events.ts";
+import { renderEvents } from "../../infra/tools/docs/events.ts";
 
 const EVENT = {
   specversion: "1.0",

@@ -4,9 +4,9 @@
  */
 import * as fc from "fast-check";
 import type { BudgetFacts, MigrationFacts, OwnerReference, PodFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import type { DeschedulerPod } from "../../shared/policy/descheduling/facts.ts";
-import { condition } from "../policy/disruptions.ts";
-import * as descheduling from "../policy/descheduling/fixtures.ts";
+import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
+import { condition } from "../policy/guard/disruptions.ts";
+import * as descheduling from "../descheduling/fixtures.ts";
 import { budget, migration, NODE, NOW, pod, POD_UID, time, vmi, VMI_UID } from "../policy/fixtures.ts";
 
 /** The victims live in namespace `apps`; these are their names and UIDs, which a forger may know. */

@@ -5,16 +5,16 @@
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
 import { describe, expect, test } from "vitest";
-import { parseDeschedulerPolicy } from "../../shared/config/descheduler-policy/descheduler-policy.ts";
-import { type CycleReport, type CycleWorld, runCycle } from "../../shared/policy/descheduling/cycle.ts";
-import type { DeschedulerPolicy, DeschedulingLimits } from "../../shared/policy/descheduling/descheduler-policy.ts";
-import type { DeschedulerPod } from "../../shared/policy/descheduling/facts.ts";
-import { nominate } from "../../shared/policy/descheduling/nominations.ts";
+import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/descheduler-policy.ts";
+import { type CycleReport, type CycleWorld, runCycle } from "../../shared/descheduling/cycle/cycle.ts";
+import type { DeschedulerPolicy, DeschedulingLimits } from "../../shared/descheduling/plugins/descheduler-policy.ts";
+import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
+import { nominate } from "../../shared/descheduling/cycle/nominations.ts";
 import { keyOf, type NamespacedName } from "../../shared/policy/facts.ts";
 import { at, NOW, owner, time } from "../policy/fixtures.ts";
-import { node, pod, requirement, taint, term, toleration } from "../policy/descheduling/fixtures.ts";
-import { SimulatedPods } from "../policy/descheduling/simulation/cluster.ts";
-import { IN_PROGRESS, REQUEST_ONLY, REQUESTED, vmiOf, vmPod } from "../policy/descheduling/worlds.ts";
+import { node, pod, requirement, taint, term, toleration } from "../descheduling/fixtures.ts";
+import { SimulatedPods } from "../descheduling/cycle/simulation/cluster.ts";
+import { IN_PROGRESS, REQUEST_ONLY, REQUESTED, vmiOf, vmPod } from "../descheduling/worlds.ts";
 import { anyDeschedulerPods } from "./arbitrary.ts";
 
 /** n0 is tainted, n0 and n1 are full, the others are not. */

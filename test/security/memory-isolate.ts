@@ -7,7 +7,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod/mini";
 import { connect } from "../../shared/cluster/cluster.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { observeAll } from "../../shared/reconcilers/observe-all.ts";
+import { observeAll } from "../../shared/pass/observe-all.ts";
 
 const Order = z.object({ server: z.string(), how: z.enum(["at once", "as Lifeboat", "budgets"]) });
 const { server, how } = Order.parse(workerData);

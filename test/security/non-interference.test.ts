@@ -5,12 +5,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../shared/policy/action.ts";
-import { planBudgets } from "../../shared/policy/budget.ts";
-import { decideDeletion } from "../../shared/policy/deletion.ts";
-import { planDisruptions } from "../../shared/policy/disruption.ts";
-import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation.ts";
+import { planBudgets } from "../../shared/policy/budget/budget.ts";
+import { decideDeletion } from "../../shared/policy/guard/deletion.ts";
+import { planDisruptions } from "../../shared/policy/guard/disruption.ts";
+import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
 import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import { planPressure } from "../../shared/policy/pressure.ts";
+import { planPressure } from "../../shared/policy/pressure/pressure.ts";
 import {
   deletion,
   disrupted,
@@ -19,7 +19,7 @@ import {
   heldCalled,
   MAINTENANCE,
   target,
-} from "../policy/disruptions.ts";
+} from "../policy/guard/disruptions.ts";
 import {
   budget,
   endedEvacuation,
@@ -35,7 +35,7 @@ import {
   vmi,
   without,
 } from "../policy/fixtures.ts";
-import { PRESSED, pressureWorld, resident } from "../policy/pressed.ts";
+import { PRESSED, pressureWorld, resident } from "../policy/pressure/pressed.ts";
 import { budgetWorld, world } from "../policy/worlds.ts";
 import { anyBudget, anyMigration, anyPod, anyVmi } from "./arbitrary.ts";
 

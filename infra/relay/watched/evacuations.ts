@@ -3,7 +3,7 @@
  * Owns: which of their changes matter. What Lifeboat writes into the status does not: it knows.
  */
 import * as z from "zod/mini";
-import { END_PHASES } from "../../../shared/policy/phase.ts";
+import { END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
 import { identityOf, Metadata, Text, type WatchedKind } from "./kind.ts";
 
 export interface EvacuationFacts {

@@ -3,7 +3,7 @@
  * Owns: making a store so. Does not own: how it answers (store.ts, misbehaviour.ts).
  */
 import { CAUSES } from "../../../shared/policy/cause.ts";
-import { ACTIVE_PHASES, END_PHASES } from "../../../shared/policy/phase.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
 import { FEATURE_GATES } from "../../../shared/policy/settings.ts";
 import { at, DESCHEDULER_POLICY, DESCHEDULER_POLICY_TEXT } from "../corpus.ts";
 import { isObject, type Json, type JsonObject, mutated, oddJson, oddString } from "../json-mutations.ts";

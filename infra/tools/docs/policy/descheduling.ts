@@ -1,0 +1,64 @@
+/**
+ * Descheduling as tables for administrators, rendered as Markdown.
+ * Owns: the words for limits, results and ends of a cycle. Does not own: the cells and lists; they are read from the policy.
+ */
+import { type NominationResult, VERDICT } from "../../../../shared/descheduling/cycle/cycle.ts";
+import { type LimitName, LIMITS, VERDICT_AT_LIMIT } from "../../../../shared/descheduling/cycle/limits.ts";
+import type { Verdict } from "../../../../shared/descheduling/plugins/plugin.ts";
+import { COUNTED_RESULTS } from "../../../../shared/descheduling/cycle/register.ts";
+import { CYCLE_ENDS, type CycleEnd } from "../../../../shared/descheduling/cycle/request.ts";
+import { code, renderTable } from "./tables.ts";
+
+const LIMIT_WORDS = {
+  evictionsTotal: ["maxNoOfPodsToEvictTotal", "pods evicted in the cycle and evacuations in progress, together"],
+  evictionsPerNode: ["maxNoOfPodsToEvictPerNode", "the same, from the pod's node"],
+  evictionsPerNamespace: ["maxNoOfPodsToEvictPerNamespace", "the same, of the pod's namespace"],
+  evacuationsPerNode: [
+    "maxNoOfPodsEvacuationsPerNode",
+    "evacuations in progress from the pod's node; binds evacuations only",
+  ],
+  evacuationsPerNamespace: ["maxNoOfPodsEvacuationsPerNamespace", "the same, of the pod's namespace"],
+} as const satisfies Record<LimitName, readonly [key: string, counts: string]>;
+
+const VERDICT_WORDS = {
+  Accepted: "counts the pod as gone",
+  NodeLimit: "leaves the node alone",
+  TotalLimit: "ends",
+  Skipped: "goes on with the next pod",
+} as const satisfies Record<Verdict, string>;
+
+export function limitTable(): string {
+  const rows = LIMITS.map((limit) => {
+    const [key, counts] = LIMIT_WORDS[limit];
+    return [code(key), counts, code(limit), VERDICT_WORDS[VERDICT_AT_LIMIT[limit]]];
+  });
+  return renderTable([["limit", "counts", "skipped, because", "the plugin"], ...rows]);
+}
+
+const RESULTS = [...COUNTED_RESULTS, "InProgress", "PodChanged"] as const;
+
+const RESULT_WORDS = {
+  Evicted: "the eviction was granted",
+  Background: "a 429 in the right words: the evacuation goes on",
+  Refused: "any other answer; the request is taken back",
+  Gone: "the pod was no more",
+  Unknown: "no answer: counts as requested until that expires",
+  InProgress: "its evacuation was in progress already: not requested again",
+  PodChanged: "somebody wrote to the pod meanwhile: the next cycle looks again",
+} as const satisfies Record<Exclude<NominationResult, LimitName>, string>;
+
+export function resultTable(): string {
+  const rows = RESULTS.map((result) => [code(result), RESULT_WORDS[result], VERDICT_WORDS[VERDICT[result]]]);
+  return renderTable([["result", "means", "the plugin"], ...rows]);
+}
+
+const END_WORDS = {
+  Finished: "every plugin has said what it wants",
+  AnotherCycle: "another cycle runs at the same time, or has run since: this one made room",
+  ClusterUnavailable: "the API server did not take what had to be written first",
+  OutOfTime: "a cycle has 220 s; the next one goes on",
+} as const satisfies Record<CycleEnd, string>;
+
+export function cycleEndTable(): string {
+  return renderTable([["ended", "because"], ...CYCLE_ENDS.map((end) => [code(end), END_WORDS[end]])]);
+}

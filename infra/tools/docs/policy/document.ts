@@ -1,0 +1,222 @@
+/**
+ * POLICY.md: the rendered tables in their order, with what a table cannot say.
+ * Owns: the text. Does not own: the tables (tables.ts).
+ */
+import * as annotations from "./annotations.ts";
+import * as descheduling from "./descheduling.ts";
+import * as guard from "./guard.ts";
+import * as tables from "./tables.ts";
+import { MOST_PATCHES } from "../../../../shared/policy/annotations/descheduler-annotations.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../../../shared/policy/evacuation/phase.ts";
+import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
+
+const { evacuation, limits, guard: defaults } = DEFAULT_SETTINGS;
+
+export function renderPolicy(): string {
+  return `<!-- Rendered from the code of this folder. To update: npx vitest run test/policy -u -->
+
+# What Lifeboat decides
+
+A VM's strategy is its own \`spec.evictionStrategy\`, else that of the KubeVirt CR, else None. It can migrate if its condition
+\`LiveMigratable\` is True. It is _marked_ if \`status.evacuationNodeName\` names the node it is on; a mark for a node that it has
+left means nothing. KubeVirt, or Lifeboat where KubeVirt does not, migrates a marked VM away.
+
+## Evictions
+
+### First request
+
+${tables.firstRequestTable()}
+
+_Evacuated_: an Evacuation is created, the VM's disruption budget grown and the VM marked, all before the answer. If the VM has
+an Evacuation already, for the drain taint or by hand, the request joins it. If KubeVirt's own webhook has marked the VM first, for
+the same request, the Evacuation is created all the same, and says who asked.
+
+A value of \`evictionStrategy\` that KubeVirt does not know is refused with 429, naming field and value.
+
+Where budgets are made, a refused VM has its own before the answer: if the next review of the same drain is lost on its way, the
+budget refuses the eviction.
+
+### Later requests, on a marked VM
+
+${tables.laterRequestTable()}
+
+### Before any of this
+
+- Allowed: a pod that is gone, completed or no launcher; one whose VM is gone, made anew, being deleted or final.
+- A hotplug pod of a live VM: 429, whatever the strategy.
+- A launcher pod on another node than its VM (the target of a migration), or not among the VM's pods: 429, never a mark;
+  unless the strategy is None.
+- After an evacuation that was abandoned or withdrawn: 429 saying so, until its back-off is over, and no new one begins. Beside
+  KubeVirt's own webhook that request may mark the VM all the same; then the answer is that of a marked VM, and says so.
+- Dry run: the same answer, and nothing is written.
+
+## Disruption budgets
+
+\`minAvailable\` of the one PodDisruptionBudget of each VM:
+
+${tables.budgetTable()}
+
+- \`reconcilers.budget: Auto\` (the default) makes none where KubeVirt's own eviction webhook fails closed (in \`virt-api-validator\`:
+  \`failurePolicy: Fail\`, asked about every \`pods/eviction\`) and the guard against preemption is in force: without it the scheduler
+  would choose VMs first, because it prefers victims without a budget. Enabled always makes them, Disabled never. When that
+  changes, budgets come and go with the next full scan.
+- A VM that is being deleted or final has none; one with a strategy that KubeVirt does not know has one.
+- With 1 a ready target makes the source evictable. So it grows before the VM is marked, because KubeVirt or the VM's owner may migrate it
+  from then on, and has been seen to have grown before Lifeboat creates a migration.
+- It shrinks when nothing is unfinished, one ready pod is left, and it was last grown, and the last evacuation ended, three minutes ago.
+- A size that was changed by hand is set right, and a budget whose owner reference was removed is replaced. Budgets of others are not
+  touched.
+
+## Evacuations
+
+An \`Evacuation\` (\`kubectl get evacuations -A\`) says that a VM has to leave its pod, and how that goes. One that goes on:
+
+${tables.phaseTable(ACTIVE_PHASES)}
+
+One that has ended stays for ${evacuation.historySeconds} s (\`evacuation.historySeconds\`), or as long as it is the newest one of a pod that lives:
+
+${tables.phaseTable(END_PHASES)}
+
+### Which one
+
+- Its name is that of the VM, a hash of the pod's UID, and a number that counts up: two functions that begin the same evacuation create
+  one object. One that a person created may have any name, and is about the pod that the VM runs in when it is first seen.
+- Of two about one pod the older goes on; the other ends as its Duplicate.
+- A mark without an Evacuation gets one; an Evacuation without a mark is marked. A mark that is missing means that it was removed only
+  once the condition \`Marked\` was True, in a VM that was read after that.
+
+### Attempts
+
+- KubeVirt is the queue: it holds every migration, its own or not, until fewer than ${limits.parallelMigrationsPerCluster} run in the cluster and fewer than ${limits.parallelOutboundMigrationsPerNode} leave the
+  node, unless the KubeVirt CR says otherwise. Lifeboat has no limits of its own but under node pressure.
+- KubeVirt's own migration of a marked VM is adopted: it is annotated with the cause and shown in the status. Lifeboat creates one where
+  none has appeared within ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`; 0 where KubeVirt's evacuation controller is off). KubeVirt gives those the lowest
+  priority, and lets them wait for backups.
+- An attempt fails when its migration fails or cannot begin: a quota refuses its target pod, the scheduler finds no node for it, or a
+  backup or a utility volume is in its way for ${evacuation.stuckSeconds} s (\`evacuation.stuckSeconds\`).
+- To wait in KubeVirt's queue is no failure. A migration has failed to begin when KubeVirt's back-off is over and its limits were not
+  reached, in every look for ${evacuation.stuckSeconds} s (condition \`Stalled\`). One that failed to begin is deleted.
+- With strategy External the migrations are the owner's: they are shown, never counted or deleted.
+- After a failed attempt: ${tables.backoffSteps()}. After ${evacuation.maxAttempts} the evacuation is abandoned and the VM unmarked. One that begins before
+  the last back-off is over, because KubeVirt's webhook has marked the VM again, inherits who asked, the attempts and the back-off;
+  the first failure of its own ends it.
+
+### To cancel one
+
+- Set \`spec.intent: Withdrawn\`, or remove the mark. KubeVirt's migration for the mark, and Lifeboat's own, is deleted
+  unless it runs; then it is left to finish.
+- Stop the drain first: KubeVirt's webhook marks the VM again with the drain's next request, and that begins another Evacuation.
+- While the node carries KubeVirt's drain taint another one begins when the back-off is over.
+- One for a taint ends by itself when the taint is gone.
+
+## Descheduler annotations
+
+With the gate \`DeschedulerSupport\`, on launcher pods, beginning with \`descheduler.alpha.kubernetes.io/\`:
+
+${annotations.annotationTable()}
+
+- A failed attempt changes nothing: what counts is the mark, so that the descheduler waits while there is another one. The drain
+  taint alone is no mark.
+- \`reconcilers.annotations\`: Enabled adds at once; Auto (the default) leaves KubeVirt ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`), from the
+  pod's creation or the Evacuation's, and adds what is missing then. KubeVirt removes by the same rules.
+- At most ${MOST_PATCHES} pods are patched at a time, those of evacuations first.
+
+## Deletions that do not ask
+
+The scheduler preempts a pod, or the taint manager removes it from its node: both write the condition \`DisruptionTarget\` and
+delete it. With the gate on, the deletion is held at admission while the VM moves.
+
+${guard.disruptionTable()}
+
+${guard.guardTable()}
+
+A hotplug pod follows its VM. The target of a migration is held like the pod that the guest runs in, for the guest may come over before
+the target has ended; nothing is marked until the VM is there.
+
+### Let go at once
+
+${guard.releaseTable()}
+
+### A taint that is gone
+
+The taint manager goes on deleting when the taint has been removed. At every look, at the deadline too, the node is read again:
+if it lives and carries no \`NoExecute\` taint any more that the pod does not tolerate, the deletion is denied at once, and the
+evacuation ends as withdrawn. A migration that runs by then is left to finish.
+
+### The deadline
+
+- It counts from the condition, and stands in \`spec.deadline\` of the Evacuation that begins with the hold; the earlier one counts. A
+  time in the future does not extend it.
+- The first sighting needs the condition to be True. From then on the Evacuation counts: kube-controller-manager resets the
+  condition after 120 s.
+- Where the VM is being evacuated already, that goes on. The Evacuation of the disruption ends as its Duplicate, and its deadline
+  counts.
+- Pods that are preempted on one node share the earliest deadline, so that the preemptor does not wait for the sum. \`NoExecute\`
+  taints are each pod's own.
+- It stays if the evacuation ends without a move. A new one begins with the next deletion after the back-off, if there is time left.
+- The taint manager tries five times and never again. If the taint is still there and untolerated, Lifeboat deletes the pod at
+  the deadline; not if the evacuation has been given up or cancelled by then, for then the VM stays.
+
+### How long a deletion is held at a time
+
+- Until 5 s before the API server would give up waiting, and never past the deadline. Then it is denied, and asked for again.
+- \`guard.mode\`: Hold (the default) holds, Deny denies at once, Off does neither.
+- When ${defaults.maxHolds} (\`guard.maxHolds\`) are held already, further ones are held for 1 s, and no further VM of that
+  preemption is marked. What a taint drives away is marked however many there are.
+
+### Not held, but seen
+
+The VM of a launcher pod that is terminating with such a condition is marked if it is not: SIGTERM is on its way, so this is best
+effort. A plain deletion of a pod is no request to migrate.
+
+## Node pressure
+
+With the gate \`NodePressureEvictionLiveMigration\`. The kubelet does not ask, and SIGTERM cannot be taken back from outside.
+
+While a node has MemoryPressure, DiskPressure or PIDPressure, VMs leave it: at most ${limits.parallelOutboundMigrationsPerNode} at a time, counting those that
+already do; those that can migrate, by lowest priority, then by most memory beyond what they requested; and only if another
+node (Ready, not cordoned, not tainted, not under pressure) has the memory free that they request. One whose last
+evacuation ended without a move is left alone until its back-off has passed.
+
+A guest that its kubelet ends, or that a node agent sees shut down, moves at once, if it runs, is not being deleted, its domain
+is alive (not Shutoff, Crashed or unknown) and its launcher has been told to shut it down:
+
+${guard.pressureTable()}
+
+## Descheduling
+
+A cycle of the descheduler, by its own policy file (ConfigMap \`lifeboat-descheduler\`), with the gate \`EvictionsInBackground\`. An
+evacuation is in progress from the request on, until the pod is gone, the request is refused or \`maxEvacuationRequestTTL\` is over; once
+\`eviction-in-progress\` on the pod confirms it, until that goes. What is in progress counts from the start of a cycle, is nominated
+first, and is not requested again. The target of a migration is never nominated.
+
+${descheduling.limitTable()}
+
+What becomes of each nomination:
+
+${descheduling.resultTable()}
+
+How a cycle ends:
+
+${descheduling.cycleEndTable()}
+
+Of cycles at the same time, or one that has stalled and another, only one requests: each request is first reserved in the register
+(ConfigMap \`lifeboat-descheduling\`) by compare-and-set, then written on the pod, then made. With the gate off a cycle is the
+descheduler's without its own gate: every 429 is a failure, and nothing is in progress.
+
+## Causes
+
+Recorded in the Evacuation, on its migrations, in Events and in the log. While an urgent evacuation goes on the VM has a label that the
+shipped MigrationPolicy selects: it says how such VMs migrate, not when; KubeVirt's queue knows no urgency.
+
+${tables.causeTable()}
+
+## Events
+
+${tables.eventTable()}
+
+## When nothing can be known
+
+${tables.blindTable()}
+`;
+}

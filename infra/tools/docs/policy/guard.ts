@@ -1,0 +1,66 @@
+/**
+ * The guard and node pressure as tables for administrators, rendered as Markdown.
+ * Owns: the words for what is held, let go and saved. Does not own: the cells and lists; they are read from the policy.
+ */
+import { CAUSE_OF_REASON, GATE_OF_CAUSE, GUARD_CAUSES } from "../../../../shared/policy/guard/disruption-cause.ts";
+import type { ReleaseReason } from "../../../../shared/policy/guard/deletion.ts";
+import { GUARD } from "../../../../shared/policy/guard/deletion-table.ts";
+import { DEAD_NODE_TAINTS } from "../../../../shared/policy/kube/node-alive.ts";
+import { shouldEvacuate } from "../../../../shared/policy/pressure/pressure.ts";
+import { CAN_MIGRATE, CELLS, code, renderTable, sample } from "./tables.ts";
+import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
+
+const GUARD_WORDS = { hold: "held until it has moved, up to the deadline", release: "let go" } as const;
+
+export function guardTable(): string {
+  const rows = CELLS.map(({ strategy, mobility }) => {
+    return [strategy, CAN_MIGRATE[mobility], GUARD_WORDS[GUARD[strategy][mobility]]];
+  });
+  return renderTable([["strategy", "can migrate", "the deletion is"], ...rows]);
+}
+
+export function disruptionTable(): string {
+  const rows = GUARD_CAUSES.map((cause) => {
+    const reasons = Object.entries(CAUSE_OF_REASON).flatMap(([reason, of]) => (of === cause ? [code(reason)] : []));
+    return [cause, reasons.join(), code(GATE_OF_CAUSE[cause]), `${DEFAULT_SETTINGS.guard.deadlineSeconds[cause]} s`];
+  });
+  return renderTable([["cause", "reason of the condition", "feature gate", "deadline"], ...rows]);
+}
+
+const { mode, requesters } = DEFAULT_SETTINGS.guard;
+
+export const RELEASE_WORDS = {
+  OtherRequester: `the requester is none of ${requesters.map(code).join(", ")}`,
+  NotADisruption: "no such condition that is True and no Evacuation because of one, or its gate is off",
+  GuardOff: `\`guard.mode\` is Off (default: ${mode})`,
+  PodCompleted: "the pod has ended, or is another one by now",
+  NotAVirtualMachine: "the pod runs no VM",
+  VmiGone: "the VM is gone, made anew, being deleted or final",
+  NotScheduled: "the VM is on no node yet",
+  NodeNotAlive: `the node is gone, not Ready, or tainted ${DEAD_NODE_TAINTS.map(code).join(", ")}`,
+  NotListed: "the VM runs in another pod, and KubeVirt does not list this one in `status.activePods`",
+  StrategyNone: "the strategy None asks for no protection",
+  NotMigratable: "the VM cannot migrate",
+  UnknownStrategy: "the strategy is none that KubeVirt knows",
+  DeadlinePassed: "it has not moved in time",
+  Blind: "the API server does not answer, and the request shows no deadline that is yet to come",
+} as const satisfies Record<ReleaseReason, string>;
+
+const TOLD: readonly ReleaseReason[] = ["NotMigratable", "UnknownStrategy", "DeadlinePassed"];
+
+export function releaseTable(): string {
+  const rows = Object.entries(RELEASE_WORDS).map(([reason, because]) => {
+    return [reason, because, TOLD.some((told) => told === reason) ? "DisruptionNotHeld" : ""];
+  });
+  return renderTable([["reason", "because", "Event"], ...rows]);
+}
+
+const ALIVE = { status: "Running", gracefulShutdown: true } as const;
+
+export function pressureTable(): string {
+  const rows = CELLS.map(({ strategy, mobility }) => {
+    const saved = shouldEvacuate(sample(strategy, mobility), ALIVE, DEFAULT_SETTINGS);
+    return [strategy, CAN_MIGRATE[mobility], saved ? "yes" : "no"];
+  });
+  return renderTable([["strategy", "can migrate", "moves instead of shutting down"], ...rows]);
+}

@@ -1,0 +1,167 @@
+/**
+ * The policy as a document for administrators: its tables, rendered as Markdown.
+ * Owns: the words around the cells, and what each cell means. Does not own: the cells; they are read from the tables, or
+ * from the functions that decide. POLICY.md is this text: `npx vitest run test/policy -u` writes it.
+ */
+import { STORY_REASONS, STORY_TYPE } from "../../../../shared/policy/action.ts";
+import { backoffSeconds } from "../../../../shared/policy/evacuation/attempt.ts";
+import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
+import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
+import { CAUSES, type Cause, URGENCY } from "../../../../shared/policy/cause.ts";
+import {
+  type FirstAnswer,
+  FIRST_REQUEST,
+  LATER_REQUEST,
+  type LaterAnswer,
+} from "../../../../shared/policy/eviction/eviction-table.ts";
+import type { VmiFacts } from "../../../../shared/policy/facts.ts";
+import { MESSAGE } from "../../../../shared/policy/eviction/messages.ts";
+import { type Phase, PHASE_MEANING } from "../../../../shared/policy/evacuation/phase.ts";
+import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
+import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../../../shared/policy/strategy.ts";
+
+type Table = readonly (readonly string[])[];
+
+/** First row: the head. Columns are padded, so that the text reads as well as the page. */
+export function renderTable([head = [], ...rows]: Table): string {
+  const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => (row[i] ?? "").length)));
+  const line = (row: readonly string[]) => `| ${widths.map((w, i) => (row[i] ?? "").padEnd(w)).join(" | ")} |`;
+  return [line(head), `| ${widths.map((w) => "-".repeat(w)).join(" | ")} |`, ...rows.map(line)].join("\n");
+}
+
+const MOBILITIES = ["migratable", "pinned"] as const satisfies readonly Mobility[];
+export const CAN_MIGRATE = { migratable: "yes", pinned: "no" } as const satisfies Record<Mobility, string>;
+
+export const CELLS = EVICTION_STRATEGIES.flatMap((strategy) => MOBILITIES.map((mobility) => ({ strategy, mobility })));
+
+export function code(text: string): string {
+  return `\`${text}\``;
+}
+
+export function sample(strategy: EvictionStrategy, mobility: Mobility): VmiFacts {
+  return {
+    namespace: "ns",
+    name: "name",
+    uid: "uid",
+    resourceVersion: "1",
+    deleting: false,
+    phase: "Running",
+    evictionStrategy: strategy,
+    nodeName: "node",
+    liveMigratable: mobility === "migratable" ? { migratable: true } : { migratable: false, reason: "<reason>" },
+    activePods: {},
+    isMigrating: false,
+    hasLabels: true,
+  };
+}
+
+const FIRST_WORDS = {
+  allow: () => ["no", "allowed"],
+  evacuate: (vmi) => ["yes", `429 ${code(MESSAGE.EvacuationTriggered(vmi))}`],
+  refuse: (vmi) => ["no", `429 ${code(MESSAGE.NotMigratable(vmi, vmi.evictionStrategy ?? ""))}`],
+  shutdown: (vmi) => ["no", `allowed, with the warning ${code(MESSAGE.ShutdownByStrategy(vmi))}`],
+} as const satisfies Record<FirstAnswer, (vmi: VmiFacts) => readonly [mark: string, answer: string]>;
+
+export function firstRequestTable(): string {
+  const rows = CELLS.map(({ strategy, mobility }) => {
+    const words = FIRST_WORDS[FIRST_REQUEST[strategy][mobility]](sample(strategy, mobility));
+    return [strategy, CAN_MIGRATE[mobility], ...words];
+  });
+  return renderTable([["strategy", "can migrate", "evacuated", "answer"], ...rows]);
+}
+
+const IN_PROGRESS = `429 ${code(MESSAGE.EvacuationInProgress(sample("LiveMigrate", "migratable")))}`;
+
+const LATER_WORDS = {
+  first: "as a first request",
+  inProgress: IN_PROGRESS,
+  unlessMigrating: `while a migration is unfinished ${IN_PROGRESS}; else unmarked, and as a first request`,
+} as const satisfies Record<LaterAnswer, string>;
+
+export function laterRequestTable(): string {
+  const rows = CELLS.map(({ strategy, mobility }) => {
+    return [strategy, CAN_MIGRATE[mobility], LATER_WORDS[LATER_REQUEST[strategy][mobility]]];
+  });
+  return renderTable([["strategy", "can migrate", "answer"], ...rows]);
+}
+
+export function budgetTable(): string {
+  const rows = CELLS.map(({ strategy, mobility }) => {
+    const sizes = [false, true].map((is) => desiredBudget(sample(strategy, mobility), is, DEFAULT_SETTINGS));
+    return [strategy, CAN_MIGRATE[mobility], ...sizes.map((size) => String(size ?? "none"))];
+  });
+  return renderTable([["strategy", "can migrate", "at rest", "an evacuation or a migration is unfinished"], ...rows]);
+}
+
+export function phaseTable(phases: readonly Phase[]): string {
+  return renderTable([["phase", "means"], ...phases.map((phase) => [phase, PHASE_MEANING[phase]])]);
+}
+
+const CAUSE_WORDS = {
+  ApiEviction: "an eviction of the pod was asked for, as `kubectl drain` does",
+  Descheduler: "a descheduler asked to evict the pod",
+  Preemption: "the scheduler deletes the pod for one of higher priority",
+  NoExecuteTaint: "the taint manager deletes the pod from a tainted node",
+  NodePressure: "the node runs out of memory, disk or processes",
+  DrainTaint: "the node carries the drain taint of the KubeVirt CR",
+  Operator: "a person or a program created the Evacuation, or asked Lifeboat to",
+} as const satisfies Record<Cause, string>;
+
+export function causeTable(): string {
+  return renderTable([
+    ["cause", "because", "urgency"],
+    ...CAUSES.map((cause) => [cause, CAUSE_WORDS[cause], URGENCY[cause]]),
+  ]);
+}
+
+const POSTURE_WORDS = {
+  refuse: "429: the caller tries again",
+  fail: "503, without `Retry-After`",
+  allow: "allowed",
+} as const satisfies Record<Posture, string>;
+
+const BLIND_WORDS = {
+  evictionOfLivePod: [
+    "eviction of a pod that has just been read: a launcher pod that has not ended, or a hotplug pod",
+    WHEN_BLIND.evictionOfLivePod,
+    "a guest runs in it, and only what else matters could not be learnt",
+  ],
+  evictionOfOtherPod: [
+    "eviction of a pod that has just been read, and that has ended or is none of KubeVirt's",
+    WHEN_BLIND.evictionOfOtherPod,
+    "no guest runs in it, whatever else is so",
+  ],
+  evictionOfUnknownPod: [
+    "eviction of a pod that could not be read",
+    WHEN_BLIND.evictionOfUnknownPod,
+    "the webhook's own `failurePolicy` decides, as when Lifeboat is down; KubeVirt's webhook and the budgets go on",
+  ],
+  deletionBeforeDeadline: [
+    "deletion of a pod whose deadline, as the request itself shows it, is yet to come",
+    WHEN_BLIND.deletionBeforeDeadline,
+    "the scheduler and the taint manager ask no budget: only the guard stands between them and the VM",
+  ],
+  deletionOtherwise: [
+    "any other deletion",
+    WHEN_BLIND.deletionOtherwise,
+    "a pod of higher priority never waits longer than the deadline",
+  ],
+  delivery: ["what the relay delivers", WHEN_BLIND.delivery, "the relay sends all of it again"],
+} as const satisfies Record<keyof typeof WHEN_BLIND, readonly [request: string, posture: Posture, because: string]>;
+
+export function blindTable(): string {
+  const rows = Object.values(BLIND_WORDS).map(([request, posture, because]) => {
+    return [request, POSTURE_WORDS[posture], because];
+  });
+  return renderTable([["request", "answer", "because"], ...rows]);
+}
+
+export function eventTable(): string {
+  return renderTable([["reason", "type"], ...STORY_REASONS.map((reason) => [reason, STORY_TYPE[reason]])]);
+}
+
+/** "20 s, 40 s, …": what is waited after each failed attempt. */
+export function backoffSteps(): string {
+  const { maxAttempts } = DEFAULT_SETTINGS.evacuation;
+  return Array.from({ length: maxAttempts }, (_, i) => `${backoffSeconds(i + 1, DEFAULT_SETTINGS)} s`).join(", ");
+}

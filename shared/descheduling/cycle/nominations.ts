@@ -1,0 +1,102 @@
+/**
+ * What a policy wants gone: the nominations of all its profiles' plugins, one after another.
+ * Owns: their order, the nodes a cycle is about, and that no target of a migration is ever nominated. Does not own: the
+ * plugins, the evictor's filters, what becomes of a nomination (cycle.ts).
+ * Upstream: pkg/descheduler `runProfiles`.
+ */
+import { keyOf, type VmiFacts } from "../../policy/facts.ts";
+import { isMigrationTarget } from "../../policy/kube/migration-target.ts";
+import { isLauncher, vmiNameOf } from "../../policy/kube/pod-kind.ts";
+import { matches } from "../../policy/kube/selector.ts";
+import type { DeschedulerPolicy, EnabledPlugin, EvictorWorld } from "../plugins/descheduler-policy.ts";
+import type { DeschedulerNode, DeschedulerPod } from "../plugins/facts.ts";
+import type { Evictor, Nomination, PluginWorld, Verdict } from "../plugins/plugin.ts";
+
+export interface Nominated extends Nomination {
+  readonly profile: string;
+  readonly plugin: string;
+}
+
+type Known = Pick<
+  EvictorWorld,
+  "namespaces" | "priorityClasses" | "budgets" | "storageClasses" | "isInProgress" | "now"
+>;
+
+export interface NominationWorld extends Known {
+  readonly nodes: readonly DeschedulerNode[];
+  readonly pods: readonly DeschedulerPod[];
+  /** By `namespace/name`; of every launcher pod, at least. */
+  readonly vmis: ReadonlyMap<string, VmiFacts>;
+}
+
+/** With a single node there is nowhere to go. */
+const FEWEST_NODES = 2;
+
+export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Generator<Nominated, void, Verdict> {
+  const nodes = nodesOf(policy, w.nodes);
+  if (nodes.length < FEWEST_NODES) return;
+  const everywhere: EvictorWorld = { ...w, nodes: w.nodes.filter((node) => node.ready), ...indexesOf(w.pods) };
+  const profiles = policy.profiles.map((profile) => {
+    const evictor = sparingTargets(profile.evictor(everywhere), w.vmis);
+    return { ...profile, world: { ...everywhere, nodes, evictor } };
+  });
+  for (const extensionPoint of ["deschedule", "balance"] as const) {
+    for (const { name, plugins, world } of profiles) {
+      const enabled = plugins.filter((plugin) => plugin.extensionPoint === extensionPoint);
+      for (const plugin of enabled) yield* nominateBy(plugin, name, world);
+    }
+  }
+}
+
+/** Ready ones, cordoned or not, that the policy selects. */
+export function nodesOf(
+  { nodeSelector }: DeschedulerPolicy,
+  nodes: readonly DeschedulerNode[],
+): readonly DeschedulerNode[] {
+  return nodes.filter((node) => node.ready && (nodeSelector === undefined || matches(nodeSelector, node.labels)));
+}
+
+function indexesOf(pods: readonly DeschedulerPod[]): Pick<EvictorWorld, "podsOn" | "replicasOf"> {
+  const byNode = Map.groupBy(pods, (pod) => pod.nodeName);
+  let replicas: ReadonlyMap<string, number> | undefined;
+  return {
+    podsOn: (node) => byNode.get(node) ?? [],
+    replicasOf(namespace, ownerUID) {
+      replicas ??= countOwned(pods);
+      return replicas.get(keyOf({ namespace, name: ownerUID })) ?? 0;
+    },
+  };
+}
+
+/** By `namespace/UID`. */
+function countOwned(pods: readonly DeschedulerPod[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { namespace, owners } of pods) {
+    for (const { uid } of owners) {
+      const key = keyOf({ namespace, name: uid });
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+/**
+ * KubeVirt answers the eviction of a target as it does that of its source: the evicting side believes it on its way, waits
+ * for what never comes, and counts one evacuation twice. A launcher pod whose VMI is not known may be one.
+ */
+function sparingTargets(evictor: Evictor, vmis: ReadonlyMap<string, VmiFacts>): Evictor {
+  const isSpared = (pod: DeschedulerPod): boolean => {
+    if (!isLauncher(pod)) return false;
+    const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    return vmi === undefined || isMigrationTarget(pod, vmi);
+  };
+  return { ...evictor, filter: (pod) => !isSpared(pod) && evictor.filter(pod) };
+}
+
+function* nominateBy(plugin: EnabledPlugin, profile: string, world: PluginWorld): Generator<Nominated, void, Verdict> {
+  const nominations = plugin.nominate(world);
+  for (let next = nominations.next(); next.done !== true;) {
+    const verdict = yield { ...next.value, profile, plugin: plugin.name };
+    next = nominations.next(verdict);
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Requesting one evacuation or eviction, so that nothing is lost or done twice whichever cycle dies or stalls meanwhile.
+ * Owns: the protocol: reserve in the register, write the time on the pod, ask, take both back if that was refused; and
+ * writing down what became of it. Does not own: whether to ask (cycle.ts).
+ */
+import { type Action, type StoryReason, tellPod } from "../../policy/action.ts";
+import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
+import type { DeschedulerPolicy } from "../plugins/descheduler-policy.ts";
+import type { EvictionOutcome } from "./eviction-answer.ts";
+import type { DeschedulerPod } from "../plugins/facts.ts";
+import { isEvacuated } from "./in-progress.ts";
+import type { Counters } from "./limits.ts";
+import type { Nominated } from "./nominations.ts";
+import { counted, type DeschedulingRegister, type RequestCount, reservationOf, written } from "./register.ts";
+import type { ActOutcome, Step, StepResult } from "./step.ts";
+
+/** `PodChanged`: the pod was written to since it was read. */
+export type RequestResult = EvictionOutcome | "PodChanged";
+
+/** Why a cycle is over. `AnotherCycle`: one that has begun since the world was read, or runs at the same time. */
+export const CYCLE_ENDS = ["Finished", "AnotherCycle", "ClusterUnavailable", "OutOfTime"] as const;
+export type CycleEnd = (typeof CYCLE_ENDS)[number];
+
+/** What a cycle carries along from request to request. */
+export interface Requesting {
+  readonly policy: DeschedulerPolicy;
+  readonly inBackground: boolean;
+  readonly counters: Counters;
+  /** RFC 3339. */
+  readonly begun: string;
+  readonly until: Date;
+  /** When the last step was over. */
+  now: Date;
+  /** Without the reservation of the request under way. */
+  register: DeschedulingRegister;
+  /** Not yet written down. */
+  outcomes: readonly Omit<RequestCount, "count">[];
+  /** UIDs of pods whose reservation, as written down, has done its job. */
+  released: ReadonlySet<string>;
+}
+
+export type Steps<T> = Generator<Step, T, StepResult>;
+
+/** Of the time that a request counts: a stalled cycle asks within it, or not at all, lest it ask when no cycle counts it any more. */
+const ASKING_SHARE = 0.5;
+
+export function* act(action: Action, r: Requesting): Steps<ActOutcome> {
+  const result = yield { step: "Act", action };
+  r.now = result.now;
+  return result.step === "Act" ? result.outcome : "Failed";
+}
+
+function* write(r: Requesting, reservations: DeschedulingRegister["reservations"]): Steps<ActOutcome> {
+  const counts = r.outcomes.reduce(counted, r.register.counts);
+  const register = written({ ...r.register, reservations, counts, lastCycle: r.begun });
+  const outcome = yield* act({ verb: "WriteRegister", found: r.register.found, register }, r);
+  if (outcome !== "Done") return outcome;
+  r.register = { ...register, reservations: r.register.reservations };
+  r.outcomes = [];
+  r.released = new Set();
+  return outcome;
+}
+
+/** Whether this cycle is the one that begins now. */
+export function* claim(r: Requesting): Steps<boolean> {
+  return (yield* write(r, r.register.reservations)) === "Done";
+}
+
+export function* request(nominated: Nominated, r: Requesting): Steps<RequestResult | CycleEnd> {
+  if (r.now > r.until) return "OutOfTime";
+  const { pod } = nominated;
+  const at = r.now;
+  const others = r.register.reservations;
+  const inBackground = r.inBackground && isEvacuated(pod);
+  const reserved = yield* write(r, inBackground ? [...others, reservationOf(pod, at)] : others);
+  if (reserved !== "Done") return reserved === "Failed" ? "ClusterUnavailable" : "AnotherCycle";
+  const result = inBackground ? yield* evacuate(nominated, at, r) : yield* ask(nominated, false, r);
+  // Of a pod that may or may not have been written to, the reservation has to speak until it expires.
+  if (inBackground && result !== "ClusterUnavailable") r.released = new Set([...r.released, pod.uid]);
+  if (isOutcome(result)) yield* note(nominated, result, r);
+  return result;
+}
+
+/** Without the reservation that it began with: from the time on the pod on, the pod speaks for itself. */
+function* evacuate(nominated: Nominated, at: Date, r: Requesting): Steps<RequestResult | CycleEnd> {
+  const { pod } = nominated;
+  const add = { [EVACUATION_REQUESTED_ANNOTATION]: at.toISOString() };
+  const changed = yield* act({ verb: "AnnotatePod", pod, add, remove: [] }, r);
+  if (changed === "Failed") return "ClusterUnavailable";
+  if (changed !== "Done") return "PodChanged";
+  const latest = at.getTime() + r.policy.requestTtlSeconds * ASKING_SHARE * 1000;
+  const outcome = r.now.getTime() > latest ? "OutOfTime" : yield* ask(nominated, true, r);
+  if (outcome !== "Refused" && outcome !== "OutOfTime") return outcome;
+  // A time that is left on the pod makes everybody count it until it expires: so do we.
+  if ((yield* act(takeBack(pod, add), r)) !== "Done") r.counters.requested(pod);
+  return outcome;
+}
+
+/** If no other one has been written meanwhile. */
+function takeBack(pod: DeschedulerPod, written: Readonly<Record<string, string>>): Action {
+  const annotated = { ...pod, annotations: { ...pod.annotations, ...written }, hasAnnotations: true };
+  return { verb: "AnnotatePod", pod: annotated, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] };
+}
+
+function* ask(nominated: Nominated, inBackground: boolean, r: Requesting): Steps<EvictionOutcome> {
+  const result = yield { step: "Evict", nominated, inBackground };
+  r.now = result.now;
+  return result.step === "Evict" ? result.outcome : "Unknown";
+}
+
+/** What is told on the pod. One that is gone hears nothing; a failure is told where the policy wants it. */
+const TOLD = {
+  Evicted: { reason: "Descheduled", words: "is evicted" },
+  Background: { reason: "Descheduled", words: "is evacuated" },
+  Refused: { reason: "EvictionFailed", words: "is not evicted: refused" },
+  Unknown: { reason: "EvictionFailed", words: "may be evicted or not: no answer" },
+  Gone: undefined,
+} as const satisfies Record<EvictionOutcome, { reason: StoryReason; words: string } | undefined>;
+
+function isOutcome(result: RequestResult | CycleEnd): result is EvictionOutcome {
+  return result in TOLD;
+}
+
+function* note(nominated: Nominated, outcome: EvictionOutcome, r: Requesting): Steps<void> {
+  const { pod, profile, plugin, reason } = nominated;
+  r.outcomes = [...r.outcomes, { profile, plugin, result: outcome }];
+  count(pod, outcome, r);
+  const told = TOLD[outcome];
+  if (told === undefined || (told.reason === "EvictionFailed" && !r.policy.notifyFailures)) return;
+  const why = reason === undefined ? "" : ` (${reason})`;
+  const message = `${told.words}, nominated on node ${pod.nodeName} by ${profile}/${plugin}${why}`;
+  yield* act(tellPod(pod, told.reason, message, r.begun), r);
+}
+
+/** Of what was not answered it is only safe to think that it has begun. */
+function count(pod: DeschedulerPod, outcome: EvictionOutcome, { counters, inBackground }: Requesting): void {
+  const begun = outcome === "Unknown" ? (inBackground ? "Background" : "Evicted") : outcome;
+  if (begun === "Background") counters.requested(pod);
+  if (begun === "Evicted") counters.evicted(pod);
+}
+
+/** How often another cycle may be faster in writing something else down. */
+const TRIES = 5;
+
+/** Writes down what is not yet written, whatever another cycle has written to the register meanwhile. */
+export function* settle(r: Requesting): Steps<void> {
+  for (let i = 0; i < TRIES && (r.outcomes.length > 0 || r.released.size > 0); i++) {
+    const outcome = yield* write(r, r.register.reservations);
+    if (outcome === "Done" || outcome === "Failed" || !(yield* readAgain(r))) return;
+  }
+}
+
+function* readAgain(r: Requesting): Steps<boolean> {
+  const result = yield { step: "Read" };
+  r.now = result.now;
+  if (result.step !== "Read" || result.register === undefined) return false;
+  const { register } = result;
+  r.register = { ...register, reservations: register.reservations.filter(({ uid }) => !r.released.has(uid)) };
+  return true;
+}

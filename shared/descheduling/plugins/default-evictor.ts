@@ -1,0 +1,121 @@
+/**
+ * DefaultEvictor: which pods may be evicted at all.
+ * Owns: its filters and protections. Does not own: what is done with the others, nor the defaults of its arguments.
+ * Upstream: defaultevictor of the descheduler. Its filters are pure conjunctions, so their order only saves work here.
+ */
+import { matches } from "../../policy/kube/selector.ts";
+import {
+  CONFIG_SOURCE_ANNOTATION,
+  CONFIG_SOURCE_API,
+  EVICT_ANNOTATION,
+  MIRROR_POD_ANNOTATION,
+  PREFER_NO_EVICTION_ANNOTATION,
+} from "../../policy/names.ts";
+import type { DefaultEvictorArguments, PodProtection } from "./arguments.ts";
+import type { EvictorWorld } from "./descheduler-policy.ts";
+import type { DeschedulerPod } from "./facts.ts";
+import { nodeFit } from "./node-fit.ts";
+import type { Evictor } from "./plugin.ts";
+
+/** Priority of the PriorityClass `system-cluster-critical`. */
+const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+
+type Predicate = (pod: DeschedulerPod) => boolean;
+
+export function defaultEvictor(args: DefaultEvictorArguments): (world: EvictorWorld) => Evictor {
+  return (world) => {
+    const isEvictable = all([
+      (pod) => !isStatic(pod) && !pod.deleting,
+      // Without the protection a pod without an owner may go as well, but only if it has failed.
+      (pod) => pod.owners.length > 0 || (!args.protections.includes("FailedBarePods") && pod.phase === "Failed"),
+      ...args.protections.map((protection) => PROTECTIONS[protection](args, world)),
+      (pod) => args.labelSelector === undefined || matches(args.labelSelector, pod.labels),
+      (pod) => hasReplicas(pod, args, world),
+      (pod) => isOldEnough(pod, args, world),
+    ]);
+    return {
+      filter: (pod) => {
+        if (Object.hasOwn(pod.annotations, EVICT_ANNOTATION)) return true;
+        return !(args.noEvictionPolicy === "Mandatory" && prefersNoEviction(pod)) && isEvictable(pod);
+      },
+      preEvictionFilter: all([isInNamespace(args, world), fitsElsewhere(args, world)]),
+    };
+  };
+}
+
+export function prefersNoEviction(pod: DeschedulerPod): boolean {
+  return Object.hasOwn(pod.annotations, PREFER_NO_EVICTION_ANNOTATION);
+}
+
+function all(predicates: readonly Predicate[]): Predicate {
+  return (pod) => predicates.every((predicate) => predicate(pod));
+}
+
+/** What a kubelet runs by itself comes back whatever is done to the pod that stands for it. */
+function isStatic({ annotations }: DeschedulerPod): boolean {
+  const source = annotations[CONFIG_SOURCE_ANNOTATION];
+  return Object.hasOwn(annotations, MIRROR_POD_ANNOTATION) || (source ?? CONFIG_SOURCE_API) !== CONFIG_SOURCE_API;
+}
+
+/** What passes each protection. */
+const PROTECTIONS = {
+  PodsWithLocalStorage: () => (pod) => !pod.localStorage,
+  SystemCriticalPods: (args, world) => {
+    const below = Math.min(SYSTEM_CRITICAL_PRIORITY, thresholdOf(args, world));
+    return (pod) => pod.priority === undefined || pod.priority < below;
+  },
+  // What is left of it when it is off, too, is in the filter itself.
+  FailedBarePods: () => () => true,
+  DaemonSetPods: () => (pod) => !pod.owners.some(({ kind }) => kind === "DaemonSet"),
+  PodsWithPVC: ({ protectedStorageClasses }, { storageClasses }) => {
+    if (protectedStorageClasses.length === 0) return (pod) => pod.claims.length === 0;
+    // A claim whose storage class cannot be told is protected as well.
+    return (pod) =>
+      pod.claims.every((claim) => {
+        const storageClass = storageClasses.get(`${pod.namespace}/${claim}`);
+        return Boolean(storageClass) && !protectedStorageClasses.some((name) => name === storageClass);
+      });
+  },
+  PodsWithoutPDB: (_, { budgets }) => {
+    return (pod) => budgets.get(pod.namespace)?.some(({ selector }) => matches(selector, pod.labels)) ?? false;
+  },
+  PodsWithResourceClaims: () => (pod) => !pod.hasResourceClaims,
+} as const satisfies Record<PodProtection, (args: DefaultEvictorArguments, world: EvictorWorld) => Predicate>;
+
+/** A class that is not there protects every pod that has a priority: which of them it was meant to spare is unknown. */
+function thresholdOf({ priorityThreshold }: DefaultEvictorArguments, { priorityClasses }: EvictorWorld): number {
+  if (priorityThreshold === undefined) return SYSTEM_CRITICAL_PRIORITY;
+  if ("value" in priorityThreshold) return priorityThreshold.value;
+  return priorityClasses.get(priorityThreshold.name) ?? -Infinity;
+}
+
+/** Asked of pods with exactly one owner. Upstream counts pods of other namespaces, which may claim any owner. */
+function hasReplicas(
+  { namespace, owners }: DeschedulerPod,
+  { minReplicas }: DefaultEvictorArguments,
+  world: EvictorWorld,
+) {
+  const [owner] = owners;
+  if (minReplicas < 2 || owner === undefined || owners.length > 1) return true;
+  return world.replicasOf(namespace, owner.uid) >= minReplicas;
+}
+
+/** A pod that has not started yet is too young. */
+function isOldEnough(pod: DeschedulerPod, { minPodAgeSeconds }: DefaultEvictorArguments, { now }: EvictorWorld) {
+  if (minPodAgeSeconds === undefined) return true;
+  return pod.startedAt !== undefined && now.getTime() - pod.startedAt >= minPodAgeSeconds * 1000;
+}
+
+/** Upstream overlooks a selector that has nothing but matchExpressions, and so evicts from everywhere; here it counts. */
+function isInNamespace({ namespaceLabelSelector }: DefaultEvictorArguments, world: EvictorWorld): Predicate {
+  return (pod) => {
+    const labels = world.namespaces.get(pod.namespace);
+    return namespaceLabelSelector === undefined || (labels !== undefined && matches(namespaceLabelSelector, labels));
+  };
+}
+
+function fitsElsewhere({ nodeFit: isAsked, nodeSelector }: DefaultEvictorArguments, world: EvictorWorld): Predicate {
+  if (!isAsked) return () => true;
+  const nodes = world.nodes.filter((node) => nodeSelector === undefined || matches(nodeSelector, node.labels));
+  return nodeFit(nodes, world).fitsAnyOther;
+}

@@ -1,0 +1,92 @@
+/**
+ * What descheduling decides on: every node and every pod of a cluster, as small as the plugins allow.
+ * Owns: their shapes. Does not own: reading them (shared/cluster), what a plugin makes of them.
+ *
+ * A Worker holds fifty thousand pods at a time, so there is nothing in here that no plugin reads, and what many pods have in
+ * common (tolerations, selectors, empty lists) is one object for all of them.
+ */
+import type { AnnotatedPod, LabelSelector, NodeFacts, PodFacts } from "../../policy/facts.ts";
+
+/** By resource name: `cpu` in millicores, `memory` and the like in bytes, others in pieces. Rounded up, as Kubernetes does. */
+export type Resources = Readonly<Record<string, number>>;
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** One requirement of a node selector term (core/v1 NodeSelectorRequirement); `values` of Gt and Lt hold one integer. */
+export interface NodeRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values: readonly string[];
+}
+
+/** Requirements on labels and on fields (`metadata.name` only) are ANDed; a term without any matches nothing. */
+export interface NodeSelectorTerm {
+  readonly matchExpressions: readonly NodeRequirement[];
+  readonly matchFields: readonly NodeRequirement[];
+}
+
+export interface PreferredTerm {
+  readonly weight: number;
+  readonly preference: NodeSelectorTerm;
+}
+
+/** What a pod asks of the node it runs on. */
+export interface Placement {
+  readonly nodeSelector: Labels;
+  /** Terms are ORed; absent: no requirement. */
+  readonly required?: readonly NodeSelectorTerm[];
+  readonly preferred: readonly PreferredTerm[];
+}
+
+/** A required anti-affinity term: no pod it selects may be in the same topology domain. */
+export interface AntiAffinityTerm {
+  readonly topologyKey: string;
+  /** Empty: the pod's own. */
+  readonly namespaces: readonly string[];
+  readonly selector: LabelSelector;
+}
+
+export type QosClass = "BestEffort" | "Burstable" | "Guaranteed";
+
+export interface DeschedulerNode extends NodeFacts {
+  readonly labels: Labels;
+  /** `status.allocatable`, else `status.capacity`. */
+  readonly allocatable: Resources;
+}
+
+/** A pod that is bound to a node. `annotations` holds only those that names.ts lists, and what kubelets mark pods with. */
+export interface DeschedulerPod extends PodFacts, AnnotatedPod {
+  readonly nodeName: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** `status.startTime`, milliseconds since the epoch. */
+  readonly startedAt?: number;
+  readonly qosClass: QosClass;
+  /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
+  readonly requests: Resources;
+  readonly placement: Placement;
+  readonly antiAffinity: readonly AntiAffinityTerm[];
+  /** Has an emptyDir or a hostPath. */
+  readonly localStorage: boolean;
+  /** Names of its PersistentVolumeClaims. */
+  readonly claims: readonly string[];
+  readonly hasResourceClaims: boolean;
+  /** `status.reason`, and what its containers wait for or ended with: what PodLifeTime calls states. */
+  readonly states: readonly PodState[];
+  readonly conditions: readonly PodCondition[];
+}
+
+/** A state that PodLifeTime can select by; `of` says which kind of container it is about, `Pod` the pod itself. */
+export interface PodState {
+  readonly of: "Pod" | "Container" | "InitContainer" | "EphemeralContainer";
+  readonly reason?: string;
+  readonly exitCode?: number;
+}
+
+export interface PodCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  /** Milliseconds since the epoch; absent if it does not say. */
+  readonly since?: number;
+}

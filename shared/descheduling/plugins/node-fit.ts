@@ -1,0 +1,85 @@
+/**
+ * Whether a pod could run on another node: the descheduler's part of what the scheduler asks.
+ * Owns: that. Does not own: which pods are asked about.
+ * Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler (pkg/descheduler/node).
+ */
+import { isCompleted } from "../../policy/facts.ts";
+import { ownValue } from "../../policy/kube/own-value.ts";
+import { matches } from "../../policy/kube/selector.ts";
+import { untolerated } from "../../policy/kube/tolerations.ts";
+import type { AntiAffinityTerm, DeschedulerNode, DeschedulerPod } from "./facts.ts";
+import { isWanted } from "./node-selector.ts";
+import { oncePer } from "./once-per.ts";
+import type { PluginWorld } from "./plugin.ts";
+
+export interface NodeFit {
+  /** One of the nodes would do, be it the pod's own. */
+  readonly fitsAny: (pod: DeschedulerPod) => boolean;
+  readonly fitsAnyOther: (pod: DeschedulerPod) => boolean;
+}
+
+export function nodeFit(nodes: readonly DeschedulerNode[], world: Pick<PluginWorld, "podsOn">): NodeFit {
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  const roomOf = oncePer(
+    (node: DeschedulerNode) => node.name,
+    (node) => roomOn(node, world.podsOn(node.name)),
+  );
+  const takes = (node: DeschedulerNode, pod: DeschedulerPod) => suits(node, pod) && hasRoom(roomOf(node), pod);
+  // Many pods ask for the same, and where there is nothing for one there is nothing for the next.
+  const firstTaker = oncePer(
+    ({ placement, tolerations, requests }: DeschedulerPod) => JSON.stringify([placement, tolerations, requests]),
+    (pod) => nodes.find((node) => takes(node, pod)),
+  );
+  const fitsAnyOther = (pod: DeschedulerPod) => {
+    const first = firstTaker(pod);
+    const fits = (node: DeschedulerNode) => node.name !== pod.nodeName && takes(node, pod) && !repels(node, pod, world);
+    return first !== undefined && (fits(first) || nodes.some(fits));
+  };
+  // On its own node it takes up room already.
+  const fitsItsOwn = (pod: DeschedulerPod) => {
+    const own = byName.get(pod.nodeName);
+    return own !== undefined && suits(own, pod) && !repels(own, pod, world);
+  };
+  return { fitsAny: (pod) => fitsItsOwn(pod) || fitsAnyOther(pod), fitsAnyOther };
+}
+
+function suits(node: DeschedulerNode, pod: DeschedulerPod): boolean {
+  const taints = node.taints.filter(({ effect }) => effect === "NoSchedule" || effect === "NoExecute");
+  return !node.unschedulable && isWanted(pod.placement, node) && untolerated(taints, pod.tolerations) === undefined;
+}
+
+type Room = ReadonlyMap<string, number>;
+
+/** What the node's pods leave of each resource. */
+function roomOn(node: DeschedulerNode, pods: readonly DeschedulerPod[]): Room {
+  const room = new Map(Object.entries(node.allocatable));
+  const take = (name: string, amount: number) => {
+    const left = room.get(name);
+    if (left !== undefined) room.set(name, left - amount);
+  };
+  for (const pod of pods) {
+    if (isCompleted(pod)) continue;
+    take("pods", 1);
+    for (const [name, amount] of Object.entries(pod.requests)) take(name, amount);
+  }
+  return room;
+}
+
+/** A resource that the node does not have is one of which there is nothing. */
+function hasRoom(room: Room, pod: DeschedulerPod): boolean {
+  const enough = Object.entries(pod.requests).every(([name, amount]) => amount <= (room.get(name) ?? 0));
+  return enough && (room.get("pods") ?? 0) > 0;
+}
+
+/** A pod that it must not be near is on that node. Those on other nodes of the same domain are not looked for. */
+function repels(node: DeschedulerNode, pod: DeschedulerPod, world: Pick<PluginWorld, "podsOn">): boolean {
+  const terms = pod.antiAffinity.filter(({ topologyKey }) => ownValue(node.labels, topologyKey) !== undefined);
+  if (terms.length === 0) return false;
+  const isUnwanted = (other: DeschedulerPod) => terms.some((term) => selects(term, pod, other));
+  return world.podsOn(node.name).some((other) => other.uid !== pod.uid && !isCompleted(other) && isUnwanted(other));
+}
+
+function selects({ namespaces, selector }: AntiAffinityTerm, pod: DeschedulerPod, other: DeschedulerPod): boolean {
+  const there = namespaces.length === 0 ? other.namespace === pod.namespace : namespaces.includes(other.namespace);
+  return there && matches(selector, other.labels);
+}

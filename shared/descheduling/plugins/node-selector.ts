@@ -1,0 +1,49 @@
+/**
+ * Which nodes a pod asks for, as Kubernetes matches them (component-helpers `nodeaffinity`).
+ * Owns: node selector terms, `nodeSelector`, weights of preferences. Does not own: whether the node has room (node-fit.ts).
+ */
+import { ownValue } from "../../policy/kube/own-value.ts";
+import { meets } from "../../policy/kube/selector.ts";
+import type { DeschedulerNode, Labels, NodeRequirement, NodeSelectorTerm, Placement } from "./facts.ts";
+
+type Node = Pick<DeschedulerNode, "name" | "labels">;
+
+/** `nodeSelector` and required node affinity. */
+export function isWanted({ nodeSelector, required }: Placement, node: Node): boolean {
+  if (!Object.entries(nodeSelector).every(([key, value]) => ownValue(node.labels, key) === value)) return false;
+  return required === undefined || required.some((term) => matchesTerm(term, node));
+}
+
+/** How much the pod would like to be there: the sum of the preferences that the node meets. */
+export function weightOf({ preferred }: Placement, node: Node): number {
+  const met = preferred.filter(({ preference }) => matchesTerm(preference, node));
+  return met.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+/** A term without any requirement matches nothing. */
+export function matchesTerm({ matchExpressions, matchFields }: NodeSelectorTerm, node: Node): boolean {
+  if (matchExpressions.length + matchFields.length === 0) return false;
+  return (
+    matchExpressions.every((requirement) => meetsExpression(requirement, node.labels)) &&
+    matchFields.every((requirement) => meetsField(requirement, node.name))
+  );
+}
+
+function meetsExpression(requirement: NodeRequirement, labels: Labels): boolean {
+  const { key, operator, values } = requirement;
+  if (operator !== "Gt" && operator !== "Lt") return meets(requirement, labels);
+  const actual = integer(ownValue(labels, key));
+  const bound = integer(values.length === 1 ? values[0] : undefined);
+  if (actual === undefined || bound === undefined) return false;
+  return operator === "Gt" ? actual > bound : actual < bound;
+}
+
+function integer(text: string | undefined): bigint | undefined {
+  return text !== undefined && /^[+-]?\d+$/.test(text) ? BigInt(text) : undefined;
+}
+
+/** The only field there is: the node's name, one of, or none of. */
+function meetsField({ key, operator, values }: NodeRequirement, name: string): boolean {
+  if (key !== "metadata.name") return false;
+  return (operator === "In" && values.includes(name)) || (operator === "NotIn" && !values.includes(name));
+}

@@ -1,0 +1,47 @@
+/**
+ * RemovePodsViolatingNodeTaints: pods on a node that has, since they came, got a taint that they do not tolerate.
+ * Owns: which taints count, and whom they drive out. Does not own: NoExecute, which is the taint manager's.
+ */
+import type { Taint } from "../../policy/facts.ts";
+import { untolerated } from "../../policy/kube/tolerations.ts";
+import type { NodeTaintsArguments } from "./arguments.ts";
+import type { DeschedulerNode } from "./facts.ts";
+import { nominateInGroups } from "../cycle/nomination-groups.ts";
+import type { Nomination, Plugin, PluginWorld } from "./plugin.ts";
+import { isSelected } from "./pod-selection.ts";
+import { byNodeName, podOrder } from "../cycle/sort.ts";
+
+export const nodeTaints: Plugin<NodeTaintsArguments> = {
+  name: "RemovePodsViolatingNodeTaints",
+  extensionPoint: "deschedule",
+  nominate: (args, world) =>
+    nominateInGroups(world.nodes.toSorted(byNodeName).map((node) => violators(node, args, world))),
+};
+
+function* violators(node: DeschedulerNode, args: NodeTaintsArguments, world: PluginWorld): Iterable<Nomination> {
+  const taints = node.taints.filter((taint) => counts(taint, args));
+  if (taints.length === 0) return;
+  const pods = world.podsOn(node.name).filter((pod) => untolerated(taints, pod.tolerations) !== undefined);
+  const mayGo = pods.filter((pod) => isSelected(args, pod) && world.evictor.filter(pod));
+  for (const pod of mayGo.toSorted(podOrder(args, world))) {
+    const taint = untolerated(taints, pod.tolerations);
+    if (taint === undefined || !world.evictor.preEvictionFilter(pod)) continue;
+    yield { pod, reason: `it does not tolerate taint ${nameOf(taint)} of node ${node.name}` };
+  }
+}
+
+function counts(taint: Taint, args: NodeTaintsArguments): boolean {
+  const inScope =
+    taint.effect === "NoSchedule" || (args.includePreferNoSchedule && taint.effect === "PreferNoSchedule");
+  if (!inScope || isListed(taint, args.excludedTaints)) return false;
+  return args.includedTaints.length === 0 || isListed(taint, args.includedTaints);
+}
+
+/** By its key, or by key and value. */
+function isListed({ key, value }: Taint, list: readonly string[]): boolean {
+  return list.includes(key) || (Boolean(value) && list.includes(`${key}=${value}`));
+}
+
+function nameOf({ key, value, effect }: Taint): string {
+  return `${key}${value ? `=${value}` : ""}:${effect}`;
+}

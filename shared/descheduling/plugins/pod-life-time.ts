@@ -1,0 +1,96 @@
+/**
+ * PodLifeTime: pods that have lived for too long, or have been for too long in a state that the policy names.
+ * Owns: its filters and its order. Does not own: how states are read off a pod (shared/cluster).
+ */
+import type { PodLifeTimeArguments, PodConditionArgument } from "./arguments.ts";
+import type { DeschedulerPod, PodCondition, PodState } from "./facts.ts";
+import type { Plugin, PluginWorld } from "./plugin.ts";
+import { isSelected } from "./pod-selection.ts";
+import { by, podOrder } from "../cycle/sort.ts";
+
+export const podLifeTime: Plugin<PodLifeTimeArguments> = {
+  name: "PodLifeTime",
+  extensionPoint: "deschedule",
+  *nominate(args, world) {
+    const pods = world.nodes.flatMap(({ name }) => world.podsOn(name).filter((pod) => isChosen(pod, args, world)));
+    const seconds = args.maxPodLifeTimeSeconds;
+    const reason = seconds === undefined ? {} : { reason: `it is older than ${seconds} s` };
+    for (const pod of pods.toSorted(
+      podOrder(
+        args,
+        world,
+        by((p) => p.createdAt),
+      ),
+    )) {
+      if (!world.evictor.preEvictionFilter(pod)) continue;
+      // A node's limit does not end anything: the next pod may be on another node.
+      if ((yield { pod, ...reason }) === "TotalLimit") return;
+    }
+  },
+};
+
+/** All that is given must hold; of a list, one. */
+function isChosen(pod: DeschedulerPod, args: PodLifeTimeArguments, { now, evictor }: PluginWorld): boolean {
+  return (
+    isOld(pod, args, now) &&
+    isInState(pod, args) &&
+    isOwned(pod, args) &&
+    hasCondition(pod, args, now) &&
+    hasExited(pod, args) &&
+    isSelected(args, pod) &&
+    evictor.filter(pod)
+  );
+}
+
+function secondsSince(time: number, now: Date): number {
+  return Math.floor((now.getTime() - time) / 1000);
+}
+
+function isOld(pod: DeschedulerPod, { maxPodLifeTimeSeconds }: PodLifeTimeArguments, now: Date): boolean {
+  return maxPodLifeTimeSeconds === undefined || secondsSince(pod.createdAt, now) > maxPodLifeTimeSeconds;
+}
+
+function isInState(pod: DeschedulerPod, args: PodLifeTimeArguments): boolean {
+  const isNamed = (text: string | undefined) => text !== undefined && args.states.includes(text);
+  if (args.states.length === 0 || isNamed(pod.phase)) return true;
+  return pod.states.some(({ of, reason }) => STATE_COUNTS[of](args) && isNamed(reason));
+}
+
+const STATE_COUNTS = {
+  Pod: () => true,
+  Container: () => true,
+  InitContainer: (args) => args.includingInitContainers,
+  EphemeralContainer: (args) => args.includingEphemeralContainers,
+} as const satisfies Record<PodState["of"], (args: PodLifeTimeArguments) => boolean>;
+
+/** The exit code of ephemeral containers is not asked for, whatever the arguments say: as upstream. */
+const EXIT_CODE_COUNTS = {
+  ...STATE_COUNTS,
+  EphemeralContainer: () => false,
+} as const satisfies typeof STATE_COUNTS;
+
+function hasExited(pod: DeschedulerPod, args: PodLifeTimeArguments): boolean {
+  if (args.exitCodes.length === 0) return true;
+  return pod.states.some(({ of, exitCode }) => {
+    return exitCode !== undefined && EXIT_CODE_COUNTS[of](args) && args.exitCodes.includes(exitCode);
+  });
+}
+
+function isOwned({ owners }: DeschedulerPod, { ownerKinds }: PodLifeTimeArguments): boolean {
+  const { include = [], exclude = [] } = ownerKinds ?? {};
+  const isIncluded = include.length === 0 || owners.some(({ kind }) => include.includes(kind));
+  return isIncluded && !owners.some(({ kind }) => exclude.includes(kind));
+}
+
+function hasCondition(pod: DeschedulerPod, args: PodLifeTimeArguments, now: Date): boolean {
+  if (args.conditions.length === 0) return true;
+  return args.conditions.some((wanted) => pod.conditions.some((condition) => isThat(condition, wanted, now)));
+}
+
+function isThat(condition: PodCondition, wanted: PodConditionArgument, now: Date): boolean {
+  const { type = condition.type, status = condition.status, reason = condition.reason } = wanted;
+  if (type !== condition.type || status !== condition.status || reason !== condition.reason) return false;
+  const seconds = wanted.minTimeSinceLastTransitionSeconds;
+  if (seconds === undefined) return true;
+  return condition.since !== undefined && secondsSince(condition.since, now) >= seconds;
+}

@@ -1,0 +1,46 @@
+/**
+ * Observing for a descheduling cycle: every node and pod, and what else the policy depends on.
+ * Owns: what is read, and in which order. Does not own: what follows from it (shared/policy/descheduling).
+ *
+ * The register comes first: a request that is not in it when it is read is on its pod when the pods are read. VMIs come
+ * after the pods: a launcher pod whose VMI is missing has none any more.
+ */
+import type { Cluster } from "../../cluster/cluster.ts";
+import type { PolicyNeeds } from "../plugins/descheduler-policy.ts";
+import type { CycleWorld } from "../cycle/cycle.ts";
+import { keyOf, type VmiFacts } from "../../policy/facts.ts";
+import { isLauncher } from "../../policy/kube/pod-kind.ts";
+
+export type ObservedCycle = Omit<CycleWorld, "policy" | "inBackground" | "claimed" | "until" | "now">;
+
+export async function observeCycle(cluster: Cluster, needs: PolicyNeeds): Promise<ObservedCycle> {
+  const register = await cluster.getDeschedulingRegister();
+  const [nodes, pods, namespaces, budgets, storageClasses, priorityClasses] = await Promise.all([
+    cluster.listDeschedulerNodes(),
+    cluster.listDeschedulerPods(),
+    needs.namespaces ? cluster.listNamespaceLabels() : new Map<string, never>(),
+    needs.budgets ? cluster.listAllBudgets() : [],
+    needs.claims ? cluster.listStorageClassesOfClaims() : new Map<string, never>(),
+    priorityClassesOf(needs, cluster),
+  ]);
+  const vmis = pods.some(isLauncher) ? await cluster.listVmis("All") : [];
+  return {
+    register,
+    nodes,
+    pods,
+    namespaces,
+    storageClasses,
+    priorityClasses,
+    budgets: Map.groupBy(budgets, (budget) => budget.namespace),
+    vmis: new Map(vmis.map((vmi: VmiFacts) => [keyOf(vmi), vmi])),
+  };
+}
+
+async function priorityClassesOf(
+  { priorityClasses }: PolicyNeeds,
+  cluster: Cluster,
+): Promise<ReadonlyMap<string, number>> {
+  const read = priorityClasses.map(async (name) => [name, await cluster.getPriorityClassValue(name)] as const);
+  const found = await Promise.all(read);
+  return new Map(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])));
+}

@@ -1,0 +1,51 @@
+/**
+ * Labels and annotations of pods, as small as they can be kept.
+ * Owns: those two schemas. Does not own: the rest of a pod (schemas.ts).
+ */
+import * as z from "zod/mini";
+import type { Labels } from "../plugins/facts.ts";
+import * as names from "../../policy/names.ts";
+
+function isLabels(value: unknown): value is Labels {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((text) => typeof text === "string");
+}
+
+/** The map itself, as it was read: a copy takes more room. */
+const Texts = z.nullish(z.custom<Labels>(isLabels, "expected texts by key"));
+
+const NONE: Labels = {};
+
+export const PodLabels = z.pipe(
+  Texts,
+  z.transform((labels) => labels ?? NONE),
+);
+
+/** All that descheduling reads of annotations; those of others are of any size. */
+const KNOWN_ANNOTATIONS = [
+  names.DOMAIN_ANNOTATION,
+  names.REQUEST_EVICT_ONLY_ANNOTATION,
+  names.EVICTION_IN_PROGRESS_ANNOTATION,
+  names.EVICT_ANNOTATION,
+  names.PREFER_NO_EVICTION_ANNOTATION,
+  names.MIRROR_POD_ANNOTATION,
+  names.CONFIG_SOURCE_ANNOTATION,
+  names.EVACUATION_REQUESTED_ANNOTATION,
+];
+
+/** `exists`: whether there is a map at all; JSON patch cannot add below a missing one. */
+export const PodAnnotations = z.pipe(
+  Texts,
+  z.transform((annotations) => ({
+    exists: annotations !== undefined && annotations !== null,
+    known: knownOf(annotations ?? NONE),
+  })),
+);
+
+function knownOf(annotations: Labels): Labels {
+  const known = KNOWN_ANNOTATIONS.flatMap((name) => {
+    const value = annotations[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return known.length === 0 ? NONE : Object.fromEntries(known);
+}

@@ -1,0 +1,90 @@
+/**
+ * What a pod asks for, in all, and the QoS class that follows from it.
+ * Owns: the arithmetic. Does not own: parsing (schemas.ts).
+ * Upstream: component-helpers `PodRequests`, kubectl's `ComputePodQOS`. In thousandths until the end, as there each
+ * container's own request is not rounded.
+ */
+import type { QosClass, Resources } from "../plugins/facts.ts";
+import { milliQuantity } from "../../cluster/quantity.ts";
+
+type Quantities = Readonly<Record<string, string>>;
+
+export interface ResourceRequirements {
+  readonly requests: Quantities;
+  readonly limits: Quantities;
+}
+
+export interface PodResources {
+  readonly containers: readonly ResourceRequirements[];
+  /** `sidecar`: goes on running beside the containers (`restartPolicy: Always`). */
+  readonly initContainers: readonly (ResourceRequirements & { readonly sidecar: boolean })[];
+  /** What the sandbox itself needs. */
+  readonly overhead: Quantities;
+  /** Of the pod as a whole, instead of its containers'. */
+  readonly pod?: ResourceRequirements;
+}
+
+type Amounts = ReadonlyMap<string, number>;
+
+function amountsOf(quantities: Quantities): Amounts {
+  return new Map(Object.entries(quantities).map(([name, text]) => [name, milliQuantity(text)]));
+}
+
+function combined(a: Amounts, b: Amounts, combine: (a: number, b: number) => number): Amounts {
+  const result = new Map(a);
+  for (const [name, amount] of b) result.set(name, combine(a.get(name) ?? 0, amount));
+  return result;
+}
+
+const plus = (a: Amounts, b: Amounts) => combined(a, b, (x, y) => x + y);
+const atLeast = (a: Amounts, b: Amounts) => combined(a, b, Math.max);
+
+const NOTHING: Amounts = new Map();
+
+export function requestsOf({ containers, initContainers, overhead, pod }: PodResources): Resources {
+  const running = containers.reduce((sum, { requests }) => plus(sum, amountsOf(requests)), NOTHING);
+  const all = plus(requestsBeside(running, initContainers, pod), amountsOf(overhead));
+  return Object.fromEntries([...all].map(([name, milli]) => [name, inUnits(name, milli)]));
+}
+
+function requestsBeside(running: Amounts, inits: PodResources["initContainers"], pod: PodResources["pod"]): Amounts {
+  let sidecars = NOTHING;
+  let starting = NOTHING;
+  for (const { requests, sidecar } of inits) {
+    const together = plus(sidecars, amountsOf(requests));
+    if (sidecar) sidecars = together;
+    starting = atLeast(starting, together);
+  }
+  const needed = atLeast(plus(running, sidecars), starting);
+  return new Map([...needed, ...[...amountsOf(pod?.requests ?? {})].filter(([name]) => isPodLevel(name))]);
+}
+
+function isPodLevel(name: string): boolean {
+  return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
+}
+
+/** CPU in thousandths, all else in whole ones, rounded up. */
+function inUnits(name: string, milli: number): number {
+  return name === "cpu" ? milli : Math.ceil(milli / 1000);
+}
+
+/** Of quantities by name, in the unit that requests are in. */
+export function resourcesOf(quantities: Quantities): Resources {
+  return Object.fromEntries([...amountsOf(quantities)].map(([name, milli]) => [name, inUnits(name, milli)]));
+}
+
+/** Only CPU and memory count, and only if there is more than nothing of it. */
+function computeOf(parts: readonly Quantities[]): Amounts {
+  const sum = parts.reduce((sum, quantities) => plus(sum, amountsOf(quantities)), NOTHING);
+  return new Map([...sum].filter(([name, amount]) => (name === "cpu" || name === "memory") && amount > 0));
+}
+
+export function qosClassOf({ containers, initContainers, pod }: PodResources): QosClass {
+  const parts = pod === undefined ? [...containers, ...initContainers] : [pod];
+  const requests = computeOf(parts.map((part) => part.requests));
+  const limits = computeOf(parts.map((part) => part.limits));
+  if (requests.size === 0 && limits.size === 0) return "BestEffort";
+  const isLimited = parts.every((part) => computeOf([part.limits]).size === 2);
+  const isEqual = requests.size === limits.size && [...requests].every(([name, amount]) => limits.get(name) === amount);
+  return isLimited && isEqual ? "Guaranteed" : "Burstable";
+}

@@ -1,0 +1,44 @@
+/**
+ * The descheduling register as text: from a ConfigMap to a value.
+ * Owns: its JSON. Does not own: its meaning (shared/descheduling/cycle/register.ts). What does not parse counts as empty:
+ * the next write replaces it, on condition that it is still the same.
+ */
+import * as z from "zod/mini";
+import { COUNTED_RESULTS, type DeschedulingRegister, EMPTY_REGISTER } from "../cycle/register.ts";
+import { DESCHEDULING_KEY } from "../../policy/names.ts";
+import type { ConfigMapFacts } from "../../cluster/projections.ts";
+
+const Register = z.lazy(() =>
+  z.object({
+    revision: z.int().check(z.nonnegative()),
+    lastCycle: z.exactOptional(z.string()),
+    reservations: z.array(
+      z.object({ namespace: z.string(), name: z.string(), uid: z.string(), node: z.string(), at: z.string() }),
+    ),
+    counts: z.array(
+      z.object({
+        profile: z.string(),
+        plugin: z.string(),
+        result: z.enum(COUNTED_RESULTS),
+        count: z.int().check(z.nonnegative()),
+      }),
+    ),
+  }),
+);
+
+export function deschedulingRegisterOf(configMap: ConfigMapFacts | undefined): DeschedulingRegister {
+  if (configMap === undefined) return { ...EMPTY_REGISTER, found: { found: "Nothing" } };
+  const { resourceVersion, data } = configMap;
+  const text = data[DESCHEDULING_KEY];
+  if (text === undefined) return { ...EMPTY_REGISTER, found: { found: "Empty", resourceVersion } };
+  const parsed = Register.safeParse(parseJson(text));
+  return { ...(parsed.success ? parsed.data : EMPTY_REGISTER), found: { found: "Text", text } };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

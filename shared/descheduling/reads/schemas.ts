@@ -1,0 +1,183 @@
+/**
+ * The border, for descheduling: which fields of pods and of what policies depend on are read, and of what type they must be.
+ * Owns: those schemas. Does not own: nodes and budgets (shared/cluster/schemas.ts), what the fields become (projections.ts).
+ */
+import * as z from "zod/mini";
+import { ObjectName, ObjectNamespace } from "../../cluster/object-name.ts";
+import { PodAnnotations, PodLabels } from "./pod-metadata.ts";
+import { qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
+import { Conditions, listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "../../cluster/schemas.ts";
+
+const Resources = z.lazy(() =>
+  z.pipe(
+    z.nullish(z.object({ requests: StringsOrNone, limits: StringsOrNone })),
+    z.transform((resources): ResourceRequirements => resources ?? { requests: {}, limits: {} }),
+  ),
+);
+
+function isAnything({ requests, limits }: ResourceRequirements): boolean {
+  return Object.keys(requests).length + Object.keys(limits).length > 0;
+}
+
+/** What of a pod's spec its requests and its QoS class are computed from. */
+export const Computed = z.lazy(() =>
+  z.pipe(
+    z.object({
+      containers: z.array(Resources),
+      initContainers: z.array(z.object({ restartPolicy: Text, resources: Resources })),
+      overhead: StringsOrNone,
+      pod: Resources,
+    }),
+    z.transform(({ containers, initContainers, overhead, pod }) => {
+      const inits = initContainers.map(({ restartPolicy, resources }) => {
+        return { ...resources, sidecar: restartPolicy === "Always" };
+      });
+      const all = { containers, initContainers: inits, overhead, ...(isAnything(pod) ? { pod } : {}) };
+      return { requests: requestsOf(all), qosClass: qosClassOf(all) };
+    }),
+  ),
+);
+
+const Term = z.lazy(() => z.object({ matchExpressions: listOf(Requirement), matchFields: listOf(Requirement) }));
+
+const Affinity = z.lazy(() =>
+  z.nullish(
+    z.object({
+      requiredDuringSchedulingIgnoredDuringExecution: z.nullish(z.object({ nodeSelectorTerms: listOf(Term) })),
+      preferredDuringSchedulingIgnoredDuringExecution: listOf(z.object({ weight: z.number(), preference: Term })),
+    }),
+  ),
+);
+
+/** One object for all pods that ask the same of their node. */
+export const Asked = z.lazy(() =>
+  z.pipe(
+    z.object({ nodeSelector: StringsOrNone, nodeAffinity: Affinity }),
+    z.transform(({ nodeSelector, nodeAffinity }) => {
+      const required = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+      return {
+        nodeSelector,
+        ...(required === undefined ? {} : { required }),
+        preferred: nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [],
+      };
+    }),
+  ),
+);
+
+const Selector = z.lazy(() => z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(Requirement) }));
+
+/** A term without a selector selects nothing. */
+export const AntiAffinity = z.lazy(() =>
+  z.pipe(
+    listOf(z.object({ topologyKey: z.string(), namespaces: listOf(z.string()), labelSelector: z.nullish(Selector) })),
+    z.transform((terms) =>
+      terms.flatMap(({ topologyKey, namespaces, labelSelector }) => {
+        return labelSelector ? [{ topologyKey, namespaces, selector: labelSelector }] : [];
+      }),
+    ),
+  ),
+);
+
+export const Tolerations = z.lazy(() =>
+  listOf(
+    z.pipe(
+      Toleration,
+      z.transform(({ key, operator, value, effect, tolerationSeconds }) => ({
+        ...(key === undefined ? {} : { key }),
+        ...(operator === undefined ? {} : { operator }),
+        ...(value === undefined ? {} : { value }),
+        ...(effect === undefined ? {} : { effect }),
+        ...(tolerationSeconds === undefined || tolerationSeconds === null ? {} : { tolerationSeconds }),
+      })),
+    ),
+  ),
+);
+
+const TIME = "expected a time";
+const Time = z.lazy(() =>
+  z.pipe(
+    z.string(TIME).check(z.refine((text) => !Number.isNaN(Date.parse(text)), TIME)),
+    z.transform((text) => Date.parse(text)),
+  ),
+);
+
+const Anything = z.nullish(z.unknown());
+const NodeName = "expected the name of a node";
+
+const Volume = z.lazy(() =>
+  z.object({
+    emptyDir: Anything,
+    hostPath: Anything,
+    persistentVolumeClaim: z.nullish(z.object({ claimName: z.string() })),
+  }),
+);
+
+const ContainerStatus = z.lazy(() =>
+  z.object({
+    state: z.nullish(
+      z.object({
+        waiting: z.nullish(z.object({ reason: Text })),
+        terminated: z.nullish(z.object({ reason: Text, exitCode: z._default(z.number(), 0) })),
+      }),
+    ),
+  }),
+);
+
+/** What pods have in common is left as it is: the projection looks whether it has seen it before. */
+export const DeschedulerPodObject = z.lazy(() =>
+  z.object({
+    metadata: z.object({
+      namespace: ObjectNamespace,
+      name: ObjectName,
+      uid: z.string(),
+      resourceVersion: z.string(),
+      creationTimestamp: Time,
+      deletionTimestamp: Text,
+      labels: PodLabels,
+      annotations: PodAnnotations,
+      ownerReferences: listOf(Owner),
+    }),
+    spec: z.object({
+      nodeName: z.string(NodeName).check(z.minLength(1, NodeName)),
+      priority: z.nullish(z.number()),
+      tolerations: Anything,
+      nodeSelector: Anything,
+      affinity: z.nullish(
+        z.object({
+          nodeAffinity: Anything,
+          podAntiAffinity: z.nullish(z.object({ requiredDuringSchedulingIgnoredDuringExecution: Anything })),
+        }),
+      ),
+      containers: listOf(z.object({ resources: Anything })),
+      initContainers: listOf(z.object({ restartPolicy: Text, resources: Anything })),
+      overhead: Anything,
+      resources: Anything,
+      volumes: listOf(Volume),
+      resourceClaims: listOf(z.unknown()),
+    }),
+    status: z.prefault(
+      z.object({
+        phase: z._default(z.string(), ""),
+        reason: Text,
+        qosClass: z.nullish(z.enum(["BestEffort", "Burstable", "Guaranteed"])),
+        startTime: z.nullish(Time),
+        conditions: Conditions,
+        containerStatuses: listOf(ContainerStatus),
+        initContainerStatuses: listOf(ContainerStatus),
+        ephemeralContainerStatuses: listOf(ContainerStatus),
+      }),
+      {},
+    ),
+  }),
+);
+
+export const Namespace = z.lazy(() => z.object({ metadata: z.object({ name: z.string(), labels: StringsOrNone }) }));
+
+export const Claim = z.lazy(() =>
+  z.object({
+    metadata: z.object({ namespace: z.string(), name: z.string() }),
+    spec: z.object({ storageClassName: Text }),
+  }),
+);
+
+export const PriorityClass = z.lazy(() => z.object({ value: z._default(z.number(), 0) }));

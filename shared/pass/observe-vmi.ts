@@ -1,0 +1,100 @@
+/**
+ * Observing one VMI and what is around it: what one reconcile of it decides on.
+ * Owns: which requests that takes, and their order. Does not own: what follows from the facts (shared/policy).
+ *
+ * The order matters: Evacuations before the VMI, so that a missing mark means that it was removed. Nothing is read that no
+ * rule needs, and nothing whose size depends on other VMs.
+ */
+import { type MigrationQueue, mayBeStuck } from "../policy/evacuation/attempt.ts";
+import { areBudgetsWanted } from "../policy/budget/budget-mode.ts";
+import { budgetName } from "../policy/budget/budget-name.ts";
+import { isAnnotating } from "../policy/annotations/descheduler-annotations.ts";
+import { inheritedAttempts, needsNode, needsPods } from "../policy/evacuation/world.ts";
+import type {
+  BudgetFacts,
+  EvacuationFacts,
+  MigrationFacts,
+  NamespacedName,
+  NodeFacts,
+  PodFacts,
+  VmiFacts,
+} from "../policy/facts.ts";
+import { isFinal } from "../policy/facts.ts";
+import { isActive } from "../policy/evacuation/phase.ts";
+import type { Observer } from "./observer.ts";
+import { NO_WORLD, type World } from "./world.ts";
+
+/** What the caller has read, or pods that it was pointed at. */
+export interface Known {
+  /** Absent: read now. */
+  readonly evacuations?: readonly EvacuationFacts[];
+  /** As it was read at the same time as the Evacuations. */
+  readonly vmi?: VmiFacts;
+  readonly pods?: readonly PodFacts[];
+  /** Empty where the evacuation has just begun: KubeVirt has not seen the mark yet. */
+  readonly migrations?: readonly MigrationFacts[];
+}
+
+export async function observeVmi(key: NamespacedName, observer: Observer, known: Known = {}): Promise<World> {
+  const { cluster, settings, now } = observer;
+  const evacuations = known.evacuations ?? (await cluster.listEvacuations(key));
+  const active = evacuations.filter(isGoingOn);
+  const [vmi, migrations] = await Promise.all([
+    known.vmi ?? cluster.getVmi(key),
+    known.migrations ?? (active.length === 0 ? [] : cluster.listMigrations(key)),
+  ]);
+  const world = { ...NO_WORLD, settings, now, evacuations, migrations, vmisAreNewer: known.vmi === undefined };
+  if (vmi === undefined) return { ...world, pods: known.pods ?? [] };
+  const around = await observeAround(vmi, { active, migrations, pods: known.pods ?? [] }, observer);
+  return { ...world, ...around, vmis: [vmi] };
+}
+
+/** The deadline of a `Duplicate` still counts. */
+function isGoingOn(evacuation: EvacuationFacts): boolean {
+  return isActive(evacuation) || evacuation.status.phase === "Duplicate";
+}
+
+interface Found {
+  readonly active: readonly EvacuationFacts[];
+  readonly migrations: readonly MigrationFacts[];
+  readonly pods: readonly PodFacts[];
+}
+
+async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
+  const { cluster, settings } = observer;
+  const { active, migrations, pods } = found;
+  const [nodes, own, budgets, launchers, queues] = await Promise.all([
+    active.some(needsNode) || pods.length > 0 ? readNode(vmi, observer) : [],
+    active.some((e) => needsPods(e, migrations)) ? cluster.listPodsOf(vmi) : [],
+    areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
+    isAnnotating(settings) ? cluster.listLaunchers([vmi]) : [],
+    isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,
+  ]);
+  // What was read later comes first.
+  return { nodes, pods: [...own, ...pods], budgets, launchers, ...(queues && { queues }) };
+}
+
+async function readNode({ nodeName }: VmiFacts, { cluster }: Observer): Promise<readonly NodeFacts[]> {
+  const node = nodeName === undefined ? undefined : await cluster.getNode(nodeName);
+  return node === undefined ? [] : [node];
+}
+
+async function readBudget(vmi: VmiFacts, { cluster }: Observer): Promise<readonly BudgetFacts[]> {
+  const budget = await cluster.getBudget({ namespace: vmi.namespace, name: budgetName(vmi) });
+  return budget === undefined ? [] : [budget];
+}
+
+function isQueueNeeded({ active, migrations }: Found, { settings, now }: Observer): boolean {
+  const attempts = Math.max(0, ...active.map(inheritedAttempts));
+  return migrations.some((m) => !isFinal(m) && mayBeStuck(m, { attempts, settings, now }));
+}
+
+/** As KubeVirt counts: what runs, in the cluster and from the node. */
+async function readQueue(
+  { nodeName = "" }: VmiFacts,
+  { cluster }: Observer,
+): Promise<ReadonlyMap<string, MigrationQueue>> {
+  const running = (await cluster.listVmis("Migrating")).filter((vmi) => vmi.isMigrating);
+  const leaving = running.filter((vmi) => vmi.nodeName === nodeName).length;
+  return new Map([[nodeName, { running: running.length, leaving }]]);
+}

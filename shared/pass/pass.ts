@@ -1,0 +1,145 @@
+/**
+ * Reconciling: one VMI, what the relay was told of, everything under way, or the whole cluster.
+ * Owns: which looks each of them takes. Does not own: observing (observe-*.ts), deciding (shared/policy), performing
+ * (perform.ts).
+ *
+ * Every look reads what it decides on, so that any number of them may run at once and be ended anywhere.
+ */
+import type { Cluster } from "../cluster/cluster.ts";
+import { ClusterError } from "../cluster/failure.ts";
+import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
+import { keyOf } from "../policy/facts.ts";
+import { GATE_OF_CAUSE } from "../policy/guard/disruption-cause.ts";
+import { isActive } from "../policy/evacuation/phase.ts";
+import { vmiNameOf } from "../policy/kube/pod-kind.ts";
+import { observeAll } from "./observe-all.ts";
+import { observeNodes } from "./observe-nodes.ts";
+import { type Known, observeVmi } from "./observe-vmi.ts";
+import { type Deps, eachOf, NOTHING, type Result, runReconcilers, sum } from "./perform.ts";
+import { nodePointer, type Pointer } from "./pointer.ts";
+import { OF_A_VMI, OF_ALL, OF_NODES } from "./reconciler.ts";
+import type { World } from "./world.ts";
+
+/** Looks at one VMI: what one of them writes down, a new Evacuation or a failed attempt, the next one acts on. */
+const LOOKS = 3;
+
+/** Never throws a ClusterError: one VMI's trouble is no other's. */
+export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
+  const results: Result[] = [];
+  try {
+    for (let look = 0; look < LOOKS; look++) {
+      // What the caller knows is old by the second look.
+      const world = await observeVmi(key, observerOf(deps), look === 0 ? known : { pods: known.pods ?? [] });
+      const result = await runReconcilers(OF_A_VMI, world, deps);
+      results.push({ ...result, pressed: pressedBy(world) });
+      if (!result.again) break;
+    }
+  } catch (error) {
+    results.push(failed(`reconciling VMI ${keyOf(key)}`, error, deps));
+  }
+  return sum(results);
+}
+
+function pressedBy({ evacuations }: World): readonly string[] {
+  const active = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
+  return active.flatMap(({ status }) => status.sourceNode ?? []);
+}
+
+function failed(doing: string, error: unknown, { onFailure }: Deps): Result {
+  if (!(error instanceof ClusterError)) throw error;
+  onFailure(doing, error);
+  return { ...NOTHING, failures: 1 };
+}
+
+function observerOf({ cluster, settings, clock, onFailure }: Deps) {
+  return { cluster, settings, now: clock(), onFailure };
+}
+
+/** Every evacuation that has not ended, and the nodes that VMs leave because of pressure. */
+export async function reconcileActive(deps: Deps): Promise<Result> {
+  const active = await deps.cluster.listEvacuations("Active");
+  const underWay = await eachVmi(active, deps);
+  const pointers = underWay.pressed.map(nodePointer);
+  return sum([underWay, await reconcileNodes({ pointers, pods: [], vmis: [], evacuations: active }, deps)]);
+}
+
+/** `evacuations`: every one that has not ended. Where disruptions are guarded, a `Duplicate` may hold a deadline besides. */
+async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
+  const isGuarding = deps.settings.featureGates.includes(GATE_OF_CAUSE.NoExecuteTaint);
+  const byVmi = Map.groupBy(evacuations, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
+  const results = await eachOf([...byVmi.values()], async (ofVmi) => {
+    const [first] = ofVmi;
+    if (first === undefined) return NOTHING;
+    const key = { namespace: first.namespace, name: first.spec.vmiName };
+    return await reconcileVmi(key, deps, isGuarding ? {} : { evacuations: ofVmi });
+  });
+  return sum(results);
+}
+
+/** What the relay was told of. */
+export async function reconcilePointed(pointers: readonly Pointer[], deps: Deps): Promise<Result> {
+  const { cluster } = deps;
+  const named = pointers.flatMap((p) => (p.kind === "Pod" || p.kind === "EndingPod" ? [p] : []));
+  const pods = (await Promise.all(named.map((p) => cluster.getPod(p)))).filter((pod) => pod !== undefined);
+  const keys = new Map([...pointers.flatMap(vmiKeyOf), ...pods.flatMap(vmiKeyOfPod)].map((key) => [keyOf(key), key]));
+  const ofVmis = await eachOf([...keys.values()], (key) => {
+    return reconcileVmi(key, deps, { pods: pods.filter((pod) => isOf(pod, key)) });
+  });
+  const underWay = sum(ofVmis);
+  const concerned = pointers.filter((p) => p.kind !== "VirtualMachineInstance" && p.kind !== "Pod");
+  const told = [...concerned, ...underWay.pressed.map(nodePointer)];
+  if (told.length === 0) return underWay;
+  const found = await Promise.all([...keys.values()].map((key) => readBoth(key, cluster)));
+  const vmis = found.flatMap(({ vmi }) => vmi ?? []);
+  const evacuations = found.flatMap((one) => one.evacuations);
+  return sum([underWay, await reconcileNodes({ pointers: told, pods, vmis, evacuations }, deps)]);
+}
+
+async function readBoth(key: NamespacedName, cluster: Cluster) {
+  const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
+  return { vmi, evacuations };
+}
+
+function vmiKeyOf(p: Pointer): readonly NamespacedName[] {
+  if (p.kind !== "VirtualMachineInstance" && p.kind !== "Domain") return [];
+  return [{ namespace: p.namespace, name: p.name }];
+}
+
+function vmiKeyOfPod(pod: PodFacts): readonly NamespacedName[] {
+  const name = vmiNameOf(pod);
+  return name === undefined ? [] : [{ namespace: pod.namespace, name }];
+}
+
+function isOf(pod: PodFacts, key: NamespacedName): boolean {
+  return vmiKeyOfPod(pod).some((own) => keyOf(own) === keyOf(key));
+}
+
+/** Pressure and the drain taint; what begins by them is carried on at once. */
+async function reconcileNodes(told: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
+  if (told.pointers.length === 0) return NOTHING;
+  const world = await observeNodes(told, observerOf(deps));
+  const begun = await runReconcilers(OF_NODES, world, deps);
+  return sum([begun, await carryOn(world, begun, deps)]);
+}
+
+/** VMs for which a look at many has begun something. */
+async function carryOn(before: World, begun: Result, deps: Deps): Promise<Result> {
+  if (begun.done["CreateEvacuation"] === undefined) return NOTHING;
+  const known = new Set(before.evacuations.map(({ uid }) => uid));
+  const active = await deps.cluster.listEvacuations("Active");
+  return await eachVmi(
+    active.filter(({ uid }) => !known.has(uid)),
+    deps,
+  );
+}
+
+/** The full scan: everything under way, and whatever no event has told of. */
+export async function reconcileAll(deps: Deps): Promise<Result> {
+  const { world, unread } = await observeAll(observerOf(deps));
+  const budgeted = { ...world, vmis: world.vmis.filter(({ namespace }) => !unread.has(namespace)) };
+  const scanned = await Promise.all(
+    OF_ALL.map((reconciler) => runReconcilers([reconciler], reconciler.name === "budget" ? budgeted : world, deps)),
+  );
+  const underWay = await eachVmi(world.evacuations.filter(isActive), deps);
+  return sum([...scanned, underWay, await carryOn(world, sum(scanned), deps)]);
+}

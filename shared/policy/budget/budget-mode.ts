@@ -1,0 +1,59 @@
+/**
+ * Whether Lifeboat makes disruption budgets in this cluster.
+ * Owns: that decision. Does not own: which VMI has one, and how large it is (budget.ts).
+ *
+ * A budget per VM is noise where evictions are refused without one. Two things make it unnecessary together: KubeVirt's own
+ * eviction webhook fails closed, so that no eviction passes unreviewed; and the guard is in force, for the scheduler prefers
+ * victims without a budget, and would otherwise take VMs first.
+ */
+import type { Settings } from "../settings.ts";
+
+/** A webhook of a ValidatingWebhookConfiguration. */
+export interface WebhookFacts {
+  readonly failurePolicy: string;
+  readonly rules: readonly { readonly operations: readonly string[]; readonly resources: readonly string[] }[];
+  /** Texts of its match conditions. */
+  readonly matchConditions: readonly string[];
+  /** Whether a selector of namespaces or objects leaves any out. */
+  readonly isSelective: boolean;
+}
+
+/** Upstream: pkg/virt-operator/resource/generate/components/webhooks.go. */
+const UPSTREAM_CONDITION = /^object\.metadata\.name\.startsWith\("virt-launcher-?"\)$/;
+
+/** `undefined`: there is no such configuration, or it may not be read. */
+export interface WebhooksSeen {
+  readonly kubevirt: readonly WebhookFacts[] | undefined;
+  readonly guard: readonly WebhookFacts[] | undefined;
+}
+
+type Guarding = Pick<Settings, "featureGates" | "guard">;
+
+/** Only then do the webhooks decide anything. */
+export function isGuardOn({ featureGates, guard }: Guarding): boolean {
+  return featureGates.includes("PreemptionEvictionLiveMigration") && guard.mode !== "Off";
+}
+
+export function areEvictionsCovered(seen: WebhooksSeen, settings: Guarding): boolean {
+  return isGuardOn(settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
+}
+
+function failsClosed({ failurePolicy, rules, matchConditions, isSelective }: WebhookFacts): boolean {
+  const isAsked = rules.some(({ operations, resources }) => {
+    const onCreate = operations.includes("CREATE") || operations.includes("*");
+    return onCreate && resources.includes("pods/eviction");
+  });
+  const isNarrow = isSelective || !matchConditions.every((text) => UPSTREAM_CONDITION.test(text));
+  return failurePolicy === "Fail" && isAsked && !isNarrow;
+}
+
+export function areBudgetsWanted({ reconcilers, evictionsCovered }: Settings): boolean {
+  switch (reconcilers.budget) {
+    case "Enabled":
+      return true;
+    case "Disabled":
+      return false;
+    case "Auto":
+      return !evictionsCovered;
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Attempts of an evacuation: which migrations have failed, which cannot begin, how long to back off.
+ * Owns: counting and back-off. Does not own: what else becomes of the evacuation (evacuation.ts).
+ * Upstream: KubeVirt's migration controller (pkg/virt-controller/watch/migration/migration.go).
+ */
+import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "../facts.ts";
+import { isFinal } from "../facts.ts";
+import { OVER_QUOTA } from "../names.ts";
+import { isListedBy } from "../kube/pod-kind.ts";
+import type { Settings } from "../settings.ts";
+
+/** Far beyond any maximum: 0 s times infinity is no time at all. */
+const MOST_DOUBLINGS = 32;
+
+/** Seconds of back-off after so many failures: 20, 40, 80 … up to the maximum; never less than the first step. */
+export function backoffSeconds(attempts: number, settings: Settings): number {
+  const { backoffSeconds: base, maxBackoffSeconds: most } = settings.evacuation;
+  return Math.min(base * 2 ** Math.min(Math.max(attempts - 1, 0), MOST_DOUBLINGS), most);
+}
+
+export function secondsAfter(now: Date, seconds: number): string {
+  return new Date(now.getTime() + seconds * 1000).toISOString();
+}
+
+/** Whether it is one of this evacuation's: created since, or the one that its status names. Both times are the API server's. */
+function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts): boolean {
+  return migration.uid === status.migration?.uid || migration.createdAt >= createdAt;
+}
+
+/**
+ * Its migrations that have failed and are not counted yet, oldest first. One that is being deleted does not count: it was
+ * counted when it was deleted, or a person who deletes it did not want it.
+ */
+export function uncountedFailures(
+  e: EvacuationFacts,
+  migrations: readonly MigrationFacts[],
+): readonly MigrationFacts[] {
+  const own = migrations.filter((m) => m.phase === "Failed" && !m.deleting && isOf(m, e));
+  const failed = own.toSorted((a, b) => a.createdAt - b.createdAt || (a.uid < b.uid ? -1 : 1));
+  return failed.slice(1 + failed.findIndex((m) => m.uid === e.status.lastFailedMigration?.uid));
+}
+
+/** One of its migrations that has succeeded: the VM has moved, though the VMI may not show it yet, or have come back since. */
+export function succeeded(e: EvacuationFacts, migrations: readonly MigrationFacts[]): MigrationFacts | undefined {
+  return migrations.find((m) => m.phase === "Succeeded" && isOf(m, e));
+}
+
+/** KubeVirt writes the reason on the VMI, and copies it to the migration some moments after that has failed. */
+export function whyFailed({ uid, failureReason }: MigrationFacts, { failure }: VmiFacts): string {
+  const told = failure?.migrationUID === uid ? failure.reason : undefined;
+  return failureReason ?? told ?? "KubeVirt gives no reason";
+}
+
+/** What runs, as KubeVirt counts: migrations with a target pod. */
+export interface MigrationQueue {
+  readonly running: number;
+  /** Of these, leaving the node in question. */
+  readonly leaving: number;
+}
+
+export interface BlockedFacts {
+  readonly vmi: VmiFacts;
+  /** Launcher pods of the VMI, the target pod among them. */
+  readonly launchers: readonly PodFacts[];
+  /** Absent: not read, or not to be learnt. Then the migration counts as queued. */
+  readonly queue?: MigrationQueue;
+  /** Since when every look has found it stalled (RFC 3339). */
+  readonly stalledSince?: string;
+  readonly attempts: number;
+  readonly settings: Settings;
+  readonly now: Date;
+}
+
+/** Phases in which a migration has no target pod that runs. */
+const NOT_BEGUN: readonly string[] = ["", "Pending", "Scheduling"];
+
+/**
+ * Why an unfinished migration cannot begin, in KubeVirt's or the scheduler's words; undefined if it can, or is merely queued.
+ * KubeVirt holds a migration without any condition until fewer than both limits run, and through its own back-off.
+ */
+export function blockedBecause(migration: MigrationFacts, f: BlockedFacts): string | undefined {
+  if (isFinal(migration) || !NOT_BEGUN.includes(migration.phase)) return undefined;
+  const { blockedBy } = migration;
+  if (blockedBy !== undefined) return conditionBecause(migration, blockedBy, f);
+  const target = f.launchers.find((pod) => isListedBy(f.vmi, pod) && !pod.deleting && pod.unschedulable !== undefined);
+  if (target !== undefined) return `target pod ${target.name} cannot be scheduled: ${target.unschedulable}`;
+  const { stuckSeconds } = f.settings.evacuation;
+  const seconds = (f.now.getTime() - Date.parse(f.stalledSince ?? "")) / 1000;
+  if (isStalled(migration, f) !== true || !(seconds >= stuckSeconds)) return undefined;
+  return `KubeVirt has not begun it for ${stuckSeconds} s, although its limits are not reached`;
+}
+
+/**
+ * Whether it is not begun although KubeVirt's limits would allow it; undefined if the queue was not read. A place is free for some
+ * seconds whenever another migration ends, so that one look proves nothing.
+ */
+export function isStalled(migration: MigrationFacts, f: Omit<BlockedFacts, "vmi" | "launchers">): boolean | undefined {
+  if (!mayBeStuck(migration, f)) return false;
+  return f.queue === undefined ? undefined : !isQueueFull(f.queue, f.settings);
+}
+
+type Blocking = NonNullable<MigrationFacts["blockedBy"]>;
+
+/** KubeVirt aborts a backup for migrations of its own, and gives utility volumes time to be detached. */
+function conditionBecause(m: MigrationFacts, { type, reason, message }: Blocking, f: BlockedFacts): string | undefined {
+  if (type === OVER_QUOTA) return `a resource quota refuses the target pod (${OVER_QUOTA})`;
+  return mayBeStuck(m, f) ? (message ?? reason ?? type) : undefined;
+}
+
+/** Whether it is so old that the queue has to be looked at. */
+export function mayBeStuck(m: MigrationFacts, { attempts, settings, now }: Omit<BlockedFacts, "vmi" | "launchers">) {
+  if (m.targetPod !== undefined || m.phase === "Scheduling") return false;
+  const seconds = settings.evacuation.stuckSeconds + (attempts === 0 ? 0 : kubevirtBackoffSeconds(attempts));
+  return (now.getTime() - m.createdAt) / 1000 >= seconds;
+}
+
+/** Upstream: 20 s, doubled for each failure, 320 s at most. */
+function kubevirtBackoffSeconds(failures: number): number {
+  return Math.min(20 * 2 ** Math.min(failures - 1, MOST_DOUBLINGS), 320);
+}
+
+function isQueueFull({ running, leaving }: MigrationQueue, { limits }: Settings): boolean {
+  return running >= limits.parallelMigrationsPerCluster || leaving >= limits.parallelOutboundMigrationsPerNode;
+}

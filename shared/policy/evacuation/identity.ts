@@ -1,0 +1,125 @@
+/**
+ * Which pod an `Evacuation` is about, and what its name is.
+ * Owns: identity, names, which one of two goes on, what a new one inherits. Does not own: phases (evacuation.ts).
+ *
+ * The name is derived from the pod and counts up, so that two functions that begin the same evacuation create one object.
+ */
+import type { NewEvacuation } from "../action.ts";
+import type { Cause } from "../cause.ts";
+import type { EvacuationFacts, EvacuationSpec, VmiFacts } from "../facts.ts";
+import { hash8 } from "../kube/hash.ts";
+import { derivedName } from "../kube/naming.ts";
+import { isActive } from "./phase.ts";
+
+/** The pod that the guest runs in, by KubeVirt's own list; undefined where that does not say, or names two on the node. */
+export function guestPodUID({ activePods, nodeName }: VmiFacts): string | undefined {
+  const here = Object.entries(activePods).filter(([, node]) => node === nodeName);
+  return here.length === 1 ? here[0]?.[0] : undefined;
+}
+
+export function podUIDOf({ spec, status }: EvacuationFacts): string | undefined {
+  return status.podUID ?? spec.pod?.uid;
+}
+
+/** The node of the pod that has to leave; undefined if KubeVirt does not list that pod any more. */
+export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName }: VmiFacts): string | undefined {
+  const uid = podUIDOf(evacuation);
+  return uid === undefined || Object.keys(activePods).length === 0 ? nodeName : activePods[uid];
+}
+
+/**
+ * Whether it is about the pod that the VMI's guest runs in now. One that names no pod and has not been looked at yet is about
+ * whichever that is.
+ */
+export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = guestPodUID(vmi)): boolean {
+  const { virtualMachineInstanceUID = vmi.uid, sourceNode = vmi.nodeName } = evacuation.status;
+  if (virtualMachineInstanceUID !== vmi.uid || evacuation.spec.vmiName !== vmi.name) return false;
+  const own = podUIDOf(evacuation);
+  return own === undefined || podUID === undefined ? sourceNode === vmi.nodeName : own === podUID;
+}
+
+/** Of several active ones about one pod the oldest goes on, whatever its cause. */
+export function isOlder(a: EvacuationFacts, b: EvacuationFacts): boolean {
+  return a.createdAt === b.createdAt ? a.name < b.name : a.createdAt < b.createdAt;
+}
+
+/** The one that goes on about the VMI's pod. */
+export function activeEvacuation(
+  vmi: VmiFacts,
+  evacuations: readonly EvacuationFacts[],
+  podUID?: string,
+): EvacuationFacts | undefined {
+  const active = evacuations.filter((e) => isActive(e) && isAbout(e, vmi, podUID));
+  return active.toSorted((a, b) => (isOlder(a, b) ? -1 : 1))[0];
+}
+
+/** The newest one about the VMI's pod that ended without a move and whose back-off is not over. */
+export function restingEvacuation(
+  vmi: VmiFacts,
+  evacuations: readonly EvacuationFacts[],
+  { now, podUID }: { readonly now: Date; readonly podUID?: string },
+): EvacuationFacts | undefined {
+  const resting = evacuations.filter((e) => !isActive(e) && isAbout(e, vmi, podUID) && isResting(e, now));
+  return resting.toSorted((a, b) => (isOlder(a, b) ? 1 : -1))[0];
+}
+
+function isResting({ status }: EvacuationFacts, now: Date): boolean {
+  return restSeconds(status.nextAttemptTime, now) > 0;
+}
+
+/** Seconds until then; 0 if that is over, absent or no time. */
+export function restSeconds(time: string | undefined, now: Date): number {
+  const left = (Date.parse(time ?? "") - now.getTime()) / 1000;
+  return Number.isNaN(left) ? 0 : Math.max(0, left);
+}
+
+export interface Beginning {
+  readonly cause: Cause;
+  readonly requestedBy: string;
+  /** Of the launcher pod that has to leave; else the one that the guest runs in. */
+  readonly pod?: { readonly name?: string; readonly uid: string };
+  readonly deadline?: string;
+}
+
+/**
+ * A new one about the VMI's pod. One that follows another whose back-off is not over inherits its attempts and the rest of
+ * its back-off: KubeVirt's webhook marks a VM again with the next request of a drain.
+ */
+export function newEvacuation(
+  vmi: VmiFacts,
+  { cause, requestedBy, pod, deadline }: Beginning,
+  { evacuations, now }: { readonly evacuations: readonly EvacuationFacts[]; readonly now: Date },
+): NewEvacuation {
+  const uid = pod?.uid ?? guestPodUID(vmi);
+  const before = restingEvacuation(vmi, evacuations, { now, ...(uid === undefined ? {} : { podUID: uid }) });
+  const spec: EvacuationSpec = {
+    vmiName: vmi.name,
+    cause,
+    requestedBy,
+    intent: "Evacuate",
+    ...(deadline === undefined ? {} : { deadline }),
+    ...(uid === undefined ? {} : { pod: { ...pod, uid } }),
+    ...(before === undefined ? {} : { inherited: inheritanceOf(before) }),
+  };
+  const subject = hash8(uid ?? `${vmi.uid}/${vmi.nodeName ?? ""}`);
+  const ordinal = 1 + Math.max(0, ...evacuations.map((e) => ordinalOf(e, vmi, subject)));
+  return { namespace: vmi.namespace, name: nameOf(vmi, subject, ordinal), spec };
+}
+
+/** As the CRD's schema allows. A drain that goes on for days fails more often. */
+const MOST_ATTEMPTS = 1000;
+
+function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec["inherited"]> {
+  const { attempts, nextAttemptTime: notBefore } = status;
+  return { attempts: Math.min(attempts, MOST_ATTEMPTS), ...(notBefore === undefined ? {} : { notBefore }) };
+}
+
+function nameOf(vmi: VmiFacts, subject: string, ordinal: number): string {
+  return derivedName("", vmi.name, `${subject}-${ordinal}`);
+}
+
+/** 0 for a name that is not of this form, a person's for example. */
+function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): number {
+  const ordinal = Number(/-(\d{1,6})$/.exec(name)?.[1] ?? 0);
+  return name === nameOf(vmi, subject, ordinal) ? ordinal : 0;
+}

@@ -1,0 +1,115 @@
+/**
+ * What is written into the status of an `Evacuation`.
+ * Owns: phases, conditions and words for each standing. Does not own: standings (standing.ts), the write (shared/cluster).
+ */
+import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
+import type { EvacuationCondition, EvacuationFacts, EvacuationStatus, VmiFacts } from "../facts.ts";
+import { isMarked } from "./marked.ts";
+import { isEnd, type Phase } from "./phase.ts";
+
+export interface Change {
+  readonly phase: Phase;
+  /** CamelCase, for programs. */
+  readonly reason: string;
+  /** For people: why it waits, what blocks it, who can change that. */
+  readonly message: string;
+  readonly more?: Partial<EvacuationStatus>;
+  /** Undefined: as it was. */
+  readonly stalled?: boolean;
+}
+
+/** The status after a look at the VMI. Identity is resolved once and then kept. */
+export function statusAfter(
+  e: EvacuationFacts,
+  vmi: VmiFacts | undefined,
+  change: Change,
+  now: Date,
+): EvacuationStatus {
+  const { phase, reason, message, more } = change;
+  const time = now.toISOString();
+  const before = isEnd(phase) ? withoutNextAttempt(e.status) : e.status;
+  return {
+    ...before,
+    ...(vmi === undefined || before.sourceNode !== undefined ? {} : identityOf(e, vmi)),
+    startTime: before.startTime ?? time,
+    phase,
+    reason,
+    message: message.slice(0, MOST_CHARACTERS),
+    ...more,
+    ...(isEnd(phase) ? { completionTime: time } : {}),
+    conditions: conditionsAfter(
+      before.conditions,
+      [...marked(vmi), ...stalled(change, before), ...ended(change)],
+      time,
+    ),
+  };
+}
+
+/** As the CRD's schema allows. */
+const MOST_CHARACTERS = 1024;
+
+function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus> {
+  const podUID = podUIDOf(e) ?? guestPodUID(vmi);
+  const sourceNode = sourceNodeOf(e, vmi);
+  return {
+    virtualMachineInstanceUID: vmi.uid,
+    ...(e.spec.pod?.name === undefined ? {} : { podName: e.spec.pod.name }),
+    ...(podUID === undefined ? {} : { podUID }),
+    ...(sourceNode === undefined ? {} : { sourceNode }),
+  };
+}
+
+/** The back-off of an evacuation that has ended, if any, is another one's: it keeps the next evacuation waiting. */
+function withoutNextAttempt(status: EvacuationStatus): EvacuationStatus {
+  const { nextAttemptTime: _, ...rest } = status;
+  return rest;
+}
+
+type Told = Omit<EvacuationCondition, "lastTransitionTime">;
+
+/** Once seen, a mark stays told: that it is missing later is what tells that it was removed. */
+function marked(vmi: VmiFacts | undefined): readonly Told[] {
+  if (vmi === undefined || !isMarked(vmi)) return [];
+  const message = `status.evacuationNodeName is ${vmi.evacuationNodeName}`;
+  return [{ type: "Marked", status: "True", reason: "Marked", message }];
+}
+
+/** Told only where it once was true. */
+function stalled({ stalled: is }: Change, { conditions }: EvacuationStatus): readonly Told[] {
+  const type = "Stalled";
+  if (is === true) {
+    const message = "KubeVirt has not begun the migration although its limits are not reached";
+    return [{ type, status: "True", reason: "LimitsNotReached", message }];
+  }
+  const isTold = is === false && conditions.some((condition) => condition.type === type);
+  return isTold ? [{ type, status: "False", reason: "NotStalled", message: "" }] : [];
+}
+
+function ended({ phase, reason, message }: Change): readonly Told[] {
+  if (!isEnd(phase)) return [];
+  const evacuated = { type: "Evacuated", status: phase === "Moved" ? "True" : "False", reason, message } as const;
+  return phase === "Abandoned" ? [evacuated, { type: "Failed", status: "True", reason, message }] : [evacuated];
+}
+
+function conditionsAfter(
+  before: readonly EvacuationCondition[],
+  told: readonly Told[],
+  time: string,
+): readonly EvacuationCondition[] {
+  const kept = before.filter(({ type }) => told.every((one) => one.type !== type));
+  const changed = told.map((one) => {
+    const same = before.find(({ type, status }) => type === one.type && status === one.status);
+    return same ?? { ...one, lastTransitionTime: time };
+  });
+  return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+/** Whether there is anything to write. */
+export function isChanged(before: EvacuationStatus, after: EvacuationStatus): boolean {
+  return textOf(before) !== textOf(after);
+}
+
+function textOf(status: EvacuationStatus): string {
+  const entries = Object.entries(status).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(entries);
+}

@@ -1,0 +1,74 @@
+/**
+ * The facts on which evacuations are decided, and writing what was decided.
+ * Owns: their shape, and the pieces that every decision ends with. Does not own: decisions (evacuation.ts, ends.ts).
+ */
+import type { Action } from "../action.ts";
+import type { MigrationQueue } from "./attempt.ts";
+import { type Change, isChanged, statusAfter } from "./status.ts";
+import type { BudgetFacts, EvacuationFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
+import type { EndPhase } from "./phase.ts";
+import type { Settings } from "../settings.ts";
+
+export interface EvacuationWorld {
+  readonly vmis: readonly VmiFacts[];
+  /** Every one that names one of these VMIs, ended ones included; and those whose VMI is missing. */
+  readonly evacuations: readonly EvacuationFacts[];
+  /** Of the VMIs under evacuation. */
+  readonly migrations: readonly MigrationFacts[];
+  /** Of these VMIs. */
+  readonly budgets: readonly BudgetFacts[];
+  /** Launcher pods of the VMIs, where a rule needs them: see `needsPods`. */
+  readonly pods: readonly PodFacts[];
+  /** The VMIs' nodes, where a rule needs them: see `needsNode`. */
+  readonly nodes: readonly NodeFacts[];
+  /** By node. Absent: not read. */
+  readonly queues?: ReadonlyMap<string, MigrationQueue>;
+  /** Whether the VMIs were read after the Evacuations. */
+  readonly vmisAreNewer: boolean;
+  readonly settings: Settings;
+  readonly now: Date;
+}
+
+export function ofVmi(
+  evacuations: readonly EvacuationFacts[],
+  { namespace, name }: VmiFacts,
+): readonly EvacuationFacts[] {
+  return evacuations.filter((e) => e.namespace === namespace && e.spec.vmiName === name);
+}
+
+/** One Evacuation with its VMI, as far as that exists, and what is known around them. */
+export interface Pair {
+  readonly e: EvacuationFacts;
+  readonly vmi?: VmiFacts;
+  readonly migrations: readonly MigrationFacts[];
+  readonly w: EvacuationWorld;
+}
+
+export type LivePair = Pair & { readonly vmi: VmiFacts };
+
+export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
+  return Math.max(status.attempts, spec.inherited?.attempts ?? 0);
+}
+
+/** The write, if there is anything new to say. An inherited number of attempts is where counting begins. */
+export function write({ e, vmi, w }: Pair, change: Change): readonly Action[] {
+  const more = { attempts: inheritedAttempts(e), ...change.more };
+  const status = statusAfter(e, vmi, { ...change, more }, w.now);
+  return isChanged(e.status, status) ? [{ verb: "WriteStatus", evacuation: e, status }] : [];
+}
+
+/** Counted by the function that writes it, after that write: at most once. */
+export function end(pair: Pair, change: Change & { readonly phase: EndPhase }) {
+  const { cause } = pair.e.spec;
+  return [...write(pair, change), { verb: "Count", cause, outcome: change.phase } as const];
+}
+
+/** Whether the node of its VMI tells if it goes on. */
+export function needsNode({ spec }: EvacuationFacts): boolean {
+  return spec.cause === "DrainTaint" || spec.cause === "NoExecuteTaint";
+}
+
+/** Whether the pods of its VMI do: the tolerations of the one that has to leave, the fate of the one it may move to. */
+export function needsPods({ spec }: EvacuationFacts, migrations: readonly MigrationFacts[]): boolean {
+  return spec.cause === "NoExecuteTaint" || migrations.some((m) => m.phase === "Scheduling");
+}

@@ -1,0 +1,219 @@
+/**
+ * Eviction policy: the one place that knows what an eviction may do to a pod of a virtual machine.
+ * Owns: the decision from facts. Does not own: HTTP, the API server, the clock, nor the cells (eviction-table.ts).
+ */
+import type { Action } from "../action.ts";
+import { tell } from "../action.ts";
+import { desiredBudget, ensureBudget } from "../budget/budget.ts";
+import { areBudgetsWanted } from "../budget/budget-mode.ts";
+import type { Cause } from "../cause.ts";
+import { activeEvacuation, newEvacuation, restingEvacuation, restSeconds } from "../evacuation/identity.ts";
+import { type FirstAnswer, FIRST_REQUEST, LATER_REQUEST } from "./eviction-table.ts";
+import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "../facts.ts";
+import { isFinal } from "../facts.ts";
+import { markActions } from "../evacuation/mark.ts";
+import { MESSAGE } from "./messages.ts";
+import { isMigrationTarget } from "../kube/migration-target.ts";
+import { unprotectedReason } from "../kube/pod-kind.ts";
+import type { Settings } from "../settings.ts";
+import { type EvictionStrategy, MIGRATES, mobilityOf, resolveStrategy } from "../strategy.ts";
+
+export type AllowReason =
+  | "PodGone"
+  | "PodCompleted"
+  | "NotAVirtualMachine"
+  | "VmiGone"
+  | "VmiDeleting"
+  | "VmiFinal"
+  | "StrategyNone"
+  | "ShutdownByStrategy";
+
+export type DenyReason =
+  | "EvacuationTriggered"
+  | "EvacuationInProgress"
+  | "NotMigratable"
+  | "UnknownStrategy"
+  | "MigrationTarget"
+  | "NotScheduled"
+  | "HotplugOfLiveVmi"
+  | "BackingOff";
+
+/**
+ * `actions` must be done before the answer is given: without them it would not be true. `story` follows it.
+ * `Ask`: the decision depends on facts that most evictions do not need; look them up and decide again.
+ */
+export type EvictionDecision =
+  | {
+      readonly verdict: "Allow";
+      readonly reason: AllowReason;
+      readonly warnings: readonly string[];
+      readonly actions: readonly Action[];
+      readonly story: readonly Action[];
+    }
+  | {
+      readonly verdict: "Deny";
+      readonly reason: DenyReason;
+      readonly message: string;
+      readonly actions: readonly Action[];
+      readonly story: readonly Action[];
+    }
+  | { readonly verdict: "Ask"; readonly question: "Migrations" };
+
+export interface EvictionFacts {
+  /** The pod named in the request; absent if there is none. */
+  readonly pod?: PodFacts;
+  /** The launcher pod that owns a hotplug pod. */
+  readonly launcher?: PodFacts;
+  readonly vmi?: VmiFacts;
+  /** Every Evacuation that names the VMI, read at the same time as it. */
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly request: { readonly username: string; readonly cause: Cause };
+  readonly settings: Settings;
+  readonly now: Date;
+  /** Our own mark has just failed its test: a mark that is there now was set by another party for the same request. */
+  readonly raced?: boolean;
+  /** Answer to the question: the migrations of the VMI. */
+  readonly migrations?: readonly MigrationFacts[];
+}
+
+/** The facts once it is known that the eviction concerns a live VMI under a known strategy. */
+interface LiveEviction extends EvictionFacts {
+  readonly pod: PodFacts;
+  readonly vmi: VmiFacts;
+  readonly strategy: EvictionStrategy;
+}
+
+function allow(reason: AllowReason, more: Partial<Extract<EvictionDecision, { verdict: "Allow" }>> = {}) {
+  return { verdict: "Allow", reason, warnings: [], actions: [], story: [], ...more } as const;
+}
+
+function deny(reason: DenyReason, message: string, story: readonly Action[] = []) {
+  return { verdict: "Deny", reason, message, actions: [], story } as const;
+}
+
+/** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
+export function decideEviction(f: EvictionFacts): EvictionDecision {
+  const decision = decide(f);
+  if (decision.verdict !== "Deny" || f.vmi === undefined || decision.actions.some(isGrowing)) return decision;
+  return { ...decision, actions: [...protection(f, f.vmi, decision.reason), ...decision.actions] };
+}
+
+function isGrowing({ verb }: Action): boolean {
+  return verb === "GrowBudget";
+}
+
+/**
+ * A refused VM has its budget before the answer: the next review of the same drain may never reach us, and then nothing but
+ * the budget refuses. A mark brings a budget of its own (mark.ts).
+ */
+function protection({ migrations = [], settings }: EvictionFacts, vmi: VmiFacts, reason: DenyReason) {
+  const isToMove = reason === "EvacuationInProgress" || reason === "EvacuationTriggered";
+  const isMoving = reason === "MigrationTarget" || vmi.isMigrating || migrations.some((m) => !isFinal(m));
+  const wanted = desiredBudget(vmi, isToMove || isMoving, settings);
+  return areBudgetsWanted(settings) && wanted !== undefined ? [ensureBudget(vmi, wanted)] : [];
+}
+
+function decide(f: EvictionFacts): EvictionDecision {
+  if (f.pod === undefined) return allow("PodGone");
+  const unprotected = unprotectedReason(f.pod, f.launcher, f.vmi);
+  if (unprotected !== undefined) return allow(unprotected);
+  const { pod, vmi } = f;
+  if (vmi === undefined) return allow("VmiGone");
+  if (vmi.deleting) return allow("VmiDeleting");
+  if (isFinal(vmi)) return allow("VmiFinal");
+  if (f.launcher !== undefined) return deny("HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
+  const resolved = resolveStrategy(vmi.evictionStrategy, f.settings.clusterStrategy);
+  if (!resolved.known) {
+    const message = MESSAGE.UnknownStrategy(vmi, resolved.field, resolved.value);
+    return deny("UnknownStrategy", message, [tell(vmi, "EvictionRefused", message, pod.uid)]);
+  }
+  return decideLiveEviction({ ...f, pod, vmi, strategy: resolved.strategy });
+}
+
+function decideLiveEviction(f: LiveEviction): EvictionDecision {
+  const { pod, vmi, strategy } = f;
+  // A VM that asks for no protection gets none for a migration target either.
+  const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
+  if (!unconditional && isMigrationTarget(pod, vmi)) return deny("MigrationTarget", MESSAGE.MigrationTarget(vmi));
+  if (vmi.evacuationNodeName === undefined || vmi.evacuationNodeName !== pod.nodeName) return firstRequest(f);
+  switch (LATER_REQUEST[strategy][mobilityOf(vmi)]) {
+    case "first":
+      return firstRequest(f);
+    case "inProgress":
+      return inProgress(f);
+    case "unlessMigrating":
+      if (f.migrations === undefined) return { verdict: "Ask", question: "Migrations" };
+      // It cannot move any more, and need not: what was marked is released.
+      return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
+  }
+}
+
+function firstRequest(f: LiveEviction, before: readonly Action[] = []): EvictionDecision {
+  const { pod, vmi, strategy } = f;
+  const answer: FirstAnswer = FIRST_REQUEST[strategy][mobilityOf(vmi)];
+  switch (answer) {
+    case "allow":
+      return allow("StrategyNone", { actions: before });
+    case "shutdown": {
+      const warning = MESSAGE.ShutdownByStrategy(vmi);
+      const story = [tell(vmi, "ShutdownByStrategy", warning, pod.uid)];
+      return allow("ShutdownByStrategy", { warnings: [warning], actions: before, story });
+    }
+    case "refuse": {
+      const message = MESSAGE.NotMigratable(vmi, strategy);
+      return deny("NotMigratable", message, [tell(vmi, "EvictionRefused", message, pod.uid)]);
+    }
+    case "evacuate":
+      return evacuate(f);
+  }
+}
+
+function evacuate({ pod, vmi, strategy, request, settings, evacuations, now }: LiveEviction): EvictionDecision {
+  if (vmi.nodeName === undefined) return deny("NotScheduled", MESSAGE.NotScheduled(vmi));
+  // One for the drain taint is active without a mark, as is one whose mark was lost on the way: the request joins it.
+  const joined = activeEvacuation(vmi, evacuations, pod.uid);
+  const resting = restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
+  if (joined === undefined && resting !== undefined) {
+    const { phase = "Abandoned", nextAttemptTime } = resting.status;
+    return deny("BackingOff", MESSAGE.BackingOff(vmi, phase, restSeconds(nextAttemptTime, now)));
+  }
+  const next = MIGRATES[strategy]
+    ? `evacuating the VM from node ${vmi.nodeName}`
+    : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
+  const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
+  const beginning = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
+  const evacuation = joined ?? newEvacuation(vmi, beginning, { evacuations, now });
+  return {
+    verdict: "Deny",
+    reason: "EvacuationTriggered",
+    message: MESSAGE.EvacuationTriggered(vmi),
+    actions: [
+      ...(joined === undefined ? [{ verb: "CreateEvacuation", evacuation } as const] : []),
+      ...markActions(vmi, request.cause, settings),
+    ],
+    story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
+  };
+}
+
+/**
+ * KubeVirt's webhook reviews the same request and may have marked the VM first, also again after a cancel or a give-up: the VM
+ * moves, the answer says so, and an Evacuation tells who asked.
+ */
+function inProgress({ vmi, pod, request, evacuations, now, raced }: LiveEviction): EvictionDecision {
+  const active = activeEvacuation(vmi, evacuations, pod.uid);
+  const before = active === undefined ? restingEvacuation(vmi, evacuations, { now, podUID: pod.uid }) : undefined;
+  const answer =
+    raced === true
+      ? deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi))
+      : deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, before?.status.phase));
+  // Of the look that lost the race only its Evacuation is left: its story is told now.
+  if (active !== undefined && raced !== true) return answer;
+  const beginning = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
+  const evacuation = active ?? newEvacuation(vmi, beginning, { evacuations, now });
+  const told = `${request.username} asked to evict pod ${pod.name}: KubeVirt has marked the VM for node ${vmi.nodeName}`;
+  return {
+    ...answer,
+    actions: active === undefined ? [{ verb: "CreateEvacuation", evacuation }] : [],
+    story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * What callers are told: the exact sentences of denials and warnings.
+ * Owns: the texts. They are a contract: the descheduler looks for `Eviction triggered evacuation` in a 429, and
+ * administrators read them in `kubectl drain`. Does not own: when each is said (eviction.ts).
+ */
+import type { PodFacts, VmiFacts } from "../facts.ts";
+
+function quoted(vmi: VmiFacts): string {
+  return `VMI "${vmi.namespace}/${vmi.name}"`;
+}
+
+/** The reason that KubeVirt gives for a VMI that cannot migrate; its message is left out, it may be long. */
+export function pinnedBecause(vmi: VmiFacts): string {
+  return vmi.liveMigratable.reason ?? "no LiveMigratable condition";
+}
+
+export const MESSAGE = {
+  /** Substring looked for by the descheduler (pkg/descheduler/evictions); same text as KubeVirt's own webhook. */
+  EvacuationTriggered: (vmi: VmiFacts) => `Eviction triggered evacuation of ${quoted(vmi)}`,
+  /** `ended`: the last evacuation ended so, and KubeVirt has marked the VM again since. */
+  EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
+    `Evacuation in progress: Eviction triggered evacuation of ${quoted(vmi)}` +
+    (ended === undefined ? "" : `; the last one was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
+  NotMigratable: (vmi: VmiFacts, strategy: string) =>
+    `${quoted(vmi)} is configured with eviction strategy ${strategy} but is not live-migratable: ${pinnedBecause(vmi)}`,
+  UnknownStrategy: (vmi: VmiFacts, field: string, value: string) =>
+    `${quoted(vmi)}: ${field} is "${value.slice(0, 64)}", expected None, LiveMigrate, LiveMigrateIfPossible or External`,
+  MigrationTarget: (vmi: VmiFacts) => `Eviction request for target Pod: ${quoted(vmi)} is on node "${vmi.nodeName}"`,
+  NotScheduled: (vmi: VmiFacts) => `${quoted(vmi)} is not on a node yet`,
+  HotplugOfLiveVmi: (vmi: VmiFacts, pod: PodFacts) =>
+    `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quoted(vmi)}`,
+  /** KubeVirt's own webhook reviews the same request, and marks the VM whatever is answered here. */
+  BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
+    `the last evacuation of ${quoted(vmi)} was ${ended.toLowerCase()}; Lifeboat begins no new one for ` +
+    `${Math.ceil(seconds)} s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`,
+  ShutdownByStrategy: (vmi: VmiFacts) =>
+    `${quoted(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
+} as const;

@@ -1,0 +1,135 @@
+/**
+ * Deletion policy: which deletions of a VM's pods are held back, how long, and why not the others.
+ * Owns: the decision from facts. Does not own: holding (functions/deletions/deletions.ts), recognising (disruption-cause.ts).
+ *
+ * The scheduler and the taint manager delete without asking. Held at admission, before the pod has a
+ * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline.
+ */
+import { type Action, tell } from "../action.ts";
+import { isOfLiveVm } from "../blind.ts";
+import { GUARD } from "./deletion-table.ts";
+import { conditionedDisruption, type Disruption, disruptionOf, isOfInterest } from "./disruption-cause.ts";
+import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
+import { type Hold, hold, type HoldFacts } from "./hold.ts";
+import { pinnedBecause } from "../eviction/messages.ts";
+import { isMigrationTarget } from "../kube/migration-target.ts";
+import { drivingTaint } from "../kube/no-execute.ts";
+import { isAlive } from "../kube/node-alive.ts";
+import { isListedBy, unprotectedReason } from "../kube/pod-kind.ts";
+import type { Settings } from "../settings.ts";
+import { mobilityOf, resolveStrategy } from "../strategy.ts";
+import { victimsAround } from "./victims.ts";
+
+export const RELEASE_REASONS = [
+  "OtherRequester",
+  "NotADisruption",
+  "GuardOff",
+  "PodCompleted",
+  "NotAVirtualMachine",
+  "VmiGone",
+  "NotScheduled",
+  "NodeNotAlive",
+  "NotListed",
+  "StrategyNone",
+  "NotMigratable",
+  "UnknownStrategy",
+  "DeadlinePassed",
+  "Blind",
+] as const;
+
+export type ReleaseReason = (typeof RELEASE_REASONS)[number];
+
+export type DeletionDecision =
+  { readonly verdict: "Release"; readonly reason: ReleaseReason; readonly story: readonly Action[] } | Hold;
+
+export interface DeletionFacts extends HoldFacts {
+  readonly vmi?: VmiFacts;
+  readonly node?: NodeFacts;
+}
+
+function release(reason: ReleaseReason, story: readonly Action[] = []): DeletionDecision {
+  return { verdict: "Release", reason, story };
+}
+
+export function decideDeletion(f: DeletionFacts): DeletionDecision {
+  const { pod, launcher = pod, vmi, settings } = f;
+  if (!settings.guard.requesters.includes(f.requester)) return release("OtherRequester");
+  const disruption = disruptionOf(pod, { ...f, vmi, podUID: launcher.uid }, f);
+  if (disruption === undefined) return release("NotADisruption");
+  if (settings.guard.mode === "Off") return release("GuardOff");
+  const unprotected = unprotectedReason(pod, f.launcher, vmi);
+  if (unprotected !== undefined) return release(unprotected);
+  if (vmi === undefined || vmi.deleting || isFinal(vmi)) return release("VmiGone");
+  return decideForLiveVmi(f, vmi, { ...disruption, deadline: sharedDeadline(f, disruption) });
+}
+
+/** How long after a deadline the next victim of the same preemption is deleted, at the latest. */
+const NEXT_VICTIM_SECONDS = 30;
+
+/**
+ * The victims of one preemption are deleted one after another, and one denial stops the rest: those on a node share the
+ * earliest deadline, so that the preemptor never waits for the sum of them. A victim that was let go long ago and takes its
+ * time to end does not count: its owner would decide how long other VMs on the node are not held.
+ */
+function sharedDeadline(f: DeletionFacts, { cause, deadline }: Disruption): number {
+  if (cause !== "Preemption") return deadline;
+  const earliest = f.now.getTime() - NEXT_VICTIM_SECONDS * 1000;
+  const others = victimsAround(f).flatMap((pod) => conditionedDisruption(pod, f)?.deadline ?? []);
+  return Math.min(deadline, ...others.filter((other) => other >= earliest));
+}
+
+function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
+  const { pod, launcher = pod } = f;
+  if (vmi.nodeName === undefined) return release("NotScheduled");
+  if (!isAlive(f.node)) return release("NodeNotAlive");
+  if (!isMigrationTarget(launcher, vmi)) return decideForGuest(f, vmi, disruption);
+  // The guest may come over between the answer and the pod's end, but never to a pod that KubeVirt does not list.
+  if (!isListedBy(vmi, launcher)) return release("NotListed");
+  const decision = decideForGuest(f, vmi, disruption);
+  // Only a guest that has come over goes with the pod.
+  return decision.verdict === "Hold" || vmi.guestOnTarget === true ? decision : release(decision.reason);
+}
+
+function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
+  const { cause, deadline } = disruption;
+  const { settings, now, requester, pod } = f;
+  const tellWhy = (why: string) => {
+    const told = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
+    return [tell(vmi, "DisruptionNotHeld", told, pod.uid)];
+  };
+  const resolved = resolveStrategy(vmi.evictionStrategy, settings.clusterStrategy);
+  if (resolved.known && resolved.strategy === "None") return release("StrategyNone");
+  if (cause === "NoExecuteTaint" && drivingTaint(f.node, pod) === undefined) return stay(pod);
+  if (!resolved.known)
+    return release("UnknownStrategy", tellWhy(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
+  if (GUARD[resolved.strategy][mobilityOf(vmi)] === "release") {
+    return release("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
+  }
+  if (deadline > now.getTime()) return hold(f, vmi, disruption);
+  const seconds = settings.guard.deadlineSeconds[cause];
+  return release("DeadlinePassed", tellWhy(`it has not moved within ${seconds} s`));
+}
+
+/** The taint manager goes on trying although the taint is gone; the evacuation is ended by the look that follows. */
+function stay({ name, nodeName }: PodFacts): DeletionDecision {
+  const message = `pod "${name}" stays: node "${nodeName}" carries no NoExecute taint any more that it does not tolerate`;
+  return { verdict: "Hold", holdSeconds: 0, message, actions: [], story: [] };
+}
+
+/**
+ * What a deletion gets while the API server does not answer us: all there is to go by is the pod as it came with the
+ * request. Seconds until the deadline as far as that shows, 0 where nothing is ever held; undefined lets it go.
+ */
+export function blindHoldSeconds(
+  { pod, requester }: Pick<DeletionFacts, "pod" | "requester">,
+  settings: Settings,
+  now: Date,
+): number | undefined {
+  if (!isOfInterest(requester, settings) || !isOfLiveVm(pod)) return undefined;
+  const disruption = disruptionOf(pod, { vmi: undefined, evacuations: [], podUID: pod.uid }, { settings, now });
+  // Without a time no deadline is shown, and a preemptor does not wait for one that never comes.
+  if (disruption === undefined || Number.isNaN(Date.parse(pod.disruptionTarget?.since ?? ""))) return undefined;
+  const left = (disruption.deadline - now.getTime()) / 1000;
+  if (left <= 0) return undefined;
+  return settings.guard.mode === "Deny" ? 0 : left;
+}

@@ -1,0 +1,87 @@
+/**
+ * Disruptions already under way: pods that are being ended by a scheduler or a taint manager, and deadlines that have passed.
+ * Owns: marking what the guard did not see, and finishing what the taint manager gave up on. Does not own: the guard.
+ */
+import { type Action, tell } from "../action.ts";
+import { GUARD } from "./deletion-table.ts";
+import { beginDisruption } from "./disruption-begin.ts";
+import { conditionedDisruption, GATE_OF_CAUSE, knownDisruptions } from "./disruption-cause.ts";
+import { ofVmi } from "../evacuation/world.ts";
+import { type EvacuationFacts, isFinal, keyOf, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
+import { isMarked, strategyOf } from "../evacuation/marked.ts";
+import { isMigrationTarget } from "../kube/migration-target.ts";
+import { isAlive } from "../kube/node-alive.ts";
+import { drivingTaint } from "../kube/no-execute.ts";
+import { isActive } from "../evacuation/phase.ts";
+import type { Plan } from "../plan.ts";
+import { isLauncher, unprotectedReason, vmiNameOf } from "../kube/pod-kind.ts";
+import type { Settings } from "../settings.ts";
+import { mobilityOf } from "../strategy.ts";
+
+export interface DisruptionWorld {
+  readonly vmis: readonly VmiFacts[];
+  /** Every one that names one of these VMIs, ended ones included. */
+  readonly evacuations: readonly EvacuationFacts[];
+  /** Launcher pods that are pointed at, and those whose deadline may have passed. */
+  readonly pods: readonly PodFacts[];
+  /** The nodes of these pods. */
+  readonly nodes: readonly NodeFacts[];
+  readonly settings: Settings;
+  readonly now: Date;
+}
+
+export function planDisruptions(w: DisruptionWorld): Plan {
+  if (!w.settings.reconcilers.disruption) return { chains: [] };
+  const vmis = new Map(w.vmis.map((vmi) => [keyOf(vmi), vmi]));
+  const chains = w.pods.filter(isLauncher).map((pod) => {
+    const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    if (vmi === undefined || !runsIn(vmi, pod)) return [];
+    return pod.deleting ? seen(pod, vmi, w) : overdue(pod, vmi, w);
+  });
+  const again = chains.some((chain) => chain.some(({ verb }) => verb === "CreateEvacuation"));
+  return { chains: chains.filter((chain) => chain.length > 0), again };
+}
+
+/** Neither of a VMI made anew under the same name, nor of one that runs on another node. */
+function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
+  const isLiving = !vmi.deleting && !isFinal(vmi) && unprotectedReason(pod, undefined, vmi) === undefined;
+  return isLiving && vmi.nodeName !== undefined && !isMigrationTarget(pod, vmi);
+}
+
+/** A pod that is terminating by a disruption whose VMI is not marked: best effort, SIGTERM is on its way. */
+function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
+  const disruption = conditionedDisruption(pod, w);
+  if (disruption === undefined || !w.settings.featureGates.includes(GATE_OF_CAUSE[disruption.cause])) return [];
+  const evacuations = ofVmi(w.evacuations, vmi);
+  // The guard has seen it: what is left to do follows from its Evacuation.
+  const isKnown = knownDisruptions({ vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
+  if (isKnown || !isToSave(pod, vmi, w)) return [];
+  const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
+  const { name, actions } = beginDisruption(vmi, chosen, { ...w, evacuations });
+  const told =
+    `pod ${pod.name} is terminating (cause ${disruption.cause}): moving the VM off node ${vmi.nodeName}, ` +
+    "if there is time";
+  return [...actions, tell(vmi, "DisruptionSeen", told, name)];
+}
+
+function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionWorld): boolean {
+  if (isMarked(vmi) || GUARD[strategyOf(vmi, settings)][mobilityOf(vmi)] === "release") return false;
+  return nodes.every((node) => node.name !== pod.nodeName || isAlive(node));
+}
+
+/** The taint manager tries five times and never again: past the deadline its deletion is ours to finish. */
+function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, now }: DisruptionWorld) {
+  const node = nodes.find(({ name }) => name === pod.nodeName);
+  const taint = drivingTaint(node, pod);
+  if (taint === undefined || !settings.featureGates.includes(GATE_OF_CAUSE.NoExecuteTaint)) return [];
+  const subject = { vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
+  const late = knownDisruptions(subject, now).find(({ cause, deadline, evacuation }) => {
+    const goesOn = isActive(evacuation) || evacuation.status.phase === "Duplicate";
+    return cause === "NoExecuteTaint" && deadline <= now.getTime() && goesOn;
+  });
+  if (late === undefined) return [];
+  const { uid, spec } = late.evacuation;
+  const told = `it has not left node ${pod.nodeName} by ${spec.deadline} (taint ${taint.key}): deleting pod ${pod.name}`;
+  const actions: readonly Action[] = [{ verb: "DeletePod", pod }, tell(vmi, "DeadlineKept", told, uid)];
+  return actions;
+}

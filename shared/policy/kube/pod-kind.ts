@@ -1,0 +1,55 @@
+/**
+ * Which pods an eviction needs no thought about: those whose end ends no running guest.
+ * Owns: recognising launcher and hotplug pods and whom they belong to. Does not own: what happens to the others.
+ * Upstream: `isVirtLauncher`, `isHotplugPod`, `isCompleted` of KubeVirt's pod eviction admitter.
+ */
+import type { OwnerReference, PodFacts, VmiFacts } from "../facts.ts";
+import { isCompleted } from "../facts.ts";
+import {
+  COMPONENT_LABEL,
+  CREATED_BY_LABEL,
+  DOMAIN_ANNOTATION,
+  HOTPLUG_COMPONENT,
+  LAUNCHER_COMPONENT,
+} from "../names.ts";
+
+export function isLauncher(pod: PodFacts): boolean {
+  return pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT && !isCompleted(pod);
+}
+
+/** The launcher pod that a hotplug pod belongs to: its only owner. */
+export function launcherOfHotplug(pod: PodFacts): OwnerReference | undefined {
+  return pod.labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT && pod.owners.length === 1 ? pod.owners[0] : undefined;
+}
+
+/** Name of the VMI that a launcher pod runs, in the pod's namespace. */
+export function vmiNameOf(launcher: PodFacts): string | undefined {
+  return launcher.annotations[DOMAIN_ANNOTATION] || undefined;
+}
+
+/**
+ * Why the end of this pod ends no guest, or undefined if it may. Whether the VMI lives is for the caller to see;
+ * here it only matters whether the pod is that VMI's at all: a VMI that was deleted and made anew has another UID.
+ */
+export function unprotectedReason(pod: PodFacts, launcher: PodFacts | undefined, vmi: VmiFacts | undefined) {
+  if (isCompleted(pod)) return "PodCompleted";
+  const owner = launcherOfHotplug(pod);
+  const subject = owner === undefined ? pod : launcher;
+  if (subject?.uid !== (owner ?? pod).uid) return "VmiGone";
+  if (!isLauncher(subject) || vmiNameOf(subject) === undefined) return "NotAVirtualMachine";
+  return belongsTo(subject, vmi) ? undefined : "VmiGone";
+}
+
+function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
+  const owner = launcher.owners.find((o) => o.kind === "VirtualMachineInstance");
+  const uid = owner?.uid ?? launcher.labels[CREATED_BY_LABEL] ?? vmi?.uid;
+  return vmi !== undefined && vmiNameOf(launcher) === vmi.name && uid === vmi.uid;
+}
+
+/**
+ * Whether KubeVirt itself counts the pod among the VMI's own. Labels, annotations and owners are written by the one who makes
+ * a pod; this is written by KubeVirt alone, so what concerns VMs of others goes by it.
+ */
+export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
+  return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);
+}

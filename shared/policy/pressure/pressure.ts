@@ -1,0 +1,183 @@
+/**
+ * Node pressure: which VMs leave a node before its kubelet kills them, and which while it does.
+ * Owns: `shouldEvacuate`, and the choice of the cheapest. Does not own: noticing pressure (pressure-world.ts).
+ *
+ * The kubelet does not ask the API server. So the earliest sign, the node's condition, is acted upon proactively; what
+ * is signalled while a guest is being shut down is acted upon too, but that is a race.
+ */
+import { type Action, tell } from "../action.ts";
+import { carriesDrainTaint } from "../kube/drain-taint.ts";
+import { activeEvacuation, newEvacuation, restingEvacuation } from "../evacuation/identity.ts";
+import { ofVmi } from "../evacuation/world.ts";
+import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
+import { markActions } from "../evacuation/mark.ts";
+import { canMigrate, isMarked, isToMigrate, strategyOf } from "../evacuation/marked.ts";
+import type { Phase } from "../evacuation/phase.ts";
+import type { Plan } from "../plan.ts";
+import type { Settings } from "../settings.ts";
+import { MIGRATES, mobilityOf } from "../strategy.ts";
+
+/** What a node agent sees of a guest; `gracefulShutdown`: its launcher has been told to shut it down. */
+export interface Domain {
+  readonly status: string;
+  readonly gracefulShutdown: boolean;
+}
+
+/** Domain states (libvirt's, as KubeVirt names them) in which there is nothing to move. */
+const DEAD_DOMAINS: ReadonlySet<string> = new Set(["", "Shutoff", "Crashed", "NoState", "Unknown"]);
+
+/** Whether a guest that is being shut down should move instead. Every guard of the node pressure proposal. */
+export function shouldEvacuate(vmi: VmiFacts, domain: Domain, settings: Settings): boolean {
+  const running = vmi.phase === "Running" && !vmi.deleting && vmi.nodeName !== undefined;
+  return running && !DEAD_DOMAINS.has(domain.status) && domain.gracefulShutdown && isToMove(vmi, settings);
+}
+
+/** External always: to be marked is all it asks for. */
+function isToMove(vmi: VmiFacts, settings: Settings): boolean {
+  const strategy = strategyOf(vmi, settings);
+  return strategy === "External" || (MIGRATES[strategy] && mobilityOf(vmi) === "migratable");
+}
+
+/** About to leave: KubeVirt knows that it has to, or an Evacuation says so and the mark comes next. */
+function isLeaving(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
+  return isMarked(vmi) || activeEvacuation(vmi, ofVmi(evacuations, vmi), podUID) !== undefined;
+}
+
+export interface Resident {
+  readonly vmi: VmiFacts;
+  readonly pod: PodFacts;
+}
+
+/** A node that could take VMs, and how many bytes of memory its pods leave free. */
+export interface Taker {
+  readonly node: NodeFacts;
+  readonly freeMemory: number;
+}
+
+export interface PressureWorld {
+  readonly pressured: readonly {
+    readonly node: NodeFacts;
+    readonly residents: readonly Resident[];
+    /** From this node, ended ones included. */
+    readonly evacuations: readonly EvacuationFacts[];
+  }[];
+  readonly takers: readonly Taker[];
+  /** Guests that are being ended by a kubelet, or shut down: who says so. */
+  readonly signals: readonly {
+    readonly vmi: VmiFacts;
+    readonly pod?: Pick<PodFacts, "name" | "uid">;
+    readonly domain: Domain;
+    readonly by: string;
+  }[];
+  /** Of the VMIs that were pointed at, ended ones included. */
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly settings: Settings;
+  readonly now: Date;
+}
+
+export function planPressure(w: PressureWorld): Plan {
+  const gate = w.settings.featureGates.includes("NodePressureEvictionLiveMigration");
+  if (!gate || !w.settings.reconcilers.pressure) return { chains: [] };
+  const takers = w.takers.filter(({ node }) => isTaker(node)).map((taker) => ({ ...taker }));
+  const ending = endingOf(w);
+  const reactive = [...ending.values()].map(({ vmi, by, pod }) => markFor(vmi, by, w, pod));
+  const proactive = w.pressured.flatMap((node) => {
+    const told = w.evacuations.filter(({ status: { sourceNode = node.node.name } }) => sourceNode === node.node.name);
+    const evacuations = [...told, ...node.evacuations];
+    return relieve(node, { ...w, evacuations, takers, ending });
+  });
+  const chains = [...reactive, ...proactive];
+  return { chains, again: chains.length > 0 };
+}
+
+/** Guests to be saved from their end, by UID: each once, however many signals there are. */
+function endingOf({ signals, settings, evacuations }: PressureWorld) {
+  const saved = signals.filter(({ vmi, pod, domain }) => {
+    return shouldEvacuate(vmi, domain, settings) && !isLeaving(vmi, evacuations) && isGuestOf(vmi, pod?.uid);
+  });
+  return new Map(saved.map((signal) => [signal.vmi.uid, signal]));
+}
+
+/** The end of the pod that a migration goes to is not the guest's. */
+function isGuestOf(vmi: VmiFacts, podUID: string | undefined): boolean {
+  if (podUID === undefined || Object.keys(vmi.activePods).length === 0) return true;
+  return vmi.activePods[podUID] === vmi.nodeName;
+}
+
+interface Relief extends PressureWorld {
+  readonly takers: { readonly node: NodeFacts; freeMemory: number }[];
+  /** Marked by this very plan, because they are being ended. */
+  readonly ending: ReadonlyMap<string, unknown>;
+}
+
+/** KubeVirt has nothing under way for a VM in one of these, and it may stay so for long: the next one goes. */
+const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForOwner"]);
+
+/**
+ * Whether it takes one of the places of its node, as KubeVirt counts: it migrates, or KubeVirt is about to migrate it. An
+ * Evacuation alone does not count: with two that never begin, no other VM would leave.
+ */
+function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending, evacuations }: Relief): boolean {
+  if (ending.has(vmi.uid)) return true;
+  const tainted = new Set(carriesDrainTaint(node, settings) ? [node.name] : []);
+  const phase = activeEvacuation(vmi, ofVmi(evacuations, vmi), pod.uid)?.status.phase;
+  return isToMigrate(vmi, tainted, settings) && !(phase !== undefined && STUCK.has(phase));
+}
+
+/** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */
+function relieve({ node, residents }: PressureWorld["pressured"][number], w: Relief): readonly (readonly Action[])[] {
+  const leaving = residents.filter((resident) => takesPlace(resident, node, w)).length;
+  let places = w.settings.limits.parallelOutboundMigrationsPerNode - leaving;
+  const chains: (readonly Action[])[] = [];
+  for (const { vmi, pod } of residents.filter((r) => isCandidate(r, w)).toSorted(byCost)) {
+    const taker = places > 0 ? w.takers.find((t) => canTake(t, node, pod)) : undefined;
+    if (taker === undefined) continue;
+    taker.freeMemory -= pod.memoryRequest ?? 0;
+    places -= 1;
+    chains.push(markFor(vmi, `node condition ${node.pressures.join(", ")}`, w, pod));
+  }
+  return chains;
+}
+
+/** Skips VMs whose last evacuation failed, until their back-off ends. */
+function isCandidate({ vmi, pod }: Resident, { ending, evacuations, settings, now }: Relief): boolean {
+  const isGuest = vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting;
+  if (!isGuest || !canMigrate(vmi, settings)) return false;
+  const resting = restingEvacuation(vmi, ofVmi(evacuations, vmi), { now, podUID: pod.uid });
+  return !isLeaving(vmi, evacuations, pod.uid) && !ending.has(vmi.uid) && resting === undefined;
+}
+
+/** Lowest priority first; then the VM that can use most memory beyond what it requested. */
+function byCost(a: Resident, b: Resident): number {
+  return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);
+}
+
+function overRequest({ vmi, pod }: Resident): number {
+  return (vmi.guestMemory ?? 0) - (pod.memoryRequest ?? 0);
+}
+
+function canTake({ node, freeMemory }: Taker, from: NodeFacts, pod: PodFacts): boolean {
+  return node.name !== from.name && freeMemory >= (pod.memoryRequest ?? 0);
+}
+
+/** Nodes that a VM may be scheduled to: the scheduler has the last word, but where it will say no nothing begins. */
+export function isTaker(node: NodeFacts): boolean {
+  const repels = node.taints.some((taint) => taint.effect === "NoSchedule" || taint.effect === "NoExecute");
+  return node.ready && !node.unschedulable && node.pressures.length === 0 && !repels;
+}
+
+function markFor(
+  vmi: VmiFacts,
+  by: string,
+  { settings, now, evacuations }: PressureWorld,
+  pod?: Pick<PodFacts, "name" | "uid">,
+): readonly Action[] {
+  const about = pod === undefined ? {} : { pod: { name: pod.name, uid: pod.uid } };
+  const beginning = { cause: "NodePressure", requestedBy: by, ...about } as const;
+  const evacuation = newEvacuation(vmi, beginning, { evacuations: ofVmi(evacuations, vmi), now });
+  return [
+    { verb: "CreateEvacuation", evacuation },
+    ...markActions(vmi, "NodePressure", settings),
+    tell(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${vmi.nodeName}`, evacuation.name),
+  ];
+}

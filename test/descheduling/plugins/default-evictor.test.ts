@@ -1,0 +1,226 @@
+/** DefaultEvictor: upstream's cases, protection by protection. */
+import { describe, expect, test } from "vitest";
+import {
+  DEFAULT_PROTECTIONS,
+  type DefaultEvictorArguments,
+  EXTRA_PROTECTIONS,
+  type PodProtection,
+} from "../../../shared/descheduling/plugins/arguments.ts";
+import { defaultEvictor } from "../../../shared/descheduling/plugins/default-evictor.ts";
+import type { EvictorWorld } from "../../../shared/descheduling/plugins/descheduler-policy.ts";
+import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import { budget, NOW, owner } from "../../policy/fixtures.ts";
+import {
+  ANYWHERE,
+  evictorArguments,
+  evictorWorld,
+  labelled,
+  node,
+  pod,
+  requirement,
+  taint,
+  toleration,
+} from "../fixtures.ts";
+
+const evict = { "descheduler.alpha.kubernetes.io/evict": "true" };
+const preferStay = { "descheduler.alpha.kubernetes.io/prefer-no-eviction": "true" };
+const mirror = { "kubernetes.io/config.mirror": "hash" };
+
+function without(...off: readonly PodProtection[]): Partial<DefaultEvictorArguments> {
+  return { protections: DEFAULT_PROTECTIONS.filter((protection) => !off.includes(protection)) };
+}
+
+function withExtra(
+  extra: PodProtection,
+  tweak: Partial<DefaultEvictorArguments> = {},
+): Partial<DefaultEvictorArguments> {
+  return { protections: [...DEFAULT_PROTECTIONS, extra], ...tweak };
+}
+
+function passes(
+  tweak: Partial<DeschedulerPod>,
+  args: Partial<DefaultEvictorArguments>,
+  seen: Partial<EvictorWorld> = {},
+) {
+  const subject = pod("p", tweak);
+  const world = evictorWorld({ nodes: [node("n1")], pods: [subject] }, seen);
+  return defaultEvictor(evictorArguments(args))(world).filter(subject);
+}
+
+const bare = { owners: [] };
+const critical = { priority: 2_000_000_000 };
+const high = { priority: 900 };
+const low = { priorityThreshold: { value: 800 } };
+const noCritical = without("SystemCriticalPods");
+const minutesAgo = (minutes: number) => ({ startedAt: NOW.getTime() - minutes * 60_000 });
+const fiftyMinutes = { minPodAgeSeconds: 3000 };
+const mandatory = { noEvictionPolicy: "Mandatory" } as const;
+
+// prettier-ignore
+const rows: readonly (readonly [string, Partial<DeschedulerPod>, Partial<DefaultEvictorArguments>, boolean])[] = [
+  // pod                                             facts                                              arguments                          may go
+  ["an ordinary one",                                {},                                                {},                                true],
+  ["nobody's, running",                              bare,                                              {},                                false],
+  ["nobody's, failed",                               { ...bare, phase: "Failed" },                      {},                                false],
+  ["nobody's, running, unprotected",                 bare,                                              without("FailedBarePods"),         false],
+  ["nobody's, failed, unprotected",                  { ...bare, phase: "Failed" },                      without("FailedBarePods"),         true],
+  ["with local storage",                             { localStorage: true },                            {},                                false],
+  ["with local storage, unprotected",                { localStorage: true },                            without("PodsWithLocalStorage"),   true],
+  ["with local storage, annotated evict",            { localStorage: true, annotations: evict },        {},                                true],
+  ["of a DaemonSet",                                 { owners: [owner({ kind: "DaemonSet" })] },        {},                                false],
+  ["of a DaemonSet, unprotected",                    { owners: [owner({ kind: "DaemonSet" })] },        without("DaemonSetPods"),          true],
+  ["of a DaemonSet, annotated evict",                { owners: [owner({ kind: "DaemonSet" })], annotations: evict }, {},                   true],
+  ["a mirror pod",                                   { annotations: mirror },                           {},                                false],
+  ["a mirror pod, all protections off",              { annotations: mirror },                           { protections: [] },               false],
+  ["a mirror pod, annotated evict",                  { annotations: { ...mirror, ...evict } },          {},                                true],
+  ["a static pod",                                   { annotations: { "kubernetes.io/config.source": "file" } }, {},                       false],
+  ["a pod from the API",                             { annotations: { "kubernetes.io/config.source": "api" } },  {},                       true],
+  ["terminating",                                    { deleting: true },                                {},                                false],
+  ["terminating, annotated evict",                   { deleting: true, annotations: evict },            {},                                true],
+  ["system critical",                                critical,                                          {},                                false],
+  ["nearly system critical",                         { priority: 1_999_999_999 },                       {},                                true],
+  ["system critical, unprotected",                   critical,                                          noCritical,                        true],
+  ["system critical, annotated evict",               { ...critical, annotations: evict },               {},                                true],
+  ["system critical, a threshold above that",        critical,                                          { priorityThreshold: { value: 3_000_000_000 } }, false],
+  ["above the threshold",                            high,                                              low,                               false],
+  ["at the threshold",                               { priority: 800 },                                 low,                               false],
+  ["below the threshold",                            { priority: 799 },                                 low,                               true],
+  ["without priority",                               {},                                                low,                               true],
+  ["above the threshold, annotated evict",           { ...high, annotations: evict },                   low,                               true],
+  ["above the threshold, critical unprotected",      high,                                              { ...noCritical, ...low },         true],
+  ["above the named threshold",                      high,                                              { priorityThreshold: { name: "low" } },   false],
+  ["below the named threshold",                      { priority: 799 },                                 { priorityThreshold: { name: "low" } },   true],
+  ["any, threshold a class that is not there",       { priority: 0 },                                   { priorityThreshold: { name: "gone" } },  false],
+  ["selected by label",                              { labels: { app: "web" } },                        { labelSelector: labelled({ app: "web" }) }, true],
+  ["not selected by label",                          {},                                                { labelSelector: labelled({ app: "web" }) }, false],
+  ["an empty label selector",                        {},                                                { labelSelector: labelled({}) },             true],
+  ["at least 50 min, started 10 min ago",            minutesAgo(10),                                    fiftyMinutes,                      false],
+  ["at least 50 min, started 50 min ago",            minutesAgo(50),                                    fiftyMinutes,                      true],
+  ["at least 50 min, started 60 min ago",            minutesAgo(60),                                    fiftyMinutes,                      true],
+  ["at least 50 min, not started",                   {},                                                fiftyMinutes,                      false],
+  ["prefers to stay",                                { annotations: preferStay },                       {},                                true],
+  ["prefers to stay, which is obeyed",               { annotations: preferStay },                       mandatory,                         false],
+  ["prefers to stay, obeyed, but annotated evict",   { annotations: { ...preferStay, ...evict } },      mandatory,                         true],
+  ["with a claim",                                   { claims: ["data"] },                              {},                                true],
+  ["with a claim, protected",                        { claims: ["data"] },                              withExtra("PodsWithPVC"),          false],
+  ["without claims, claims protected",               {},                                                withExtra("PodsWithPVC"),          true],
+  ["of a protected storage class",                   { claims: ["fast", "slow"] },                      withExtra("PodsWithPVC", { protectedStorageClasses: ["gold"] }), false],
+  ["of another storage class",                       { claims: ["slow"] },                              withExtra("PodsWithPVC", { protectedStorageClasses: ["gold"] }), true],
+  ["of a claim that is not there",                   { claims: ["gone"] },                              withExtra("PodsWithPVC", { protectedStorageClasses: ["gold"] }), false],
+  ["of a claim without storage class",               { claims: ["none"] },                              withExtra("PodsWithPVC", { protectedStorageClasses: ["gold"] }), false],
+  ["storage classes named, but not protected",       { claims: ["fast"] },                              { protectedStorageClasses: ["gold"] },                           true],
+  ["without a budget, protected",                    {},                                                withExtra("PodsWithoutPDB"),       false],
+  ["covered by a budget",                            { labels: { app: "foo" } },                        withExtra("PodsWithoutPDB"),       true],
+  ["covered in another namespace only",              { labels: { app: "foo" }, namespace: "other" },    withExtra("PodsWithoutPDB"),       false],
+  ["with resource claims",                           { hasResourceClaims: true },                       {},                                true],
+  ["with resource claims, protected",                { hasResourceClaims: true },                       withExtra("PodsWithResourceClaims"), false],
+  ["without resource claims, protected",             {},                                                withExtra("PodsWithResourceClaims"), true],
+];
+
+const seen: Partial<EvictorWorld> = {
+  priorityClasses: new Map([["low", 800]]),
+  budgets: new Map([
+    ["default", [budget({ selector: labelled({ app: "foo" }) })]],
+    ["empty", []],
+  ]),
+  storageClasses: new Map([["default/fast", "gold"], ["default/slow", "silver"], ["default/none", ""]]), // prettier-ignore
+};
+
+test.each(rows)("%s", (_, tweak, args, expected) => expect(passes(tweak, args, seen)).toBe(expected));
+
+test.each([...DEFAULT_PROTECTIONS, ...EXTRA_PROTECTIONS])(
+  "protection %s is covered by the rows, on and off",
+  (name) => {
+    const on = rows.filter(
+      ([, , { protections = DEFAULT_PROTECTIONS }, mayGo]) => protections.includes(name) && !mayGo,
+    );
+    const off = rows.filter(
+      ([, , { protections = DEFAULT_PROTECTIONS }, mayGo]) => !protections.includes(name) && mayGo,
+    );
+    expect([on.length > 0, off.length > 0]).toEqual([true, true]);
+  },
+);
+
+describe("minReplicas", () => {
+  const [a, b] = [owner({ uid: "a" }), owner({ uid: "b" })];
+  // prettier-ignore
+  test.each([
+    [2, "2 replicas",                   [[a], [a]],      true],
+    [3, "2 replicas",                   [[a], [a]],      false],
+    [2, "1 replica",                    [[a]],           false],
+    [1, "1 replica: counts from 2 on",  [[a]],           true],
+    [2, "replicas of others",           [[a], [b]],      false],
+    [2, "two owners: not asked",        [[a, b], [b]],   true],
+  ] as const)("%i: %s", (minReplicas, _, owners, expected) => {
+    const pods = owners.map((of, i) => pod(`p${i}`, { owners: of }));
+    const evictor = defaultEvictor(evictorArguments({ minReplicas }))(evictorWorld({ nodes: [], pods }));
+    expect(pods.map((p) => evictor.filter(p))[0]).toBe(expected);
+  });
+
+  test("pods that nobody owns are not asked", () => {
+    expect(passes({ ...bare, phase: "Failed" }, { ...without("FailedBarePods"), minReplicas: 9 })).toBe(true);
+  });
+});
+
+const east = (cpu: number, ...memory: readonly number[]) => {
+  return memory.map((bytes, i) =>
+    node(`node${i + 2}`, { labels: { datacenter: "east" }, allocatable: { cpu, memory: bytes, pods: 10 } }),
+  );
+};
+const into = (datacenter: string, requests = { cpu: 12, memory: 8 }) => ({
+  requests,
+  placement: { ...ANYWHERE, nodeSelector: { datacenter } },
+});
+
+describe("preEvictionFilter", () => {
+  const hardware = taint("hardware", { value: "gpu" });
+  const tainted = ["node2", "node3"].map((name) => node(name, { taints: [hardware] }));
+  const tenBytes = ["node2", "node3"].map((nodeName) =>
+    pod(`on-${nodeName}`, { nodeName, requests: { cpu: 20, memory: 10 } }),
+  );
+  const fit = { nodeFit: true };
+  const onlyNode2 = { ...fit, nodeSelector: labelled({ name: "node2" }) };
+  const named = [
+    node("node2", { labels: { name: "node2" }, unschedulable: true }),
+    node("node3", { labels: { name: "node3" } }),
+  ];
+  // prettier-ignore
+  test.each([
+    ["all other nodes tainted",                        {},                             fit,       tainted,              [],        false],
+    ["all other nodes tainted, tolerated",             { tolerations: [toleration("hardware", { value: "gpu" })] }, fit, tainted, [], true],
+    ["no node as selected",                            into("fail"),                   fit,       east(1000, 2000),     [],        false],
+    ["nodes as selected",                              into("east"),                   fit,       east(1000, 2000),     [],        true],
+    ["as selected, but too little CPU",                into("east"),                   fit,       east(10, 16, 16),     [],        false],
+    ["as selected, one with enough memory",            into("east"),                   fit,       east(100, 16, 20),    tenBytes,  true],
+    ["as selected, none with enough memory",           into("east"),                   fit,       east(100, 16, 16),    tenBytes,  false],
+    ["no node as selected, nodeFit not asked for",     into("fail"),                   {},        east(1000, 2000),     [],        true],
+    ["its own node is no other",                       {},                             fit,       [node("n1")],         [],        false],
+    ["nodeFit among all nodes",                        {},                             fit,       named,                [],        true],
+    ["nodeFit among the nodes selected only",          {},                             onlyNode2, named,                [],        false],
+    ["a nodeSelector without nodeFit",                 {},                             { nodeSelector: labelled({ name: "gone" }) }, named, [], true],
+  ] as const)("%s", (...[, tweak, args, nodes, others, expected]) => {
+    const subject = pod("p", tweak);
+    const evictor = defaultEvictor(evictorArguments(args))(evictorWorld({ nodes, pods: [subject, ...others] }));
+    expect(evictor.preEvictionFilter(subject)).toBe(expected);
+  });
+
+  test("nodeFit is not asked by filter", () => {
+    expect(passes({ nodeName: "n1" }, fit)).toBe(true);
+  });
+
+  const namespaces = new Map([
+    ["default", { team: "a" }],
+    ["other", { team: "b" }],
+  ]);
+  // prettier-ignore
+  test.each([
+    ["labels as selected",             "default", labelled({ team: "a" }),                                                          true],
+    ["other labels",                   "other",   labelled({ team: "a" }),                                                          false],
+    ["an unknown namespace",           "gone",    labelled({}),                                                                     false],
+    ["expressions only, as selected",  "default", { matchLabels: {}, matchExpressions: [requirement("team", "In", "a")] },          true],
+    ["expressions only, other labels", "other",   { matchLabels: {}, matchExpressions: [requirement("team", "In", "a")] },          false],
+  ] as const)("namespaceLabelSelector: %s", (_, namespace, namespaceLabelSelector, expected) => {
+    const evictor = defaultEvictor(evictorArguments({ namespaceLabelSelector }))(evictorWorld({ nodes: [], pods: [] }, { namespaces }));
+    expect(evictor.preEvictionFilter(pod("p", { namespace }))).toBe(expected);
+  });
+});

@@ -1,0 +1,30 @@
+/**
+ * All real plugins, with arguments under which most pods of a small cluster are to go.
+ * Owns: those. Does not own: what the plugins do (shared/policy/descheduling).
+ */
+import type { EnabledPlugin } from "../../../shared/descheduling/plugins/descheduler-policy.ts";
+import { lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
+import { nodeAffinity } from "../../../shared/descheduling/plugins/node-affinity.ts";
+import { nodeTaints } from "../../../shared/descheduling/plugins/node-taints.ts";
+import type { Plugin } from "../../../shared/descheduling/plugins/plugin.ts";
+import { podLifeTime } from "../../../shared/descheduling/plugins/pod-life-time.ts";
+import { utilizationArguments } from "../fixtures.ts";
+
+function enabled<A>(plugin: Plugin<A>, args: A): EnabledPlugin {
+  const { name, extensionPoint } = plugin;
+  return { name, extensionPoint, nominate: (world) => plugin.nominate(args, world) };
+}
+
+const NO_STATES = { states: [], conditions: [], exitCodes: [] };
+const CONTAINERS = { includingInitContainers: false, includingEphemeralContainers: false };
+
+export const REAL_PLUGINS: readonly EnabledPlugin[] = [
+  enabled(
+    lowNodeUtilization,
+    utilizationArguments({ thresholds: { cpu: 40, pods: 20 }, targetThresholds: { cpu: 50, pods: 30 } }),
+  ),
+  enabled(nodeTaints, { sort: true, includePreferNoSchedule: true, excludedTaints: [], includedTaints: [] }),
+  enabled(nodeAffinity, { sort: true, nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }),
+  // Of any age.
+  enabled(podLifeTime, { sort: true, maxPodLifeTimeSeconds: -1, ...NO_STATES, ...CONTAINERS }),
+];

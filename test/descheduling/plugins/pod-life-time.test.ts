@@ -1,0 +1,182 @@
+/** PodLifeTime: upstream's cases, filter by filter, and the order over the whole cluster. */
+import { describe, expect, test } from "vitest";
+import type { PodConditionArgument, PodLifeTimeArguments } from "../../../shared/descheduling/plugins/arguments.ts";
+import type { DeschedulerPod, PodCondition, PodState } from "../../../shared/descheduling/plugins/facts.ts";
+import { podLifeTime } from "../../../shared/descheduling/plugins/pod-life-time.ts";
+import { NOW, owner } from "../../policy/fixtures.ts";
+import { drive, evicted, labelled, limits, node, nominated, pod, saying, world } from "../fixtures.ts";
+
+function args(tweak: Partial<PodLifeTimeArguments> = {}): PodLifeTimeArguments {
+  const none = { states: [], conditions: [], exitCodes: [] };
+  return { sort: true, includingInitContainers: false, includingEphemeralContainers: false, ...none, ...tweak };
+}
+
+const agoSeconds = (seconds: number) => NOW.getTime() - seconds * 1000;
+const OLD: Partial<DeschedulerPod> = { createdAt: agoSeconds(1_000_000) };
+const MAX = { maxPodLifeTimeSeconds: 600 };
+
+function goes(tweak: Partial<DeschedulerPod>, given: Partial<PodLifeTimeArguments>): boolean {
+  return evicted(podLifeTime, args(given), world({ nodes: [node("n1")], pods: [pod("p", tweak)] })).length === 1;
+}
+
+// prettier-ignore
+test.each([
+  ["very old",                      OLD,                                       true],
+  ["new",                           {},                                        false],
+  ["605 s old",                     { createdAt: agoSeconds(605) },            true],
+  ["601 s old",                     { createdAt: agoSeconds(601) },            true],
+  ["600.9 s old: whole seconds",    { createdAt: agoSeconds(600.9) },          false],
+  ["595 s old",                     { createdAt: agoSeconds(595) },            false],
+  ["of tomorrow",                   { createdAt: agoSeconds(-86_400) },        false],
+  ["old and terminating",           { ...OLD, deleting: true },                false],
+  ["old and Succeeded",             { ...OLD, phase: "Succeeded" },            true],
+  ["old with a claim",              { ...OLD, claims: ["foo"] },               true],
+] as const)("at most 600 s: %s", (_, tweak, expected) => expect(goes(tweak, MAX)).toBe(expected));
+
+const inState = (of: PodState["of"], reason: string): Partial<DeschedulerPod> => ({
+  phase: "Pending",
+  states: [{ of, reason }],
+});
+
+// prettier-ignore
+test.each([
+  ["the phase",                                 { phase: "Pending" },                                       { states: ["Pending"] },                 true],
+  ["another phase",                             { phase: "Running" },                                       { states: ["Pending"] },                 false],
+  ["one of several",                            { phase: "Unknown" },                                       { states: ["Pending", "Unknown"] },      true],
+  ["the pod's own reason",                      { ...inState("Pod", "Shutdown"), phase: "Failed" },         { states: ["Shutdown"] },                true],
+  ["what a container waits for",                inState("Container", "ContainerCreating"),                  { states: ["ContainerCreating"] },       true],
+  ["what another does not wait for",            inState("Container", "PodInitializing"),                    { states: ["ContainerCreating"] },       false],
+  ["what a container ended with",               { ...inState("Container", "NodeAffinity"), phase: "Failed" }, { states: ["NodeAffinity"] },          true],
+  ["an init container, not asked for",          inState("InitContainer", "CreateContainerError"),           { states: ["CreateContainerError"] },    false],
+  ["an init container, asked for",              inState("InitContainer", "CreateContainerError"),           { states: ["CreateContainerError"], includingInitContainers: true }, true],
+  ["an ephemeral container, not asked for",     inState("EphemeralContainer", "OOMKilled"),                 { states: ["OOMKilled"] },               false],
+  ["an ephemeral container, asked for",         inState("EphemeralContainer", "OOMKilled"),                 { states: ["OOMKilled"], includingEphemeralContainers: true }, true],
+  ["init containers asked for, ephemeral is",   inState("EphemeralContainer", "OOMKilled"),                 { states: ["OOMKilled"], includingInitContainers: true }, false],
+  ["a state without reason",                    { states: [{ of: "Container", exitCode: 0 }] },             { states: ["Error"] },                   false],
+] as const satisfies readonly (readonly [string, Partial<DeschedulerPod>, Partial<PodLifeTimeArguments>, boolean])[])("states: %s", (_, tweak, given, expected) => {
+  expect(goes(tweak, given)).toBe(expected);
+});
+
+const exited = (of: PodState["of"], exitCode: number): Partial<DeschedulerPod> => ({
+  phase: "Failed",
+  states: [{ of, exitCode }],
+});
+
+// prettier-ignore
+test.each([
+  ["a container's",                                  exited("Container", 1),           { exitCodes: [1] },                                           true],
+  ["one of several",                                 exited("Container", 137),         { exitCodes: [1, 137] },                                      true],
+  ["another",                                        exited("Container", 1),           { exitCodes: [2] },                                           false],
+  ["zero",                                           exited("Container", 0),           { exitCodes: [0] },                                           true],
+  ["none yet",                                       {},                               { exitCodes: [0] },                                           false],
+  ["an init container's, not asked for",             exited("InitContainer", 1),       { exitCodes: [1] },                                           false],
+  ["an init container's, asked for",                 exited("InitContainer", 1),       { exitCodes: [1], includingInitContainers: true },            true],
+  ["an ephemeral container's, whatever is asked",    exited("EphemeralContainer", 1),  { exitCodes: [1], includingEphemeralContainers: true },       false],
+] as const)("exit codes: %s", (_, tweak, given, expected) => expect(goes(tweak, given)).toBe(expected));
+
+const since = (seconds: number) => ({ since: agoSeconds(seconds) });
+const completed: PodCondition = { type: "Initialized", status: "True", reason: "PodCompleted", ...since(7200) };
+
+// prettier-ignore
+test.each([
+  ["reason and status",                            [completed],                                          [{ reason: "PodCompleted", status: "True" }],                 true],
+  ["another reason",                               [{ ...completed, reason: "OtherReason" }],            [{ reason: "PodCompleted", status: "True" }],                 false],
+  ["another status",                               [{ ...completed, status: "False" }],                  [{ reason: "PodCompleted", status: "True" }],                 false],
+  ["the type only",                                [completed],                                          [{ type: "Initialized" }],                                    true],
+  ["another type",                                 [completed],                                          [{ type: "Ready" }],                                          false],
+  ["no condition at all",                          [],                                                   [{ minTimeSinceLastTransitionSeconds: 300 }],                 false],
+  ["one of several wanted",                        [completed],                                          [{ type: "Ready" }, { type: "Initialized" }],                 true],
+  ["long ago enough",                              [completed],                                          [{ reason: "PodCompleted", minTimeSinceLastTransitionSeconds: 300 }], true],
+  ["exactly so long ago",                          [{ ...completed, ...since(300) }],                    [{ minTimeSinceLastTransitionSeconds: 300 }],                 true],
+  ["not long enough ago",                          [{ ...completed, ...since(299.9) }],                  [{ minTimeSinceLastTransitionSeconds: 300 }],                 false],
+  ["in the future",                                [{ ...completed, ...since(-5) }],                     [{ minTimeSinceLastTransitionSeconds: 0 }],                   false],
+  ["the time of a condition that is not wanted",   [{ ...completed, ...since(1) }, { ...completed, reason: "Other" }], [{ reason: "PodCompleted", minTimeSinceLastTransitionSeconds: 300 }], false],
+  ["a condition that does not say since when",     [{ type: "Ready", status: "True", reason: "" }],      [{ minTimeSinceLastTransitionSeconds: 0 }],                   false],
+  ["which does not matter where no time is given", [{ type: "Ready", status: "True", reason: "" }],      [{ type: "Ready" }],                                          true],
+] as const satisfies readonly (readonly [string, readonly PodCondition[], readonly PodConditionArgument[], boolean])[])("conditions: %s", (_, conditions, wanted, expected) => {
+  expect(goes({ conditions }, { conditions: wanted })).toBe(expected);
+});
+
+const job = owner({ kind: "Job" });
+const replicaSet = owner({ kind: "ReplicaSet" });
+
+// prettier-ignore
+test.each([
+  ["excluded",                        [job],              { exclude: ["Job"] },  false],
+  ["one of two excluded",             [replicaSet, job],  { exclude: ["Job"] },  false],
+  ["another is excluded",             [replicaSet],       { exclude: ["Job"] },  true],
+  ["included",                        [job],              { include: ["Job"] },  true],
+  ["one of two included",             [replicaSet, job],  { include: ["Job"] },  true],
+  ["another is included",             [replicaSet],       { include: ["Job"] },  false],
+  ["an empty list says nothing",      [replicaSet],       { include: [] },       true],
+] as const)("owner kinds: %s", (_, owners, ownerKinds, expected) => {
+  expect(goes({ phase: "Failed", owners }, { states: ["Failed"], ownerKinds })).toBe(expected);
+});
+
+describe("all filters must hold", () => {
+  const stale = {
+    ...OLD,
+    phase: "Failed",
+    states: [{ of: "Container", exitCode: 1 }],
+    conditions: [completed],
+    labels: { foo: "bar" },
+  } as const;
+  const given = {
+    ...MAX,
+    states: ["Failed"],
+    exitCodes: [1],
+    conditions: [{ reason: "PodCompleted" }],
+    labelSelector: labelled({ foo: "bar" }),
+    namespaces: { include: ["default"] },
+    ownerKinds: { exclude: ["Job"] },
+  };
+  // prettier-ignore
+  test.each([
+    ["they do",           {},                                      true],
+    ["too young",         { createdAt: NOW.getTime() },            false],
+    ["another phase",     { phase: "Running" },                    false],
+    ["no exit code",      { states: [] },                          false],
+    ["no condition",      { conditions: [] },                      false],
+    ["other labels",      { labels: { foo: "bar1" } },             false],
+    ["other namespace",   { namespace: "other" },                  false],
+    ["an excluded owner", { owners: [job] },                       false],
+    ["not evictable",     { localStorage: true },                  false],
+  ] as const)("%s", (_, tweak, expected) => expect(goes({ ...stale, ...tweak }, given)).toBe(expected));
+});
+
+const aged = (name: string, days: number, nodeName: string) =>
+  pod(name, { nodeName, createdAt: agoSeconds(days * 86_400) });
+
+describe("order and verdicts", () => {
+  const nodes = [node("n2"), node("n1")];
+  const pods = [aged("b", 1, "n1"), aged("a", 1, "n2"), aged("c", 3, "n2"), aged("d", 2, "n1"), pod("young")];
+  // prettier-ignore
+  test.each([
+    ["the oldest first, over all nodes",               [],    true,  undefined,                    ["c", "d", "a", "b"]],
+    ["those in progress before it",                    ["b"], true,  undefined,                    ["b", "c", "d", "a"]],
+    ["unless the arguments say sort: false",           ["b"], false, undefined,                    ["c", "d", "a", "b"]],
+    ["skipped: the next pod",                          [],    true,  saying("Skipped", "c"),       ["c", "d", "a", "b"]],
+    ["node limit: the next pod, of whatever node",     [],    true,  saying("NodeLimit", "c"),     ["c", "d", "a", "b"]],
+    ["total limit: nothing more",                      [],    true,  saying("TotalLimit", "d"),    ["c", "d"]],
+  ] as const)("%s", (...[, inProgress, sort, judge, expected]) => {
+    expect(nominated(podLifeTime, args({ ...MAX, sort }), world({ nodes, pods }, {}, [...inProgress]), judge)).toEqual(expected);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["no limit",            {},                                   ["c", "d", "a", "b"]],
+    ["one a namespace",     { perNamespace: 1 },                  ["c"]],
+    ["one in all",          { perNamespace: 2, total: 1 },        ["c"]],
+    ["one a node",          { perNode: 1 },                       ["c", "d"]],
+  ] as const)("%s", (_, given, expected) => {
+    expect(evicted(podLifeTime, args(MAX), world({ nodes, pods }), limits(given))).toEqual(expected);
+  });
+
+  // prettier-ignore
+  test.each([
+    [MAX,                     "it is older than 600 s"],
+    [{ states: ["Running"] }, undefined],
+  ] as const)("%j: the reason is %s", (given, reason) => {
+    expect(drive(podLifeTime, args(given), world({ nodes, pods }))[0]?.nomination.reason).toBe(reason);
+  });
+});

@@ -1,0 +1,123 @@
+/** What a policy file writes as one text: label selectors and durations. */
+import { describe, expect, test } from "vitest";
+import { secondsOf } from "../../../shared/descheduling/policy-file/duration.ts";
+import { selectorOf } from "../../../shared/descheduling/policy-file/selector-text.ts";
+import { matches } from "../../../shared/policy/kube/selector.ts";
+
+const requires = (key: string, operator: string, ...values: readonly string[]) => ({ key, operator, values });
+
+describe("a selector", () => {
+  const KEY_63 = "k".repeat(63);
+
+  // prettier-ignore
+  test.each([
+    ["",                             []],
+    ["  ",                           []],
+    ["a",                            [requires("a", "Exists")]],
+    ["!a",                           [requires("a", "DoesNotExist")]],
+    ["! a",                          [requires("a", "DoesNotExist")]],
+    ["a=b",                          [requires("a", "In", "b")]],
+    ["a==b",                         [requires("a", "In", "b")]],
+    ["a = b",                        [requires("a", "In", "b")]],
+    ["a!=b",                         [requires("a", "NotIn", "b")]],
+    ["a=",                           [requires("a", "In", "")]],
+    ["a=,b",                         [requires("a", "In", ""), requires("b", "Exists")]],
+    ["a in (b)",                     [requires("a", "In", "b")]],
+    ["a in (b,c)",                   [requires("a", "In", "b", "c")]],
+    ["a  in( b , c )",               [requires("a", "In", "b", "c")]],
+    ["a in ()",                      [requires("a", "In", "")]],
+    ["a in (b,)",                    [requires("a", "In", "b", "")]],
+    ["a in (,b)",                    [requires("a", "In", "", "b")]],
+    ["a notin (b,c)",                [requires("a", "NotIn", "b", "c")]],
+    ["in in (in)",                   [requires("in", "In", "in")]],
+    ["example.com/a_b.c=D-1",        [requires("example.com/a_b.c", "In", "D-1")]],
+    ["k in (a,b),c!=d,!e",           [requires("k", "In", "a", "b"), requires("c", "NotIn", "d"), requires("e", "DoesNotExist")]],
+    ["a,b , !c",                     [requires("a", "Exists"), requires("b", "Exists"), requires("c", "DoesNotExist")]],
+    ["a!=b,a!=c",                    [requires("a", "NotIn", "b"), requires("a", "NotIn", "c")]],
+    [`${KEY_63}=${KEY_63}`,          [requires(KEY_63, "In", KEY_63)]],
+  ])("%j", (text, matchExpressions) => {
+    expect(selectorOf(text)).toEqual({ matchLabels: {}, matchExpressions });
+  });
+
+  // prettier-ignore
+  test.each([
+    ",", "a,", ",a", "a,,b", "!", "!!a", "!a=b", "=b", "a b", "a=b c", "a=b=c", "a===b", "a in", "a in b", "a in (b", "a in b)",
+    "a in (b c)", "a in ((b))", "a notin", "a like (b)", "a in (b)c", "(a)", "a)", "a>1", "a<1", "a > 1", "a=-b", "a=b-", "-a", "a-",
+    "a/", "/a", "a/b/c", "A.com/b", "a=b!", "ä=b", `${KEY_63}k`, `a=${KEY_63}k`,
+  ])("%j is none", (text) => {
+    expect(selectorOf(text)).toBeUndefined();
+  });
+
+  // prettier-ignore
+  test.each([
+    ["zone in (a,b),tier!=db,!spot",  { zone: "a" },                       true],
+    ["zone in (a,b),tier!=db,!spot",  { zone: "b", tier: "web" },          true],
+    ["zone in (a,b),tier!=db,!spot",  { zone: "c" },                       false],
+    ["zone in (a,b),tier!=db,!spot",  {},                                  false],
+    ["zone in (a,b),tier!=db,!spot",  { zone: "a", tier: "db" },           false],
+    ["zone in (a,b),tier!=db,!spot",  { zone: "a", spot: "" },             false],
+    ["",                              { zone: "a" },                       true],
+    ["zone",                          { zone: "" },                        true],
+    ["zone=",                         { zone: "" },                        true],
+    ["zone=",                         {},                                  false],
+  ])("%j on %j: %s", (text, labels, selected) => {
+    expect(matches(selectorOf(text), labels)).toBe(selected);
+  });
+
+  test("however long, takes no time that grows faster than its text", () => {
+    const started = performance.now();
+    for (const piece of ["a in (", "a,", "!", "a=", "-", "a."]) selectorOf(piece.repeat(100_000));
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+});
+
+describe("a duration", () => {
+  // prettier-ignore
+  test.each([
+    ["0",            0],
+    ["0s",           0],
+    ["10m",          600],
+    ["1h30m",        5400],
+    ["1h30m15s",     5415],
+    ["1.5h",         5400],
+    [".5m",          30],
+    ["5.s",          5],
+    ["0.25s",        0.25],
+    ["100ms",        0.1],
+    ["250us",        0.00025],
+    ["250µs",        0.00025],
+    ["250μs",        0.00025],
+    ["5ns",          5e-9],
+    ["1s1s",         2],
+    ["2562047h",     9223369200],
+  ])("%s: %d seconds", (text, seconds) => {
+    expect(secondsOf(text)).toBeCloseTo(seconds, 12);
+  });
+
+  test.each([
+    "",
+    "10",
+    "m",
+    "1d",
+    "1 m",
+    " 1m",
+    "1m ",
+    "-1m",
+    "+1m",
+    "1.m.",
+    "1..5s",
+    ".s",
+    "1e3s",
+    "1h30",
+    "2562048h",
+    "1M",
+  ])("%j is none", (text) => {
+    expect(secondsOf(text)).toBeUndefined();
+  });
+
+  test("however long, takes no time that grows faster than its text", () => {
+    const started = performance.now();
+    for (const piece of ["1", "1.", "1s", ".", ".1"]) secondsOf(piece.repeat(100_000));
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+});

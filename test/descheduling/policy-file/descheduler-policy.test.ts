@@ -1,0 +1,199 @@
+/** The descheduler's policy file: every key, its default, and what has to be read for it. */
+import { describe, expect, test } from "vitest";
+import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/descheduler-policy.ts";
+import { parse, withPlugins } from "./policy-files.ts";
+
+/** What the plugins do with their arguments is not looked at here: the functions only have to be there. */
+const profile = (name: string, ...plugins: readonly (readonly [string, "deschedule" | "balance"])[]) => ({
+  name,
+  evictor: expect.any(Function),
+  plugins: plugins.map(([name, extensionPoint]) => ({ name, extensionPoint, nominate: expect.any(Function) })),
+});
+
+const DEFAULTS = {
+  limits: {},
+  requestTtlSeconds: 600,
+  messagePrefixes: ["Eviction triggered"],
+  notifyFailures: false,
+  profiles: [],
+  needs: { namespaces: false, budgets: false, claims: false, priorityClasses: [] },
+};
+
+test("absent keys take their defaults", async () => {
+  expect(await parse({})).toEqual({ ok: true, value: DEFAULTS });
+});
+
+const NULLS = {
+  nodeSelector: null,
+  maxNoOfPodsToEvictPerNode: null,
+  maxEvacuationRequestTTL: null,
+  evictionMessagePrefixes: null,
+  evictionFailureEventNotification: null,
+  gracePeriodSeconds: null,
+  metricsCollector: null,
+  metricsProviders: null,
+  profiles: null,
+};
+
+// prettier-ignore
+test.each([
+  [NULLS,                                            {}],
+  [{ nodeSelector: "k in (a,b),!c" },                { nodeSelector: { matchLabels: {}, matchExpressions: [{ key: "k", operator: "In", values: ["a", "b"] }, { key: "c", operator: "DoesNotExist", values: [] }] } }],
+  [{ nodeSelector: "" },                             { nodeSelector: { matchLabels: {}, matchExpressions: [] } }],
+  [{ maxNoOfPodsToEvictPerNode: 2 },                 { limits: { evictionsPerNode: 2 } }],
+  [{ maxNoOfPodsToEvictPerNamespace: 3 },            { limits: { evictionsPerNamespace: 3 } }],
+  [{ maxNoOfPodsToEvictTotal: 0 },                   { limits: { evictionsTotal: 0 } }],
+  [{ maxNoOfPodsEvacuationsPerNode: 0 },             { limits: { evacuationsPerNode: 0 } }],
+  [{ maxNoOfPodsEvacuationsPerNamespace: 4 },        { limits: { evacuationsPerNamespace: 4 } }],
+  [{ maxEvacuationRequestTTL: "1m30s" },             { requestTtlSeconds: 90 }],
+  [{ maxEvacuationRequestTTL: "0.25s" },             { requestTtlSeconds: 0.25 }],
+  [{ evictionMessagePrefixes: ["a", "b "] },         { messagePrefixes: ["a", "b "] }],
+  [{ evictionFailureEventNotification: true },       { notifyFailures: true }],
+  [{ gracePeriodSeconds: 0 },                        { gracePeriodSeconds: 0 }],
+  [{ metricsCollector: {} },                         {}],
+  [{ metricsCollector: { enabled: false } },         {}],
+  [{ metricsProviders: [] },                         {}],
+  [{ profiles: [{ name: "p" }] },                    { profiles: [profile("p")] }],
+  [{ profiles: [{ name: "p", pluginConfig: null, plugins: null }, { name: "q", plugins: {} }] }, { profiles: [profile("p"), profile("q")] }],
+])("%j", async (tweak, expected) => {
+  expect(await parse(tweak)).toEqual({ ok: true, value: { ...DEFAULTS, ...expected } });
+});
+
+const LNU = ["LowNodeUtilization", "balance"] as const;
+const TAINTS = ["RemovePodsViolatingNodeTaints", "deschedule"] as const;
+const AFFINITY = ["RemovePodsViolatingNodeAffinity", "deschedule"] as const;
+const LIFE_TIME = ["PodLifeTime", "deschedule"] as const;
+
+// prettier-ignore
+test.each([
+  [{ balance: { enabled: ["LowNodeUtilization"] } },                                             [LNU]],
+  [{ deschedule: { enabled: ["RemovePodsViolatingNodeTaints"] } },                               [TAINTS]],
+  [{ deschedule: { enabled: ["RemovePodsViolatingNodeAffinity"] } },                             [AFFINITY]],
+  [{ deschedule: { enabled: ["PodLifeTime"] } },                                                 [LIFE_TIME]],
+  [{ deschedule: { enabled: ["PodLifeTime", "RemovePodsViolatingNodeTaints"] } },                [LIFE_TIME, TAINTS]],
+  [{ deschedule: { enabled: ["RemovePodsViolatingNodeTaints", "PodLifeTime"] } },                [TAINTS, LIFE_TIME]],
+  [{ balance: { enabled: ["LowNodeUtilization"] }, deschedule: { enabled: ["PodLifeTime"] } },   [LIFE_TIME, LNU]],
+  [{ filter: { enabled: ["DefaultEvictor"] }, preevictionfilter: { enabled: ["DefaultEvictor"] } }, []],
+  [{ presort: {}, sort: { enabled: [] }, balance: { enabled: null, disabled: null } },           []],
+  [{ deschedule: { enabled: [], disabled: [] } },                                                []],
+] as const)("enabled: %j", async (plugins, expected) => {
+  expect(await parse(withPlugins(plugins))).toEqual({ ok: true, value: { ...DEFAULTS, profiles: [profile("p", ...expected)] } });
+});
+
+const evictor = (args: object) => ({ pluginConfig: [{ name: "DefaultEvictor", args }] });
+const pvc = (...names: readonly string[]) => ({
+  podProtections: {
+    extraEnabled: ["PodsWithPVC"],
+    config: { PodsWithPVC: { protectedStorageClasses: names.map((name) => ({ name })) } },
+  },
+});
+const threshold = (priorityThreshold: object) => ({ priorityThreshold });
+
+describe("what has to be read", () => {
+  // prettier-ignore
+  test.each([
+    [[{}],                                                                       {}],
+    [[threshold({ value: 5 })],                                                  {}],
+    [[{ podProtections: { extraEnabled: ["PodsWithPVC", "PodsWithResourceClaims"] } }], {}],
+    [[pvc()],                                                                    {}],
+    [[{ namespaceLabelSelector: { matchLabels: { a: "b" } } }],                  { namespaces: true }],
+    [[{ podProtections: { extraEnabled: ["PodsWithoutPDB"] } }],                 { budgets: true }],
+    [[{ ignorePodsWithoutPDB: true }],                                           { budgets: true }],
+    [[pvc("fast")],                                                              { claims: true }],
+    [[threshold({ name: "high" })],                                              { priorityClasses: ["high"] }],
+    [[{ ...threshold({ name: "high" }), evictSystemCriticalPods: true }],        {}],
+    [[threshold({ name: "b" }), threshold({ name: "a" }), threshold({ name: "b" })], { priorityClasses: ["b", "a"] }],
+    [[{}, { ignorePodsWithoutPDB: true }, pvc("fast"), { namespaceLabelSelector: {} }], { namespaces: true, budgets: true, claims: true }],
+  ])("%j", async (evictors, needs) => {
+    const parsed = await parse({ profiles: evictors.map((args, i) => ({ name: `p${i}`, ...evictor(args) })) });
+    expect(parsed.ok && parsed.value.needs).toEqual({ ...DEFAULTS.needs, ...needs });
+  });
+});
+
+describe("policies as they are written for VMs", () => {
+  const RELIEVE_AND_MIGRATE = `
+apiVersion: "descheduler/v1alpha2"
+kind: "DeschedulerPolicy"
+maxNoOfPodsToEvictPerNode: 2
+maxNoOfPodsToEvictTotal: 5
+profiles:
+  - name: KubeVirtRelieveAndMigrate
+    pluginConfig:
+      - name: "LowNodeUtilization"
+        args:
+          useDeviationThresholds: true
+          thresholds: { "cpu": 10 }
+          targetThresholds: { "cpu": 10 }
+          evictionLimits: { node: 2 }
+      - name: "DefaultEvictor"
+        args:
+          nodeFit: true
+          evictLocalStoragePods: true
+          namespaceLabelSelector:
+            matchExpressions:
+              - { key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, kubevirt] }
+    plugins:
+      balance:
+        enabled: ["LowNodeUtilization"]
+`;
+  /** As a generator writes it, with every key that it knows. */
+  const GENERATED = `
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+metricsCollector: {}
+profiles:
+- name: LongLifecycle
+  pluginConfig:
+  - args:
+      includingEphemeralContainers: false
+      includingInitContainers: false
+      labelSelector: null
+      maxPodLifeTimeSeconds: 86400
+      namespaces: null
+      states: null
+    name: PodLifeTime
+  - args:
+      evictableNamespaces: null
+      numberOfNodes: 0
+      targetThresholds: {cpu: 70, memory: 70, pods: 70}
+      thresholds: {cpu: 40, memory: 40, pods: 40}
+    name: LowNodeUtilization
+  - args:
+      podProtections:
+        defaultDisabled: [PodsWithLocalStorage]
+      priorityThreshold: {name: vm-high}
+    name: DefaultEvictor
+  plugins:
+    balance: {disabled: null, enabled: [LowNodeUtilization]}
+    deschedule: {disabled: null, enabled: [PodLifeTime]}
+    filter: {disabled: null, enabled: [DefaultEvictor]}
+    preevictionfilter: {disabled: null, enabled: [DefaultEvictor]}
+    presort: {disabled: null, enabled: null}
+    sort: {disabled: null, enabled: null}
+`;
+  const IN_BACKGROUND = `
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+nodeSelector: kubevirt.io/schedulable=true
+maxNoOfPodsEvacuationsPerNode: 2
+maxNoOfPodsEvacuationsPerNamespace: 5
+maxEvacuationRequestTTL: 5m
+evictionMessagePrefixes: [Eviction triggered, Migration started]
+profiles:
+  - name: taints
+    pluginConfig:
+      - { name: RemovePodsViolatingNodeTaints, args: { excludedTaints: [reserved], sort: false } }
+      - { name: DefaultEvictor, args: { podProtections: { defaultDisabled: [PodsWithLocalStorage] } } }
+    plugins: { deschedule: { enabled: [RemovePodsViolatingNodeTaints] } }
+`;
+  const schedulable = { key: "kubevirt.io/schedulable", operator: "In", values: ["true"] };
+
+  // prettier-ignore
+  test.each([
+    ["relieve and migrate", RELIEVE_AND_MIGRATE, { limits: { evictionsPerNode: 2, evictionsTotal: 5 }, profiles: [profile("KubeVirtRelieveAndMigrate", LNU)], needs: { ...DEFAULTS.needs, namespaces: true } }],
+    ["generated",           GENERATED,           { profiles: [profile("LongLifecycle", LIFE_TIME, LNU)], needs: { ...DEFAULTS.needs, priorityClasses: ["vm-high"] } }],
+    ["in background",       IN_BACKGROUND,       { nodeSelector: { matchLabels: {}, matchExpressions: [schedulable] }, limits: { evacuationsPerNode: 2, evacuationsPerNamespace: 5 }, requestTtlSeconds: 300, messagePrefixes: ["Eviction triggered", "Migration started"], profiles: [profile("taints", TAINTS)] }],
+  ])("%s", async (_, text, expected) => {
+    expect(await parseDeschedulerPolicy(text)).toEqual({ ok: true, value: { ...DEFAULTS, ...expected } });
+  });
+});

@@ -1,0 +1,212 @@
+/**
+ * What holds for any VMs and any pods: nothing twice, nothing on a target, and no quarrel with KubeVirt, whoever acts when.
+ */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type AnnotationWorld, planAnnotations } from "../../../shared/policy/annotations/descheduler-annotations.ts";
+import { type EvacuationFacts, isCompleted, type LauncherFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
+import type { ReconcilerMode } from "../../../shared/policy/settings.ts";
+import { at, newborn, only, vmi } from "../fixtures.ts";
+import { annotated, annotating, IN_PROGRESS, launcher, ONLY, REQUESTED } from "../launchers.ts";
+
+const node = fc.constantFrom("node01", "node02", "node03");
+const given = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
+
+const anyPod = fc.record({
+  nodeName: given(node),
+  phase: fc.constantFrom("Pending", "Running", "Running", "Running", "Succeeded", "Failed"),
+  deleting: fc.boolean(),
+  age: fc.integer({ min: -2, max: 8 }),
+  listed: fc.boolean(),
+  carries: fc.subarray([ONLY, IN_PROGRESS, REQUESTED]),
+});
+
+const anyVm = fc.record({
+  nodeName: given(node),
+  mark: given(node),
+  deleting: fc.boolean(),
+  begun: given(fc.integer({ min: -2, max: 8 })),
+  pods: fc.array(anyPod, { maxLength: 4 }),
+});
+
+type AnyVm = typeof anyVm extends fc.Arbitrary<infer T> ? T : never;
+
+function podsOf(vm: AnyVm, of: number): readonly LauncherFacts[] {
+  return vm.pods.map(({ nodeName, phase, deleting, age, carries }, i) => {
+    const { nodeName: _, ...base } = launcher({ uid: `pod-${of}-${i}`, vmiUID: `vm-${of}`, phase, deleting });
+    const annotations = Object.fromEntries(carries.map((key) => [key, "true"]));
+    return { ...base, createdAt: at(-age).getTime(), annotations, ...(nodeName === undefined ? {} : { nodeName }) };
+  });
+}
+
+function vmiOf({ nodeName, mark, deleting, pods }: AnyVm, of: number): VmiFacts {
+  const { nodeName: _, ...base } = vmi({ uid: `vm-${of}`, name: `vm-${of}`, deleting });
+  const listed = pods.flatMap((pod, i) => (pod.listed ? [[`pod-${of}-${i}`, pod.nodeName ?? ""]] : []));
+  return {
+    ...base,
+    activePods: Object.fromEntries(listed),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(mark === undefined ? {} : { evacuationNodeName: mark }),
+  };
+}
+
+function evacuationsOf({ begun }: AnyVm, of: number): readonly EvacuationFacts[] {
+  if (begun === undefined) return [];
+  const { pod: _, ...spec } = newborn().spec;
+  return [{ ...newborn({ createdAt: at(-begun).getTime() }), spec: { ...spec, vmiName: `vm-${of}` } }];
+}
+
+/** Pods that change, and how often each of their annotations has. */
+class Pods {
+  readonly vmis: readonly VmiFacts[];
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly found: Map<string, LauncherFacts>;
+  readonly changes = new Map<string, number>();
+  readonly mode: ReconcilerMode;
+  seconds = 0;
+
+  constructor(vms: readonly AnyVm[], mode: ReconcilerMode) {
+    this.vmis = vms.map(vmiOf);
+    this.evacuations = vms.flatMap(evacuationsOf);
+    this.found = new Map(vms.flatMap(podsOf).map((pod) => [pod.uid, pod]));
+    this.mode = mode;
+  }
+
+  look(): AnnotationWorld {
+    const launchers = [...this.found.values()];
+    const { vmis, evacuations, mode } = this;
+    const settings = annotating(mode, { evacuation: { adoptSeconds: 5 } });
+    return { vmis, evacuations, launchers, settings, now: at(this.seconds) };
+  }
+
+  put(pod: LauncherFacts): void {
+    const before = this.found.get(pod.uid)?.annotations ?? {};
+    for (const key of new Set([...Object.keys(before), ...Object.keys(pod.annotations)])) {
+      const id = `${pod.uid} ${key}`;
+      if (before[key] !== pod.annotations[key]) this.changes.set(id, (this.changes.get(id) ?? 0) + 1);
+    }
+    this.found.set(pod.uid, pod);
+  }
+
+  /** On what was seen, which may be out of date. How many patches went through. */
+  performOn(world: AnnotationWorld): number {
+    const actions = only("AnnotatePod", planAnnotations(world).chains.flat());
+    return actions.filter((action) => {
+      const pod = this.found.get(action.pod.uid);
+      const next = pod && annotated(pod, action);
+      if (next !== undefined) this.put(next);
+      return next !== undefined;
+    }).length;
+  }
+}
+
+/** The pod that KubeVirt's VMI controller takes for the current one. */
+function currentPod(vm: VmiFacts, pods: Pods): LauncherFacts | undefined {
+  const listed = Object.keys(vm.activePods);
+  return [...pods.found.values()].find((pod) => {
+    const isIts = pod.vmiUID === vm.uid && pod.nodeName !== undefined && pod.nodeName === vm.nodeName;
+    return isIts && pod.phase === "Running" && !pod.deleting && (listed.length === 0 || listed.includes(pod.uid));
+  });
+}
+
+/** KubeVirt 1.7: whatever node the mark is for, and only on the current pod. */
+function writeAsKubeVirt(vm: VmiFacts, pods: Pods): void {
+  const pod = vm.deleting ? undefined : currentPod(vm, pods);
+  if (pod === undefined) return;
+  const { [IN_PROGRESS]: inProgress, ...rest } = pod.annotations;
+  const isMarked = vm.evacuationNodeName !== undefined;
+  pods.put({ ...pod, annotations: { ...rest, [ONLY]: "", ...(isMarked && { [IN_PROGRESS]: inProgress ?? "true" }) } });
+}
+
+const anyVms = fc.array(anyVm, { minLength: 1, maxLength: 3 });
+const modes = fc.constantFrom<ReconcilerMode>("Enabled", "Auto");
+const runs = { seed: 20_260_301, numRuns: 1000 };
+
+describe("whatever there is", () => {
+  test("a plan carried out leaves nothing to do, and carried out again does nothing", () => {
+    fc.assert(
+      fc.property(anyVms, modes, (vms, mode) => {
+        const pods = new Pods(vms, mode);
+        const world = pods.look();
+        const planned = planAnnotations(world).chains.length;
+        expect(pods.performOn(world)).toBe(planned);
+        expect(pods.performOn(world)).toBe(0);
+        expect(planAnnotations(pods.look()).chains).toEqual([]);
+      }),
+      runs,
+    );
+  });
+
+  test("in the end: asked only, on every pod that lives; in progress on the source alone", () => {
+    fc.assert(
+      fc.property(anyVms, (vms) => {
+        const pods = new Pods(vms, "Enabled");
+        pods.performOn(pods.look());
+        for (const vm of pods.vmis.filter((v) => !v.deleting)) {
+          const own = [...pods.found.values()].filter((pod) => pod.vmiUID === vm.uid && !pod.deleting);
+          const isSource = (pod: LauncherFacts) => {
+            const listed = Object.keys(vm.activePods);
+            const isThere = pod.nodeName === vm.nodeName && (listed.length === 0 || listed.includes(pod.uid));
+            return isThere && !isCompleted(pod) && vm.nodeName !== undefined && vm.evacuationNodeName === vm.nodeName;
+          };
+          for (const pod of own) expect(IN_PROGRESS in pod.annotations).toBe(isSource(pod));
+          for (const pod of own) if (!isCompleted(pod)) expect(pod.annotations).toHaveProperty([ONLY]);
+        }
+      }),
+      runs,
+    );
+  });
+
+  test("what KubeVirt has time left for comes about when that is over", () => {
+    fc.assert(
+      fc.property(anyVms, (vms) => {
+        const pods = new Pods(vms, "Auto");
+        pods.performOn(pods.look());
+        pods.seconds += 7;
+        pods.performOn(pods.look());
+        pods.seconds += 1000;
+        expect(planAnnotations(pods.look()).chains).toEqual([]);
+      }),
+      runs,
+    );
+  });
+});
+
+describe("beside KubeVirt, with Auto", () => {
+  type Step = "kubevirt" | "look" | "act" | "second";
+  const steps = fc.array(fc.constantFrom<Step>("kubevirt", "look", "act", "second"), { maxLength: 60 });
+
+  test("no annotation changes more than once, in whatever order both act, on however old a look", () => {
+    fc.assert(
+      fc.property(anyVms, steps, (vms, story) => {
+        const pods = new Pods(vms, "Auto");
+        let seen = pods.look();
+        for (const step of story) {
+          if (step === "kubevirt") for (const vm of pods.vmis) writeAsKubeVirt(vm, pods);
+          if (step === "look") seen = pods.look();
+          if (step === "act") pods.performOn(seen);
+          if (step === "second") pods.seconds += 1;
+        }
+        expect([...pods.changes.values()].filter((times) => times > 1)).toEqual([]);
+      }),
+      runs,
+    );
+  });
+
+  test("both come to rest, and KubeVirt's word stands", () => {
+    fc.assert(
+      fc.property(anyVms, (vms) => {
+        const pods = new Pods(vms, "Auto");
+        for (let round = 0; round < 8; round++, pods.seconds += 2) {
+          for (const vm of pods.vmis) writeAsKubeVirt(vm, pods);
+          pods.performOn(pods.look());
+        }
+        const before = [...pods.found.values()];
+        for (const vm of pods.vmis) writeAsKubeVirt(vm, pods);
+        expect([...pods.found.values()]).toEqual(before);
+        expect(planAnnotations(pods.look())).toEqual({ chains: [] });
+      }),
+      runs,
+    );
+  });
+});

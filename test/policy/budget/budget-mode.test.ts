@@ -1,0 +1,59 @@
+/** Whether Lifeboat makes budgets: not where KubeVirt's own webhook fails closed and the guard is in force. */
+import { describe, expect, test } from "vitest";
+import {
+  areBudgetsWanted,
+  areEvictionsCovered,
+  type WebhookFacts,
+  type WebhooksSeen,
+} from "../../../shared/policy/budget/budget-mode.ts";
+import { settings } from "../fixtures.ts";
+
+const UPSTREAM: WebhookFacts = {
+  failurePolicy: "Fail",
+  rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }],
+  matchConditions: ['object.metadata.name.startsWith("virt-launcher")'],
+  isSelective: false,
+};
+const OTHER: WebhookFacts = { ...UPSTREAM, rules: [{ operations: ["CREATE"], resources: ["virtualmachines"] }] };
+const GUARD = [{ ...UPSTREAM, rules: [{ operations: ["DELETE"], resources: ["pods"] }] }];
+const GATED = settings({ featureGates: ["PreemptionEvictionLiveMigration"] });
+
+function kubevirt(tweak: Partial<WebhookFacts>): Partial<WebhooksSeen> {
+  return { kubevirt: [{ ...UPSTREAM, ...tweak }] };
+}
+
+describe("evictions are covered", () => {
+  // prettier-ignore
+  test.each<[string, Partial<WebhooksSeen>, boolean]>([
+    ["upstream's webhook, beside others",     { kubevirt: [OTHER, UPSTREAM] },                                              true],
+    ["… for every operation",                 kubevirt({ rules: [{ operations: ["*"], resources: ["pods/eviction"] }] }),   true],
+    ["… without a condition, as it once was", kubevirt({ matchConditions: [] }),                                            true],
+    ["it fails open",                         kubevirt({ failurePolicy: "Ignore" }),                                        false],
+    ["it is not asked about evictions",       { kubevirt: [OTHER] },                                                        false],
+    ["… about their creation",                kubevirt({ rules: [{ operations: ["UPDATE"], resources: ["pods/eviction"] }] }), false],
+    ["a condition leaves out some",           kubevirt({ matchConditions: ['request.userInfo.username != "admin"'] }),      false],
+    ["a selector leaves out some",            kubevirt({ isSelective: true }),                                              false],
+    ["there is none, or it may not be read",  { kubevirt: undefined },                                                      false],
+    ["the guard is not installed",            { guard: undefined },                                                         false],
+    ["… or has no webhook",                   { guard: [] },                                                                false],
+  ])("%s: %s", (_, tweak, expected) => {
+    expect(areEvictionsCovered({ kubevirt: [UPSTREAM], guard: GUARD, ...tweak }, GATED)).toBe(expected);
+  });
+
+  test("not where the guard is off, or its gate is", () => {
+    const seen = { kubevirt: [UPSTREAM], guard: GUARD };
+    expect(areEvictionsCovered(seen, settings())).toBe(false);
+    expect(areEvictionsCovered(seen, { ...GATED, guard: { ...GATED.guard, mode: "Off" } })).toBe(false);
+  });
+});
+
+// prettier-ignore
+test.each([
+  // budget      covered  wanted
+  ["Auto",      false,   true],
+  ["Auto",      true,    false],
+  ["Enabled",   true,    true],
+  ["Disabled",  false,   false],
+] as const)("reconcilers.budget %s, evictions covered %s: made %s", (budget, evictionsCovered, expected) => {
+  expect(areBudgetsWanted(settings({ reconcilers: { budget }, evictionsCovered }))).toBe(expected);
+});

@@ -1,0 +1,129 @@
+/** Attempts: how long they back off, which migrations have failed, and which cannot begin. */
+import { describe, expect, test } from "vitest";
+import {
+  backoffSeconds,
+  blockedBecause,
+  type BlockedFacts,
+  isStalled,
+  uncountedFailures,
+  whyFailed,
+} from "../../../shared/policy/evacuation/attempt.ts";
+import type { MigrationFacts, PodFacts } from "../../../shared/policy/facts.ts";
+import { OVER_QUOTA } from "../../../shared/policy/names.ts";
+import { at, evacuation, marked, migration, NODE, NOW, pod, POD_UID, settings, time, without } from "../fixtures.ts";
+
+// prettier-ignore
+test.each([
+  // attempts  base  most  seconds
+  [0,          20,   320,  20],
+  [1,          20,   320,  20],
+  [2,          20,   320,  40],
+  [3,          20,   320,  80],
+  [5,          20,   320,  320],
+  [6,          20,   320,  320],
+  [1e9,        20,   320,  320],
+  [3,          0.5,  320,  2],
+  [3,          0,    0,    0],
+  [1e9,        0,    320,  0],
+])("after %d failures of %d s at first and %d s at most: %d s", (attempts, backoff, most, seconds) => {
+  const given = settings({ evacuation: { backoffSeconds: backoff, maxBackoffSeconds: most } });
+  expect(backoffSeconds(attempts, given)).toBe(seconds);
+});
+
+function failed(uid: string, seconds: number, tweak: Partial<MigrationFacts> = {}): MigrationFacts {
+  return migration({ name: uid, uid, phase: "Failed", createdAt: at(seconds).getTime(), ...tweak });
+}
+
+function counted(uid: string) {
+  return evacuation({ status: { attempts: 1, lastFailedMigration: { name: uid, uid } } });
+}
+
+const [a, b, c] = [failed("a", -50), failed("b", -40), failed("c", -40)];
+
+describe("failures that are not counted yet, oldest first", () => {
+  // prettier-ignore
+  test.each([
+    ["none",                                  evacuation(),  [],                                        []],
+    ["another phase",                         evacuation(),  [migration(), migration({ phase: "Succeeded" })], []],
+    ["each",                                  evacuation(),  [b, a],                                    ["a", "b"]],
+    ["after the one that was counted last",   counted("a"),  [b, a],                                    ["b"]],
+    ["of the same second",                    counted("b"),  [a, b, c],                                 ["c"]],
+    ["all are counted",                       counted("c"),  [a, b, c],                                 []],
+    ["the counted one is history",            counted("x"),  [b],                                       ["b"]],
+    ["as old as the Evacuation",              evacuation(),  [failed("d", -60)],                        ["d"]],
+    ["older than the Evacuation",             evacuation(),  [failed("d", -61)],                        []],
+    ["… but joined by it",                    evacuation({ status: { migration: { name: "d", uid: "d" } } }), [failed("d", -61)], ["d"]],
+    ["being deleted",                         evacuation(),  [failed("d", -30, { deleting: true })],    []],
+  ] as const)("%s", (_, subject, migrations, expected) => {
+    expect(uncountedFailures(subject, migrations).map(({ uid }) => uid)).toEqual(expected);
+  });
+});
+
+describe("why it failed", () => {
+  const failure = { migrationUID: migration().uid, reason: "no room" };
+  test.each([
+    ["its own reason", migration({ failureReason: "aborted" }), marked({ failure }), "aborted"],
+    ["the VMI's, which tells first", migration(), marked({ failure }), "no room"],
+    ["the VMI's about another one", migration({ uid: "x" }), marked({ failure }), "KubeVirt gives no reason"],
+    ["no reason", migration(), marked(), "KubeVirt gives no reason"],
+  ])("%s", (_, of, vmi, expected) => expect(whyFailed(of, vmi)).toBe(expected));
+});
+
+const FULL = { running: 5, leaving: 0 };
+const FULL_NODE = { running: 2, leaving: 2 };
+const FREE = { running: 4, leaving: 1 };
+const old = migration({ phase: "Pending", createdAt: at(-180).getTime() });
+const target = without(pod({ uid: "target", name: "target", phase: "Pending" }), "nodeName");
+const listed = marked({ activePods: { [POD_UID]: NODE, target: "" } });
+
+function facts(tweak: Partial<BlockedFacts> = {}): BlockedFacts {
+  return { vmi: listed, launchers: [pod()], attempts: 0, settings: settings(), now: NOW, ...tweak };
+}
+
+function unschedulable(tweak: Partial<PodFacts> = {}) {
+  return { launchers: [pod(), { ...target, unschedulable: "0/3 nodes are available", ...tweak }] };
+}
+
+describe("why an unfinished migration cannot begin", () => {
+  const quota = { type: OVER_QUOTA, message: "exceeded quota" };
+  const backup = { type: "Backup", reason: "BackupRunning", message: "a backup runs" };
+  const QUOTA = `a resource quota refuses the target pod (${OVER_QUOTA})`;
+  const stalled = { queue: FREE, stalledSince: time(-180) };
+  const scheduling = { ...old, phase: "Scheduling", targetPod: "target" };
+  const UNSCHEDULABLE = "target pod target cannot be scheduled: 0/3 nodes are available";
+  const STALLED = "KubeVirt has not begun it for 180 s, although its limits are not reached";
+
+  // prettier-ignore
+  test.each<[string, MigrationFacts, Partial<BlockedFacts>, string | undefined]>([
+    ["a quota, at once",                     { ...old, blockedBy: quota, createdAt: NOW.getTime() }, {},   QUOTA],
+    ["a backup, for stuckSeconds",           { ...old, blockedBy: backup },              {},                    "a backup runs"],
+    ["… without a message",                  { ...old, blockedBy: { type: "Backup", reason: "BackupRunning" } }, {}, "BackupRunning"],
+    ["… without a reason",                   { ...old, blockedBy: { type: "Backup" } },  {},                    "Backup"],
+    ["… for less",                           { ...old, blockedBy: backup, createdAt: at(-179).getTime() }, {}, undefined],
+    ["… but it runs",                        { ...old, blockedBy: quota, phase: "Running" }, {},                undefined],
+    ["… and has ended",                      { ...old, blockedBy: quota, phase: "Failed" }, {},                 undefined],
+    ["no node for its target pod",           scheduling,                                 unschedulable(),       UNSCHEDULABLE],
+    ["… which is on its way out",            scheduling,                                 unschedulable({ deleting: true }), undefined],
+    ["… which KubeVirt does not list",       scheduling,                                 unschedulable({ uid: "forged" }), undefined],
+    ["… which may be scheduled yet",         scheduling,                                 { launchers: [pod(), target] }, undefined],
+    ["it waits, the queue was not read",     old,                                        { stalledSince: time(-999) }, undefined],
+    ["it waits, the cluster's limit is full", old,                                       { ...stalled, queue: FULL }, undefined],
+    ["it waits, its node's limit is full",   old,                                        { ...stalled, queue: FULL_NODE }, undefined],
+    ["it could begin, as seen just now",     old,                                        { queue: FREE },       undefined],
+    ["… for a while",                        old,                                        { queue: FREE, stalledSince: time(-179) }, undefined],
+    ["… for stuckSeconds",                   old,                                        stalled,               STALLED],
+    ["… but it has its target pod",          { ...old, targetPod: "target" },            stalled,               undefined],
+    ["… but it is young",                    { ...old, createdAt: at(-179).getTime() },  stalled,               undefined],
+    ["… but KubeVirt backs off: 40 s more",  old,                                        { ...stalled, attempts: 2 }, undefined],
+    ["… and that is over",                   { ...old, createdAt: at(-220).getTime() },  { ...stalled, attempts: 2 }, STALLED],
+    ["… 320 s more at most",                 { ...old, createdAt: at(-500).getTime() },  { ...stalled, attempts: 99 }, STALLED],
+  ])("%s", (_, given, tweak, expected) => expect(blockedBecause(given, facts(tweak))).toBe(expected));
+
+  // prettier-ignore
+  test.each([
+    ["young",              { ...old, createdAt: NOW.getTime() }, { queue: FREE }, false],
+    ["old, not looked at", old,                                  {},              undefined],
+    ["old, limits full",   old,                                  { queue: FULL }, false],
+    ["old, limits free",   old,                                  { queue: FREE }, true],
+  ])("stalled: %s", (_, given, tweak, expected) => expect(isStalled(given, facts(tweak))).toBe(expected));
+});

@@ -1,0 +1,36 @@
+/**
+ * Requests to evict the VMI's launcher pod, minimal plus one tweak, and what is decided on them.
+ * Owns: assembling those facts. Does not own: VM and pod (fixtures.ts).
+ */
+import { decideEviction, type EvictionDecision, type EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
+import { NOW, pod, settings, vmi } from "../fixtures.ts";
+
+export const NAMED = 'VMI "apps/web"';
+
+/** A person drains node01: the launcher pod of the VMI is to be evicted. */
+export function eviction(tweak: Partial<EvictionFacts> = {}): EvictionFacts {
+  return {
+    pod: pod(),
+    vmi: vmi(),
+    evacuations: [],
+    request: { username: "admin", cause: "ApiEviction" },
+    settings: settings(),
+    now: NOW,
+    ...tweak,
+  };
+}
+
+export type Answered = Exclude<EvictionDecision, { verdict: "Ask" }>;
+
+/** Where nothing is left to be asked. */
+export function decided(tweak: Partial<EvictionFacts> = {}): Answered {
+  const decision = decideEviction(eviction(tweak));
+  if (decision.verdict === "Ask") throw new Error(`asks for ${decision.question}`);
+  return decision;
+}
+
+/** Verdict and reason. */
+export function answerTo(tweak: Partial<EvictionFacts> = {}): string {
+  const decision = decideEviction(eviction(tweak));
+  return decision.verdict === "Ask" ? `Ask ${decision.question}` : `${decision.verdict} ${decision.reason}`;
+}

@@ -1,0 +1,231 @@
+/** Disruptions under any facts: nothing twice, no hold too long, nobody else delayed. */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Action } from "../../../shared/policy/action.ts";
+import { CAUSES } from "../../../shared/policy/cause.ts";
+import { decideDeletion, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
+import { planDisruptions } from "../../../shared/policy/guard/disruption.ts";
+import type { EvacuationFacts, PodFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import { planPressure } from "../../../shared/policy/pressure/pressure.ts";
+import { END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
+import {
+  created,
+  deletion,
+  disrupted,
+  disruptionWorld,
+  GATES,
+  guarded,
+  heldCalled,
+  NODE_CONTROLLER,
+  REASON,
+  SCHEDULER,
+} from "./disruptions.ts";
+import { at, NODE, node, NOW, only, pod, POD_UID, time, vmi } from "../fixtures.ts";
+import { PRESSED, pressureWorld, resident } from "../pressure/pressed.ts";
+
+const SECONDS = [-9999, -300, -120, -119, -60, -1, -1, 0, 0, 1, 31, 9999] as const;
+const moment = fc.constantFrom(...SECONDS).map(time);
+
+const anyPod: fc.Arbitrary<PodFacts> = fc
+  .record({
+    active: fc.constantFrom(true, true, true, false),
+    reason: fc.constantFrom(REASON.Preemption, REASON.Preemption, REASON.NoExecuteTaint, "EvictionByEvictionAPI"),
+    since: fc.oneof(moment, fc.constant("")),
+    phase: fc.constantFrom("Running", "Running", "Running", "Succeeded"),
+    deleting: fc.constantFrom(true, true, false),
+    uid: fc.constantFrom(POD_UID, POD_UID, "other"),
+    nodeName: fc.constantFrom(NODE, NODE, "node02"),
+  })
+  .map(({ active, reason, since, ...tweak }) => pod({ ...tweak, disruptionTarget: { active, reason, since } }));
+
+const anyEvacuation: fc.Arbitrary<EvacuationFacts> = fc
+  .record({
+    cause: fc.constantFrom(...CAUSES),
+    deadline: moment,
+    began: fc.constantFrom(-9999, -60, -1),
+    podUID: fc.constantFrom(POD_UID, POD_UID, "other"),
+    phase: fc.constantFrom("Pending", "Migrating", "BackingOff", ...END_PHASES),
+    nextAttemptTime: moment,
+    attempts: fc.nat(5),
+    name: fc.constantFrom(disrupted("Preemption", 0).name, "a-persons", "web-00000000-7"),
+  })
+  .map(({ cause, deadline, began, podUID, name, ...status }) => {
+    const spec = { cause, deadline, pod: { uid: podUID } };
+    const named = { name, uid: `${name}-${began}`, createdAt: at(began).getTime() };
+    return disrupted("Preemption", 0, { ...named, spec, status: { ...status, podUID } });
+  });
+
+const anyEvacuations = fc.uniqueArray(anyEvacuation, { maxLength: 3, selector: ({ name }) => name });
+
+const anyVmi: fc.Arbitrary<VmiFacts> = fc
+  .record({
+    evictionStrategy: fc.constantFrom("LiveMigrate", "LiveMigrate", "LiveMigrateIfPossible", "External", "None", "Odd"),
+    migratable: fc.constantFrom(true, true, false),
+    deleting: fc.constantFrom(false, false, false, true),
+    mark: fc.option(fc.constantFrom(NODE, "node00"), { nil: undefined }),
+    label: fc.option(fc.constant("urgent"), { nil: undefined }),
+    guestOnTarget: fc.boolean(),
+  })
+  .map(({ migratable, mark, label, ...tweak }) =>
+    vmi({
+      ...tweak,
+      liveMigratable: { migratable },
+      ...(mark && { evacuationNodeName: mark }),
+      ...(label && { evacuationLabel: label }),
+    }),
+  );
+
+const anyDeletion: fc.Arbitrary<DeletionFacts & { readonly vmi: VmiFacts }> = fc
+  .record({
+    pod: anyPod,
+    vmi: anyVmi,
+    evacuations: anyEvacuations,
+    neighbours: fc.array(anyPod, { maxLength: 2 }),
+    others: fc.array(fc.tuple(fc.constantFrom("a", "z"), fc.constantFrom(1, 60, 200)), { maxLength: 3 }),
+    requester: fc.constantFrom(SCHEDULER, NODE_CONTROLLER),
+    patienceSeconds: fc.constantFrom(0, 0.5, 5, 25),
+    mode: fc.constantFrom("Hold" as const, "Hold" as const, "Deny" as const),
+    maxHolds: fc.constantFrom(0, 1, 2, 8),
+    gates: fc.constantFrom(GATES, GATES, GATES.slice(0, 1)),
+  })
+  .map(({ others, neighbours, mode, maxHolds, gates, ...tweak }) => ({
+    vmi: tweak.vmi,
+    ...deletion({
+      ...tweak,
+      // Some of them those of the others.
+      neighbours: neighbours.map((neighbour, i) => ({ ...neighbour, uid: `pod-a${i}` })),
+      node: node({ name: tweak.pod.nodeName ?? NODE }),
+      active: others.map(([name, ago], i) => heldCalled(`${name}${i}`, ago)),
+      settings: guarded({ mode, maxHolds }, { featureGates: gates }),
+    }),
+  }));
+
+function always<T>(facts: fc.Arbitrary<T>, holds: (given: T) => void): void {
+  fc.assert(fc.property(facts, holds), { seed: 20_260_301, numRuns: 3000 });
+}
+
+/** VMI and Evacuations as they are when the actions are done. */
+function after(
+  actions: readonly Action[],
+  f: { readonly vmi: VmiFacts; readonly evacuations: readonly EvacuationFacts[] },
+) {
+  const marks = only("Mark", actions).filter((mark) => mark.vmi === f.vmi);
+  const begun = only("CreateEvacuation", actions).map(({ evacuation }) => created(evacuation));
+  const mark = { evacuationNodeName: NODE, evacuationLabel: marks[0]?.urgency ?? "normal" };
+  return { vmi: marks.length > 0 ? { ...f.vmi, ...mark } : f.vmi, evacuations: [...f.evacuations, ...begun], begun };
+}
+
+describe("a deletion", () => {
+  test("decided again after its mark is held without another one, for no longer", () => {
+    let begun = 0;
+    always(anyDeletion, (given) => {
+      const first = decideDeletion(given);
+      if (first.verdict !== "Hold") return;
+      const then = after(first.actions, given);
+      const again = decideDeletion({ ...given, ...then, active: [...given.active, ...then.begun] });
+      expect(again).toMatchObject({ verdict: "Hold", actions: [], story: [], message: first.message });
+      begun += then.begun.length;
+    });
+    expect(begun).toBeGreaterThan(100);
+  });
+
+  test("begins an Evacuation under a name that is free", () => {
+    always(anyDeletion, (given) => {
+      const decision = decideDeletion(given);
+      if (decision.verdict !== "Hold") return;
+      const names = only("CreateEvacuation", decision.actions).map(({ evacuation }) => evacuation.name);
+      expect(given.evacuations.filter(({ name }) => names.includes(name))).toEqual([]);
+    });
+  });
+
+  test("is held no longer than the API server waits, nor than what is left", () => {
+    always(anyDeletion, (given) => {
+      const decision = decideDeletion(given);
+      if (decision.verdict !== "Hold") return;
+      const { holdSeconds } = decision;
+      expect(holdSeconds).toBeGreaterThanOrEqual(0);
+      expect(holdSeconds).toBeLessThanOrEqual(given.patienceSeconds);
+      const end = new Date(given.now.getTime() + holdSeconds * 1000);
+      // One whose taint is gone is denied at once, and waits for nothing.
+      const said = / stays: /.test(decision.message)
+        ? given.now.toISOString()
+        : /until (\S+) at the longest/.exec(decision.message)?.[1];
+      expect(Date.parse(said ?? "")).toBeGreaterThanOrEqual(end.getTime());
+    });
+  });
+
+  test("goes at the deadline that it began with, whatever the condition has become meanwhile", () => {
+    let kept = 0;
+    always(anyDeletion, (given) => {
+      const first = decideDeletion(given);
+      const { begun, ...then } = after(first.verdict === "Hold" ? first.actions : [], given);
+      const { deadline } = begun[0]?.spec ?? {};
+      if (deadline === undefined) return;
+      const disruptionTarget = { active: false, since: deadline };
+      const later = { ...given, ...then, neighbours: [], pod: { ...given.pod, disruptionTarget } };
+      expect(decideDeletion({ ...later, now: new Date(deadline) })).toMatchObject({
+        verdict: "Release",
+        reason: "DeadlinePassed",
+      });
+      expect(Date.parse(deadline) - NOW.getTime()).toBeLessThanOrEqual(300_000);
+      kept += 1;
+    });
+    expect(kept).toBeGreaterThan(100);
+  });
+
+  test("by a user who is not on the list goes at once and changes nothing", () => {
+    const others = fc.oneof(fc.string(), fc.constantFrom("kubernetes-admin", `system:node:${NODE}`, `${SCHEDULER}-2`));
+    always(fc.tuple(anyDeletion, others), ([given, requester]) => {
+      expect(decideDeletion({ ...given, requester })).toEqual({
+        verdict: "Release",
+        reason: "OtherRequester",
+        story: [],
+      });
+    });
+  });
+
+  test("for a cause whose gate is off is never held", () => {
+    always(anyDeletion, (given) => {
+      const off = { ...given.settings, featureGates: [] };
+      expect(decideDeletion({ ...given, settings: off }).verdict).toBe("Release");
+    });
+  });
+});
+
+describe("a plan, once done, has nothing left to mark", () => {
+  test("for disruptions under way", () => {
+    let begun = 0;
+    always(fc.tuple(anyPod, anyVmi, anyEvacuations), ([given, subject, evacuations]) => {
+      const w = disruptionWorld({ vmis: [subject], evacuations, pods: [{ ...given, deleting: true }] });
+      const then = after(planDisruptions(w).chains.flat(), { vmi: subject, evacuations });
+      begun += then.begun.length;
+      expect(planDisruptions({ ...w, vmis: [then.vmi], evacuations: then.evacuations }).chains).toEqual([]);
+    });
+    expect(begun).toBeGreaterThan(100);
+  });
+
+  test("for node pressure: at most as many leave as may, none of them twice", () => {
+    const names = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"));
+    always(
+      fc.tuple(names, fc.array(anyVmi, { minLength: 4, maxLength: 4 }), fc.boolean()),
+      ([named, vmis, signalled]) => {
+        const all = named.map((name, i) => {
+          const { vmi: plain, pod: launcher } = resident(name);
+          const { uid, activePods } = plain;
+          return { vmi: vmi({ ...vmis[i], name, uid, activePods }), pod: launcher };
+        });
+        const signals = signalled
+          ? all.map(({ vmi: v }) => ({ vmi: v, domain: { status: "Running", gracefulShutdown: true }, by: "test" }))
+          : [];
+        const actions = planPressure(pressureWorld(all, { signals })).chains.flat();
+        const left = only("Mark", actions).map((mark) => mark.vmi.name);
+        expect(left).toEqual([...new Set(left)]);
+        if (!signalled) expect(left.length).toBeLessThanOrEqual(2);
+        const evacuations = only("CreateEvacuation", actions).map(({ evacuation }) => created(evacuation));
+        const residents = all.map((r) => ({ ...r, vmi: after(actions, { ...r, evacuations }).vmi }));
+        const then = { pressured: [{ node: PRESSED, residents, evacuations }], evacuations };
+        expect(planPressure(pressureWorld(residents, then)).chains.flat()).toEqual([]);
+      },
+    );
+  });
+});

@@ -1,0 +1,199 @@
+/** Disruptions under way: what the guard did not see, and what the taint manager gave up on. */
+import { describe, expect, test } from "vitest";
+import { planDisruptions } from "../../../shared/policy/guard/disruption.ts";
+import type { EvacuationFacts, Taint, Toleration } from "../../../shared/policy/facts.ts";
+import { GATE_OF_CAUSE, type GuardCause } from "../../../shared/policy/guard/disruption-cause.ts";
+import {
+  condition,
+  disrupted,
+  disruptionWorld,
+  drained,
+  GATES,
+  guarded,
+  plannedDisruptions,
+  REASON,
+  target,
+} from "./disruptions.ts";
+import {
+  at,
+  hotplug,
+  marked,
+  MOBILITY,
+  NODE,
+  node,
+  pod,
+  POD_UID,
+  settings,
+  time,
+  verbs,
+  vmi,
+  without,
+} from "../fixtures.ts";
+
+const BEGUN = ["CreateEvacuation", "GrowBudget", "Mark", "Event"] as const;
+
+/** The gates without that of the cause. */
+function off(cause: GuardCause) {
+  return GATES.filter((gate) => gate !== GATE_OF_CAUSE[cause]);
+}
+
+describe("the watch", () => {
+  const terminating = target("Preemption", -3, { deleting: true });
+
+  test.each([
+    ["Preemption", "urgent", 117],
+    ["NoExecuteTaint", "normal", 297],
+  ] as const)(
+    "a terminating pod with the condition (%s): its VM is marked, and looked at again",
+    (cause, urgency, left) => {
+      const { chains, again } = planDisruptions(disruptionWorld({ pods: [target(cause, -3, { deleting: true })] }));
+      const pod = { uid: POD_UID };
+      const spec = { vmiName: "web", cause, requestedBy: REASON[cause], deadline: time(left), pod };
+      expect(chains).toMatchObject([
+        [
+          { verb: "CreateEvacuation", evacuation: { namespace: "apps", spec } },
+          { verb: "GrowBudget", vmi: vmi() },
+          { verb: "Mark", vmi: vmi(), urgency },
+          { verb: "Event", type: "Warning", reason: "DisruptionSeen" },
+        ],
+      ]);
+      expect(again).toBe(true);
+    },
+  );
+
+  // prettier-ignore
+  test.each<[string, readonly EvacuationFacts[], begun: boolean]>([
+    ["of a drain, the mark lost",   [drained()],                                                                   true],
+    ["for the drain taint",         [drained({ spec: { cause: "DrainTaint" } })],                                  true],
+    ["of a former pod",             [disrupted("Preemption", 60, { status: { podUID: "former" } })],               true],
+    ["of the guard, rested",        [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], true],
+    ["of the guard",                [disrupted("Preemption", 60)],                                                 false],
+    ["of the guard, not looked at", [disrupted("Preemption", 60, { status: { phase: "Pending", conditions: [] } })], false],
+    ["of the guard, for a taint",   [disrupted("NoExecuteTaint", 60)],                                             false],
+    ["of the guard, beside a drain's", [drained(), disrupted("Preemption", 60, { status: { phase: "Duplicate" } })], false],
+    ["of the guard, given up",      [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(30) } })], false],
+  ])("beside an Evacuation %s: begun %s", (_, evacuations, begun) => {
+    expect(verbs(plannedDisruptions({ evacuations, pods: [terminating] }))).toEqual(begun ? BEGUN : []);
+  });
+
+  test("External is marked, pinned or not", () => {
+    const external = vmi({ evictionStrategy: "External", liveMigratable: MOBILITY.pinned });
+    const actions = plannedDisruptions({ vmis: [external], pods: [terminating] });
+    expect(verbs(actions)).toEqual(["CreateEvacuation", "Mark", "Event"]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["a plain deletion",               { pods: [pod({ deleting: true })] }],
+    ["a pod that is not terminating",  { pods: [target("Preemption")] }],
+    ["a condition that is False",      { pods: [pod({ deleting: true, disruptionTarget: condition("Preemption", { active: false }) })] }],
+    ["an eviction",                    { pods: [pod({ deleting: true, disruptionTarget: condition("Preemption", { reason: "EvictionByEvictionAPI" }) })] }],
+    ["gate off: preemption",           { pods: [terminating], settings: guarded({}, { featureGates: off("Preemption") }) }],
+    ["gate off: taint",                { pods: [target("NoExecuteTaint", 0, { deleting: true })], settings: guarded({}, { featureGates: off("NoExecuteTaint") }) }],
+    ["the reconciler is off",          { pods: [terminating], settings: guarded({}, { reconcilers: { disruption: false } }) }],
+    ["the VM is marked",               { pods: [terminating], vmis: [marked()] }],
+    ["the VM is not known",            { pods: [terminating], vmis: [] }],
+    ["the VM is going",                { pods: [terminating], vmis: [vmi({ deleting: true })] }],
+    ["the VM has ended",               { pods: [terminating], vmis: [vmi({ phase: "Failed" })] }],
+    ["a VM made anew",                 { pods: [terminating], vmis: [vmi({ uid: "anew", activePods: {} })] }],
+    ["the VM is on no node",           { pods: [terminating], vmis: [without(vmi({ activePods: {} }), "nodeName")] }],
+    ["the target of a migration",      { pods: [{ ...terminating, uid: "other", nodeName: "node02" }] }],
+    ["a completed pod",                { pods: [{ ...terminating, phase: "Failed" }] }],
+    ["a hotplug pod",                  { pods: [hotplug({ deleting: true, disruptionTarget: condition("Preemption") })] }],
+    ["strategy None",                  { pods: [terminating], vmis: [vmi({ evictionStrategy: "None" })] }],
+    ["an unknown strategy",            { pods: [terminating], vmis: [vmi({ evictionStrategy: "Odd" })] }],
+    ["a VM that cannot migrate",       { pods: [terminating], vmis: [vmi({ liveMigratable: MOBILITY.pinned })] }],
+    ["a dead node",                    { pods: [terminating], nodes: [node({ ready: false })] }],
+  ])("%s: nothing", (_, tweak) => expect(plannedDisruptions(tweak)).toEqual([]));
+
+  test("works with the guard switched off, and where the node was not read", () => {
+    const given = { pods: [terminating], settings: guarded({ mode: "Off" }), nodes: [] };
+    expect(verbs(plannedDisruptions(given))).toEqual(BEGUN);
+  });
+});
+
+describe("the deadline keeper", () => {
+  const TAINT: Taint = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
+  const tainted = node({ taints: [TAINT] });
+  const overdue = disrupted("NoExecuteTaint", 0);
+  const given = { vmis: [marked()], evacuations: [overdue], pods: [pod()], nodes: [tainted] };
+  const DELETED = ["DeletePod", "Event"] as const;
+
+  test("past the deadline, untolerated: the pod is deleted under its UID, and an Event says so", () => {
+    const [deleted, event] = plannedDisruptions(given);
+    expect(deleted).toEqual({ verb: "DeletePod", pod: pod() });
+    expect(event).toMatchObject({ type: "Warning", reason: "DeadlineKept", occasion: overdue.uid });
+    expect(event).toMatchObject({
+      message: `it has not left node ${NODE} by ${time(0)} (taint CriticalAddonsOnly): deleting pod virt-launcher-web-x7k2p`,
+    });
+  });
+
+  // prettier-ignore
+  test.each<[string, Toleration, tolerated: boolean]>([
+    ["of the key",                    { key: TAINT.key, operator: "Exists" },                                        true],
+    ["of everything",                 { operator: "Exists" },                                                        true],
+    ["of key and value",              { key: TAINT.key, operator: "Equal", value: "true", effect: "NoExecute" },     true],
+    ["of key and value, no operator", { key: TAINT.key, value: "true" },                                             true],
+    ["for some seconds",              { key: TAINT.key, operator: "Exists", tolerationSeconds: 3600 },               false],
+    ["of another value",              { key: TAINT.key, value: "false" },                                            false],
+    ["of no value",                   { key: TAINT.key },                                                            false],
+    ["of another key",                { key: "other", operator: "Exists" },                                          false],
+    ["of another effect",             { key: TAINT.key, operator: "Exists", effect: "NoSchedule" },                  false],
+    ["of nothing",                    { value: "true" },                                                             false],
+  ])("a toleration %s", (_, toleration, tolerated) => {
+    const actions = plannedDisruptions({ ...given, pods: [pod({ tolerations: [toleration] })] });
+    expect(verbs(actions)).toEqual(tolerated ? [] : DELETED);
+  });
+
+  test("every taint must be tolerated", () => {
+    const nodes = [node({ taints: [{ key: "a", effect: "NoExecute" }, TAINT] })];
+    const pods = [pod({ tolerations: [{ key: "a", operator: "Exists" }] })];
+    expect(verbs(plannedDisruptions({ ...given, nodes, pods }))).toEqual(DELETED);
+  });
+
+  // prettier-ignore
+  test.each<[string, readonly EvacuationFacts[], deleted: boolean]>([
+    ["none",                          [],                                                                             false],
+    ["in back-off",                   [disrupted("NoExecuteTaint", 0, { status: { phase: "BackingOff", nextAttemptTime: time(9) } })], true],
+    ["before its deadline",           [disrupted("NoExecuteTaint", 0.5)],                                             false],
+    ["without a deadline",            [disrupted("NoExecuteTaint", 0, { spec: { deadline: "soon" } })],               false],
+    ["for a preemption",              [disrupted("Preemption", -9999)],                                               false],
+    ["of a drain",                    [drained()],                                                                    false],
+    ["a drain's Duplicate",           [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], true],
+    ["… of a drain that is over",     [disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })],           false],
+    ["that was given up",             [disrupted("NoExecuteTaint", 0, { status: { phase: "Abandoned", nextAttemptTime: time(9) } })], false],
+    ["that was cancelled",            [disrupted("NoExecuteTaint", 0, { status: { phase: "Withdrawn", nextAttemptTime: time(9) } })], false],
+    ["of a former pod",               [disrupted("NoExecuteTaint", 0, { status: { podUID: "former" } })],             false],
+    ["of another VM",                 [disrupted("NoExecuteTaint", 0, { spec: { vmiName: "db" } })],                  false],
+    ["of a namesake elsewhere",       [disrupted("NoExecuteTaint", 0, { namespace: "other" })],                       false],
+  ])("the Evacuation: %s", (_, evacuations, deleted) => {
+    expect(verbs(plannedDisruptions({ ...given, evacuations }))).toEqual(deleted ? DELETED : []);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<Parameters<typeof plannedDisruptions>[0]>]>([
+    ["the taint is gone",            { nodes: [node()] }],
+    ["a node that has just gone down", { nodes: [node({ taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoExecute" }] })] }],
+    ["it does not drive away",       { nodes: [node({ taints: [{ ...TAINT, effect: "NoSchedule" }] })] }],
+    ["the node is gone",             { nodes: [] }],
+    ["another pod by now",           { pods: [pod({ uid: "anew" })] }],
+    ["the pod is terminating",       { pods: [pod({ deleting: true })] }],
+    ["the pod has completed",        { pods: [pod({ phase: "Succeeded" })] }],
+    ["the pod is no VM's",           { pods: [pod({ labels: {} })] }],
+    ["a VM made anew",               { vmis: [marked({ uid: "anew" })] }],
+    ["the VM has moved",             { vmis: [marked({ nodeName: "node02" })] }],
+    ["the VM is going",              { vmis: [marked({ deleting: true })] }],
+    ["the VM has ended",             { vmis: [marked({ phase: "Failed" })] }],
+    ["no gate",                      { settings: settings() }],
+    ["the reconciler is off",        { settings: guarded({}, { reconcilers: { disruption: false } }) }],
+  ])("%s: nothing", (_, tweak) => expect(plannedDisruptions({ ...given, ...tweak })).toEqual([]));
+
+  test("deletes once the time has come, and then has nothing to look at again", () => {
+    const early = disruptionWorld({ ...given, now: at(-0.5) });
+    expect(planDisruptions(early)).toEqual({ chains: [], again: false });
+    expect(planDisruptions({ ...early, now: at(0) })).toMatchObject({
+      chains: [[{ verb: "DeletePod" }, {}]],
+      again: false,
+    });
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * Disruptions that do not ask, minimal plus one tweak: a deletion by the scheduler, pods with the condition, nodes.
+ * Owns: assembling those facts. Does not own: VM and pod themselves (fixtures.ts).
+ */
+import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
+import type { GuardCause } from "../../../shared/policy/guard/disruption-cause.ts";
+import { type DisruptionWorld, planDisruptions } from "../../../shared/policy/guard/disruption.ts";
+import type { NewEvacuation } from "../../../shared/policy/action.ts";
+import type { DisruptionTarget, EvacuationFacts, PodFacts, Taint } from "../../../shared/policy/facts.ts";
+import { type FeatureGate, type GuardSettings, type Settings } from "../../../shared/policy/settings.ts";
+import { at, evacuation, newborn, node, NOW, only, pod, settings, time, vmi } from "../fixtures.ts";
+
+export const SCHEDULER = "system:kube-scheduler";
+export const NODE_CONTROLLER = "system:serviceaccount:kube-system:node-controller";
+export const TAINT_CONTROLLER = "system:serviceaccount:kube-system:taint-eviction-controller";
+
+export const REASON = {
+  Preemption: "PreemptionByScheduler",
+  NoExecuteTaint: "DeletionByTaintManager",
+} as const satisfies Record<GuardCause, string>;
+
+export const REQUESTER = { Preemption: SCHEDULER, NoExecuteTaint: NODE_CONTROLLER } as const;
+
+export const GATES: readonly FeatureGate[] = [
+  "PreemptionEvictionLiveMigration",
+  "NoExecuteTaintEvictionLiveMigration",
+  "NodePressureEvictionLiveMigration",
+];
+
+/** All gates on. */
+export function guarded(guard: Partial<GuardSettings> = {}, tweak: Parameters<typeof settings>[0] = {}): Settings {
+  const base = settings({ featureGates: GATES, ...tweak });
+  return { ...base, guard: { ...base.guard, ...guard } };
+}
+
+export function condition(cause: GuardCause, tweak: Partial<DisruptionTarget> = {}): DisruptionTarget {
+  return { active: true, reason: REASON[cause], since: time(0), ...tweak };
+}
+
+/** The launcher pod, as it is when the scheduler or the taint manager has just picked it. */
+export function target(cause: GuardCause, since = 0, tweak: Partial<PodFacts> = {}): PodFacts {
+  return pod({ disruptionTarget: condition(cause, { since: time(since) }), ...tweak });
+}
+
+/** What the taint manager deletes for. */
+export const MAINTENANCE: Taint = { key: "maintenance", effect: "NoExecute" };
+
+/** The scheduler deletes the launcher pod of the VM for a pod of higher priority. */
+export function deletion(tweak: Partial<DeletionFacts> = {}): DeletionFacts {
+  return {
+    pod: target("Preemption"),
+    vmi: vmi(),
+    node: node({ taints: [MAINTENANCE] }),
+    neighbours: [],
+    evacuations: [],
+    active: [],
+    requester: SCHEDULER,
+    patienceSeconds: 25,
+    settings: guarded(),
+    now: NOW,
+    ...tweak,
+  };
+}
+
+/** "Hold" or the reason for which it goes. */
+export function answer(decision: DeletionDecision): string {
+  return decision.verdict === "Release" ? decision.reason : decision.verdict;
+}
+
+export function answerTo(tweak: Partial<DeletionFacts>): string {
+  return answer(decideDeletion(deletion(tweak)));
+}
+
+export function held(tweak: Partial<DeletionFacts>): Extract<DeletionDecision, { verdict: "Hold" }> {
+  const decision = decideDeletion(deletion(tweak));
+  if (decision.verdict !== "Hold") throw new Error(`released: ${decision.reason}`);
+  return decision;
+}
+
+/** The Evacuation that the hold begins with; undefined if with none. */
+export function begunBy(tweak: Partial<DeletionFacts>): NewEvacuation | undefined {
+  return only("CreateEvacuation", held(tweak).actions)[0]?.evacuation;
+}
+
+/** As it is when it has just been created. */
+export function created(begun: NewEvacuation): EvacuationFacts {
+  return { ...newborn({ uid: `uid-${begun.name}`, createdAt: NOW.getTime() }), ...begun };
+}
+
+type EvacuationTweak = NonNullable<Parameters<typeof evacuation>[0]>;
+
+/** The Evacuation of the VM's pod that a disruption began whose deadline is so many seconds from now. */
+export function disrupted(cause: GuardCause, left: number, { spec, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
+  const ofGuard = { cause, requestedBy: REQUESTER[cause], deadline: time(left) };
+  return evacuation({ uid: "guard-uid", ...tweak, spec: { ...ofGuard, ...spec } });
+}
+
+/** The one that a drain began before. */
+export function drained(tweak: EvacuationTweak = {}): EvacuationFacts {
+  return evacuation({ name: "web-drained-1", uid: "drain-uid", createdAt: at(-600).getTime(), ...tweak });
+}
+
+/** Of another VM of that name, held since so many seconds ago. */
+export function heldCalled(
+  name: string,
+  ago: number,
+  cause: GuardCause = "Preemption",
+  { spec, status, ...tweak }: EvacuationTweak = {},
+): EvacuationFacts {
+  const uid = `pod-${name}`;
+  return disrupted(cause, guarded().guard.deadlineSeconds[cause] - ago, {
+    name: `${name}-1`,
+    uid: name,
+    createdAt: at(-ago).getTime(),
+    ...tweak,
+    spec: { vmiName: name, pod: { uid }, ...spec },
+    status: { virtualMachineInstanceUID: `uid-${name}`, podUID: uid, ...status },
+  });
+}
+
+export function disruptionWorld(tweak: Partial<DisruptionWorld> = {}): DisruptionWorld {
+  return { vmis: [vmi()], evacuations: [], pods: [], nodes: [node()], settings: guarded(), now: NOW, ...tweak };
+}
+
+export function plannedDisruptions(tweak: Partial<DisruptionWorld>) {
+  return planDisruptions(disruptionWorld(tweak)).chains.flat();
+}
