@@ -1,23 +1,46 @@
-/** What the READMEs promise exists. */
+/** What the documents promise exists. */
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { createApp } from "../functions/app.ts";
-import { STORIES } from "../infra/demo/arguments.ts";
 import { newIsolateState } from "../functions/target.ts";
+import { STORIES } from "../infra/demo/arguments.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES } from "../shared/policy/settings.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const readme = readFileSync(`${root}README.md`, "utf8");
+const textOf = (document: string) => readFileSync(join(root, document), "utf8");
 
-const documents = globSync("{*.md,infra/**/*.md}", { cwd: root, exclude: ["**/node_modules/**"] });
+const documents = globSync("{*.md,{functions,infra,shared,test}/**/*.md}", {
+  cwd: root,
+  exclude: ["**/node_modules/**"],
+});
+
+/** As GitHub makes them from headings. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
+function leadsSomewhere(link: string, document: string): boolean {
+  const { pathname, hash } = new URL(link, `file:///${document}`);
+  const target = decodeURIComponent(pathname.slice(1));
+  if (!existsSync(join(root, target))) return false;
+  return hash === "" || anchorsOf(textOf(target)).has(hash.slice(1));
+}
 
 describe.each(documents)("%s", (document) => {
-  const text = readFileSync(join(root, document), "utf8");
-  const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].flatMap(([, link]) => link ?? []);
-  test("every link to a file leads to one", () => {
-    expect(links.filter((link) => !existsSync(join(root, dirname(document), link)))).toEqual([]);
+  const text = textOf(document);
+  const links = [...text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].flatMap(([, link]) => link ?? []);
+  test("every link to a file, and to a heading in it, leads to one", () => {
+    expect(links.filter((link) => !leadsSomewhere(link, document))).toEqual([]);
   });
 
   const commands = [...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([block]) => block.split("\n"));
@@ -28,24 +51,31 @@ describe.each(documents)("%s", (document) => {
   });
 });
 
-test("every route is in the README", () => {
+test("every route is in the reference", () => {
+  const reference = textOf("REFERENCE.md");
   const platform = { fetch, now: () => new Date(0), sleep: () => Promise.resolve(), log: () => undefined };
   const routes = createApp(platform, newIsolateState()).routes.map(({ method, path }) => {
     const named = path.replaceAll(/:(\w+)/g, "{$1}").replace("/{webhookToken}", "[/{webhookToken}]");
     return `${method} ${named}`;
   });
-  const missing = routes.filter((route) => !readme.includes(`\`${route}\``) && !readme.includes(`\`${route}[/{`));
+  const missing = routes.filter((route) => !reference.includes(`\`${route}\``) && !reference.includes(`\`${route}[/{`));
   expect(missing).toEqual([]);
 });
 
-test.each(STORIES.filter((story) => story !== "drain"))("the story of the %s can be found", (story) => {
-  expect(readme).toContain(`npm start -- ${story} `);
+test.each(STORIES.filter((story) => story !== "drain"))("the README names the story of the %s", (story) => {
+  expect(textOf("README.md")).toContain(`npm start -- ${story} `);
 });
 
-describe("the configuration in the README", () => {
-  test.each(DEFAULT_SETTINGS.guard.requesters)("the deletions of %s are held", (user) =>
-    expect(readme).toContain(`\`${user}\``),
+test.each([...DEFAULT_SETTINGS.guard.requesters, ...FEATURE_GATES])("the reference names %s", (name) => {
+  expect(textOf("REFERENCE.md")).toContain(`\`${name}\``);
+});
+
+const architecture = textOf("ARCHITECTURE.md");
+
+describe("the architecture", () => {
+  const named = [...architecture.matchAll(/`((?:functions|shared|infra|test)\/[\w./-]+)`/g)].flatMap(
+    ([, path]) => path ?? [],
   );
 
-  test.each(FEATURE_GATES)("the gate %s is named", (gate) => expect(readme).toContain(`\`${gate}\``));
+  test.each([...new Set(named)])("%s is where it says", (path) => expect(existsSync(join(root, path))).toBe(true));
 });

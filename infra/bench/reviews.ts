@@ -52,7 +52,7 @@ function isRight(kind: Kind, { allowed, status }: z.output<typeof Answer>["respo
       return allowed;
     case "first":
       return !allowed && status?.message.startsWith("Eviction triggered evacuation") === true;
-    // Where VMs have budgets, theirs answers it: see README.md, "What drain and the descheduler see".
+    // Where VMs have budgets, theirs answers it.
     case "repeat":
       return allowed || status?.message.startsWith("Evacuation in progress") === true;
   }

@@ -27,7 +27,7 @@ const VMS: readonly (readonly [Namespace, string])[] = [
 ];
 const WAREHOUSE = { namespace: "shop", name: "warehouse" };
 
-/** Seconds where a real kubelet is given minutes: README.md, "Node pressure". */
+/** Seconds where a real kubelet is given minutes: REFERENCE.md, "Node pressure". */
 const PATIENCE = "15s";
 /** With less than this left the kubelet reports pressure: two guests have to go. */
 const SOFT_THRESHOLD = "4Gi";

@@ -1,6 +1,6 @@
 /**
  * Whether whoever asks may: by the specification, worked out anew from the request alone.
- * Owns: what each door is opened by (README.md, Routes), and what then must happen and what not. Does not own: the rest of
+ * Owns: what each door is opened by (REFERENCE.md, Routes), and what then must happen and what not. Does not own: the rest of
  * the contract (judge.ts).
  */
 import type { Asked } from "./cluster/hostile-cluster.ts";
