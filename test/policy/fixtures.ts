@@ -43,6 +43,10 @@ export const MOBILITY: Readonly<Record<Mobility, LiveMigratable>> = {
   pinned: { migratable: false, reason: "DisksNotLiveMigratable", message: "the disk is not shared" },
 };
 
+/** Tweaks of a VMI. */
+export const PINNED = { liveMigratable: MOBILITY.pinned };
+export const EXTERNAL = { evictionStrategy: "External" };
+
 /** Running on node01, migratable, strategy LiveMigrate. */
 export function vmi(tweak: Partial<VmiFacts> = {}): VmiFacts {
   return {

@@ -34,12 +34,12 @@ export function plannedBudgets(tweak: Partial<BudgetWorld>): readonly Action[] {
   return planBudgets(budgetWorld(tweak)).chains.flat();
 }
 
-export function plannedEvacuations(tweak: Partial<EvacuationWorld>): readonly Action[] {
-  return planEvacuations(world(tweak)).chains.flat();
+export function planned(subject: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}): readonly Action[] {
+  return planEvacuations(world({ evacuations: [subject], ...tweak })).chains.flat();
 }
 
 /** What is written about this one, or what it says already. */
 export function statusAfter(subject: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}): EvacuationStatus {
-  const writes = only("WriteStatus", plannedEvacuations({ evacuations: [subject], ...tweak }));
+  const writes = only("WriteStatus", planned(subject, tweak));
   return writes.find(({ evacuation }) => evacuation.uid === subject.uid)?.status ?? subject.status;
 }

@@ -1,42 +1,32 @@
 /** Marking: the budget before the mark, wherever another party may migrate the VM once it is marked. */
-import { describe, expect, test } from "vitest";
-import { budgetName } from "../../../shared/policy/budget/budget-name.ts";
+import { expect, test } from "vitest";
 import { CAUSES, type Cause } from "../../../shared/policy/cause.ts";
 import { markActions } from "../../../shared/policy/evacuation/mark.ts";
-import { MOBILITY, settings, verbs, vmi } from "../fixtures.ts";
+import { budget, only, PINNED, settings, verbs, vmi } from "../fixtures.ts";
 
 // prettier-ignore
 test.each([
-  ["migratable", settings(),                                           ["GrowBudget", "Mark"]],
-  ["migratable", settings({ reconcilers: { budget: "Disabled" } }),    ["Mark"]],
-  ["migratable", settings({ evictionsCovered: true }),                 ["Mark"]],
-  ["pinned",     settings(),                                           ["Mark"]],
-] as const)("%s: in this order", (mobility, given, expected) => {
-  expect(verbs(markActions(vmi({ liveMigratable: MOBILITY[mobility] }), "ApiEviction", given))).toEqual(expected);
+  ["migratable",       {},     settings(),                                         ["GrowBudget", "Mark"]],
+  ["budgets off",      {},     settings({ reconcilers: { budget: "Disabled" } }),  ["Mark"]],
+  ["budgets are noise", {},    settings({ evictionsCovered: true }),               ["Mark"]],
+  ["pinned",           PINNED, settings(),                                         ["Mark"]],
+])("%s: in this order", (_, tweak, given, expected) => {
+  expect(verbs(markActions(vmi(tweak), "ApiEviction", given))).toEqual(expected);
 });
 
-// prettier-ignore
-const rows: readonly (readonly [Cause, required: boolean, urgency: string])[] = [
-  // cause             the mark waits for the budget
-  ["ApiEviction",      true,  "normal"],
-  ["Descheduler",      true,  "normal"],
-  ["DrainTaint",       true,  "normal"],
-  ["Operator",         true,  "normal"],
-  ["Preemption",       false, "urgent"],
-  ["NoExecuteTaint",   false, "normal"],
-  ["NodePressure",     false, "urgent"],
-];
+const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: string]>> = {
+  ApiEviction: [true, "normal"],
+  Descheduler: [true, "normal"],
+  DrainTaint: [true, "normal"],
+  Operator: [true, "normal"],
+  Preemption: [false, "urgent"],
+  NoExecuteTaint: [false, "normal"],
+  NodePressure: [false, "urgent"],
+};
 
-describe("by its cause", () => {
-  test.each(rows)("%s: the mark waits for the budget: %s; %s", (cause, required, urgency) => {
-    const subject = vmi();
-    expect(markActions(subject, cause, settings())).toEqual([
-      { verb: "GrowBudget", vmi: subject, name: budgetName(subject), required },
-      { verb: "Mark", vmi: subject, urgency },
-    ]);
-  });
-
-  test("the rows are every cause", () => {
-    expect(rows.map(([cause]) => cause).toSorted()).toEqual([...CAUSES].toSorted());
-  });
+test.each(CAUSES)("%s: whether the mark waits for the budget, and its urgency", (cause) => {
+  const actions = markActions(vmi(), cause, settings());
+  const [required, urgency] = rows[cause];
+  expect(only("GrowBudget", actions)).toMatchObject([{ vmi: vmi(), name: budget().name, required }]);
+  expect(only("Mark", actions)).toMatchObject([{ vmi: vmi(), urgency }]);
 });

@@ -1,21 +1,21 @@
 /** What the status of an Evacuation says, how attempts are counted in it, and what Events tell. */
 import { describe, expect, test } from "vitest";
-import type { Action } from "../../../shared/policy/action.ts";
 import { planEvacuations } from "../../../shared/policy/evacuation/evacuation.ts";
 import { refusedMigration } from "../../../shared/policy/evacuation/ends.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts, EvacuationStatus, MigrationFacts } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts, EvacuationStatus } from "../../../shared/policy/facts.ts";
+import { disrupted } from "../guard/disruptions.ts";
 import {
   at,
   evacuation,
   MARK_SEEN,
   marked,
   migration,
-  MOBILITY,
   newborn,
   NODE,
   node,
   only,
+  PINNED,
   pod,
   POD_NAME,
   POD_UID,
@@ -24,105 +24,66 @@ import {
   verbs,
   vmi,
   VMI_UID,
+  without,
 } from "../fixtures.ts";
-import { plannedEvacuations, statusAfter, world } from "../worlds.ts";
+import { planned, statusAfter, world } from "../worlds.ts";
 
-function planned(subject: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}): readonly Action[] {
-  return plannedEvacuations({ evacuations: [subject], ...tweak });
-}
-
-function told(subject: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}): readonly string[] {
-  return only("Event", planned(subject, tweak)).map(({ reason, message }) => `${reason}: ${message}`);
-}
-
-const young = { createdAt: at(-4).getTime() };
-const pending = migration({ phase: "Pending" });
-const kubevirts = migration({ phase: "Pending", evacuates: NODE });
+const young = newborn({ createdAt: at(-4).getTime() });
 const failed = migration({ phase: "Failed", failureReason: "no room" });
-const quota = { type: "migrationRejectedByResourceQuota", message: "exceeded quota" };
-const stuck = { ...pending, blockedBy: quota };
-const pinned = { liveMigratable: MOBILITY.pinned };
-const resting = { attempts: 2, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
+const counted = { lastFailedMigration: { name: failed.name, uid: failed.uid } };
+const old = migration({ phase: "Pending", createdAt: at(-200).getTime() });
+const resting = { attempts: 2, phase: "BackingOff", message: "no room", nextAttemptTime: time(40) } as const;
 const exhausted = evacuation({ status: { ...resting, attempts: 5 } });
 const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
-const byTaint = evacuation({ spec: { cause: "NoExecuteTaint" } });
-const untainted = { nodes: [node()], pods: [pod()] };
-
-function stalled({ conditions }: EvacuationStatus): readonly string[] {
-  const told = conditions.filter(({ type }) => type === "Stalled");
-  return told.map(({ status, lastTransitionTime }) => `${status} ${lastTransitionTime}`);
-}
+const byTaint = disrupted("NoExecuteTaint", 60, { status: { nextAttemptTime: time(9) } });
+const impossible = evacuation({ spec: { cause: "Operator" }, status: { conditions: [] } });
+const moved = { vmis: [vmi({ nodeName: "node02", activePods: { x: "node02" } })] };
 
 describe("the status", () => {
   const seen = {
     virtualMachineInstanceUID: VMI_UID,
-    podName: POD_NAME,
     podUID: POD_UID,
     sourceNode: NODE,
     startTime: time(0),
+    attempts: 0,
     conditions: [{ ...MARK_SEEN, lastTransitionTime: time(0) }],
   };
 
-  test("is resolved with the first look", () => {
-    expect(statusAfter(newborn(young))).toMatchObject({ ...seen, attempts: 0 });
+  test("is resolved with the first look, and then kept", () => {
+    expect(statusAfter(young)).toMatchObject({ ...seen, podName: POD_NAME });
+    expect(statusAfter(evacuation(), moved)).toMatchObject({ podUID: POD_UID, sourceNode: NODE });
   });
 
   test("… of one that a person made: the pod that the VM runs in", () => {
-    const { pod: _, ...spec } = newborn().spec;
-    const { podName: _name, ...rest } = seen;
-    expect(statusAfter({ ...newborn(young), spec })).toMatchObject(rest);
-    expect(statusAfter({ ...newborn(young), spec })).not.toHaveProperty("podName");
-  });
-
-  test("… and then kept", () => {
-    const { podUID, sourceNode } = statusAfter(evacuation(), {
-      vmis: [vmi({ nodeName: "node02", activePods: { x: "node02" } })],
-    });
-    expect([podUID, sourceNode]).toEqual([POD_UID, NODE]);
+    const status = statusAfter({ ...young, spec: without(young.spec, "pod") });
+    expect(status).toMatchObject(seen);
+    expect(status).not.toHaveProperty("podName");
   });
 
   test("a mark that was seen stays told", () => {
-    const { conditions } = statusAfter(evacuation(), { vmis: [vmi({ nodeName: "node02" })] });
-    expect(conditions).toContainEqual(MARK_SEEN);
-  });
-
-  test("an end has its time, its conditions, and no next attempt but its own back-off", () => {
-    const subject = evacuation({ status: { ...resting, nextAttemptTime: time(40) } });
-    const moved = statusAfter(subject, { vmis: [vmi({ nodeName: "node02" })] });
-    expect(moved).toMatchObject({ completionTime: time(0), targetNode: "node02", attempts: 2 });
-    expect(moved).not.toHaveProperty("nextAttemptTime");
+    expect(statusAfter(evacuation(), moved).conditions).toContainEqual(MARK_SEEN);
   });
 
   // prettier-ignore
-  test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, readonly string[], string | undefined]>([
-    ["Moved",            evacuation(), { vmis: [vmi({ nodeName: "node02" })] }, ["Evacuated True", "Marked True"],                 undefined],
+  test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, readonly string[], next: string | undefined]>([
+    ["Moved",            evacuation({ status: resting }), moved,                ["Evacuated True", "Marked True"],                 undefined],
     ["Abandoned",        exhausted,    {},                                      ["Evacuated False", "Failed True", "Marked True"], time(320)],
-    ["impossible",       evacuation({ spec: { cause: "Operator" }, status: { conditions: [] } }), { vmis: [vmi(pinned)] }, ["Evacuated False", "Failed True"], undefined],
+    ["impossible",       impossible,   { vmis: [vmi(PINNED)] },                 ["Evacuated False", "Failed True"],                undefined],
     ["cancelled",        withdrawn,    {},                                      ["Evacuated False", "Marked True"],                time(20)],
-    ["the mark removed", evacuation({ status: { attempts: 2 } }), { vmis: [vmi()] }, ["Evacuated False", "Marked True"],           time(40)],
-    ["the taint gone",   byTaint,      untainted,                               ["Evacuated False", "Marked True"],                time(0)],
+    ["the mark removed", evacuation({ status: resting }), { vmis: [vmi()] },    ["Evacuated False", "Marked True"],                time(40)],
+    ["the taint gone",   byTaint,      { nodes: [node()], pods: [pod()] },      ["Evacuated False", "Marked True"],                time(0)],
     ["Gone",             evacuation(), { vmis: [] },                            ["Evacuated False", "Marked True"],                undefined],
-  ])("%s: conditions, and when the next one may begin", (...[, subject, tweak, conditions, next]) => {
+  ])("%s: its time, its conditions, and when the next one may begin", (...[, subject, tweak, conditions, next]) => {
     const status = statusAfter(subject, tweak);
     expect(status.conditions.map((one) => `${one.type} ${one.status}`)).toEqual(conditions);
+    expect(status).toMatchObject({ completionTime: time(0), attempts: subject.status.attempts });
     expect(status.nextAttemptTime).toBe(next);
   });
 
-  test("a migration that does not begin is stalled from the first look that finds it so, until one finds it queued", () => {
-    const old = { ...pending, createdAt: at(-200).getTime() };
-    const look = (subject: EvacuationFacts, running: number) =>
-      statusAfter(subject, { migrations: [old], queues: new Map([[NODE, { running, leaving: 1 }]]) });
-    const subject = evacuation({ createdAt: at(-300).getTime() });
-    expect(stalled(look(subject, 5))).toEqual([]);
-    const found = { ...subject, status: look(subject, 4) };
-    expect(stalled(found.status)).toEqual([`True ${time(0)}`]);
-    const later = { ...old, createdAt: at(-20).getTime() };
-    expect(stalled(statusAfter(found, { migrations: [later] }))).toEqual([`False ${time(0)}`]);
-    expect(stalled(look(found, 5))).toEqual([`False ${time(0)}`]);
-    const stuckAt = (seconds: number) =>
-      planned(found, { migrations: [old], queues: new Map([[NODE, { running: 4, leaving: 1 }]]), now: at(seconds) });
-    expect(verbs(stuckAt(179))).toEqual([]);
-    expect(verbs(stuckAt(180))).toEqual(["DeleteMigration", "WriteStatus", "Event"]);
+  test("a migration that was over before any look is named all the same", () => {
+    const quick = migration({ phase: "Succeeded", targetNode: "node02" });
+    const named = { migration: { name: quick.name, uid: quick.uid }, targetNode: "node02" };
+    expect(statusAfter(evacuation(), { ...moved, migrations: [quick] })).toMatchObject(named);
   });
 
   test("words are cut to what the CRD's schema allows", () => {
@@ -131,9 +92,24 @@ describe("the status", () => {
   });
 });
 
-function isLookedAtAgain(tweak: Partial<EvacuationWorld>): boolean | undefined {
-  return planEvacuations(world(tweak)).again;
+function stalled({ conditions }: EvacuationStatus): readonly string[] {
+  const told = conditions.filter(({ type }) => type === "Stalled");
+  return told.map(({ status, lastTransitionTime }) => `${status} ${lastTransitionTime}`);
 }
+
+test("a migration that does not begin is stalled from the first look that finds it so, until one finds it queued", () => {
+  const running = (count: number) => ({ migrations: [old], queues: new Map([[NODE, { running: count, leaving: 1 }]]) });
+  const subject = evacuation({ createdAt: at(-300).getTime() });
+  expect(stalled(statusAfter(subject, running(5)))).toEqual([]);
+  const found = { ...subject, status: statusAfter(subject, running(4)) };
+  expect(stalled(found.status)).toEqual([`True ${time(0)}`]);
+  expect(stalled(statusAfter(found, running(5)))).toEqual([`False ${time(0)}`]);
+  expect(stalled(statusAfter(found, { migrations: [{ ...old, createdAt: at(-20).getTime() }] }))).toEqual([
+    `False ${time(0)}`,
+  ]);
+  expect(planned(found, { ...running(4), now: at(179) })).toEqual([]);
+  expect(verbs(planned(found, { ...running(4), now: at(180) }))).toEqual(["DeleteMigration", "WriteStatus", "Event"]);
+});
 
 describe("a failed attempt", () => {
   test.each([
@@ -143,71 +119,71 @@ describe("a failed attempt", () => {
     [9, 10, 320],
   ])("after %d: it is number %d, and the next one waits for %d s", (before, attempts, seconds) => {
     const subject = evacuation({ status: { attempts: before }, spec: { inherited: { attempts: before } } });
-    expect(statusAfter(subject, { migrations: [failed] })).toMatchObject({
-      attempts,
-      nextAttemptTime: time(seconds),
-      message: "no room",
-      lastFailedMigration: { name: failed.name, uid: failed.uid },
-    });
+    const expected = { attempts, nextAttemptTime: time(seconds), message: "no room", ...counted };
+    expect(statusAfter(subject, { migrations: [failed] })).toMatchObject(expected);
   });
 
   test("several at once count each", () => {
-    const second = { ...failed, name: "second", uid: "second", createdAt: failed.createdAt + 1000 };
-    expect(statusAfter(evacuation(), { migrations: [failed, second] })).toMatchObject({
-      attempts: 2,
-      lastFailedMigration: { uid: "second" },
-    });
+    const second = { ...failed, uid: "second", createdAt: failed.createdAt + 1000 };
+    const expected = { attempts: 2, lastFailedMigration: { uid: "second" } };
+    expect(statusAfter(evacuation(), { migrations: [failed, second] })).toMatchObject(expected);
   });
 
   test("one that was deleted because it was stuck is not counted again, nor those before it", () => {
-    const before = evacuation({ status: { attempts: 1, lastFailedMigration: { name: failed.name, uid: failed.uid } } });
-    const second: MigrationFacts = { ...stuck, name: "second", uid: "second", createdAt: at(-20).getTime() };
+    const before = evacuation({ status: { attempts: 1, ...counted } });
+    const blockedBy = { type: "migrationRejectedByResourceQuota" };
+    const second = migration({ phase: "Pending", uid: "second", createdAt: at(-20).getTime(), blockedBy });
     const status = statusAfter(before, { migrations: [failed, second] });
-    expect(status).toMatchObject({ attempts: 2, lastFailedMigration: { uid: failed.uid } });
+    expect(status).toMatchObject({ attempts: 2, ...counted });
     for (const phase of ["Pending", "Failed"]) {
       const migrations = [failed, { ...second, phase, deleting: true }];
       expect(planned({ ...before, status }, { migrations })).toEqual([]);
     }
   });
 
-  test("is looked at again at once, as is a new Evacuation", () => {
-    expect(isLookedAtAgain({ evacuations: [evacuation()], migrations: [failed] })).toBe(true);
-    expect(isLookedAtAgain({})).toBe(true);
-    expect(isLookedAtAgain({ evacuations: [evacuation(young)] })).toBe(false);
+  test.each<[boolean, string, Partial<EvacuationWorld>]>([
+    [true, "a failed attempt", { evacuations: [evacuation()], migrations: [failed] }],
+    [true, "a new Evacuation", {}],
+    [false, "a mark", { evacuations: [young] }],
+  ])("looked at again at once: %s, %s", (expected, _, tweak) => {
+    expect(planEvacuations(world(tweak)).again).toBe(expected);
   });
 
   test("the create call was refused: counted as one, unless the Evacuation is gone", () => {
     const subject = newborn({ spec: { inherited: { attempts: 2 } } });
-    const [write, event] = refusedMigration(subject, marked(), world({ evacuations: [subject] }));
-    expect(write).toMatchObject({
-      status: { phase: "BackingOff", reason: "MigrationRefused", attempts: 3, nextAttemptTime: time(80) },
-    });
-    expect(event).toMatchObject({ reason: "MigrationRefused", type: "Warning" });
+    const status = { phase: "BackingOff", reason: "MigrationRefused", attempts: 3, nextAttemptTime: time(80) };
+    const told = { reason: "MigrationRefused", type: "Warning" };
+    expect(refusedMigration(subject, marked(), world({ evacuations: [subject] }))).toMatchObject([{ status }, told]);
     expect(refusedMigration(subject, marked(), world())).toEqual([]);
   });
 });
 
-function migrationAfter(attempts: number): string | undefined {
-  const many = settings({ evacuation: { maxAttempts: 99 } });
-  return only("CreateMigration", planned(evacuation({ status: { attempts } }), { settings: many }))[0]?.name;
-}
-
 test("a migration of ours has a name that every function derives alike, for each attempt another one", () => {
-  expect(migrationAfter(0)).toMatch(/^lifeboat-web-[0-9a-f]{8}-1$/);
-  expect(migrationAfter(0)).toBe(migrationAfter(0));
-  expect(migrationAfter(1)).toMatch(/-2$/);
+  const many = settings({ evacuation: { maxAttempts: 99 } });
+  const names = [0, 0, 1].map((attempts) => {
+    return only("CreateMigration", planned(evacuation({ status: { attempts } }), { settings: many }))[0]?.name ?? "";
+  });
+  expect(names[0]).toMatch(/^lifeboat-web-[0-9a-f]{8}-1$/);
+  expect(names).toEqual([names[0], names[0], names[0]?.replace(/1$/, "2")]);
 });
 
 describe("what is told", () => {
   // prettier-ignore
   test.each<[EvacuationFacts, Partial<EvacuationWorld>, string]>([
-    [evacuation(), { migrations: [kubevirts] },             "MigrationAdopted: migration migration moves the VM off node node01 (cause ApiEviction)"],
-    [evacuation(), { migrations: [failed] },                "MigrationFailed: attempt 1 of 5 to move the VM off node node01 failed: no room"],
-    [evacuation(), { vmis: [marked(pinned)] },              "NotMigratable: cannot leave node node01: the VM is not live-migratable: the disk is not shared"],
-    [evacuation(), { vmis: [vmi({ nodeName: "node02" })] }, "Evacuated: moved from node node01 to node node02 (cause ApiEviction)"],
-    [withdrawn,    {},                                      "EvacuationCancelled: evacuation from node node01 ends: spec.intent is Withdrawn"],
-    [exhausted,    {},                                      "EvacuationAbandoned: evacuation from node node01 is abandoned: 5 attempts have failed; the last one: no room"],
-  ])("%#", (subject, tweak, expected) => expect(told(subject, tweak)).toEqual([expected]));
+    [evacuation(), { migrations: [old] },    "MigrationAdopted: migration migration moves the VM off node node01 (cause ApiEviction)"],
+    [evacuation(), {},                       expect.stringMatching(/^MigrationCreated: migration \S+ moves the VM off node node01 \(attempt 1 of 5\)$/)],
+    [evacuation(), { migrations: [failed] }, "MigrationFailed: attempt 1 of 5 to move the VM off node node01 failed: no room"],
+    [evacuation(), { vmis: [marked(PINNED)] }, "NotMigratable: cannot leave node node01: the VM is not live-migratable: the disk is not shared"],
+    [evacuation(), moved,                    "Evacuated: moved from node node01 to node node02 (cause ApiEviction)"],
+    [withdrawn,    {},                       "EvacuationCancelled: evacuation from node node01 ends: spec.intent is Withdrawn"],
+    [evacuation(), { vmis: [vmi()] },        "EvacuationCancelled: evacuation from node node01 ends: the mark was removed"],
+    [byTaint,      { nodes: [node()], pods: [pod()] }, "EvacuationCancelled: evacuation from node node01 ends: the NoExecute taint of node node01 is gone"],
+    [evacuation({ spec: { cause: "DrainTaint" } }), { vmis: [vmi()], nodes: [node()] }, "EvacuationCancelled: evacuation from node node01 ends: node node01 does not carry the drain taint any more"],
+    [exhausted,    {},                       "EvacuationAbandoned: evacuation from node node01 is abandoned: 5 attempts have failed; the last one: no room"],
+  ])("%#", (subject, tweak, expected) => {
+    const told = only("Event", planned(subject, tweak)).map(({ reason, message }) => `${reason}: ${message}`);
+    expect(told).toEqual([expected]);
+  });
 
   test("every failure is an occasion of its own", () => {
     const occasions = [0, 1].map((attempts) => {

@@ -29,8 +29,15 @@ export function decided(tweak: Partial<EvictionFacts> = {}): Answered {
   return decision;
 }
 
-/** Verdict and reason. */
+/** Verdict and reason, and in order what is done: `Deny NotMigratable: EnsureBudget 1, tell`. */
+export function inShort(facts: EvictionFacts): string {
+  const decision = decideEviction(facts);
+  if (decision.verdict === "Ask") return `Ask ${decision.question}`;
+  const actions = decision.actions.map((a) => (a.verb === "EnsureBudget" ? `EnsureBudget ${a.minAvailable}` : a.verb));
+  const done = [...actions, ...decision.story.map(() => "tell")].join(", ");
+  return `${decision.verdict} ${decision.reason}${done === "" ? "" : `: ${done}`}`;
+}
+
 export function answerTo(tweak: Partial<EvictionFacts> = {}): string {
-  const decision = decideEviction(eviction(tweak));
-  return decision.verdict === "Ask" ? `Ask ${decision.question}` : `${decision.verdict} ${decision.reason}`;
+  return inShort(eviction(tweak));
 }

@@ -1,53 +1,85 @@
-/** What callers are told, in the callers' own words: the descheduler, kubectl, administrators. */
+/** What callers and Events say, in the callers' own words: the descheduler, kubectl, administrators. */
 import { describe, expect, test } from "vitest";
 import { causeOfEviction } from "../../../shared/policy/cause.ts";
-import { MESSAGE } from "../../../shared/policy/eviction/messages.ts";
-import { pod, vmi } from "../fixtures.ts";
+import type { DenyReason, EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
+import { decided, NAMED } from "./evictions.ts";
+import {
+  endedEvacuation,
+  evacuation,
+  EXTERNAL,
+  hotplug,
+  marked,
+  only,
+  PINNED,
+  pod,
+  POD_UID,
+  settings,
+  time,
+  vmi,
+  VMI_UID,
+  without,
+} from "../fixtures.ts";
 
 /** kubernetes-sigs/descheduler: a 429 for a pod that asked for this, with this in it, is an eviction in background. */
 const DESCHEDULER_LOOKS_FOR = "Eviction triggered evacuation";
 
-describe("the contract with the descheduler", () => {
-  test("first request", () => {
-    expect(MESSAGE.EvacuationTriggered(vmi())).toBe('Eviction triggered evacuation of VMI "apps/web"');
+const ifPossible = vmi({ evictionStrategy: "LiveMigrateIfPossible", ...PINNED });
+const silent = without(vmi(), "evictionStrategy");
+const rested = endedEvacuation("Abandoned", { status: { nextAttemptTime: time(20) } });
+
+// prettier-ignore
+const rows: readonly (readonly [reason: DenyReason | "ShutdownByStrategy", Partial<EvictionFacts>, text: string])[] = [
+  ["EvacuationTriggered",  {},                                                `Eviction triggered evacuation of ${NAMED}`],
+  ["EvacuationInProgress", { vmi: marked(), evacuations: [evacuation()] },    `Evacuation in progress: Eviction triggered evacuation of ${NAMED}`],
+  ["NotMigratable",        { vmi: vmi(PINNED) },                              `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable`],
+  ["NotMigratable",        { vmi: vmi({ liveMigratable: { migratable: false } }) }, `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: no LiveMigratable condition`],
+  ["UnknownStrategy",      { vmi: vmi({ evictionStrategy: "LiveMigrat" }) },  `${NAMED}: spec.evictionStrategy is "LiveMigrat", expected None, LiveMigrate, LiveMigrateIfPossible or External`],
+  ["UnknownStrategy",      { vmi: vmi({ evictionStrategy: "x".repeat(999) }) }, `${NAMED}: spec.evictionStrategy is "${"x".repeat(64)}", expected None, LiveMigrate, LiveMigrateIfPossible or External`],
+  ["UnknownStrategy",      { vmi: silent, settings: settings({ clusterStrategy: "Move" }) }, `${NAMED}: spec.configuration.evictionStrategy of the KubeVirt CR is "Move", expected None, LiveMigrate, LiveMigrateIfPossible or External`],
+  ["MigrationTarget",      { pod: pod({ nodeName: "node02" }) },              `Eviction request for target Pod: ${NAMED} is on node "node01"`],
+  ["NotScheduled",         { vmi: without(vmi(), "nodeName") },               `${NAMED} is not on a node yet`],
+  ["HotplugOfLiveVmi",     { pod: hotplug(), launcher: pod() },               `cannot evict hotplug pod: hp-volume-7c9qd holds a volume of running ${NAMED}`],
+  ["BackingOff",           { evacuations: [rested] },                         `the last evacuation of ${NAMED} was abandoned; Lifeboat begins no new one for 20 s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`],
+  ["ShutdownByStrategy",   { vmi: ifPossible },                               `${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`],
+];
+
+describe("the caller is told", () => {
+  test.each(rows)("%s", (reason, tweak, text) => {
+    const decision = decided(tweak);
+    expect(decision.reason).toBe(reason);
+    expect(decision.verdict === "Deny" ? decision.message : decision.warnings.join()).toBe(text);
   });
 
-  test("later requests", () => {
-    const text = 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"';
-    expect(MESSAGE.EvacuationInProgress(vmi())).toBe(text);
+  test("the descheduler recognises what moves, and no other refusal", () => {
+    const moving = rows.filter(([, , text]) => text.includes(DESCHEDULER_LOOKS_FOR)).map(([reason]) => reason);
+    expect(moving).toEqual(["EvacuationTriggered", "EvacuationInProgress"]);
   });
-
-  test("these two are recognised, every other refusal is not", () => {
-    const said = {
-      EvacuationTriggered: MESSAGE.EvacuationTriggered(vmi()),
-      EvacuationInProgress: MESSAGE.EvacuationInProgress(vmi()),
-      NotMigratable: MESSAGE.NotMigratable(vmi(), "LiveMigrate"),
-      UnknownStrategy: MESSAGE.UnknownStrategy(vmi(), "spec.evictionStrategy", "Odd"),
-      MigrationTarget: MESSAGE.MigrationTarget(vmi()),
-      NotScheduled: MESSAGE.NotScheduled(vmi()),
-      HotplugOfLiveVmi: MESSAGE.HotplugOfLiveVmi(vmi(), pod()),
-      BackingOff: MESSAGE.BackingOff(vmi(), "Abandoned", 20),
-      ShutdownByStrategy: MESSAGE.ShutdownByStrategy(vmi()),
-    } satisfies Record<keyof typeof MESSAGE, string>;
-    const recognised = Object.entries(said).flatMap(([key, text]) =>
-      text.includes(DESCHEDULER_LOOKS_FOR) ? [key] : [],
-    );
-    expect(recognised).toEqual(["EvacuationTriggered", "EvacuationInProgress"]);
-  });
-
-  test("an Eviction sent by it is recognised by its annotation", () => {
-    expect(causeOfEviction({ "requested-by": "sigs.k8s.io/descheduler", reason: "LowNodeUtilization" })).toBe(
-      "Descheduler",
-    );
-  });
-
-  test.each([{}, { "requested-by": "somebody" }, { "requested-by": "" }, { reason: "sigs.k8s.io/descheduler" }])(
-    "annotations %j: an ordinary eviction",
-    (annotations) => expect(causeOfEviction(annotations)).toBe("ApiEviction"),
-  );
 });
 
-test("an unknown strategy is quoted, but not at any length", () => {
-  const message = MESSAGE.UnknownStrategy(vmi(), "spec.evictionStrategy", "x".repeat(10_000));
-  expect(message.length).toBeLessThan(250);
+// prettier-ignore
+test.each<[Readonly<Record<string, string>>, string]>([
+  [{ "requested-by": "sigs.k8s.io/descheduler", reason: "LowNodeUtilization" }, "Descheduler"],
+  [{},                                                                          "ApiEviction"],
+  [{ "requested-by": "someone" },                                               "ApiEviction"],
+  [{ "requested-by": "" },                                                      "ApiEviction"],
+  [{ reason: "sigs.k8s.io/descheduler" },                                       "ApiEviction"],
+])("an Eviction annotated with %j: %s", (annotations, cause) => expect(causeOfEviction(annotations)).toBe(cause));
+
+describe("the story", () => {
+  // prettier-ignore
+  test.each<[Partial<EvictionFacts>, type: string, reason: string, message: string]>([
+    [{},                                        "Normal",  "EvacuationTriggered", `admin asked to evict pod ${pod().name}: evacuating the VM from node node01`],
+    [{ vmi: vmi(EXTERNAL) },                    "Normal",  "EvacuationTriggered", `admin asked to evict pod ${pod().name}: marked for node node01; eviction strategy External: it waits for its owner to move it`],
+    [{ vmi: marked() },                         "Normal",  "EvacuationTriggered", `admin asked to evict pod ${pod().name}: KubeVirt has marked the VM for node node01`],
+    [{ vmi: vmi(PINNED) },                      "Warning", "EvictionRefused",     `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable`],
+    [{ vmi: vmi({ evictionStrategy: "Odd" }) }, "Warning", "EvictionRefused",     `${NAMED}: spec.evictionStrategy is "Odd", expected None, LiveMigrate, LiveMigrateIfPossible or External`],
+    [{ vmi: ifPossible },                       "Warning", "ShutdownByStrategy",  `${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`],
+  ])("%#", (tweak, type, reason, message) => {
+    const about = { kind: "VirtualMachineInstance", namespace: "apps", name: "web", uid: VMI_UID };
+    expect(only("Event", decided(tweak).story)).toMatchObject([{ type, reason, message, about }]);
+  });
+
+  test("a refused eviction that is repeated is told once: the occasion is the pod", () => {
+    expect(only("Event", decided({ vmi: vmi(PINNED) }).story)[0]?.occasion).toBe(POD_UID);
+  });
 });

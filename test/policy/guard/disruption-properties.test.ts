@@ -116,42 +116,24 @@ function after(
 }
 
 describe("a deletion", () => {
-  test("decided again after its mark is held without another one, for no longer", () => {
+  test("is held until the deadline at most, under a free name; decided again it begins nothing more", () => {
     let begun = 0;
     always(anyDeletion, (given) => {
       const first = decideDeletion(given);
       if (first.verdict !== "Hold") return;
-      const then = after(first.actions, given);
+      const { holdSeconds, message, actions } = first;
+      expect(holdSeconds).toBeGreaterThanOrEqual(0);
+      expect(holdSeconds).toBeLessThanOrEqual(given.patienceSeconds);
+      // One whose taint is gone is denied at once, and waits for nothing.
+      const until = / stays: /.test(message) ? time(0) : /until (\S+) at the longest/.exec(message)?.[1];
+      expect(Date.parse(until ?? "")).toBeGreaterThanOrEqual(given.now.getTime() + holdSeconds * 1000);
+      const then = after(actions, given);
+      expect(given.evacuations.filter(({ name }) => then.begun[0]?.name === name)).toEqual([]);
       const again = decideDeletion({ ...given, ...then, active: [...given.active, ...then.begun] });
-      expect(again).toMatchObject({ verdict: "Hold", actions: [], story: [], message: first.message });
+      expect(again).toMatchObject({ verdict: "Hold", actions: [], story: [], message });
       begun += then.begun.length;
     });
     expect(begun).toBeGreaterThan(100);
-  });
-
-  test("begins an Evacuation under a name that is free", () => {
-    always(anyDeletion, (given) => {
-      const decision = decideDeletion(given);
-      if (decision.verdict !== "Hold") return;
-      const names = only("CreateEvacuation", decision.actions).map(({ evacuation }) => evacuation.name);
-      expect(given.evacuations.filter(({ name }) => names.includes(name))).toEqual([]);
-    });
-  });
-
-  test("is held no longer than the API server waits, nor than what is left", () => {
-    always(anyDeletion, (given) => {
-      const decision = decideDeletion(given);
-      if (decision.verdict !== "Hold") return;
-      const { holdSeconds } = decision;
-      expect(holdSeconds).toBeGreaterThanOrEqual(0);
-      expect(holdSeconds).toBeLessThanOrEqual(given.patienceSeconds);
-      const end = new Date(given.now.getTime() + holdSeconds * 1000);
-      // One whose taint is gone is denied at once, and waits for nothing.
-      const said = / stays: /.test(decision.message)
-        ? given.now.toISOString()
-        : /until (\S+) at the longest/.exec(decision.message)?.[1];
-      expect(Date.parse(said ?? "")).toBeGreaterThanOrEqual(end.getTime());
-    });
   });
 
   test("goes at the deadline that it began with, whatever the condition has become meanwhile", () => {
@@ -163,10 +145,7 @@ describe("a deletion", () => {
       if (deadline === undefined) return;
       const disruptionTarget = { active: false, since: deadline };
       const later = { ...given, ...then, neighbours: [], pod: { ...given.pod, disruptionTarget } };
-      expect(decideDeletion({ ...later, now: new Date(deadline) })).toMatchObject({
-        verdict: "Release",
-        reason: "DeadlinePassed",
-      });
+      expect(decideDeletion({ ...later, now: new Date(deadline) })).toMatchObject({ reason: "DeadlinePassed" });
       expect(Date.parse(deadline) - NOW.getTime()).toBeLessThanOrEqual(300_000);
       kept += 1;
     });
@@ -176,11 +155,8 @@ describe("a deletion", () => {
   test("by a user who is not on the list goes at once and changes nothing", () => {
     const others = fc.oneof(fc.string(), fc.constantFrom("kubernetes-admin", `system:node:${NODE}`, `${SCHEDULER}-2`));
     always(fc.tuple(anyDeletion, others), ([given, requester]) => {
-      expect(decideDeletion({ ...given, requester })).toEqual({
-        verdict: "Release",
-        reason: "OtherRequester",
-        story: [],
-      });
+      const released = { verdict: "Release", reason: "OtherRequester", story: [] };
+      expect(decideDeletion({ ...given, requester })).toEqual(released);
     });
   });
 

@@ -9,54 +9,38 @@ import {
   heldCalled,
   NODE_CONTROLLER,
   SCHEDULER,
+  REQUESTER,
   target,
 } from "./disruptions.ts";
-import { marked, only, pod, POD_UID, time, verbs, vmi } from "../fixtures.ts";
+import { EXTERNAL, marked, only, PINNED, pod, POD_UID, time, verbs, vmi } from "../fixtures.ts";
 
 const BEGUN = ["CreateEvacuation", "GrowBudget", "Mark"] as const;
 
-describe("how long", () => {
-  // prettier-ignore
-  test.each([
-    ["Hold", 25],
-    ["Deny", 0],
-  ] as const)("mode %s: %i s, and the VM is marked", (mode, seconds) => {
-    const given = { settings: guarded({ mode }) };
-    const tainted = { ...given, pod: target("NoExecuteTaint"), requester: NODE_CONTROLLER };
-    for (const { holdSeconds, actions } of [held(given), held(tainted)]) {
-      expect([holdSeconds, verbs(actions)]).toEqual([seconds, BEGUN]);
-    }
-  });
+const three = ["a", "b", "c"].map((name, i) => heldCalled(name, 30 - i));
+const full = (maxHolds: number) => ({ active: three, settings: guarded({ maxHolds }) });
 
-  test.each([25, 5, 0.5, 0])("no longer than the API server waits: %d s", (patienceSeconds) => {
-    expect(held({ patienceSeconds }).holdSeconds).toBe(patienceSeconds);
-  });
+// prettier-ignore
+test.each<[string, Parameters<typeof held>[0], seconds: number]>([
+  ["mode Hold",                           {},                                                            25],
+  ["mode Deny",                           { settings: guarded({ mode: "Deny" }) },                       0],
+  ["as long as the API server waits",     { patienceSeconds: 0.5 },                                      0.5],
+  ["… which does not",                    { patienceSeconds: 0 },                                        0],
+  ["to the deadline",                     { pod: target("Preemption", -110) },                           10],
+  ["… which is near",                     { pod: target("Preemption", -119.5) },                         0.5],
+  ["three are held, four allowed",        full(4),                                                       25],
+  ["three are held, three allowed",       full(3),                                                       1],
+  ["three are held, none allowed",        full(0),                                                       1],
+  ["too many, an impatient API server",   { ...full(0), patienceSeconds: 0.4 },                          0.4],
+  ["too many, the deadline is near",      { ...full(0), pod: target("Preemption", -119.75) },            0.25],
+  ["too many, mode Deny",                 { settings: guarded({ maxHolds: 0, mode: "Deny" }) },          0],
+])("how long: %s: %d s", (_, tweak, seconds) => expect(held(tweak).holdSeconds).toBe(seconds));
 
-  test("no longer than to the deadline", () => {
-    expect(held({ pod: target("Preemption", -110) }).holdSeconds).toBe(10);
-    expect(held({ pod: target("Preemption", -119.5) }).holdSeconds).toBe(0.5);
-  });
+test("mode Deny marks the VM all the same", () => {
+  expect(verbs(held({ settings: guarded({ mode: "Deny" }) }).actions)).toEqual(BEGUN);
 });
 
 describe("beside others", () => {
-  const three = ["a", "b", "c"].map((name, i) => heldCalled(name, 30 - i));
   const neighbour = target("Preemption", -5, { uid: "pod-x", name: "virt-launcher-x-aaaaa" });
-
-  test.each([
-    [4, 25],
-    [3, 1],
-    [2, 1],
-    [0, 1],
-  ])("three held, %i allowed: %i s", (maxHolds, seconds) => {
-    expect(held({ active: three, settings: guarded({ maxHolds }) }).holdSeconds).toBe(seconds);
-  });
-
-  test("a short hold is no longer than patience or deadline either", () => {
-    const crowded = { settings: guarded({ maxHolds: 0 }) };
-    expect(held({ ...crowded, patienceSeconds: 0.4 }).holdSeconds).toBe(0.4);
-    expect(held({ ...crowded, pod: target("Preemption", -119.75) }).holdSeconds).toBe(0.25);
-    expect(held({ settings: guarded({ maxHolds: 0, mode: "Deny" }) }).holdSeconds).toBe(0);
-  });
 
   // prettier-ignore
   test.each([
@@ -117,6 +101,7 @@ describe("the Evacuation", () => {
   test.each([
     // of the same pod             VMI                                        cause             actions
     ["none",                       [],                              vmi(),    "Preemption",     BEGUN],
+    ["none, External, pinned",     [],                              vmi({ ...EXTERNAL, ...PINNED }), "Preemption", ["CreateEvacuation", "Mark"]],
     ["none, KubeVirt has marked",  [],                              marked(), "NoExecuteTaint", ["CreateEvacuation"]],
     ["none, KubeVirt has marked",  [],                              marked(), "Preemption",     BEGUN],
     ["… and it is urgent already", [],       marked({ evacuationLabel: "urgent" }), "Preemption", ["CreateEvacuation"]],
@@ -133,24 +118,24 @@ describe("the Evacuation", () => {
     ["its own, rested",            [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], vmi(), "Preemption", BEGUN],
     ["its own, a drain's Duplicate", [drained(), disrupted("Preemption", 100, { status: { phase: "Duplicate" } })], marked(), "Preemption", []],
   ] as const)("%s", (...[, evacuations, subject, cause, expected]) => {
-    const requester = cause === "Preemption" ? SCHEDULER : NODE_CONTROLLER;
+    const requester = REQUESTER[cause];
     const { actions, story, holdSeconds } = held({ vmi: subject, evacuations, pod: target(cause), requester });
     expect([verbs(actions), verbs(story), holdSeconds]).toEqual([expected, expected.length > 0 ? ["Event"] : [], 25]);
   });
 
-  test("says who asks, for which pod, until when", () => {
-    expect(begunBy({ pod: target("Preemption", -20) })?.spec).toEqual({
-      vmiName: "web",
-      cause: "Preemption",
-      requestedBy: SCHEDULER,
-      intent: "Evacuate",
-      deadline: time(100),
-      pod: { name: pod().name, uid: POD_UID },
-    });
-  });
-
-  test("an urgent one sets the label that the MigrationPolicy selects, also on a VM that is marked", () => {
-    expect(only("Mark", held({ vmi: marked() }).actions)).toMatchObject([{ urgency: "urgent" }]);
+  test.each([
+    ["Preemption", "urgent", 100],
+    ["NoExecuteTaint", "normal", 280],
+  ] as const)("%s: says who asks, for which pod, until when; the mark is %s", (cause, urgency, seconds) => {
+    const requestedBy = REQUESTER[cause];
+    const hold = held({ pod: target(cause, -20), requester: requestedBy });
+    const about = { vmiName: "web", pod: { name: pod().name, uid: POD_UID } };
+    const spec = { ...about, cause, requestedBy, intent: "Evacuate", deadline: time(seconds) };
+    expect(only("CreateEvacuation", hold.actions)).toMatchObject([{ evacuation: { namespace: "apps", spec } }]);
+    expect(only("Mark", hold.actions)).toEqual([{ verb: "Mark", vmi: vmi(), urgency }]);
+    expect(only("Event", hold.story)).toMatchObject([{ type: "Normal", reason: "DisruptionHeld" }]);
+    const told = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the longest`;
+    expect(hold.message).toBe(told);
   });
 
   test("begins anew beside one that was given up: a disruption does not come again like a drain does", () => {

@@ -1,0 +1,174 @@
+/** Requests to evict a VM's launcher pod: strategy × migratable, cell by cell; the Evacuation that one begins, joins or waits for. */
+import { describe, expect, test } from "vitest";
+import type { EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
+import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../../shared/policy/strategy.ts";
+import { answerTo, decided } from "./evictions.ts";
+import {
+  at,
+  budget,
+  endedEvacuation,
+  evacuation,
+  EXTERNAL,
+  marked,
+  migration,
+  MOBILITY,
+  newborn,
+  NODE,
+  only,
+  PINNED,
+  POD_NAME,
+  POD_UID,
+  settings,
+  time,
+  vmi,
+  without,
+} from "../fixtures.ts";
+
+const NONE = "Allow StrategyNone";
+const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, Mark, tell";
+const TRIGGERED_PINNED = "Deny EvacuationTriggered: EnsureBudget 2, CreateEvacuation, Mark, tell";
+const JOINED = "Deny EvacuationTriggered: GrowBudget, Mark, tell";
+const IN_PROGRESS = "Deny EvacuationInProgress: EnsureBudget 2";
+const BEGUN_BY_KUBEVIRT = "Deny EvacuationInProgress: EnsureBudget 2, CreateEvacuation, tell";
+const REFUSED = "Deny NotMigratable: EnsureBudget 1, tell";
+const UNKNOWN = "Deny UnknownStrategy: EnsureBudget 1, tell";
+const SHUTDOWN = "Allow ShutdownByStrategy: tell";
+const RELEASED = "Allow ShutdownByStrategy: Unmark, tell";
+const BACKING_OFF = "Deny BackingOff: EnsureBudget 1";
+
+type Row = readonly [EvictionStrategy, Mobility, first: string, idle: string, migrating: string];
+
+// prettier-ignore
+const rows: readonly Row[] = [
+  // strategy                VMI is        first request     marked, idle  marked, migrating
+  ["None",                  "migratable", NONE,             NONE,         NONE],
+  ["None",                  "pinned",     NONE,             NONE,         NONE],
+  ["LiveMigrate",           "migratable", TRIGGERED,        IN_PROGRESS,  IN_PROGRESS],
+  ["LiveMigrate",           "pinned",     REFUSED,          IN_PROGRESS,  IN_PROGRESS],
+  ["LiveMigrateIfPossible", "migratable", TRIGGERED,        IN_PROGRESS,  IN_PROGRESS],
+  ["LiveMigrateIfPossible", "pinned",     SHUTDOWN,         RELEASED,     IN_PROGRESS],
+  ["External",              "migratable", TRIGGERED,        IN_PROGRESS,  IN_PROGRESS],
+  ["External",              "pinned",     TRIGGERED_PINNED, IN_PROGRESS,  IN_PROGRESS],
+];
+
+describe.each(rows)("%s, %s", (evictionStrategy, mobility, first, idle, migrating) => {
+  const own = { evictionStrategy, liveMigratable: MOBILITY[mobility] };
+
+  test.each<[string, Partial<EvictionFacts>]>([
+    ["the VM's own strategy", { vmi: vmi(own) }],
+    [
+      "the KubeVirt CR's, and the VM has none",
+      { vmi: without(vmi(own), "evictionStrategy"), settings: settings({ clusterStrategy: evictionStrategy }) },
+    ],
+    ["marked for a node that it has left", { vmi: vmi({ ...own, evacuationNodeName: "node00" }) }],
+  ])("first request: %s", (_, tweak) => expect(answerTo(tweak)).toBe(first));
+
+  test.each([
+    ["Failed", idle],
+    ["Pending", migrating],
+  ])("later requests, a migration is %s", (phase, expected) => {
+    const given = { vmi: marked(own), evacuations: [evacuation()], migrations: [migration({ phase })] };
+    expect(answerTo(given)).toBe(expected);
+  });
+});
+
+test("the rows cover every cell of the table", () => {
+  const cells = EVICTION_STRATEGIES.flatMap((s) => Object.keys(MOBILITY).map((m) => `${s}/${m}`));
+  expect(rows.map(([s, m]) => `${s}/${m}`).toSorted()).toEqual(cells.toSorted());
+});
+
+const ifPossible = { evictionStrategy: "LiveMigrateIfPossible", ...PINNED };
+const odd = { evictionStrategy: "Odd" };
+const noBudgets = settings({ reconcilers: { budget: "Disabled" } });
+const elsewhere = { nodeName: "node02", evacuationNodeName: "node02", activePods: { [POD_UID]: NODE } };
+const backingOff = evacuation({ status: { phase: "BackingOff", attempts: 2, nextAttemptTime: time(40) } });
+const ofFormerPod = newborn({ status: { podUID: "old" } });
+
+// prettier-ignore
+test.each<[string, Partial<EvictionFacts>, expected: string]>([
+  ["a strategy that KubeVirt does not know",           { vmi: vmi(odd) },                                         UNKNOWN],
+  ["… pinned",                                         { vmi: vmi({ ...odd, ...PINNED }) },                       UNKNOWN],
+  ["… marked",                                         { vmi: marked(odd) },                                      UNKNOWN],
+  ["on no node yet: there is nothing to mark",         { vmi: without(vmi({ phase: "Scheduled" }), "nodeName") }, "Deny NotScheduled: EnsureBudget 1"],
+  ["what matters for the first time is asked for",     { vmi: marked(ifPossible) },                               "Ask Migrations"],
+  ["between two attempts",                             { vmi: marked(), evacuations: [backingOff] },              IN_PROGRESS],
+  // No budget where none are made
+  ["budgets are switched off",                         { vmi: vmi(PINNED), settings: noBudgets },                 "Deny NotMigratable: tell"],
+  ["KubeVirt's webhook makes them noise",              { vmi: vmi(PINNED), settings: settings({ evictionsCovered: true }) }, "Deny NotMigratable: tell"],
+  // An Evacuation is there
+  ["that the drain taint began: joined",               { evacuations: [newborn({ spec: { cause: "DrainTaint" } })] }, JOINED],
+  ["whose mark was lost: joined",                      { evacuations: [newborn()] },                              JOINED],
+  ["that a person named: joined",                      { evacuations: [{ ...newborn(), spec: without(newborn().spec, "pod") }] }, JOINED],
+  ["that has ended",                                   { evacuations: [endedEvacuation("Withdrawn")] },           TRIGGERED],
+  ["about the pod that it has left",                   { evacuations: [ofFormerPod] },                            TRIGGERED],
+  // KubeVirt's webhook reviews the same request
+  ["it has marked the VM first",                       { vmi: marked() },                                         BEGUN_BY_KUBEVIRT],
+  ["our own mark has failed its test",                 { vmi: marked(), evacuations: [newborn()], raced: true },  "Deny EvacuationTriggered: EnsureBudget 2, tell"],
+  ["… and the VM has moved: its old pod is a leftover", { vmi: marked(elsewhere), raced: true },                  "Deny MigrationTarget: EnsureBudget 2"],
+])("%s", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));
+
+describe("an evacuation begins", () => {
+  const request = { username: "system:serviceaccount:kube-system:descheduler", cause: "Descheduler" } as const;
+  const spec = {
+    vmiName: "web",
+    cause: request.cause,
+    requestedBy: request.username,
+    intent: "Evacuate",
+    pod: { name: POD_NAME, uid: POD_UID },
+  };
+  const begun = { verb: "CreateEvacuation", evacuation: { namespace: "apps", name: newborn().name, spec } };
+
+  test("with its Evacuation, the budget grown and the mark, each conditional on what was observed", () => {
+    const subject = vmi({ evacuationNodeName: "node00" });
+    expect(decided({ vmi: subject, request }).actions).toEqual([
+      begun,
+      { verb: "GrowBudget", vmi: subject, name: budget().name, required: true },
+      { verb: "Mark", vmi: subject, urgency: "normal" },
+    ]);
+  });
+
+  test("… where KubeVirt has marked the VM: the Evacuation tells who asked", () => {
+    expect(decided({ vmi: marked(), request }).actions).toContainEqual(begun);
+  });
+});
+
+describe.each(["Abandoned", "Withdrawn"] as const)("after an evacuation that was %s", (phase) => {
+  const rested = endedEvacuation(phase, { status: { attempts: 5, nextAttemptTime: time(100.2) } });
+  const next = newborn({ uid: "next", name: "next" });
+  const ofFormer = {
+    ...rested,
+    spec: { ...rested.spec, pod: { uid: "x" } },
+    status: { ...rested.status, podUID: "x" },
+  };
+
+  // prettier-ignore
+  test.each<[string, Partial<EvictionFacts>, string]>([
+    ["a drain that tries again waits",        {},                                   BACKING_OFF],
+    ["… just before the back-off ends",       { now: at(100.1) },                   BACKING_OFF],
+    ["… the moment it ends",                  { now: at(100.2) },                   TRIGGERED],
+    ["… External, pinned",                    { vmi: vmi({ ...EXTERNAL, ...PINNED }) }, BACKING_OFF],
+    ["it migrates by its owner",              { vmi: vmi({ isMigrating: true }) },  "Deny BackingOff: EnsureBudget 2"],
+    ["another one goes on",                   { evacuations: [rested, next] },      JOINED],
+    ["the VM has moved since",                { evacuations: [ofFormer] },          TRIGGERED],
+    ["it would not be moved: strategy None",  { vmi: vmi({ evictionStrategy: "None" }) }, NONE],
+    ["it would not be moved: pinned",         { vmi: vmi(PINNED) },                 REFUSED],
+    ["it would be shut down",                 { vmi: vmi(ifPossible) },             SHUTDOWN],
+    ["KubeVirt has marked the VM again",      { vmi: marked() },                    BEGUN_BY_KUBEVIRT],
+    ["… and has its Evacuation",              { vmi: marked(), evacuations: [rested, next] }, IN_PROGRESS],
+  ])("%s", (_, tweak, expected) => expect(answerTo({ evacuations: [rested], ...tweak })).toBe(expected));
+
+  test("the one that KubeVirt's mark begins inherits", () => {
+    const { actions } = decided({ vmi: marked(), evacuations: [rested] });
+    const inherited = { attempts: 5, notBefore: time(100.2) };
+    expect(only("CreateEvacuation", actions)).toMatchObject([{ evacuation: { spec: { inherited } } }]);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<EvictionFacts>, string]>([
+    ["not marked",                {},                                             `the last evacuation of VMI "apps/web" was ${phase.toLowerCase()}; Lifeboat begins no new one for 101 s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`],
+    ["marked again by KubeVirt",  { vmi: marked() },                              `Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"; the last one was ${phase.toLowerCase()}, and KubeVirt has marked the VM again`],
+    ["… and has its Evacuation",  { vmi: marked(), evacuations: [rested, next] }, 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"'],
+  ])("the caller is told: %s", (_, tweak, message) => {
+    expect(decided({ evacuations: [rested], ...tweak })).toMatchObject({ message });
+  });
+});

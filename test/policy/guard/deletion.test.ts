@@ -1,0 +1,245 @@
+/** Deletions that do not ask: which are held, strategy × migratable × cause, and why each of the others is let go. */
+import { describe, expect, test } from "vitest";
+import {
+  decideDeletion,
+  type DeletionFacts,
+  RELEASE_REASONS,
+  type ReleaseReason,
+} from "../../../shared/policy/guard/deletion.ts";
+import { GATE_OF_CAUSE, GUARD_CAUSES } from "../../../shared/policy/guard/disruption-cause.ts";
+import { releaseTable } from "../../../infra/tools/docs/policy/guard.ts";
+import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../../shared/policy/strategy.ts";
+import {
+  answer,
+  answerTo,
+  begunBy,
+  condition,
+  deletion,
+  disrupted,
+  GATES,
+  guarded,
+  held,
+  MAINTENANCE,
+  NODE_CONTROLLER,
+  REQUESTER,
+  SCHEDULER,
+  TAINT_CONTROLLER,
+  target,
+} from "./disruptions.ts";
+import {
+  EXTERNAL,
+  hotplug,
+  marked,
+  MOBILITY,
+  NODE,
+  node,
+  only,
+  owner,
+  PINNED,
+  pod,
+  POD_UID,
+  settings,
+  verbs,
+  vmi,
+  without,
+} from "../fixtures.ts";
+
+// prettier-ignore
+const cells: readonly (readonly [EvictionStrategy, Mobility, answer: string])[] = [
+  // strategy                VMI is        answer
+  ["None",                  "migratable", "StrategyNone"],
+  ["None",                  "pinned",     "StrategyNone"],
+  ["LiveMigrate",           "migratable", "Hold"],
+  ["LiveMigrate",           "pinned",     "NotMigratable"],
+  ["LiveMigrateIfPossible", "migratable", "Hold"],
+  ["LiveMigrateIfPossible", "pinned",     "NotMigratable"],
+  ["External",              "migratable", "Hold"],
+  ["External",              "pinned",     "Hold"],
+];
+
+describe.each(cells)("%s, %s: %s", (evictionStrategy, mobility, expected) => {
+  const own = vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility] });
+
+  test.each(GUARD_CAUSES)("%s", (cause) => {
+    const given = { vmi: own, pod: target(cause), requester: REQUESTER[cause] };
+    const otherGates = GATES.filter((gate) => gate !== GATE_OF_CAUSE[cause]);
+    expect(answerTo(given)).toBe(expected);
+    expect(answerTo({ ...given, settings: guarded({}, { featureGates: otherGates }) })).toBe("NotADisruption");
+    const byCluster = {
+      vmi: without(own, "evictionStrategy"),
+      settings: guarded({}, { clusterStrategy: evictionStrategy }),
+    };
+    expect(answerTo({ ...given, ...byCluster })).toBe(expected);
+  });
+});
+
+test("the rows cover every cell of the table", () => {
+  const all = EVICTION_STRATEGIES.flatMap((s) => Object.keys(MOBILITY).map((m) => `${s}/${m}`));
+  expect(cells.map(([s, m]) => `${s}/${m}`)).toEqual(all);
+});
+
+// prettier-ignore
+test.each([
+  ["the scheduler",                   SCHEDULER,                                                            "Hold"],
+  ["the node controller",             NODE_CONTROLLER,                                                      "Hold"],
+  ["the taint eviction controller",   TAINT_CONTROLLER,                                                     "Hold"],
+  ["an administrator",                "kubernetes-admin",                                                   "OtherRequester"],
+  ["virt-controller",                 "system:serviceaccount:kubevirt:kubevirt-controller",                 "OtherRequester"],
+  ["the namespace controller",        "system:serviceaccount:kube-system:namespace-controller",             "OtherRequester"],
+  ["a kubelet",                       `system:node:${NODE}`,                                                "OtherRequester"],
+  ["a namesake elsewhere",            "system:serviceaccount:apps:node-controller",                         "OtherRequester"],
+  ["a nameless user",                 "",                                                                   "OtherRequester"],
+])("asked for by %s", (_, requester, expected) => expect(answerTo({ requester })).toBe(expected));
+
+test("the list of requesters is the administrator's", () => {
+  const requester = "system:kube-controller-manager";
+  expect(answerTo({ requester, settings: guarded({ requesters: [requester] }) })).toBe("Hold");
+});
+
+function conditioned(tweak: Parameters<typeof condition>[1]) {
+  return { pod: pod({ disruptionTarget: condition("Preemption", tweak) }) };
+}
+
+const elsewhere = { uid: "other", nodeName: "node02" };
+
+// prettier-ignore
+const released: readonly (readonly [string, Partial<DeletionFacts>, ReleaseReason, told: boolean])[] = [
+  ["a user deletes a pod with a stale condition", { requester: "admin" },                                      "OtherRequester",    false],
+  ["… of a VM under evacuation for one",          { requester: "admin", vmi: marked(), evacuations: [disrupted("Preemption", 100)] }, "OtherRequester", false],
+  ["no condition",                                { pod: pod() },                                              "NotADisruption",    false],
+  ["a condition that is False",                   conditioned({ active: false }),                              "NotADisruption",    false],
+  ["for the eviction API",                        conditioned({ reason: "EvictionByEvictionAPI" }),            "NotADisruption",    false],
+  ["by the kubelet",                              conditioned({ reason: "TerminationByKubelet" }),             "NotADisruption",    false],
+  ["no reason, as after a reset",                 { pod: pod({ disruptionTarget: without(condition("Preemption"), "reason") }) }, "NotADisruption", false],
+  ["a reason that every object has",              conditioned({ reason: "constructor" }),                      "NotADisruption",    false],
+  ["no gate, as by default",                      { settings: settings() },                                    "NotADisruption",    false],
+  ["mode Off",                                    { settings: guarded({ mode: "Off" }) },                      "GuardOff",          false],
+  ["the pod has succeeded",                       { pod: target("Preemption", 0, { phase: "Succeeded" }) },    "PodCompleted",      false],
+  ["no launcher pod",                             { pod: target("Preemption", 0, { labels: { app: "web" } }) }, "NotAVirtualMachine", false],
+  ["the VM is being deleted",                     { vmi: vmi({ deleting: true }) },                            "VmiGone",           false],
+  ["the VM has ended",                            { vmi: vmi({ phase: "Succeeded" }) },                        "VmiGone",           false],
+  ["a VM made anew under the name",               { vmi: vmi({ uid: "anew" }) },                               "VmiGone",           false],
+  ["a VM that is on no node yet",                 { vmi: without(vmi(EXTERNAL), "nodeName") },                 "NotScheduled",      false],
+  ["the node is not ready",                       { node: node({ ready: false }) },                            "NodeNotAlive",      false],
+  ["… in the middle of an evacuation",            { vmi: marked(), evacuations: [disrupted("Preemption", 100)], node: node({ ready: false }) }, "NodeNotAlive", false],
+  ["a pod that only claims to be the VM's",       { pod: target("Preemption", 0, elsewhere), node: node({ name: "node02" }) }, "NotListed", false],
+  ["… and on the VM's own node",                  { pod: target("Preemption", 0, { uid: "other" }) },          "NotListed",         false],
+  ["strategy None",                               { vmi: vmi({ evictionStrategy: "None" }) },                  "StrategyNone",      false],
+  ["a VM that cannot migrate",                    { vmi: vmi(PINNED) },                                        "NotMigratable",     true],
+  ["a strategy that KubeVirt does not know",      { vmi: vmi({ evictionStrategy: "Odd" }) },                   "UnknownStrategy",   true],
+  ["past the deadline",                           { pod: target("Preemption", -120) },                         "DeadlinePassed",    true],
+];
+
+describe("let go", () => {
+  test.each(released)("%s", (_, tweak, reason, told) => {
+    const decision = decideDeletion(deletion(tweak));
+    expect([answer(decision), verbs(decision.story)]).toEqual([reason, told ? ["Event"] : []]);
+    expect(releaseTable()).toMatch(new RegExp(`^\\| ${reason} .*\\| +${told ? "DisruptionNotHeld " : ""}\\|$`, "m"));
+  });
+
+  test("a VM or a node that is gone", () => {
+    expect(answer(decideDeletion(without(deletion(), "vmi")))).toBe("VmiGone");
+    expect(answer(decideDeletion(without(deletion(), "node")))).toBe("NodeNotAlive");
+  });
+
+  test("every reason is shown above, but for blindness, which has no facts", () => {
+    const shown = new Set<ReleaseReason>(["Blind", ...released.map(([, , reason]) => reason)]);
+    expect(shown).toEqual(new Set(RELEASE_REASONS));
+  });
+
+  // prettier-ignore
+  test.each<[Partial<DeletionFacts>, why: string]>([
+    [{ vmi: vmi(PINNED) },                        "it is not live-migratable: DisksNotLiveMigratable"],
+    [{ vmi: vmi({ evictionStrategy: "Odd" }) },   'KubeVirt does not know spec.evictionStrategy "Odd"'],
+    [{ pod: target("Preemption", -121) },         "it has not moved within 120 s"],
+  ])("%#: an Event says why, once a pod", (tweak, why) => {
+    const message = `pod ${pod().name} is deleted by ${SCHEDULER} (cause Preemption) and the VM with it: ${why}`;
+    const event = { type: "Warning", reason: "DisruptionNotHeld", occasion: POD_UID, message };
+    expect(only("Event", decideDeletion(deletion(tweak)).story)).toMatchObject([event]);
+  });
+});
+
+describe("a taint that is gone: the taint manager is told no, at once", () => {
+  const tainted = { pod: target("NoExecuteTaint"), requester: NODE_CONTROLLER };
+  const given = { ...tainted, node: node() };
+  const overdue = {
+    pod: target("NoExecuteTaint", -9999),
+    vmi: marked(),
+    evacuations: [disrupted("NoExecuteTaint", -9699)],
+  };
+  const tolerating = target("NoExecuteTaint", 0, { tolerations: [{ operator: "Exists" }] });
+
+  // prettier-ignore
+  test.each<[string, Partial<DeletionFacts>, answer: "denied" | "held" | ReleaseReason]>([
+    ["it is there",                           tainted,                                                        "held"],
+    ["it is gone",                            given,                                                          "denied"],
+    ["… at the deadline",                     { ...given, pod: target("NoExecuteTaint", -300) },              "denied"],
+    ["… long past it",                        { ...given, ...overdue },                                       "denied"],
+    ["… of an External VM",                   { ...given, vmi: vmi(EXTERNAL) },                               "denied"],
+    ["… of a VM that cannot migrate",         { ...given, vmi: vmi(PINNED) },                                 "denied"],
+    ["… of an unknown strategy",              { ...given, vmi: vmi({ evictionStrategy: "Odd" }) },            "denied"],
+    ["… of a VM that asks for no protection", { ...given, vmi: vmi({ evictionStrategy: "None" }) },           "StrategyNone"],
+    ["… of a VM that is being deleted",       { ...given, vmi: vmi({ deleting: true }) },                     "VmiGone"],
+    ["… and the node is down",                { ...given, node: node({ ready: false }) },                     "NodeNotAlive"],
+    ["only NoSchedule is left",               { ...given, node: node({ taints: [{ ...MAINTENANCE, effect: "NoSchedule" }] }) }, "denied"],
+    ["what is left is tolerated",             { ...tainted, pod: tolerating },                                "denied"],
+    ["a preemption needs no taint",           { node: node() },                                               "held"],
+  ])("%s", (_, tweak, expected) => {
+    const decision = decideDeletion(deletion(tweak));
+    const hold = decision.verdict === "Hold" && (decision.holdSeconds === 0 ? "denied" : "held");
+    expect(hold || answer(decision)).toBe(expected);
+  });
+
+  test("the answer names pod and node, and nothing is marked", () => {
+    const message = `pod "${pod().name}" stays: node "${NODE}" carries no NoExecute taint any more that it does not tolerate`;
+    expect(held(given)).toEqual({ verdict: "Hold", holdSeconds: 0, message, actions: [], story: [] });
+  });
+});
+
+describe("the pod that a migration goes to", () => {
+  const there = { uid: "target", nodeName: "node02" };
+  const given = { pod: target("Preemption", 0, there), node: node({ name: "node02" }) };
+  const activePods = { [POD_UID]: NODE, target: "node02" };
+
+  test.each([
+    [false, []],
+    [true, ["Event"]],
+  ])(
+    "is held without a mark until the deadline; then an Event tells of a guest that is there: %s",
+    (guestOnTarget, told) => {
+      const migrating = { ...given, vmi: vmi({ activePods, guestOnTarget }) };
+      expect(held(migrating)).toMatchObject({ actions: [], story: [], holdSeconds: 25 });
+      const decision = decideDeletion(deletion({ ...migrating, pod: target("Preemption", -120, there) }));
+      expect([answer(decision), verbs(decision.story)]).toEqual(["DeadlinePassed", told]);
+    },
+  );
+
+  test("the source is held all the while; once the VM is there its new pod is like any other", () => {
+    expect(answerTo({ vmi: vmi({ activePods, guestOnTarget: true }) })).toBe("Hold");
+    const moved = vmi({ activePods, nodeName: "node02" });
+    expect(verbs(held({ ...given, vmi: moved }).actions)).toEqual(["CreateEvacuation", "GrowBudget", "Mark"]);
+  });
+});
+
+describe("a hotplug pod follows its VM", () => {
+  const volume = hotplug({ disruptionTarget: condition("Preemption") });
+  const other = { ...volume, owners: [owner({ kind: "Pod", uid: "other" })] };
+
+  test("held, and the VM is marked for its launcher pod", () => {
+    expect(begunBy({ pod: volume, launcher: pod() })?.spec.pod).toEqual({ name: pod().name, uid: POD_UID });
+  });
+
+  test("held by the Evacuation of its launcher pod, without another one", () => {
+    const given = { launcher: pod(), vmi: marked(), evacuations: [disrupted("Preemption", 100)] };
+    expect(held({ ...given, pod: hotplug() }).actions).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<DeletionFacts>, ReleaseReason]>([
+    ["of a pinned VM",                        { launcher: pod(), vmi: vmi(PINNED) },              "NotMigratable"],
+    ["of a VM that is going",                 { launcher: pod(), vmi: vmi({ deleting: true }) },  "VmiGone"],
+    ["whose launcher pod is gone",            {},                                                 "VmiGone"],
+    ["whose launcher pod is another by now",  { launcher: pod({ uid: "other" }) },                "VmiGone"],
+    ["of a pod that KubeVirt does not list",  { launcher: pod(elsewhere), pod: other },           "NotListed"],
+  ])("%s: %s", (_, tweak, expected) => expect(answerTo({ pod: volume, ...tweak })).toBe(expected));
+});
