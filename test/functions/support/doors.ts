@@ -1,10 +1,11 @@
 /**
  * The doors as a platform opens them: the real fetch, a clock of our own, and everything after an answer awaited.
- * Owns: that platform. Does not own: clusters (canned-cluster.ts, test-cluster.ts).
+ * Owns: that platform. Does not own: clusters (canned-cluster.ts, test-cluster.ts), doors over a
+ * fake cluster (fake-doors.ts).
  */
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../../../functions/app.ts";
-import type { Env } from "../../../functions/env.ts";
+import type { Env, Platform } from "../../../functions/env.ts";
 import { runTick } from "../../../functions/schedule.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 
@@ -48,14 +49,14 @@ export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
 /** What happens in the world before a request of ours goes out; throws if it never gets there. */
 export type Before = (request: string, init: RequestInit, url: URL) => Promise<void> | void;
 
-/** `CLUSTERS` may be given as an object. */
-export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () => undefined): Doors {
-  let now = NOW.getTime();
+/** What the doors are opened with: the clock and the log of a test, and what goes on after an answer. */
+export function newPlatform(before: Before = () => undefined, start = NOW) {
+  let now = start.getTime();
   const log: Record<string, unknown>[] = [];
   const forbidden: string[] = [];
   const after: Promise<unknown>[] = [];
-  const platform = {
-    fetch: async (url: string, init: RequestInit) => {
+  const platform: Platform = {
+    fetch: async (url, init) => {
       const parsedUrl = new URL(url);
       const request = `${init.method} ${parsedUrl.pathname}`;
       await before(request, init, parsedUrl);
@@ -65,38 +66,48 @@ export function openDoors({ CLUSTERS, ...others }: TestEnv, before: Before = () 
     },
     now: () => new Date(now),
     // Time passes by sleeping only, and sleeping takes no time.
-    sleep: async (ms: number) => {
+    sleep: async (ms) => {
       now += ms;
       await setImmediate();
     },
-    log: (line: Readonly<Record<string, unknown>>) => void log.push(line),
+    log: (line) => void log.push(line),
   };
-  const state = newIsolateState();
-  const app = createApp(platform, state);
-  const text = typeof CLUSTERS === "string" ? CLUSTERS : JSON.stringify(CLUSTERS);
-  const env: Env = { ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
   const context = {
     waitUntil: (promise: Promise<unknown>) => void after.push(promise),
     passThroughOnException: () => undefined,
     props: {},
   };
-  return {
+  const world = {
     log,
     forbidden,
-    async request(path, init) {
-      const response = await app.request(path, init, env, context);
-      const answer = await response.text();
-      const contentType = response.headers.get("content-type");
-      const retryAfter = response.headers.get("retry-after");
-      return { code: response.status, contentType, retryAfter, text: answer, body: parsed(answer) };
-    },
-    tick: (at) => runTick(at.getTime(), { env, platform, state }),
     async settle() {
       while (after.length > 0) await after.shift();
     },
     now: () => new Date(now),
-    pass: (seconds) => void (now += seconds * 1000),
+    pass: (seconds: number) => void (now += seconds * 1000),
   };
+  return { platform, context, world };
+}
+
+/** `CLUSTERS` may be given as an object. */
+export function openDoors({ CLUSTERS, ...others }: TestEnv, before?: Before): Doors {
+  const { platform, context, world } = newPlatform(before);
+  const state = newIsolateState();
+  const app = createApp(platform, state);
+  const text = typeof CLUSTERS === "string" ? CLUSTERS : JSON.stringify(CLUSTERS);
+  const env: Env = { ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
+  return {
+    ...world,
+    request: async (path, init) => await answerOf(await app.request(path, init, env, context)),
+    tick: (at) => runTick(at.getTime(), { env, platform, state }),
+  };
+}
+
+export async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const contentType = response.headers.get("content-type");
+  const retryAfter = response.headers.get("retry-after");
+  return { code: response.status, contentType, retryAfter, text, body: parsed(text) };
 }
 
 function parsed(text: string): unknown {

@@ -41,6 +41,19 @@ export function evictionOf(pod: { readonly namespace: string; readonly name: str
   return evictionReview({ request: pod, eviction: { metadata: pod } });
 }
 
+/** A scheduler's deletion of the pod, as `infra/kubernetes/optional/guard.yaml` has it sent. */
+export function deletionOf(oldObject: unknown, more: Json = {}): Json {
+  const request = {
+    uid: UID,
+    operation: "DELETE",
+    resource: { group: "", version: "v1", resource: "pods" },
+    userInfo: { username: "system:kube-scheduler" },
+    oldObject,
+    ...more,
+  };
+  return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
+}
+
 export interface Asked {
   readonly cluster?: string;
   /** As the API server says it. */

@@ -1,0 +1,124 @@
+/**
+ * The client's interface over a fake cluster. A test decides what happens before each request: fast-check's scheduler
+ * interleaves functions, a request fails, the world changes, or the function that asked is killed.
+ * Owns: answering. Does not own: the objects and the conditions of writes (fake-cluster.ts).
+ */
+import type { Scheduler } from "fast-check";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
+import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
+import { countsOf } from "../../shared/policy/counters.ts";
+import { isActive } from "../../shared/policy/evacuation/phase.ts";
+import { type EvacuationFacts, type LauncherFacts, type PodFacts, type VmiFacts } from "../../shared/policy/facts.ts";
+import { isLauncher } from "../../shared/policy/kube/pod-kind.ts";
+import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
+import type { FakeCluster } from "./fake-cluster.ts";
+
+/** `request`: the method's name, or the verb of an action. */
+export type Before = (request: string) => unknown;
+
+export function connectTo(fake: FakeCluster, before: Before = () => undefined): Cluster {
+  const when = async <T>(request: string, answer: () => T): Promise<T> => {
+    await before(request);
+    return answer();
+  };
+  const reads = (name: string) => when(name, () => undefined);
+  return {
+    getPod: (key) => when("getPod", () => fake.pods.get(key)),
+    getVmi: (key) => when("getVmi", () => fake.vmis.get(key)),
+    getNode: (name) => when("getNode", () => fake.nodes.get({ name })),
+    getBudget: (key) => when("getBudget", () => fake.budgets.get(key)),
+    listVmis: (scope) => when("listVmis", () => fake.vmis.list((vmi) => isInScope(vmi, scope))),
+    listEvacuations: (scope) => when("listEvacuations", () => fake.evacuations.list((e) => isListed(e, scope))),
+    listMigrations: ({ namespace, name }) =>
+      when("listMigrations", () => fake.migrations.list((m) => m.namespace === namespace && m.vmiName === name)),
+    listNodes: () => when("listNodes", () => fake.nodes.list()),
+    listPodsOf: ({ uid }) => when("listPodsOf", () => fake.pods.list((pod) => pod.labels[CREATED_BY_LABEL] === uid)),
+    listPodsOn: (node) => when("listPodsOn", () => fake.pods.list(({ nodeName }) => nodeName === node)),
+    listLaunchers: (of) => when("listLaunchers", () => launchers(fake, of)),
+    isAnyBudget: () => when("isAnyBudget", () => fake.budgets.list(({ managedByUs }) => managedByUs).length > 0),
+    listBudgets: (namespace) =>
+      when("listBudgets", () => fake.budgets.list((one) => one.managedByUs && one.namespace === namespace)),
+    getKubeVirt: () => when("getKubeVirt", () => fake.kubeVirt),
+    getConfiguration: () => when("getConfiguration", () => fake.configuration),
+    getWebhooks: (name) => when("getWebhooks", () => fake.webhooks.get(name)),
+    getCounters: () => when("getCounters", () => countsOf(fake.counters)),
+    getConfigMap: () => when("getConfigMap", () => undefined),
+    getDeschedulingRegister: () => when("getDeschedulingRegister", () => fake.register),
+    getMinorVersions: () => when("getMinorVersions", () => ({ kubernetes: undefined, kubevirt: undefined })),
+    canList: (resource) => reads(`canList ${resource}`),
+    proveMarking: () => reads("proveMarking"),
+    proveAnnotating: () => reads("proveAnnotating"),
+    listDeschedulerNodes: () =>
+      when("listDeschedulerNodes", () => fake.nodes.list().map((node) => ({ ...node, labels: {}, allocatable: {} }))),
+    listDeschedulerPods: () => when("listDeschedulerPods", () => fake.pods.list().filter(isDeschedulerPod)),
+    listAllBudgets: () => when("listAllBudgets", () => fake.budgets.list()),
+    listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
+    listStorageClassesOfClaims: () => when("listStorageClassesOfClaims", () => new Map()),
+    getPriorityClassValue: () => reads("getPriorityClassValue"),
+    createEvacuation: (evacuation) => when("CreateEvacuation", () => fake.createEvacuation(evacuation)),
+    withdraw: (evacuation) => when("Withdraw", () => fake.withdraw(evacuation)),
+    evict: () => when("Evict", () => ({ code: 500, message: "nothing is evicted in a fake cluster" })),
+    act: (action) => when(action.verb, () => fake.act(action)),
+  };
+}
+
+function isInScope(vmi: VmiFacts, scope: Parameters<Cluster["listVmis"]>[0]): boolean {
+  if (scope === "All") return true;
+  return scope === "Migrating" ? vmi.isMigrating : vmi.nodeName === scope.node;
+}
+
+function isListed(e: EvacuationFacts, scope: Parameters<Cluster["listEvacuations"]>[0]): boolean {
+  if (scope === "All") return true;
+  if (scope === "Active") return isActive(e);
+  if ("sourceNode" in scope) return e.status.sourceNode === scope.sourceNode;
+  return e.namespace === scope.namespace && e.spec.vmiName === scope.name;
+}
+
+function launchers({ pods }: FakeCluster, of: "All" | readonly VmiFacts[]): readonly LauncherFacts[] {
+  const uids = of === "All" ? undefined : new Set(of.map(({ uid }) => uid));
+  return pods.list(isLauncher).flatMap((pod) => {
+    const vmiUID = pod.labels[CREATED_BY_LABEL] ?? "";
+    const more = { resourceVersion: "1", hasAnnotations: true, createdAt: 0 };
+    return uids === undefined || uids.has(vmiUID) ? [{ ...more, ...pod, vmiUID }] : [];
+  });
+}
+
+function isDeschedulerPod(pod: PodFacts): pod is DeschedulerPod {
+  return "placement" in pod;
+}
+
+/** Fast-check decides whose request is answered next. */
+export function interleaved(scheduler: Scheduler): Before {
+  return (request) => scheduler.schedule(Promise.resolve(), request);
+}
+
+/** The function that asks is gone after so many requests: nothing of it is heard again. */
+export function killedAfter(requests: number, before: Before = () => undefined): Before {
+  let left = requests;
+  return async (request) => {
+    left -= 1;
+    if (left < 0) await new Promise<never>(() => undefined);
+    await before(request);
+  };
+}
+
+export const UNREACHABLE: Failure = { reason: "Unreachable" };
+export const FORBIDDEN: Failure = { reason: "Refused", code: 403, request: "the request" };
+
+/** Each such request fails. */
+export function failing(requests: RegExp, failure: Failure = UNREACHABLE): Before {
+  return (request) => {
+    if (requests.test(request)) throw new ClusterError(failure);
+  };
+}
+
+/** Before the first such request. */
+export function once(requests: RegExp, change: () => void): Before {
+  let isDone = false;
+  return (request) => {
+    if (isDone || !requests.test(request)) return;
+    isDone = true;
+    change();
+  };
+}

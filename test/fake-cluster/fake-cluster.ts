@@ -1,0 +1,257 @@
+/**
+ * A cluster in memory, of facts: what an API server keeps of each write, and on which condition.
+ * Owns: the objects, the conditions, KubeVirt's admission of a second migration. Does not own: when a request is answered
+ * (connect.ts), controllers: a test moves VMs itself. contract.test.ts holds it against the sandbox's API server.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { ActResult } from "../../shared/cluster/act.ts";
+import type { ConfigurationFacts, KubeVirtFacts } from "../../shared/cluster/projections.ts";
+import type { DeschedulingRegister } from "../../shared/descheduling/cycle/register.ts";
+import { EMPTY_REGISTER, registerText } from "../../shared/descheduling/cycle/register.ts";
+import type { Action, NewEvacuation, Story } from "../../shared/policy/action.ts";
+import type { WebhookFacts } from "../../shared/policy/budget/budget-mode.ts";
+import { counterKey } from "../../shared/policy/counters.ts";
+import { isActive } from "../../shared/policy/evacuation/phase.ts";
+import {
+  type BudgetFacts,
+  type EvacuationFacts,
+  isFinal,
+  type MigrationFacts,
+  type NamespacedName,
+  type NodeFacts,
+  type PodFacts,
+  type VmiFacts,
+} from "../../shared/policy/facts.ts";
+import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
+import { budget, NOW, without } from "../policy/fixtures.ts";
+import { Shelf } from "./shelf.ts";
+
+type Write<V extends Action["verb"]> = Extract<Action, { verb: V }>;
+
+export class FakeCluster {
+  readonly pods = new Shelf<PodFacts>(() => this.#next());
+  readonly vmis = new Shelf<VmiFacts>(() => this.#next());
+  readonly nodes = new Shelf<NodeFacts>(() => this.#next());
+  readonly evacuations = new Shelf<EvacuationFacts>(() => this.#next());
+  readonly migrations = new Shelf<MigrationFacts>(() => this.#next());
+  readonly budgets = new Shelf<BudgetFacts>(() => this.#next());
+  readonly story: Story[] = [];
+  readonly counters: Record<string, string> = {};
+  readonly webhooks = new Map<string, readonly WebhookFacts[]>();
+  kubeVirt: KubeVirtFacts | undefined = { namespace: "kubevirt", featureGates: [] };
+  configuration: ConfigurationFacts | undefined;
+  register: DeschedulingRegister = { ...EMPTY_REGISTER, found: { found: "Nothing" } };
+  now = () => NOW;
+  #version = 100;
+
+  /** The LifeboatConfiguration. */
+  configure(spec: unknown): void {
+    this.configuration = { resourceVersion: this.#next(), generation: 1, conditions: [], spec };
+  }
+
+  /** Changes a VMI as KubeVirt or a person does. */
+  change(key: NamespacedName, tweak: Partial<VmiFacts>): void {
+    this.vmis.change(key, always, (found) => ({ ...found, ...tweak }));
+  }
+
+  setMark(key: NamespacedName, node: string | undefined): void {
+    this.vmis.change(key, always, (found) => {
+      const unmarked = without(found, "evacuationNodeName");
+      return node === undefined ? unmarked : { ...unmarked, evacuationNodeName: node };
+    });
+  }
+
+  #next(): string {
+    this.#version += 1;
+    return String(this.#version);
+  }
+
+  #identity() {
+    const resourceVersion = this.#next();
+    return { uid: `uid-${resourceVersion}`, resourceVersion };
+  }
+
+  act(action: Action): ActResult {
+    switch (action.verb) {
+      case "Mark":
+        return this.#mark(action);
+      case "Unmark":
+        return this.#unmark(action);
+      case "CreateEvacuation":
+        return this.createEvacuation(action.evacuation) === "Conflict" ? "Conflict" : "Done";
+      case "WriteStatus":
+        return this.#write(action);
+      case "DeleteEvacuation":
+        return this.evacuations.remove(action.evacuation);
+      case "Count":
+        return this.#count(action);
+      case "CreateMigration":
+        return this.#createMigration(action);
+      case "AdoptMigration":
+        return this.#adopt(action);
+      case "DeleteMigration":
+        return this.migrations.remove(action.migration);
+      case "CreateBudget":
+        return this.#createBudget(action);
+      case "EnsureBudget":
+        return this.#grow(action, false);
+      case "GrowBudget":
+        return this.#grow(action, true);
+      case "ResizeBudget":
+        return this.#resize(action);
+      case "DeleteBudget":
+        return this.budgets.remove(action.budget);
+      case "DeletePod":
+        return this.pods.remove(action.pod);
+      case "AnnotatePod":
+        return this.#annotate(action);
+      case "WriteConditions":
+        return this.#writeConditions(action);
+      case "WriteRegister":
+        return this.#writeRegister(action);
+      case "Event":
+        return this.#tell(action);
+    }
+  }
+
+  /** One that exists is joined, unless it has ended or is about another pod. */
+  createEvacuation({ namespace, name, spec }: NewEvacuation): EvacuationFacts | "Conflict" {
+    const found = this.evacuations.get({ namespace, name });
+    if (found !== undefined) return isActive(found) && found.spec.pod?.uid === spec.pod?.uid ? found : "Conflict";
+    const identity = this.#identity();
+    // Each is younger than the last one.
+    const createdAt = this.now().getTime() + Number(identity.resourceVersion);
+    const created = { namespace, name, ...identity, createdAt, spec, status: { attempts: 0, conditions: [] } };
+    this.evacuations.put(created);
+    return created;
+  }
+
+  withdraw(evacuation: EvacuationFacts): ActResult {
+    return this.evacuations.change(evacuation, always, (found) => {
+      return { ...found, spec: { ...found.spec, intent: "Withdrawn" as const } };
+    });
+  }
+
+  #mark({ vmi, urgency }: Write<"Mark">): ActResult {
+    const { nodeName = "", hasLabels, resourceVersion } = vmi;
+    const isUrgent = urgency === "urgent";
+    const label = isUrgent ? { evacuationLabel: urgency, hasLabels: true } : {};
+    return this.vmis.change(
+      vmi,
+      // Labels are made under a test of the version: another party may have made them meanwhile.
+      (found) => isUnmoved(found, vmi) && (!isUrgent || hasLabels || found.resourceVersion === resourceVersion),
+      (found) => ({ ...found, ...label, evacuationNodeName: nodeName }),
+    );
+  }
+
+  #unmark({ vmi }: Write<"Unmark">): ActResult {
+    const { evacuationLabel } = vmi;
+    if (this.vmis.get(vmi) === undefined) return "Done";
+    return this.vmis.change(
+      vmi,
+      (found) => isUnmoved(found, vmi) && (evacuationLabel ?? found.evacuationLabel) === found.evacuationLabel,
+      (found) => {
+        const unmarked = without(found, "evacuationNodeName");
+        return evacuationLabel === undefined ? unmarked : without(unmarked, "evacuationLabel");
+      },
+    );
+  }
+
+  #write({ evacuation, status }: Write<"WriteStatus">): ActResult {
+    return this.evacuations.change(evacuation, isVersion(evacuation), (found) => ({ ...found, status }));
+  }
+
+  #count({ cause, outcome }: Write<"Count">): ActResult {
+    const key = counterKey(cause, outcome);
+    this.counters[key] = String(1 + Number(this.counters[key] ?? 0));
+    return "Done";
+  }
+
+  /** KubeVirt's admission allows one unfinished migration a VMI. */
+  #createMigration({ vmi, name, evacuation }: Write<"CreateMigration">): ActResult {
+    const { namespace } = vmi;
+    if (this.migrations.get({ namespace, name }) !== undefined) return "Done";
+    const unfinished = (m: MigrationFacts) => m.namespace === namespace && m.vmiName === vmi.name && !isFinal(m);
+    if (this.migrations.list(unfinished).length > 0) return "Conflict";
+    const created = { ...this.#identity(), createdAt: this.now().getTime(), hasAnnotations: true, deleting: false };
+    const { cause } = evacuation.spec;
+    this.migrations.put({ namespace, name, vmiName: vmi.name, phase: "Pending", cause, ...created });
+    return "Done";
+  }
+
+  #adopt({ migration, evacuation }: Write<"AdoptMigration">): ActResult {
+    const { uid, hasAnnotations, resourceVersion } = migration;
+    return this.migrations.change(
+      migration,
+      (found) => found.uid === uid && (hasAnnotations || found.resourceVersion === resourceVersion),
+      (found) => ({ ...found, cause: evacuation.spec.cause, hasAnnotations: true }),
+    );
+  }
+
+  #createBudget({ vmi, name, minAvailable }: Write<"CreateBudget">): ActResult {
+    const key = { namespace: vmi.namespace, name };
+    if (this.budgets.get(key) !== undefined) return "Done";
+    const owners = [{ kind: "VirtualMachineInstance", name: vmi.name, uid: vmi.uid, controller: false }];
+    const selector = { matchLabels: { [CREATED_BY_LABEL]: vmi.uid }, matchExpressions: [] };
+    const touchedAt = this.now().getTime();
+    this.budgets.put(budget({ ...key, ...this.#identity(), touchedAt, minAvailable, owners, selector }));
+    return "Done";
+  }
+
+  /** One of another party's is left alone, and no reason to wait. */
+  #grow({ vmi: { namespace }, name }: Write<"GrowBudget" | "EnsureBudget">, isGrown: boolean): ActResult {
+    const found = this.budgets.get({ namespace, name });
+    if (found === undefined) return "Conflict";
+    if (!isGrown || !found.managedByUs) return "Done";
+    return this.budgets.change(found, always, () => ({ ...found, minAvailable: 2, touchedAt: this.now().getTime() }));
+  }
+
+  #resize({ budget: seen, minAvailable }: Write<"ResizeBudget">): ActResult {
+    return this.budgets.change(seen, isVersion(seen), (found) => ({ ...found, minAvailable }));
+  }
+
+  #annotate({ pod: seen, add, remove }: Write<"AnnotatePod">): ActResult {
+    const touched = [...Object.keys(add), ...remove];
+    return this.pods.change(
+      seen,
+      (found) => found.uid === seen.uid && touched.every((key) => found.annotations[key] === seen.annotations[key]),
+      (found) => ({ ...found, annotations: { ...without(found.annotations, ...remove), ...add } }),
+    );
+  }
+
+  #writeConditions({ resourceVersion, conditions }: Write<"WriteConditions">): ActResult {
+    if (this.configuration?.resourceVersion !== resourceVersion) return "Conflict";
+    this.configuration = { ...this.configuration, conditions, resourceVersion: this.#next() };
+    return "Done";
+  }
+
+  #writeRegister({ found, register }: Write<"WriteRegister">): ActResult {
+    if (!isDeepStrictEqual(found, this.register.found)) return "Conflict";
+    this.register = { ...register, found: { found: "Text", text: registerText(register) } };
+    return "Done";
+  }
+
+  /** Once for each occasion. */
+  #tell(story: Story): ActResult {
+    if (!this.story.some((told) => occasionOf(told) === occasionOf(story))) this.story.push(story);
+    return "Done";
+  }
+}
+
+function always(): boolean {
+  return true;
+}
+
+function isVersion(seen: { readonly uid: string; readonly resourceVersion: string }) {
+  return (found: typeof seen) => found.uid === seen.uid && found.resourceVersion === seen.resourceVersion;
+}
+
+/** What every patch of a VMI tests. */
+function isUnmoved(found: VmiFacts, seen: VmiFacts): boolean {
+  const keys = ["uid", "nodeName", "evacuationNodeName"] as const;
+  return keys.every((key) => found[key] === seen[key]);
+}
+
+function occasionOf({ about, reason, occasion }: Story): string {
+  return `${about.uid}/${reason}/${occasion}`;
+}

@@ -1,0 +1,79 @@
+/**
+ * The doors of one isolate over a fake cluster: what they do with facts, without HTTP to an API server.
+ * Owns: the target they are opened for. Does not own: routes, tokens (doors.ts).
+ */
+import { type Context, Hono } from "hono";
+import { reviewDeletionRequest } from "../../../functions/deletions/deletions.ts";
+import type { Env } from "../../../functions/env.ts";
+import { reviewEvictionRequest } from "../../../functions/evictions.ts";
+import { cancelOne, explainPod } from "../../../functions/operator.ts";
+import { RejectionError, renderRejection } from "../../../functions/rejection.ts";
+import { reconcileNow } from "../../../functions/schedule.ts";
+import { newIsolateState, type Target, targetOf } from "../../../functions/target.ts";
+import type { NamespacedName, PodFacts } from "../../../shared/policy/facts.ts";
+import { type Before, connectTo } from "../../fake-cluster/connect.ts";
+import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
+import { NOW } from "../../policy/fixtures.ts";
+import { type Answer, answerOf, type Doors, entry, newPlatform } from "./doors.ts";
+
+export interface FakeDoors extends Pick<Doors, "log" | "settle" | "now" | "pass"> {
+  evict(review: unknown, timeout?: string): Promise<Answer>;
+  delete(review: unknown, timeout?: string): Promise<Answer>;
+  explain(pod: NamespacedName): Promise<Answer>;
+  cancel(vmi: NamespacedName): Promise<Answer>;
+  reconcile(): Promise<Answer>;
+  readonly target: Target;
+}
+
+/** A pod of these facts, as an API server sends it with a review. */
+export function objectOf(pod: PodFacts): unknown {
+  const { namespace, name, uid, labels, annotations, owners: ownerReferences, nodeName, phase, disruptionTarget } = pod;
+  const { active, ...told } = disruptionTarget ?? { active: false, since: "" };
+  const disrupted = { type: "DisruptionTarget", status: active ? "True" : "False", lastTransitionTime: told.since };
+  return {
+    kind: "Pod",
+    metadata: { namespace, name, uid, resourceVersion: "1", labels, annotations, ownerReferences },
+    spec: { nodeName },
+    status: { phase, conditions: disruptionTarget ? [{ ...disrupted, ...told }] : [] },
+  };
+}
+
+/** `before`: told, too, how many seconds the connection had when it was made. */
+export function openFakeDoors(
+  fake: FakeCluster,
+  before: (request: string, seconds: number) => ReturnType<Before> = () => undefined,
+): FakeDoors {
+  const { platform, context, world } = newPlatform(undefined, NOW);
+  const state = newIsolateState();
+  const target: Target = {
+    ...targetOf("prod", { ...entry("https://fake"), headers: {} }, { env: {}, platform, state }),
+    connect: (seconds) => connectTo(fake, (request) => before(request, seconds)),
+  };
+  fake.now = platform.now;
+  const app = new Hono<{ Bindings: Env }>();
+  app.post("/evictions", (c) => reviewEvictionRequest(c, target, platform.now()));
+  app.post("/deletions", (c) => reviewDeletionRequest(c, target, platform.now()));
+  app.post("/reconcile", (c) => reconcileNow(c, target));
+  app.get("/pods/:namespace/:name", (c) => explainPod(c, target, keyIn(c)));
+  app.delete("/vmis/:namespace/:name", (c) => cancelOne(c, target, keyIn(c)));
+  app.onError((error, c) => {
+    if (!(error instanceof RejectionError)) throw error;
+    const { code, body } = renderRejection(error.rejection);
+    return c.json(body, code);
+  });
+  const ask = async (path: string, method: string, body?: unknown) =>
+    await answerOf(await app.request(path, { method, ...(body ? { body: JSON.stringify(body) } : {}) }, {}, context));
+  return {
+    ...world,
+    target,
+    evict: (review, timeout = "10s") => ask(`/evictions?timeout=${timeout}`, "POST", review),
+    delete: (review, timeout = "30s") => ask(`/deletions?timeout=${timeout}`, "POST", review),
+    explain: ({ namespace, name }) => ask(`/pods/${namespace}/${name}`, "GET"),
+    cancel: ({ namespace, name }) => ask(`/vmis/${namespace}/${name}`, "DELETE"),
+    reconcile: () => ask("/reconcile", "POST"),
+  };
+}
+
+function keyIn(c: Context): NamespacedName {
+  return { namespace: c.req.param("namespace") ?? "", name: c.req.param("name") ?? "" };
+}
