@@ -1,18 +1,8 @@
 /** POLICY.md is the policy: rendered from the tables. */
 import { expect, test } from "vitest";
 import { renderPolicy } from "../../infra/tools/docs/policy/document.ts";
-import { renderTable } from "../../infra/tools/docs/policy/tables.ts";
 
 test("shared/policy/POLICY.md is rendered from the code", async () => {
   const how = "the policy has changed: `npx vitest run test/policy -u` renders POLICY.md anew";
   await expect(renderPolicy(), how).toMatchFileSnapshot("../../shared/policy/POLICY.md");
-});
-
-test("tables are padded to their widest cell", () => {
-  expect(
-    renderTable([
-      ["a", "long head"],
-      ["wide cell", "b"],
-    ]),
-  ).toBe(["| a         | long head |", "| --------- | --------- |", "| wide cell | b         |"].join("\n"));
 });

@@ -8,33 +8,33 @@ import {
 } from "../../../shared/policy/annotations/descheduler-annotations.ts";
 import type { EvacuationFacts, LauncherFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import { FEATURE_GATES, type FeatureGate, type ReconcilerMode } from "../../../shared/policy/settings.ts";
-import { at, endedEvacuation, evacuation, marked, NODE, settings, time, vmi, without } from "../fixtures.ts";
+import { at, endedEvacuation, evacuation, EXTERNAL, marked, PINNED, settings, vmi, without } from "../fixtures.ts";
 import { annotating, annotations, IN_PROGRESS, launcher, ONLY, REQUESTED, target } from "../launchers.ts";
 
-type Kind = "source" | "target" | "completed" | "terminating";
+const ASKED = { [ONLY]: "" };
+const GOING = { ...ASKED, [IN_PROGRESS]: "true" };
 
-const PODS: Readonly<Record<Kind, LauncherFacts>> = {
+const PODS = {
   source: launcher(),
   target: target(),
   completed: launcher({ phase: "Succeeded" }),
   terminating: launcher({ deleting: true }),
-};
-const KINDS: readonly Kind[] = ["source", "target", "completed", "terminating"];
-const OTHER = "node00";
+} as const;
+const KINDS = ["source", "target", "completed", "terminating"] as const;
 
 /** add: if it is missing; remove: if it is there; yield: the same, but Auto leaves it to KubeVirt; -: as it is. */
 type Cell = "add" | "remove" | "yield" | "-";
 
 // prettier-ignore
 const rows: readonly (readonly [string, VmiFacts, ...Cell[]])[] = [
-  // VMI                                                                                        source     target    completed terminating
-  ["unmarked",                 vmi(),                                                           "remove",  "remove", "remove", "-"],
-  ["marked",                   marked(),                                                        "add",     "remove", "remove", "-"],
-  ["marked, External",         marked({ evictionStrategy: "External" }),                        "add",     "remove", "remove", "-"],
-  ["marked, cannot migrate",   marked({ liveMigratable: { migratable: false } }),               "add",     "remove", "remove", "-"],
-  ["moved, stale mark",        vmi({ evacuationNodeName: OTHER }),                              "yield",   "remove", "remove", "-"],
-  ["on no node",               without(vmi(), "nodeName"),                                      "remove",  "remove", "remove", "-"],
-  ["being deleted",            marked({ deleting: true }),                                      "-",       "-",      "-",      "-"],
+  // VMI                                                              source     target    completed terminating
+  ["unmarked",                 vmi(),                                 "remove",  "remove", "remove", "-"],
+  ["marked",                   marked(),                              "add",     "remove", "remove", "-"],
+  ["marked, External",         marked(EXTERNAL),                      "add",     "remove", "remove", "-"],
+  ["marked, cannot migrate",   marked(PINNED),                        "add",     "remove", "remove", "-"],
+  ["moved, stale mark",        vmi({ evacuationNodeName: "node00" }), "yield",   "remove", "remove", "-"],
+  ["on no node",               without(vmi(), "nodeName"),            "remove",  "remove", "remove", "-"],
+  ["being deleted",            marked({ deleting: true }),            "-",       "-",      "-",      "-"],
 ];
 
 const cells = rows.flatMap(([state, subject, ...expected]) =>
@@ -53,11 +53,9 @@ function after(pod: LauncherFacts, subject: VmiFacts, mode: ReconcilerMode): boo
 
 describe("eviction-in-progress", () => {
   test.each(cells)("%s: on the %s pod, mode %s: %s", (...[, kind, mode, cell, subject]) => {
-    const bare = { ...PODS[kind], annotations: { [ONLY]: "" } };
-    const carrying = { ...bare, annotations: { ...bare.annotations, [IN_PROGRESS]: "true" } };
     const keeps = { add: true, remove: false, yield: mode === "Auto", "-": true }[cell];
-    expect(after(bare, subject, mode)).toBe(cell === "add");
-    expect(after(carrying, subject, mode)).toBe(keeps);
+    expect(after({ ...PODS[kind], annotations: ASKED }, subject, mode)).toBe(cell === "add");
+    expect(after({ ...PODS[kind], annotations: GOING }, subject, mode)).toBe(keeps);
   });
 
   test("the rows cover every cell of the table", () => {
@@ -67,66 +65,58 @@ describe("eviction-in-progress", () => {
   });
 
   test.each(["kubevirt", "false", ""])("is there whatever it says, such as %j", (value) => {
-    const pod = launcher({ annotations: { [ONLY]: "", [IN_PROGRESS]: value } });
+    const pod = launcher({ annotations: { ...ASKED, [IN_PROGRESS]: value } });
     expect(annotations({ vmis: [marked()], launchers: [pod] })).toEqual([]);
     expect(annotations({ launchers: [pod] })).toEqual([{ verb: "AnnotatePod", pod, add: {}, remove: [IN_PROGRESS] }]);
   });
 
   test("takes the request of a descheduling cycle with it", () => {
-    const both = { [ONLY]: "", [IN_PROGRESS]: "true", [REQUESTED]: time(-60) };
-    const pod = launcher({ annotations: both });
+    const pod = launcher({ annotations: { ...GOING, [REQUESTED]: "2026-03-01T11:59:00Z" } });
     expect(annotations({ launchers: [pod] })).toMatchObject([{ add: {}, remove: [IN_PROGRESS, REQUESTED] }]);
     expect(annotations({ vmis: [marked()], launchers: [pod] })).toEqual([]);
-    expect(annotations({ launchers: [launcher({ annotations: without(both, IN_PROGRESS) })] })).toEqual([]);
+    expect(annotations({ launchers: [{ ...pod, annotations: without(pod.annotations, IN_PROGRESS) }] })).toEqual([]);
   });
 
   test("goes from the pod that the guest has left, and does not come to the one it runs in now", () => {
-    const carrying = { [ONLY]: "", [IN_PROGRESS]: "true" };
-    const before = launcher({ annotations: carrying });
-    const now = target({ annotations: { [ONLY]: "" } });
-    const moved = vmi({ nodeName: "node02", activePods: { [now.uid]: "node02", [before.uid]: NODE } });
-    expect(annotations({ vmis: [moved], launchers: [before, now] })).toMatchObject([
-      { pod: { uid: before.uid }, add: {}, remove: [IN_PROGRESS] },
-    ]);
+    const before = launcher({ annotations: GOING });
+    const now = target({ annotations: ASKED });
+    const moved = vmi({ nodeName: "node02", activePods: { [now.uid]: "node02", [before.uid]: "node01" } });
+    const removed = { pod: { uid: before.uid }, add: {}, remove: [IN_PROGRESS] };
+    expect(annotations({ vmis: [moved], launchers: [before, now] })).toMatchObject([removed]);
   });
 });
 
 describe("request-evict-only", () => {
-  const vmis = [
-    ["unmarked", vmi()],
-    ["marked", marked()],
-    ["on no node", without(vmi(), "nodeName")],
-  ] as const;
   // prettier-ignore
-  const pods = [
-    ["source",               launcher(),                                       true],
-    ["target",               target(),                                         true],
-    ["not scheduled yet",    without(target({ phase: "Pending" }), "nodeName"), true],
-    ["created this moment",  launcher({ createdAt: at(0).getTime() }),         true],
-    ["completed",            launcher({ phase: "Failed" }),                    false],
-    ["terminating",          launcher({ deleting: true }),                     false],
-    ["that has it already",  launcher({ annotations: { [ONLY]: "" } }),        false],
-    ["that has it as true",  launcher({ annotations: { [ONLY]: "true" } }),    false],
-  ] as const;
-  const all = vmis.flatMap(([state, subject]) => pods.map((pod) => [state, ...pod, subject] as const));
-  test.each(all)("VMI %s, pod %s", (...[, , pod, isAdded, subject]) => {
-    const added = annotations({ vmis: [subject], launchers: [pod] }).map(({ add }) => add[ONLY]);
-    expect(added.filter((value) => value !== undefined)).toEqual(isAdded ? [""] : []);
+  test.each<[string, LauncherFacts, added: boolean]>([
+    ["the source",               launcher(),                                         true],
+    ["the target",               target(),                                           true],
+    ["one not scheduled yet",    without(target({ phase: "Pending" }), "nodeName"),  true],
+    ["one of this moment",       launcher({ createdAt: at(0).getTime() }),           true],
+    ["a completed one",          launcher({ phase: "Failed" }),                      false],
+    ["a terminating one",        launcher({ deleting: true }),                       false],
+    ["one that has it already",  launcher({ annotations: ASKED }),                   false],
+    ["one that has it as true",  launcher({ annotations: { [ONLY]: "true" } }),      false],
+    ["one of a VMI not read",    launcher({ vmiUID: "another" }),                    false],
+    ["one in another namespace", launcher({ namespace: "tenant" }),                  false],
+  ])("on %s", (_, pod, isAdded) => {
+    for (const subject of [vmi(), marked(), without(vmi(), "nodeName")]) {
+      const added = annotations({ vmis: [subject], launchers: [pod] }).map(({ add }) => add[ONLY]);
+      expect(added.filter((value) => value !== undefined)).toEqual(isAdded ? [""] : []);
+    }
   });
 
-  test.each([
-    ["of a VMI that was not read", launcher({ vmiUID: "another" })],
-    ["in another namespace, labelled as this VMI's", launcher({ namespace: "tenant" })],
-  ])("not on a pod %s", (_, pod) => {
-    expect(annotations({ vmis: [marked()], launchers: [pod] })).toEqual([]);
+  test("in one patch with what else is due on the pod", () => {
+    expect(annotations({ vmis: [marked()] })).toMatchObject([{ add: GOING }]);
+    const going = launcher({ annotations: { [IN_PROGRESS]: "true" } });
+    expect(annotations({ launchers: [going] })).toMatchObject([{ add: ASKED, remove: [IN_PROGRESS] }]);
   });
 });
 
 describe("what switches it on", () => {
   const others = FEATURE_GATES.filter((gate) => gate !== "DeschedulerSupport");
   const gates: readonly (readonly FeatureGate[])[] = [[], ["DeschedulerSupport"], others];
-  const modes = ["Enabled", "Auto", "Disabled"] as const;
-  const both = gates.flatMap((featureGates) => modes.map((mode) => [featureGates, mode] as const));
+  const both = gates.flatMap((on) => (["Enabled", "Auto", "Disabled"] as const).map((mode) => [on, mode] as const));
   test.each(both)("gates %j, mode %s", (featureGates, mode) => {
     const given = settings({ featureGates, reconcilers: { annotations: mode } });
     const isOn = featureGates.includes("DeschedulerSupport") && mode !== "Disabled";
@@ -134,58 +124,49 @@ describe("what switches it on", () => {
     expect(annotations({ vmis: [marked()], settings: given })).toHaveLength(isOn ? 1 : 0);
   });
 
-  test("one patch a pod, for all that is due on it", () => {
-    expect(annotations({ vmis: [marked()] })).toMatchObject([{ add: { [ONLY]: "", [IN_PROGRESS]: "true" } }]);
-    expect(annotations({ launchers: [launcher({ annotations: { [IN_PROGRESS]: "true" } })] })).toMatchObject([
-      { add: { [ONLY]: "" }, remove: [IN_PROGRESS] },
-    ]);
-  });
-
   test("at a time so many pods, those of evacuations first", () => {
     const pods = Array.from({ length: MOST_PATCHES + 1 }, (_, i) => launcher({ uid: `pod-${i}`, nodeName: "node07" }));
-    const going = marked({ uid: "going", activePods: {} });
     const source = launcher({ uid: "source", vmiUID: "going" });
+    const going = marked({ uid: "going", activePods: {} });
     const actions = annotations({ vmis: [vmi(), going], launchers: [...pods, source] });
     expect(actions).toHaveLength(MOST_PATCHES);
     expect(actions[0]?.pod).toBe(source);
   });
 });
 
-const young = (seconds: number, tweak: Partial<LauncherFacts> = {}) =>
-  launcher({ createdAt: at(-seconds).getTime(), ...tweak });
+function young(seconds: number, tweak: Partial<LauncherFacts> = {}): LauncherFacts {
+  return launcher({ createdAt: at(-seconds).getTime(), ...tweak });
+}
 
-const begun = (seconds: number) => [evacuation({ createdAt: at(-seconds).getTime() })];
+function begun(seconds: number): readonly EvacuationFacts[] {
+  return [evacuation({ createdAt: at(-seconds).getTime() })];
+}
 
 describe("KubeVirt is left its time", () => {
-  const both = { [ONLY]: "", [IN_PROGRESS]: "true" };
-  const old = launcher({ annotations: { [ONLY]: "" } });
+  const old = launcher({ annotations: ASKED });
   const ended = [endedEvacuation("Abandoned", { createdAt: at(-1).getTime() })];
+  const going = { [IN_PROGRESS]: "true" };
   // prettier-ignore
   test.each<[string, ReconcilerMode, VmiFacts, readonly EvacuationFacts[], LauncherFacts, object]>([
     // what                                      mode       VMI       Evacuations  pod                         added now
     ["a pod of 0 s",                             "Auto",    vmi(),    [],          young(0),                   {}],
     ["a pod of 59 s",                            "Auto",    vmi(),    [],          young(59),                  {}],
-    ["a pod of 60 s",                            "Auto",    vmi(),    [],          young(60),                  { [ONLY]: "" }],
-    ["a pod of 2 s",                             "Enabled", vmi(),    [],          young(2),                   { [ONLY]: "" }],
-    ["a pod that does not say",                  "Auto",    vmi(),    [],          young(0, { createdAt: 0 }), { [ONLY]: "" }],
-    ["a pod from the far future",                "Auto",    vmi(),    [],          young(-999),                { [ONLY]: "" }],
+    ["a pod of 60 s",                            "Auto",    vmi(),    [],          young(60),                  ASKED],
+    ["a pod of 2 s",                             "Enabled", vmi(),    [],          young(2),                   ASKED],
+    ["a pod that does not say",                  "Auto",    vmi(),    [],          young(0, { createdAt: 0 }), ASKED],
+    ["a pod from the far future",                "Auto",    vmi(),    [],          young(-999),                ASKED],
     ["an evacuation of 1 s",                     "Auto",    marked(), begun(1),    old,                        {}],
-    ["an evacuation of 60 s",                    "Auto",    marked(), begun(60),   old,                        { [IN_PROGRESS]: "true" }],
-    ["an evacuation of 1 s",                     "Enabled", marked(), begun(1),    old,                        { [IN_PROGRESS]: "true" }],
-    ["a mark: nobody knows since when",          "Auto",    marked(), [],          old,                        { [IN_PROGRESS]: "true" }],
-    ["a mark after an evacuation that ended",    "Auto",    marked(), ended,       old,                        { [IN_PROGRESS]: "true" }],
-    ["an old pod, an evacuation of 1 s",         "Auto",    marked(), begun(1),    launcher(),                 { [ONLY]: "" }],
+    ["an evacuation of 60 s",                    "Auto",    marked(), begun(60),   old,                        going],
+    ["an evacuation of 1 s",                     "Enabled", marked(), begun(1),    old,                        going],
+    ["a mark: nothing tells since when",         "Auto",    marked(), [],          old,                        going],
+    ["a mark after an evacuation that ended",    "Auto",    marked(), ended,       old,                        going],
+    ["an old pod, an evacuation of 1 s",         "Auto",    marked(), begun(1),    launcher(),                 ASKED],
     ["a pod of 4 s, an evacuation of 1 s",       "Auto",    marked(), begun(1),    young(4),                   {}],
-    ["both are there",                           "Auto",    marked(), begun(99),   young(99, { annotations: both }), {}],
+    ["both are there",                           "Auto",    marked(), begun(99),   young(99, { annotations: GOING }), {}],
   ])("%s, mode %s", (...[, mode, subject, evacuations, pod, added]) => {
     const patient = annotating(mode, { evacuation: { adoptSeconds: 60 } });
     const found = annotations({ vmis: [subject], evacuations, launchers: [pod], settings: patient });
     expect(found).toEqual(Object.keys(added).length === 0 ? [] : [expect.objectContaining({ add: added })]);
-  });
-
-  test("not to take away what it takes away itself", () => {
-    const pod = launcher({ annotations: both });
-    expect(annotations({ launchers: [pod], settings: annotating("Auto") })).toMatchObject([{ remove: [IN_PROGRESS] }]);
   });
 
   test.each([

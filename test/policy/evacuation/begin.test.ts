@@ -7,12 +7,13 @@ import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
 import {
   endedEvacuation,
   evacuation,
+  EXTERNAL,
   marked,
-  MOBILITY,
   newborn,
   NODE,
   node,
   only,
+  PINNED,
   time,
   vmi,
   without,
@@ -20,7 +21,6 @@ import {
 import { world } from "../worlds.ts";
 
 const drained = { nodes: [node({ taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] })] };
-const pinned = { liveMigratable: MOBILITY.pinned };
 const resting = endedEvacuation("Abandoned", {
   spec: { requestedBy: "jane" },
   status: { attempts: 5, nextAttemptTime: time(9) },
@@ -38,8 +38,8 @@ const TAINT = "DrainTaint by taint kubevirt.io/drain";
 const rows: readonly (readonly [what: string, Partial<EvacuationWorld>, expected: string])[] = [
   ["a mark",                               { vmis: [marked()] },                                          MARK],
   ["… for the descheduler",                { vmis: [marked({ evictionSource: "descheduler" })] },         "Descheduler by KubeVirt"],
-  ["… External",                           { vmis: [marked({ evictionStrategy: "External" })] },          MARK],
-  ["… pinned: people see what blocks it",  { vmis: [marked(pinned)] },                                    MARK],
+  ["… External",                           { vmis: [marked(EXTERNAL)] },          MARK],
+  ["… pinned: people see what blocks it",  { vmis: [marked(PINNED)] },                                    MARK],
   ["… on a node with the drain taint",     { vmis: [marked()], ...drained },                              MARK],
   ["… set again after it was given up",    { vmis: [marked()], evacuations: [resting] },                  "ApiEviction by jane"],
   ["… in a VMI read before the Evacuations", { vmis: [marked()], vmisAreNewer: false },                   "-"],
@@ -55,8 +55,8 @@ const rows: readonly (readonly [what: string, Partial<EvacuationWorld>, expected
   ["the drain taint",                      { vmis: [vmi()], ...drained },                                 TAINT],
   ["… with another effect",                { vmis: [vmi()], nodes: [node({ taints: [{ key: "kubevirt.io/drain", effect: "NoExecute" }] })] }, "-"],
   ["… on another node",                    { vmis: [vmi({ nodeName: "node02" })], ...drained },           "-"],
-  ["… pinned",                             { vmis: [vmi(pinned)], ...drained },                           "-"],
-  ["… External",                           { vmis: [vmi({ evictionStrategy: "External" })], ...drained }, "-"],
+  ["… pinned",                             { vmis: [vmi(PINNED)], ...drained },                           "-"],
+  ["… External",                           { vmis: [vmi(EXTERNAL)], ...drained }, "-"],
   ["… the last one rests",                 { vmis: [vmi()], evacuations: [resting], ...drained },         "-"],
   ["… after a taint that was gone",        { vmis: [vmi()], evacuations: [endedEvacuation("Withdrawn")], ...drained }, TAINT],
   ["on no node",                           { vmis: [without(vmi(), "nodeName")], ...drained },            "-"],
@@ -68,13 +68,11 @@ describe("begun without a request", () => {
     expect(spec === undefined ? "-" : `${spec.cause} by ${spec.requestedBy}`).toBe(expected);
   });
 
-  test("one that follows inherits attempts and back-off", () => {
-    expect(begun({ vmis: [marked()], evacuations: [resting] })?.inherited).toEqual({ attempts: 5, notBefore: time(9) });
-  });
-
-  test("it is told", () => {
-    const { chains } = planBeginnings(world());
-    expect(only("Event", chains.flat())).toMatchObject([{ reason: "EvacuationAdopted", type: "Normal" }]);
+  test("it is told, and one that follows inherits attempts and back-off", () => {
+    const [chain = []] = planBeginnings(world({ evacuations: [resting] })).chains;
+    const inherited = { attempts: 5, notBefore: time(9) };
+    expect(only("CreateEvacuation", chain)).toMatchObject([{ evacuation: { spec: { inherited } } }]);
+    expect(only("Event", chain)).toMatchObject([{ reason: "EvacuationAdopted", type: "Normal" }]);
   });
 });
 

@@ -236,7 +236,7 @@ describe("beside another Evacuation", () => {
     ["an older one that has ended",     evacuation(), endedEvacuation("Withdrawn", older),                  {},                "Pending"],
     ["an older one of another pod",     evacuation(), { ...older, spec: { ...older.spec, pod: { uid: "other" } } }, {},        "Pending"],
     ["an older one of an earlier VMI",  evacuation(), { ...older, status: { ...older.status, ...former } }, {},                "Pending"],
-  ])("%s", (_, subject, other, tweak, expected) => {
+  ])("%s", (...[, subject, other, tweak, expected]) => {
     expect(statusAfter(subject, { ...tweak, evacuations: [other, subject] }).phase).toBe(expected);
   });
 

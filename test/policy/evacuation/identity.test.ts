@@ -56,10 +56,8 @@ describe("an Evacuation is about the VMI's pod", () => {
 });
 
 describe("of several about one pod", () => {
-  const [first, second] = [
-    newborn({ name: "b", uid: "1", createdAt: 1 }),
-    newborn({ name: "a", uid: "2", createdAt: 2 }),
-  ];
+  const first = newborn({ name: "b", uid: "1", createdAt: 1 });
+  const second = newborn({ name: "a", uid: "2", createdAt: 2 });
   // prettier-ignore
   test.each([
     ["the older one goes on",                 [second, first],                                                     "b"],
@@ -76,20 +74,17 @@ function rested(seconds: number, tweak: Partial<EvacuationFacts> = {}): Evacuati
 }
 
 describe("the rest of an evacuation that ended without a move", () => {
+  const ofFormerPod = { spec: { ...newborn().spec, pod: { uid: "x" } }, status: { ...rested(1).status, podUID: "x" } };
   // prettier-ignore
-  test.each([
-    ["lasts",                                 [rested(1)],                                    true],
-    ["is over",                               [rested(0)],                                    false],
-    ["there is none: the taint is gone",      [endedEvacuation("Withdrawn")],                 false],
-    ["is one of its own while it goes on",    [evacuation({ status: { nextAttemptTime: time(9) } })], false],
-    ["of the pod that the guest has left",    [rested(1, { spec: { ...newborn().spec, pod: { uid: "x" } }, status: { ...rested(1).status, podUID: "x" } })], false],
-  ])("%s: %s", (_, evacuations, expected) => {
-    expect(restingEvacuation(vmi(), evacuations, { now: NOW }) !== undefined).toBe(expected);
-  });
-
-  test("is the newest one's", () => {
-    const both = [rested(9, { name: "new" }), rested(99, { name: "old", createdAt: 0 })];
-    expect(restingEvacuation(vmi(), both, { now: NOW })?.name).toBe("new");
+  test.each<[string, readonly EvacuationFacts[], name: string | undefined]>([
+    ["lasts",                                 [rested(1, { name: "it" })],                        "it"],
+    ["is over",                               [rested(0)],                                        undefined],
+    ["there is none: the taint is gone",      [endedEvacuation("Withdrawn")],                     undefined],
+    ["is one of its own while it goes on",    [evacuation({ status: { nextAttemptTime: time(9) } })], undefined],
+    ["of the pod that the guest has left",    [rested(1, ofFormerPod)],                           undefined],
+    ["of several: the newest one's",          [rested(9, { name: "new" }), rested(99, { name: "old", createdAt: 0 })], "new"],
+  ])("%s", (_, evacuations, expected) => {
+    expect(restingEvacuation(vmi(), evacuations, { now: NOW })?.name).toBe(expected);
   });
 
   test.each([
@@ -108,6 +103,10 @@ function begun(subject: VmiFacts, evacuations: readonly EvacuationFacts[] = []) 
 
 function called(name: string): EvacuationFacts {
   return endedEvacuation("Withdrawn", { name });
+}
+
+function givenUpAfter(attempts: number): EvacuationFacts {
+  return endedEvacuation("Abandoned", { status: { attempts, nextAttemptTime: time(99) } });
 }
 
 describe("a new one", () => {
@@ -142,24 +141,18 @@ describe("a new one", () => {
 
   test("… of 63 characters at most, cut not behind a dot or dash, and still counting", () => {
     const long = vmi({ name: `${"a".repeat(50)}.-${"b".repeat(200)}` });
-    const first = begun(long);
-    expect(first.name).toBe(`${"a".repeat(50)}-${hash}-1`);
-    const tenth = endedEvacuation("Moved", { name: `${"a".repeat(50)}-${hash}-9`, spec: { vmiName: long.name } });
-    expect(begun(long, [tenth]).name).toBe(`${"a".repeat(50)}-${hash}-10`);
+    const ninth = endedEvacuation("Moved", { name: `${"a".repeat(50)}-${hash}-9`, spec: { vmiName: long.name } });
+    expect(begun(long).name).toBe(`${"a".repeat(50)}-${hash}-1`);
+    expect(begun(long, [ninth]).name).toBe(`${"a".repeat(50)}-${hash}-10`);
     expect(begun(vmi({ name: "b".repeat(200) })).name).toHaveLength(63);
   });
 
   test("inherits attempts and back-off of one that rests, and nothing of one that does not", () => {
-    const status = { attempts: 5, nextAttemptTime: time(99) };
-    const before = endedEvacuation("Abandoned", { status });
-    expect(begun(vmi(), [before]).spec.inherited).toEqual({ attempts: 5, notBefore: time(99) });
-    const over = { evacuations: [before], now: at(99) };
+    expect(begun(vmi(), [givenUpAfter(5)]).spec.inherited).toEqual({ attempts: 5, notBefore: time(99) });
+    // No more attempts than an Evacuation can say.
+    expect(begun(vmi(), [givenUpAfter(1003)]).spec.inherited?.attempts).toBe(1000);
+    const over = { evacuations: [givenUpAfter(5)], now: at(99) };
     expect(newEvacuation(vmi(), beginning, over).spec).not.toHaveProperty("inherited");
-    expect(begun(elsewhere, [before]).spec).not.toHaveProperty("inherited");
-  });
-
-  test("inherits no more attempts than an Evacuation can say", () => {
-    const before = endedEvacuation("Abandoned", { status: { attempts: 1003, nextAttemptTime: time(99) } });
-    expect(begun(vmi(), [before]).spec.inherited?.attempts).toBe(1000);
+    expect(begun(elsewhere, [givenUpAfter(5)]).spec).not.toHaveProperty("inherited");
   });
 });

@@ -51,7 +51,7 @@ const rows: readonly Row[] = [
   ["External",              "pinned",     TRIGGERED_PINNED, IN_PROGRESS,  IN_PROGRESS],
 ];
 
-describe.each(rows)("%s, %s", (evictionStrategy, mobility, first, idle, migrating) => {
+describe.each(rows)("%s, %s", (...[evictionStrategy, mobility, first, idle, migrating]) => {
   const own = { evictionStrategy, liveMigratable: MOBILITY[mobility] };
 
   test.each<[string, Partial<EvictionFacts>]>([

@@ -2,10 +2,21 @@
 import { describe, expect, test } from "vitest";
 import { planPressure, shouldEvacuate } from "../../../shared/policy/pressure/pressure.ts";
 import { EVICTION_STRATEGIES } from "../../../shared/policy/strategy.ts";
-import { marked, MOBILITY, newborn, NODE, only, pod, POD_NAME, POD_UID, verbs, vmi, without } from "../fixtures.ts";
-import { leaving, pressureWorld, relieving, resident } from "./pressed.ts";
-
-const ALIVE = { status: "Running", gracefulShutdown: true } as const;
+import {
+  EXTERNAL,
+  marked,
+  MOBILITY,
+  newborn,
+  NODE,
+  only,
+  PINNED,
+  pod,
+  POD_UID,
+  verbs,
+  vmi,
+  without,
+} from "../fixtures.ts";
+import { ALIVE, leaving, pressureWorld, relieving, resident } from "./pressed.ts";
 
 describe("should a guest that is being shut down move instead?", () => {
   // prettier-ignore
@@ -53,44 +64,35 @@ describe("should a guest that is being shut down move instead?", () => {
 const abc = ["a", "b", "c"].map((name) => resident(name));
 
 describe("while a guest is being ended", () => {
-  const [a] = abc;
   const signal = { vmi: vmi(), pod: pod(), domain: ALIVE, by: "kubelet: Killing" };
   const none = { pressured: [], takers: [] };
 
   test("it is marked at once, whatever the limits and the room elsewhere", () => {
-    const signals = ["a", "b", "c"].map((name) => ({
-      ...signal,
-      vmi: vmi({ name, uid: name }),
-      by: "domain shutdown",
-    }));
+    const signals = ["a", "b", "c"].map((name) => ({ ...signal, vmi: vmi({ name, uid: name }) }));
     expect(leaving([], { ...none, signals })).toEqual(["a", "b", "c"]);
     const [created] = only("CreateEvacuation", planPressure(pressureWorld([], { ...none, signals })).chains.flat());
-    const spec = { cause: "NodePressure", requestedBy: "domain shutdown", pod: { name: POD_NAME, uid: POD_UID } };
+    const { name, uid } = pod();
+    const spec = { cause: "NodePressure", requestedBy: signal.by, pod: { name, uid } };
     expect(created?.evacuation.spec).toMatchObject(spec);
   });
 
   test("once, however many say so, and counts among those who leave", () => {
-    const twice = [signal, { ...without(signal, "pod"), by: "domain shutdown" }];
-    expect(verbs(planPressure(pressureWorld([], { ...none, signals: twice })).chains.flat())).toEqual([
-      "CreateEvacuation",
-      "GrowBudget",
-      "Mark",
-      "Event",
-    ]);
-    const resident0 = a ? [{ ...signal, vmi: a.vmi, pod: a.pod }] : [];
-    expect(leaving(abc, { signals: resident0 })).toEqual(["a", "b"]);
+    const signals = [signal, { ...without(signal, "pod"), by: "domain shutdown" }];
+    const once = ["CreateEvacuation", "GrowBudget", "Mark", "Event"];
+    expect(verbs(planPressure(pressureWorld([], { ...none, signals })).chains.flat())).toEqual(once);
+    expect(leaving(abc, { signals: abc.slice(0, 1).map((a) => ({ ...signal, ...a })) })).toEqual(["a", "b"]);
   });
 
   test("External is marked too, pinned or not", () => {
-    const external = vmi({ evictionStrategy: "External", liveMigratable: MOBILITY.pinned });
-    expect(leaving([], { ...none, signals: [{ ...signal, vmi: external }] })).toEqual(["web"]);
+    const external = { ...signal, vmi: vmi({ ...EXTERNAL, ...PINNED }) };
+    expect(leaving([], { ...none, signals: [external] })).toEqual(["web"]);
   });
 
   // prettier-ignore
   test.each([
     ["it is marked",                            { vmi: marked() }],
     ["its domain is off",                       { domain: { ...ALIVE, status: "Shutoff" } }],
-    ["it cannot migrate",                       { vmi: vmi({ liveMigratable: MOBILITY.pinned }) }],
+    ["it cannot migrate",                       { vmi: vmi(PINNED) }],
     ["the pod is the target of its migration",  { pod: pod({ uid: "target" }), vmi: vmi({ activePods: { [POD_UID]: NODE, target: "node02" } }) }],
     ["the pod is none of its own",              { pod: pod({ uid: "other" }) }],
   ])("%s: nothing", (_, tweak) => {
@@ -98,7 +100,11 @@ describe("while a guest is being ended", () => {
   });
 
   test("it has an Evacuation already: nothing", () => {
-    const world = { ...none, signals: [signal], evacuations: [newborn()] };
-    expect(planPressure(pressureWorld([], world)).chains).toEqual([]);
+    expect(leaving([], { ...none, signals: [signal], evacuations: [newborn()] })).toEqual([]);
+  });
+
+  test.each([{ featureGates: [] }, { reconcilers: { pressure: false } }])("switched off by %j: nothing", (off) => {
+    const world = pressureWorld(abc, { settings: relieving(off), signals: [signal] });
+    expect(planPressure(world)).toMatchObject({ chains: [] });
   });
 });

@@ -1,25 +1,31 @@
 /** Node pressure: who leaves a node before its kubelet kills, and who takes them. */
 import { describe, expect, test } from "vitest";
-import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import type { NodeFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import type { EndPhase, Phase } from "../../../shared/policy/evacuation/phase.ts";
-import { isTaker, planPressure } from "../../../shared/policy/pressure/pressure.ts";
-import { marked, MOBILITY, node, NODE, pod, time, vmi, without } from "../fixtures.ts";
+import { isTaker, planPressure, type PressureWorld } from "../../../shared/policy/pressure/pressure.ts";
+import { EXTERNAL, marked, node, NODE, PINNED, pod, time } from "../fixtures.ts";
 import { evacuationOf, GIB, leaving, PRESSED, pressureWorld, relieving, resident, ROOM } from "./pressed.ts";
-
-const ALIVE = { status: "Running", gracefulShutdown: true } as const;
 
 const abc = ["a", "b", "c"].map((name) => resident(name));
 
+function pressing(of: NodeFacts): Partial<PressureWorld> {
+  return { pressured: [{ node: of, residents: abc, evacuations: [] }] };
+}
+
+function allowing(parallelOutboundMigrationsPerNode: number): Partial<PressureWorld> {
+  return { settings: relieving({ limits: { parallelOutboundMigrationsPerNode } }) };
+}
+
 describe("before the kubelet kills", () => {
-  test("as many leave a node at once as may", () => {
+  test("as many leave a node at once as may, by the KubeVirt CR's limit", () => {
     expect(leaving(abc)).toEqual(["a", "b"]);
+    expect(leaving(abc, allowing(1))).toEqual(["a"]);
     expect(planPressure(pressureWorld(abc)).again).toBe(true);
   });
 
   test("with an Evacuation, marked as urgent, for the node's condition, and said", () => {
     const both = { ...PRESSED, pressures: ["MemoryPressure", "DiskPressure"] };
-    const pressured = [{ node: both, residents: abc, evacuations: [] }];
-    const [chain = []] = planPressure(pressureWorld(abc, { pressured })).chains;
+    const [chain = []] = planPressure(pressureWorld([], pressing(both))).chains;
     const by = "node condition MemoryPressure, DiskPressure";
     const spec = { vmiName: "a", cause: "NodePressure", requestedBy: by, pod: { uid: "pod-a" } };
     expect(chain).toMatchObject([
@@ -30,15 +36,12 @@ describe("before the kubelet kills", () => {
     ]);
   });
 
-  test("who is marked counts among those who leave", () => {
-    const going = marked({ name: "x", uid: "x" });
-    expect(leaving([{ vmi: going, pod: pod() }, ...abc])).toEqual(["a"]);
-    expect(leaving([{ vmi: going, pod: pod() }, { vmi: { ...going, uid: "y" }, pod: pod() }, ...abc])).toEqual([]);
-  });
-
-  test("on a node with the drain taint all leave as it is", () => {
+  test("who is marked counts among those who leave; on a node with the drain taint that is every VM", () => {
+    const [x, y] = ["x", "y"].map((uid) => ({ vmi: marked({ uid }), pod: pod() }));
+    expect(leaving([...(x ? [x] : []), ...abc])).toEqual(["a"]);
+    expect(leaving([...(x && y ? [x, y] : []), ...abc])).toEqual([]);
     const tainted = { ...PRESSED, taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] };
-    expect(leaving(abc, { pressured: [{ node: tainted, residents: abc, evacuations: [] }] })).toEqual([]);
+    expect(leaving([], pressing(tainted))).toEqual([]);
   });
 
   // prettier-ignore
@@ -56,21 +59,14 @@ describe("before the kubelet kills", () => {
   });
 
   // prettier-ignore
-  test.each([
-    ["with an Evacuation, but no mark",      vmi()],
-    ["External, marked: its owner moves it", marked({ evictionStrategy: "External" })],
-    ["marked, but cannot move",              marked({ liveMigratable: MOBILITY.pinned })],
-  ])("%s: takes no place, and is not chosen", (_, { evacuationNodeName, ...staying }) => {
-    const mark = evacuationNodeName === undefined ? {} : { evacuationNodeName };
-    const two = ["x", "y"].map((name) => resident(name, {}, { ...without(staying, "name", "uid", "activePods"), ...mark }));
-    const evacuations = ["x", "y"].map((name) => evacuationOf(name));
-    const pressured = [{ node: PRESSED, residents: [...two, ...abc], evacuations }];
-    expect(leaving([], { pressured })).toEqual(["a", "b"]);
-  });
-
-  test("the limit is the KubeVirt CR's", () => {
-    const limits = { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 1 };
-    expect(leaving(abc, { settings: relieving({ limits }) })).toEqual(["a"]);
+  test.each<[string, Partial<VmiFacts>]>([
+    ["with an Evacuation, but no mark",      {}],
+    ["External, marked: its owner moves it", { evacuationNodeName: NODE, ...EXTERNAL }],
+    ["marked, but cannot move",              { evacuationNodeName: NODE, ...PINNED }],
+  ])("%s: takes no place, and is not chosen", (_, staying) => {
+    const residents = [resident("x", {}, staying), resident("y", {}, staying), ...abc];
+    const evacuations = [evacuationOf("x"), evacuationOf("y")];
+    expect(leaving([], { pressured: [{ node: PRESSED, residents, evacuations }] })).toEqual(["a", "b"]);
   });
 
   test("the cheapest first: priority, then memory over request", () => {
@@ -81,21 +77,14 @@ describe("before the kubelet kills", () => {
       resident("humble", { request: 4, guest: 4.5 }),
       resident("cheap", { priority: -1 }),
     ];
-    const limits = { parallelMigrationsPerCluster: 9, parallelOutboundMigrationsPerNode: 9 };
-    const settings = relieving({ limits });
-    expect(leaving(many, { settings, takers: [{ ...ROOM, freeMemory: 64 * GIB }] })).toEqual([
-      "cheap",
-      "greedy",
-      "humble",
-      "plain",
-      "dear",
-    ]);
+    const order = ["cheap", "greedy", "humble", "plain", "dear"];
+    expect(leaving(many, { ...allowing(9), takers: [{ ...ROOM, freeMemory: 64 * GIB }] })).toEqual(order);
   });
 
   // prettier-ignore
   test.each<[string, Partial<VmiFacts>]>([
-    ["pinned",                { liveMigratable: MOBILITY.pinned }],
-    ["External",              { evictionStrategy: "External" }],
+    ["pinned",                PINNED],
+    ["External",              EXTERNAL],
     ["None",                  { evictionStrategy: "None" }],
     ["odd",                   { evictionStrategy: "Odd" }],
     ["being deleted",         { deleting: true }],
@@ -118,11 +107,6 @@ describe("before the kubelet kills", () => {
   test("a terminating pod is left alone", () => {
     expect(leaving(abc.map((one) => ({ ...one, pod: { ...one.pod, deleting: true } })))).toEqual([]);
   });
-
-  test.each([{ featureGates: [] }, { reconcilers: { pressure: false } }])("switched off by %j: nothing", (off) => {
-    const signals = abc.map(({ vmi: subject }) => ({ vmi: subject, domain: ALIVE, by: "kubelet: Killing" }));
-    expect(planPressure(pressureWorld(abc, { settings: relieving(off), signals }))).toMatchObject({ chains: [] });
-  });
 });
 
 describe("who takes them", () => {
@@ -143,24 +127,19 @@ describe("who takes them", () => {
     expect(leaving(abc, { takers: [{ ...ROOM, node: taker }] })).toEqual(takes ? ["a", "b"] : []);
   });
 
-  test("nobody: nothing moves", () => expect(leaving(abc, { takers: [] })).toEqual([]));
-
-  test("not the node itself", () => {
+  test("none, or the node itself: nothing moves", () => {
+    expect(leaving(abc, { takers: [] })).toEqual([]);
     expect(leaving(abc, { takers: [{ node: node(), freeMemory: 99 * GIB }] })).toEqual([]);
   });
 
   test("what is promised to one is not there for the next, on whichever node", () => {
     expect(leaving(abc, { takers: [{ ...ROOM, freeMemory: 1.5 * GIB }] })).toEqual(["a"]);
-    const other = {
-      evacuations: [],
-      node: node({ name: "node03", pressures: ["DiskPressure"] }),
-      residents: [resident("z", {}, { nodeName: "node03" })],
+    const z = resident("z", {}, { nodeName: "node03" });
+    const there = {
+      node: { ...PRESSED, name: "node03" },
+      residents: [{ ...z, pod: { ...z.pod, nodeName: "node03" } }],
     };
-    const there = other.residents.map((r) => ({ ...r, pod: { ...r.pod, nodeName: "node03" } }));
-    const pressured = [
-      { node: PRESSED, residents: abc, evacuations: [] },
-      { ...other, residents: there },
-    ];
+    const pressured = [...(pressing(PRESSED).pressured ?? []), { ...there, evacuations: [] }];
     expect(leaving([], { pressured, takers: [{ ...ROOM, freeMemory: 2 * GIB }] })).toEqual(["a", "b"]);
     expect(leaving([], { pressured, takers: [{ ...ROOM, freeMemory: 3 * GIB }] })).toEqual(["a", "b", "z"]);
   });
