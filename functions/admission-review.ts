@@ -4,9 +4,8 @@
  */
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import { podFacts } from "../shared/cluster/projections.ts";
+import { Pod } from "../shared/cluster/kinds/kubernetes.ts";
 import { IMPOSSIBLE_UID } from "../shared/cluster/marking.ts";
-import { Pod } from "../shared/cluster/schemas.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import type { Ruling } from "../shared/pass/eviction.ts";
 import { RejectionError } from "./rejection.ts";
@@ -70,7 +69,7 @@ export const DeletionRequestSchema = z.lazy(() =>
     resource: z.object({ group: z.literal(""), resource: z.literal("pods", "expected pods") }),
     dryRun: z._default(z.boolean(), false),
     userInfo: z.prefault(z.object({ username: z._default(z.string(), "unknown") }), {}),
-    oldObject: z.pipe(Pod, z.transform(podFacts)),
+    oldObject: Pod,
     options: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())) })),
   }),
 );

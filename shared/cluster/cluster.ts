@@ -1,101 +1,27 @@
 /**
  * One cluster, as doors and reconcilers see it: facts to read, actions to perform.
- * Owns: the interface and its implementation over HTTP. Does not own: decisions.
+ * Owns: what is asked for each fact. Does not own: decisions, what an action becomes (act.ts).
  */
 import type { Action, NewEvacuation } from "../policy/action.ts";
-import type { EvictionAnswer } from "../descheduling/cycle/eviction-answer.ts";
-import type { DeschedulingRegister } from "../descheduling/cycle/register.ts";
-import type {
-  BudgetFacts,
-  EvacuationFacts,
-  LauncherFacts,
-  MigrationFacts,
-  NamespacedName,
-  NodeFacts,
-  PodFacts,
-  VmiFacts,
-} from "../policy/facts.ts";
-import type { WebhookFacts } from "../policy/budget/budget-mode.ts";
+import { countsOf } from "../policy/counters.ts";
+import { END_PHASES } from "../policy/evacuation/phase.ts";
+import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
-import { countsOf, type EvacuationCount } from "../policy/counters.ts";
-import { END_PHASES } from "../policy/evacuation/phase.ts";
-import { act, type ActResult, createEvacuation } from "./act.ts";
-import {
-  budgetFacts,
-  configMapFacts,
-  type ConfigMapFacts,
-  type ConfigurationFacts,
-  kubeVirtFacts,
-  kubeVirtMinor,
-  type KubeVirtFacts,
-  nodeFacts,
-  podFacts,
-  vmiFacts,
-  webhookFacts,
-} from "./projections.ts";
-import { type DeschedulingReads, deschedulingReads } from "../descheduling/reads/reads.ts";
 import { evict, type Eviction } from "../descheduling/reads/evict.ts";
-import { listLaunchers } from "./list-launchers.ts";
-import { kubevirtAccount } from "./marking.ts";
-import { collection, object, type Resource } from "./paths.ts";
-import { proveAnnotating } from "./prove-annotating.ts";
-import { proveMarking } from "./prove-marking.ts";
-import { readConfiguration } from "./read-configuration.ts";
-import { type OnOddItem, parseAnswer, readAll, readOne } from "./read.ts";
+import { deschedulingReads } from "../descheduling/reads/reads.ts";
 import { deschedulingRegisterOf } from "../descheduling/reads/register-schema.ts";
-import { evacuationFacts, migrationFacts } from "./evacuation-projections.ts";
-import { Evacuation, Migration } from "./evacuation-schemas.ts";
-import * as schemas from "./schemas.ts";
-import { type Endpoint, sender } from "./transport.ts";
-
-/** 404 is undefined; what is no answer to the question throws a ClusterError. */
-export interface Cluster extends DeschedulingReads {
-  getPod(key: NamespacedName): Promise<PodFacts | undefined>;
-  getVmi(key: NamespacedName): Promise<VmiFacts | undefined>;
-  getNode(name: string): Promise<NodeFacts | undefined>;
-  /** `Migrating`: those handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
-  listVmis(scope: "All" | "Migrating" | { readonly node: string }): Promise<readonly VmiFacts[]>;
-  /** Of a VMI: ended ones included. `Active`: those of the whole cluster that have not ended. */
-  listEvacuations(
-    scope: "All" | "Active" | NamespacedName | { readonly sourceNode: string },
-  ): Promise<readonly EvacuationFacts[]>;
-  /** What was created, or joined under the same name; Conflict: one of that name has ended. */
-  createEvacuation(evacuation: NewEvacuation): Promise<EvacuationFacts | "Conflict">;
-  /** Ask for an `Evacuation` to be cancelled. Conflict: it is gone. */
-  withdraw(evacuation: EvacuationFacts): Promise<ActResult>;
-  listMigrations(ofVmi: NamespacedName): Promise<readonly MigrationFacts[]>;
-  getBudget(key: NamespacedName): Promise<BudgetFacts | undefined>;
-  /** Whether Lifeboat has made any: one small request. */
-  isAnyBudget(): Promise<boolean>;
-  /** Those that Lifeboat has made, in a namespace. */
-  listBudgets(namespace: string): Promise<readonly BudgetFacts[]>;
-  listNodes(): Promise<readonly NodeFacts[]>;
-  listPodsOf(vmi: VmiFacts): Promise<readonly PodFacts[]>;
-  listPodsOn(node: string): Promise<readonly PodFacts[]>;
-  /** Launcher pods of the VMIs, in one request for every hundred of them; ended ones and migration targets included. */
-  listLaunchers(of: "All" | readonly VmiFacts[]): Promise<readonly LauncherFacts[]>;
-  /** Minor versions: Kubernetes 1.36 is 36, KubeVirt 1.9 is 9; undefined where they do not say. */
-  getMinorVersions(): Promise<{ readonly kubernetes: number | undefined; readonly kubevirt: number | undefined }>;
-  getDeschedulingRegister(): Promise<DeschedulingRegister>;
-  getCounters(): Promise<readonly EvacuationCount[]>;
-  /** Throws unless the collection may be listed. */
-  canList(resource: Resource): Promise<void>;
-  /** Throws unless a mark would be kept, tried out on some running VMI by a dry run; nothing to try on is no failure. */
-  proveMarking(kubevirtNamespace: string): Promise<void>;
-  /** Throws unless launcher pods may be annotated, tried out on one by a dry run; none is no failure. */
-  proveAnnotating(): Promise<void>;
-  /** Of a ValidatingWebhookConfiguration; undefined also where it may not be read. */
-  getWebhooks(configuration: string): Promise<readonly WebhookFacts[] | undefined>;
-  getKubeVirt(): Promise<KubeVirtFacts | undefined>;
-  /** The LifeboatConfiguration; undefined, too, where there is no such kind. */
-  getConfiguration(): Promise<ConfigurationFacts | undefined>;
-  getConfigMap(name: string): Promise<ConfigMapFacts | undefined>;
-  /** A refusal is an answer, with its code and words. */
-  evict(eviction: Eviction): Promise<EvictionAnswer>;
-  /** The settings tell how VMIs are marked. */
-  act(action: Action, settings: Pick<Settings, "kubevirtNamespace" | "marking">): Promise<ActResult>;
-}
+import { act, createEvacuation } from "./act.ts";
+import * as kubernetes from "./kinds/kubernetes.ts";
+import { KubeVirt, Migration, Vmi } from "./kinds/kubevirt.ts";
+import { Evacuation } from "./kinds/lifeboat.ts";
+import { isObjectKey } from "./object-name.ts";
+import { object, type Resource } from "./paths.ts";
+import { proveAnnotating, proveMarking } from "./prove.ts";
+import { readConfiguration } from "./read-configuration.ts";
+import { type OnOddItem, parseAnswer, readAll, readItems, readOne } from "./read.ts";
+import { type Endpoint, type Send, sender } from "./transport.ts";
+import { patch } from "./write.ts";
 
 export interface ClusterOptions {
   readonly endpoint: Endpoint;
@@ -105,128 +31,153 @@ export interface ClusterOptions {
   readonly now: () => Date;
 }
 
-export function connect(options: ClusterOptions): Cluster {
-  const { onOddItem, now } = options;
-  const send = sender(options.endpoint, options.signal);
-  const list = { onOddItem };
-  const podList = { ...list, resource: "pods", schema: schemas.Pod, project: podFacts } as const;
-  const listPodsOf = (vmi: VmiFacts) =>
-    readAll(send, { ...podList, namespace: vmi.namespace, labelSelector: `${names.CREATED_BY_LABEL}=${vmi.uid}` });
-  const getConfigMap = async (name: string) => {
-    const key = { namespace: names.LIFEBOAT_NAMESPACE, name };
-    return mapped(await readOne(send, "configmaps", key, schemas.ConfigMap), configMapFacts);
-  };
-  const readKubeVirt = async () => {
-    const path = collection("kubevirts");
-    const { body } = await send({ method: "GET", path });
-    // KubeVirt allows one per cluster. One that does not parse is not left out: its strategy protects VMs.
-    const [first] = parseAnswer(schemas.Page, body, `GET ${path}`).items;
-    return first === undefined ? undefined : parseAnswer(schemas.KubeVirt, first, `GET ${path}`);
-  };
+/** 404 is undefined; what is no answer to the question throws a ClusterError. */
+export type Cluster = ReturnType<typeof connect>;
+
+export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
+  const send = sender(endpoint, signal);
   return {
     ...deschedulingReads(send, onOddItem),
-    getPod: async (key) => mapped(await readOne(send, "pods", key, schemas.Pod), podFacts),
-    getVmi: async (key) => mapped(await readOne(send, "virtualmachineinstances", key, schemas.Vmi), vmiFacts),
-    getNode: async (name) => mapped(await readOne(send, "nodes", { namespace: "", name }, schemas.Node), nodeFacts),
-    listVmis: (scope) =>
-      readAll(send, {
-        ...list,
-        resource: "virtualmachineinstances",
-        schema: schemas.Vmi,
-        project: vmiFacts,
-        ...(scope === "All" ? {} : { labelSelector: vmiSelector(scope) }),
-      }),
-    listEvacuations: (scope) =>
-      readAll(send, {
-        ...list,
-        resource: "evacuations",
-        schema: Evacuation,
-        project: evacuationFacts,
-        ...evacuationSelector(scope),
-      }),
-    createEvacuation: (evacuation) => createEvacuation(evacuation, { send }),
-    withdraw: async (evacuation) => {
-      const body = { spec: { intent: "Withdrawn" } };
-      const contentType = "application/merge-patch+json";
-      const path = object("evacuations", evacuation);
-      const { code } = await send({ method: "PATCH", path, body, contentType, expect: [404] });
-      return code === 404 ? "Conflict" : "Done";
-    },
-    listMigrations: (of) =>
-      readAll(send, {
-        ...list,
-        resource: "virtualmachineinstancemigrations",
-        of,
-        namespace: of.namespace,
-        // KubeVirt shortens longer names in the label: there the namespace is read.
-        ...(of.name.length > LONGEST_LABEL ? {} : { labelSelector: `${names.VMI_NAME_LABEL}=${of.name}` }),
-        schema: Migration,
-        project: (item) => (item.spec.vmiName === of.name ? migrationFacts(item) : undefined),
-      }),
-    getBudget: async (key) => mapped(await readOne(send, "poddisruptionbudgets", key, schemas.Budget), budgetFacts),
-    isAnyBudget: async () => {
-      const path = collection("poddisruptionbudgets");
-      const query = { labelSelector: OF_OURS, limit: "1" };
-      const { body } = await send({ method: "GET", path, query });
-      return parseAnswer(schemas.Page, body, `GET ${path}`).items.length > 0;
-    },
-    listBudgets: (namespace) =>
-      readAll(sender(options.endpoint, AbortSignal.any([options.signal, AbortSignal.timeout(BUDGETS_MS)])), {
-        ...list,
+    ...podReads(send, onOddItem),
+    ...vmiReads(send, onOddItem),
+    ...evacuationReads(send, onOddItem),
+    ...configurationReads(send),
+    ...permissionTrials(send),
+
+    getNode: (name: string) => readOne(send, "nodes", { namespace: "", name }, kubernetes.Node),
+    listNodes: () => readAll(send, { resource: "nodes", schema: kubernetes.Node, onOddItem }),
+
+    getBudget: (key: NamespacedName) => readOne(send, "poddisruptionbudgets", key, kubernetes.Budget),
+    /** Whether Lifeboat has made any: one small request. */
+    isAnyBudget: async () =>
+      (await readItems(send, "poddisruptionbudgets", { labelSelector: OURS, limit: "1" })).length > 0,
+    /** Those of a namespace that Lifeboat made. A list that hangs must not use up the time of other namespaces'. */
+    listBudgets: (namespace: string) =>
+      readAll(sender(endpoint, AbortSignal.any([signal, AbortSignal.timeout(BUDGETS_MS)])), {
         resource: "poddisruptionbudgets",
         namespace,
-        labelSelector: OF_OURS,
-        schema: schemas.Budget,
-        project: budgetFacts,
+        labelSelector: OURS,
+        schema: kubernetes.Budget,
+        onOddItem,
       }),
-    listNodes: () => readAll(send, { ...list, resource: "nodes", schema: schemas.Node, project: nodeFacts }),
-    listPodsOf,
-    listPodsOn: (node) => readAll(send, { ...podList, fieldSelector: `spec.nodeName=${node}` }),
-    listLaunchers: (of) => listLaunchers(send, of, onOddItem),
-    getMinorVersions: async () => {
-      const [version, kubevirt] = await Promise.all([send({ method: "GET", path: "/version" }), readKubeVirt()]);
-      const { minor } = parseAnswer(schemas.Version, version.body, "GET /version");
-      return { kubernetes: Number.parseInt(minor, 10) || undefined, kubevirt: kubevirt && kubeVirtMinor(kubevirt) };
-    },
-    getCounters: async () => countsOf((await getConfigMap(names.COUNTERS_CONFIG_MAP))?.data ?? {}),
-    canList: async (resource) => {
-      await send({ method: "GET", path: collection(resource), query: { limit: "1" } });
-    },
-    proveMarking: (kubevirtNamespace) => proveMarking(send, kubevirtAccount(kubevirtNamespace)),
-    proveAnnotating: () => proveAnnotating(send),
-    getWebhooks: async (name) => {
-      const path = object("validatingwebhookconfigurations", { namespace: "", name });
-      const { code, body } = await send({ method: "GET", path, expect: [403, 404] });
-      return code >= 400 ? undefined : webhookFacts(parseAnswer(schemas.WebhookConfiguration, body, `GET ${path}`));
-    },
-    getKubeVirt: async () => mapped(await readKubeVirt(), kubeVirtFacts),
-    getConfiguration: () => readConfiguration(send),
-    getConfigMap,
-    getDeschedulingRegister: async () => deschedulingRegisterOf(await getConfigMap(names.DESCHEDULING_CONFIG_MAP)),
-    evict: (eviction) => evict(eviction, send),
-    act: (action, { kubevirtNamespace, marking }) => act(action, { send, kubevirtNamespace, marking, now: now() }),
+
+    /** A refusal is an answer, with its code and words. */
+    evict: (eviction: Eviction) => evict(eviction, send),
+    /** The settings tell how VMIs are marked. */
+    act: (action: Action, { kubevirtNamespace, marking }: Pick<Settings, "kubevirtNamespace" | "marking">) =>
+      act(action, { send, kubevirtNamespace, marking, now: now() }),
   };
 }
 
-const OF_OURS = `${names.MANAGED_BY_LABEL}=${names.MANAGED_BY}`;
-/** For the budgets of one namespace: a list that hangs must not use up the time of the others. */
+const OURS = `${names.MANAGED_BY_LABEL}=${names.MANAGED_BY}`;
 const BUDGETS_MS = 10_000;
+
+function podReads(send: Send, onOddItem: OnOddItem) {
+  const list = { resource: "pods", schema: kubernetes.Pod, onOddItem } as const;
+  return {
+    getPod: (key: NamespacedName) => readOne(send, "pods", key, kubernetes.Pod),
+    listPodsOf: ({ namespace, uid }: VmiFacts) =>
+      readAll(send, { ...list, namespace, labelSelector: `${names.CREATED_BY_LABEL}=${uid}` }),
+    listPodsOn: (node: string) => readAll(send, { ...list, fieldSelector: `spec.nodeName=${node}` }),
+    /** Launcher pods, of all VMIs or of one; ended ones and migration targets included. */
+    listLaunchers(of: "All" | VmiFacts) {
+      const ofOne = of === "All" ? "" : `,${names.CREATED_BY_LABEL}=${of.uid}`;
+      const labelSelector = `${kubernetes.LAUNCHER_SELECTOR}${ofOne}`;
+      return readAll(send, { ...list, schema: kubernetes.Launcher, labelSelector });
+    },
+  };
+}
+
+/** KubeVirt shortens longer names in the label: there the namespace is read. */
 const LONGEST_LABEL = 63;
 
-function vmiSelector(scope: "Migrating" | { readonly node: string }): string {
-  return scope === "Migrating" ? names.TARGET_NODE_LABEL : `${names.NODE_NAME_LABEL}=${scope.node}`;
+function vmiReads(send: Send, onOddItem: OnOddItem) {
+  return {
+    getVmi: (key: NamespacedName) => readOne(send, "virtualmachineinstances", key, Vmi),
+    /** `Migrating`: those handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
+    listVmis(scope: "All" | "Migrating" | { readonly node: string }) {
+      const list = { resource: "virtualmachineinstances", schema: Vmi, onOddItem } as const;
+      if (scope === "All") return readAll(send, list);
+      const ofNode = scope === "Migrating" ? names.TARGET_NODE_LABEL : `${names.NODE_NAME_LABEL}=${scope.node}`;
+      return readAll(send, { ...list, labelSelector: ofNode });
+    },
+    async listMigrations(vmi: NamespacedName) {
+      if (!isVmiKey(vmi)) return [];
+      const { namespace, name } = vmi;
+      const list = { resource: "virtualmachineinstancemigrations", namespace, schema: Migration, onOddItem } as const;
+      const label = name.length > LONGEST_LABEL ? {} : { labelSelector: `${names.VMI_NAME_LABEL}=${name}` };
+      return (await readAll(send, { ...list, ...label })).filter(({ vmiName }) => vmiName === name);
+    },
+  };
+}
+
+/** An object that cannot exist has nothing, and must be in no path and no selector. */
+function isVmiKey(key: NamespacedName): boolean {
+  return key.namespace !== "" && isObjectKey(key);
 }
 
 /** The CRD's selectable fields know `=` and `!=` only. */
 const NOT_ENDED = END_PHASES.map((phase) => `status.phase!=${phase}`).join(",");
 
-function evacuationSelector(scope: Parameters<Cluster["listEvacuations"]>[0]) {
-  if (scope === "All") return {};
-  if (scope === "Active") return { fieldSelector: NOT_ENDED };
-  if ("sourceNode" in scope) return { fieldSelector: `status.sourceNode=${scope.sourceNode}` };
-  return { of: scope, namespace: scope.namespace, fieldSelector: `spec.virtualMachineInstance.name=${scope.name}` };
+function evacuationReads(send: Send, onOddItem: OnOddItem) {
+  const list = { resource: "evacuations", schema: Evacuation, onOddItem } as const;
+  return {
+    /** Of a VMI or a node: ended ones included. `Active`: those of the whole cluster that have not ended. */
+    async listEvacuations(scope: "All" | "Active" | NamespacedName | { readonly sourceNode: string }) {
+      if (scope === "All") return await readAll(send, list);
+      if (scope === "Active") return await readAll(send, { ...list, fieldSelector: NOT_ENDED });
+      if ("sourceNode" in scope) {
+        return await readAll(send, { ...list, fieldSelector: `status.sourceNode=${scope.sourceNode}` });
+      }
+      if (!isVmiKey(scope)) return [];
+      const { namespace, name } = scope;
+      return await readAll(send, { ...list, namespace, fieldSelector: `spec.virtualMachineInstance.name=${name}` });
+    },
+    /** What was created, or joined under the same name; Conflict: one of that name has ended. */
+    createEvacuation: (evacuation: NewEvacuation) => createEvacuation(evacuation, send),
+    /** Ask for an `Evacuation` to be cancelled. Conflict: it is gone. */
+    withdraw: (evacuation: EvacuationFacts) =>
+      patch(send, object("evacuations", evacuation), { spec: { intent: "Withdrawn" } }, { 404: "Conflict" }),
+  };
 }
 
-function mapped<P, F>(parsed: P | undefined, project: (parsed: P) => F): F | undefined {
-  return parsed === undefined ? undefined : project(parsed);
+function configurationReads(send: Send) {
+  const getConfigMap = (name: string) =>
+    readOne(send, "configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name }, kubernetes.ConfigMap);
+  /** KubeVirt allows one per cluster. One that does not parse is an error: its strategy protects VMs. */
+  const getKubeVirt = async () => {
+    const [first] = await readItems(send, "kubevirts");
+    return first === undefined ? undefined : parseAnswer(KubeVirt, first, "GET of KubeVirt");
+  };
+  return {
+    getConfigMap,
+    getKubeVirt,
+    /** The LifeboatConfiguration; undefined, too, where there is no such kind. */
+    getConfiguration: () => readConfiguration(send),
+    getCounters: async () => countsOf((await getConfigMap(names.COUNTERS_CONFIG_MAP))?.data ?? {}),
+    getDeschedulingRegister: async () => deschedulingRegisterOf(await getConfigMap(names.DESCHEDULING_CONFIG_MAP)),
+    /** Of a ValidatingWebhookConfiguration; undefined also where it may not be read. */
+    async getWebhooks(name: string) {
+      const path = object("validatingwebhookconfigurations", { namespace: "", name });
+      const { code, body } = await send({ method: "GET", path, expect: [403, 404] });
+      return code >= 400 ? undefined : parseAnswer(kubernetes.WebhookConfiguration, body, `GET ${path}`);
+    },
+    /** Minor versions: Kubernetes 1.36 is 36, KubeVirt 1.9 is 9; undefined where they do not say. */
+    async getMinorVersions() {
+      const [version, kubevirt] = await Promise.all([send({ method: "GET", path: "/version" }), getKubeVirt()]);
+      const { minor } = parseAnswer(kubernetes.Version, version.body, "GET /version");
+      return { kubernetes: Number.parseInt(minor, 10) || undefined, kubevirt: kubevirt?.minor };
+    },
+  };
+}
+
+/** Each throws if it is not permitted. */
+function permissionTrials(send: Send) {
+  return {
+    canList: (resource: Resource) => readItems(send, resource, { limit: "1" }),
+    /** Tried on some running VMI; without one there is no failure. */
+    proveMarking: (kubevirtNamespace: string) => proveMarking(send, kubevirtNamespace),
+    /** Tried on a launcher pod; without one there is no failure. */
+    proveAnnotating: () => proveAnnotating(send),
+  };
 }

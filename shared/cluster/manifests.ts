@@ -2,10 +2,13 @@
  * The objects that Lifeboat creates.
  * Owns: their JSON. Does not own: whether they are wanted (shared/policy).
  */
-import type { NewEvacuation, Story } from "../policy/action.ts";
-import type { EvacuationFacts, EvacuationStatus, VmiFacts } from "../policy/facts.ts";
+import type { Action, NewEvacuation, Story } from "../policy/action.ts";
+import type { EvacuationFacts } from "../policy/facts.ts";
 import { hash8 } from "../policy/kube/hash.ts";
 import * as names from "../policy/names.ts";
+
+/** What the action carries besides its verb. */
+type Of<Verb> = Omit<Extract<Action, { verb: Verb }>, "verb">;
 
 const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
@@ -17,11 +20,7 @@ export function migrationAnnotations({ name, spec }: Pick<EvacuationFacts, "name
  * `spec.priority` is left out: only virt-controller may set it. So is KubeVirt's evacuation annotation: its evacuation
  * controller counts the migrations that carry it as its own.
  */
-export function migration(
-  vmi: Pick<VmiFacts, "namespace" | "name">,
-  name: string,
-  evacuation: Pick<EvacuationFacts, "name" | "spec">,
-): unknown {
+export function migration({ vmi, name, evacuation }: Of<"CreateMigration">): unknown {
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstanceMigration",
@@ -43,30 +42,20 @@ export function evacuation({ namespace, name, spec }: NewEvacuation): unknown {
 /** As the CRD's schema allows. */
 const LONGEST_USER = 1024;
 
-/** What a status may leave out: a merge patch takes it away by null. */
-const OPTIONAL_FIELDS = [
-  "migration",
-  "lastFailedMigration",
-  "targetNode",
-  "nextAttemptTime",
-  "completionTime",
-] as const satisfies readonly (keyof EvacuationStatus)[];
-
-/** A merge patch of the status, on condition that the object is as it was seen. */
-export function statusPatch({ resourceVersion }: EvacuationFacts, status: EvacuationStatus): unknown {
-  const absent = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, null]));
-  return { metadata: { resourceVersion }, status: { ...absent, ...status } };
+/** When a budget was last grown: seconds since the epoch, a valid label value. */
+export function touchedLabels(now: Date): Record<string, string> {
+  return { [names.TOUCHED_LABEL]: String(Math.floor(now.getTime() / 1000)) };
 }
 
 /** Owned by the VMI, not as controller: KubeVirt from 1.6 deletes every budget whose controller is a VMI. */
-export function budget(vmi: VmiFacts, name: string, minAvailable: number, touched: string): unknown {
+export function budget({ vmi, name, minAvailable }: Of<"CreateBudget">, now: Date): unknown {
   return {
     apiVersion: "policy/v1",
     kind: "PodDisruptionBudget",
     metadata: {
       namespace: vmi.namespace,
       name,
-      labels: { ...MANAGED, [names.TOUCHED_LABEL]: touched },
+      labels: { ...MANAGED, ...touchedLabels(now) },
       ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name: vmi.name, uid: vmi.uid }],
     },
     spec: { minAvailable, selector: { matchLabels: { [names.CREATED_BY_LABEL]: vmi.uid } } },

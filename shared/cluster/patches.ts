@@ -1,11 +1,14 @@
 /**
- * JSON patches, each with tests of what was observed.
- * Owns: building them. Does not own: sending them (act.ts). A failed test is answered 422 and means: look again.
+ * What changes objects that exist, on condition that they are as observed. An API server answers 409 or 422 if they are not.
+ * Owns: building patches: JSON patches (a list) where a test of a single field is needed, merge patches elsewhere. Does not
+ * own: sending them (act.ts).
  */
+import type { Action } from "../policy/action.ts";
 import type { Urgency } from "../policy/cause.ts";
 import type { Found } from "../descheduling/cycle/register.ts";
-import type { AnnotatedPod, BudgetFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
+import type { EvacuationStatus, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
+import { migrationAnnotations, touchedLabels } from "./manifests.ts";
 
 export interface Operation {
   readonly op: "test" | "add" | "replace" | "remove";
@@ -13,13 +16,12 @@ export interface Operation {
   readonly value?: unknown;
 }
 
+/** What the action carries besides its verb. */
+type Of<Verb> = Omit<Extract<Action, { verb: Verb }>, "verb">;
+
 /** RFC 6901. */
 function pointer(...segments: readonly string[]): string {
   return segments.map((s) => `/${s.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-}
-
-function annotationPath(key: string): string {
-  return pointer("metadata", "annotations", key);
 }
 
 /** `null` tests that the key is missing: the API server's patch library takes it so. */
@@ -27,21 +29,15 @@ function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
 
-function remove(path: string): Operation {
-  return { op: "remove", path };
-}
-
-interface MapObserved {
-  readonly map: "annotations" | "labels";
-  readonly exists: boolean;
-  readonly resourceVersion: string;
-}
-
 /**
  * Adds entries to a map that may not exist. One that does not is made under a test of the resourceVersion: else it
  * would wipe what a racing writer put there.
  */
-function addTo({ map, exists, resourceVersion }: MapObserved, entries: Readonly<Record<string, string>>): Operation[] {
+function addTo(
+  map: "annotations" | "labels",
+  { exists, resourceVersion }: { readonly exists: boolean; readonly resourceVersion: string },
+  entries: Readonly<Record<string, string>>,
+): Operation[] {
   if (!exists) {
     const unchanged = test("/metadata/resourceVersion", resourceVersion);
     return [unchanged, { op: "add", path: pointer("metadata", map), value: entries }];
@@ -49,97 +45,92 @@ function addTo({ map, exists, resourceVersion }: MapObserved, entries: Readonly<
   return Object.entries(entries).map(([key, value]) => ({ op: "add", path: pointer("metadata", map, key), value }));
 }
 
-/** The VMI is still the one that was observed, on the same node, with the same mark. */
-function unmoved(vmi: VmiFacts): Operation[] {
-  return [
-    test("/metadata/uid", vmi.uid),
-    test("/status/nodeName", vmi.nodeName),
-    test("/status/evacuationNodeName", vmi.evacuationNodeName),
-  ];
-}
-
+const MARK = "/status/evacuationNodeName";
 const LABEL = pointer("metadata", "labels", names.EVACUATION_LABEL);
 
+/** The VMI is still the one that was observed, on the same node, with the same mark. */
+function unmoved({ uid, nodeName, evacuationNodeName }: VmiFacts): Operation[] {
+  return [test("/metadata/uid", uid), test("/status/nodeName", nodeName), test(MARK, evacuationNodeName)];
+}
+
 /** The mark, and with `urgency: urgent` the label that the shipped MigrationPolicy selects. */
-export function markPatch(vmi: VmiFacts, urgency: Urgency): readonly Operation[] {
+export function mark(vmi: VmiFacts, urgency: Urgency): readonly Operation[] {
   const { hasLabels: exists, resourceVersion, nodeName } = vmi;
-  const labels = { map: "labels", exists, resourceVersion } as const;
   return [
     ...unmoved(vmi),
-    ...(urgency === "urgent" ? addTo(labels, { [names.EVACUATION_LABEL]: urgency }) : []),
-    { op: "add", path: "/status/evacuationNodeName", value: nodeName },
+    ...(urgency === "urgent"
+      ? addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })
+      : []),
+    { op: "add", path: MARK, value: nodeName },
   ];
 }
 
 /** Clears mark and label. */
-export function clearPatch(vmi: VmiFacts): readonly Operation[] {
+export function unmark(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName } = vmi;
   return [
     ...unmoved(vmi),
-    ...(evacuationLabel === undefined ? [] : [test(LABEL, evacuationLabel), remove(LABEL)]),
-    ...(evacuationNodeName === undefined ? [] : [remove("/status/evacuationNodeName")]),
+    ...(evacuationLabel === undefined ? [] : [test(LABEL, evacuationLabel), { op: "remove", path: LABEL } as const]),
+    ...(evacuationNodeName === undefined ? [] : [{ op: "remove", path: MARK } as const]),
   ];
 }
 
-export function adoptPatch(
-  { uid, hasAnnotations: exists, resourceVersion }: MigrationFacts,
-  annotations: Readonly<Record<string, string>>,
-): readonly Operation[] {
-  return [test("/metadata/uid", uid), ...addTo({ map: "annotations", exists, resourceVersion }, annotations)];
+function annotationPath(key: string): string {
+  return pointer("metadata", "annotations", key);
 }
 
 /** Only what is added or taken away has to be as observed: KubeVirt writes others all the time. */
-export function annotatePatch(
-  pod: AnnotatedPod,
-  add: Readonly<Record<string, string>>,
-  gone: readonly string[],
-): readonly Operation[] {
+export function annotate({ pod, add, remove }: Of<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
-  const touched = [...Object.keys(add), ...gone];
+  const touched = [...Object.keys(add), ...remove];
   return [
     test("/metadata/uid", uid),
     ...(exists ? touched.map((key) => test(annotationPath(key), annotations[key])) : []),
-    ...(Object.keys(add).length === 0 ? [] : addTo({ map: "annotations", exists, resourceVersion }, add)),
-    ...gone.map((key) => remove(annotationPath(key))),
+    ...(Object.keys(add).length === 0 ? [] : addTo("annotations", { exists, resourceVersion }, add)),
+    ...remove.map((key) => ({ op: "remove", path: annotationPath(key) }) as const),
   ];
 }
 
-const TOUCHED = pointer("metadata", "labels", names.TOUCHED_LABEL);
-const SIZE = "/spec/minAvailable";
-
-/** Seconds since the epoch, a valid label value. */
-export function touchedLabel(now: Date): string {
-  return String(Math.floor(now.getTime() / 1000));
-}
-
-/** Of ours, whatever its size is. */
-export function growPatch(now: Date): readonly Operation[] {
+/** A budget of ours, whatever its size is. */
+export function grow(now: Date): readonly Operation[] {
   return [
     test(pointer("metadata", "labels", names.MANAGED_BY_LABEL), names.MANAGED_BY),
-    { op: "add", path: TOUCHED, value: touchedLabel(now) },
-    { op: "add", path: SIZE, value: 2 },
+    ...addTo("labels", { exists: true, resourceVersion: "" }, touchedLabels(now)),
+    { op: "add", path: "/spec/minAvailable", value: 2 },
   ];
 }
 
 /** On condition that the budget has not changed since: a function that has grown it meanwhile needs it so. */
-export function resizePatch(
-  { uid, resourceVersion }: Pick<BudgetFacts, "uid" | "resourceVersion">,
-  wanted: number,
-  now: Date,
-): readonly Operation[] {
-  return [
-    test("/metadata/uid", uid),
-    test("/metadata/resourceVersion", resourceVersion),
-    ...(wanted === 2 ? [{ op: "add", path: TOUCHED, value: touchedLabel(now) } as const] : []),
-    { op: "add", path: SIZE, value: wanted },
-  ];
+export function resize({ budget, minAvailable }: Of<"ResizeBudget">, now: Date): unknown {
+  const { uid, resourceVersion } = budget;
+  const touched = minAvailable === 2 ? { labels: touchedLabels(now) } : {};
+  return { metadata: { uid, resourceVersion, ...touched }, spec: { minAvailable } };
 }
 
-export function registerPatch(
-  key: string,
-  found: Exclude<Found, { found: "Nothing" }>,
-  text: string,
-): readonly Operation[] {
+/** KubeVirt writes migrations all the time: only the UID has to be as observed. */
+export function adopt({ migration: { uid }, evacuation }: Of<"AdoptMigration">): unknown {
+  return { metadata: { uid, annotations: migrationAnnotations(evacuation) } };
+}
+
+/** What a status may leave out: a merge patch takes it away by null. */
+const OPTIONAL_FIELDS = [
+  "migration",
+  "lastFailedMigration",
+  "targetNode",
+  "nextAttemptTime",
+  "completionTime",
+] as const satisfies readonly (keyof EvacuationStatus)[];
+
+export function status({ evacuation: { resourceVersion }, status }: Of<"WriteStatus">): unknown {
+  const absent = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, null]));
+  return { metadata: { resourceVersion }, status: { ...absent, ...status } };
+}
+
+export function conditions({ resourceVersion, generation, conditions }: Of<"WriteConditions">): unknown {
+  return { metadata: { resourceVersion }, status: { observedGeneration: generation, conditions } };
+}
+
+export function register(key: string, found: Exclude<Found, { found: "Nothing" }>, text: string): readonly Operation[] {
   const path = pointer("data", key);
   if (found.found === "Text") return [test(path, found.text), { op: "add", path, value: text }];
   return [

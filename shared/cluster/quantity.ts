@@ -3,25 +3,10 @@
  * Owns: the suffixes (apimachinery `resource.Quantity`). Does not own: what is measured.
  */
 
-/** The power of ten, or the factor. */
-const SUFFIX: ReadonlyMap<string, readonly [tens: number, factor: number]> = new Map([
-  ["n", [-9, 1]],
-  ["u", [-6, 1]],
-  ["m", [-3, 1]],
-  ["", [0, 1]],
-  ["k", [3, 1]],
-  ["M", [6, 1]],
-  ["G", [9, 1]],
-  ["T", [12, 1]],
-  ["P", [15, 1]],
-  ["E", [18, 1]],
-  ["Ki", [0, 2 ** 10]],
-  ["Mi", [0, 2 ** 20]],
-  ["Gi", [0, 2 ** 30]],
-  ["Ti", [0, 2 ** 40]],
-  ["Pi", [0, 2 ** 50]],
-  ["Ei", [0, 2 ** 60]],
-]);
+/** Each step is a thousand times the one before; `""` is one. */
+const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+/** Each step is 1024 times the one before; `Ki` is 1024. */
+const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /** In the unit that the quantity counts (bytes for memory); 0 for none, or for what is no quantity. */
 export function quantity(text: string | undefined): number {
@@ -40,7 +25,12 @@ export function milliQuantity(text: string): number {
 function scaled(text: string | undefined, tens: number): number {
   const [, number, exponent = "0", suffix = ""] =
     /^([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+))?([a-zA-Z]*)$/.exec(text ?? "") ?? [];
-  const [power, factor] = SUFFIX.get(suffix) ?? [0, Number.NaN];
-  const value = Number(`${number}e${Number(exponent) + power + tens}`) * factor;
+  const [thousands, factor] = scaleOf(suffix);
+  const value = Number(`${number}e${Number(exponent) + 3 * thousands + tens}`) * factor;
   return Number.isFinite(value) ? value : 0;
+}
+
+function scaleOf(suffix: string): readonly [thousands: number, factor: number] {
+  if (BINARY.includes(suffix)) return [0, 1024 ** (BINARY.indexOf(suffix) + 1)];
+  return DECIMAL.includes(suffix) ? [DECIMAL.indexOf(suffix) - DECIMAL.indexOf(""), 1] : [0, Number.NaN];
 }

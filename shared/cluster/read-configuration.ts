@@ -6,9 +6,8 @@ import * as z from "zod/mini";
 import { CONFIGURATION } from "../policy/names.ts";
 import { ClusterError } from "./failure.ts";
 import { API_GROUP, type Resource } from "./paths.ts";
-import { type ConfigurationFacts, configurationFacts } from "./projections.ts";
+import { type ConfigurationFacts, LifeboatConfiguration } from "./kinds/lifeboat.ts";
 import { parseAnswer, readOne } from "./read.ts";
-import { LifeboatConfiguration } from "./schemas.ts";
 import type { Send } from "./transport.ts";
 
 const RESOURCE: Resource = "lifeboatconfigurations";
@@ -21,8 +20,7 @@ const Resources = z.object({ kind: z.literal("APIResourceList"), resources: z.ar
  */
 export async function readConfiguration(send: Send): Promise<ConfigurationFacts | undefined> {
   try {
-    const found = await readOne(send, RESOURCE, { namespace: "", name: CONFIGURATION }, LifeboatConfiguration);
-    return found === undefined ? undefined : configurationFacts(found);
+    return await readOne(send, RESOURCE, { namespace: "", name: CONFIGURATION }, LifeboatConfiguration);
   } catch (error) {
     const isOdd = error instanceof ClusterError && error.failure.reason === "Unintelligible";
     if (!isOdd || (await isServed(send).catch(() => true))) throw error;

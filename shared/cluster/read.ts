@@ -7,8 +7,8 @@ import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failure.ts";
 import { isObjectKey } from "./object-name.ts";
 import { collection, object, type Resource } from "./paths.ts";
-import { Page } from "./schemas.ts";
-import { type ApiAnswer, LARGEST_ANSWER_BYTES, type Send } from "./transport.ts";
+import { Page } from "./kinds/fields.ts";
+import { type ApiAnswer, type ApiRequest, LARGEST_ANSWER_BYTES, type Send } from "./transport.ts";
 
 const PAGE_SIZE = 250;
 
@@ -39,33 +39,47 @@ export async function readOne<S extends z.ZodMiniType>(
   return code === 404 ? undefined : parseAnswer(schema, body, `GET ${path}`);
 }
 
-export interface ListOptions<S extends z.ZodMiniType, T> {
-  readonly resource: Resource;
+/** Which objects of a resource. */
+export interface Selection {
   readonly namespace?: string;
-  /** Whose they are: an object that cannot exist has none, and is in no path and no selector. */
-  readonly of?: NamespacedName;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  readonly limit?: string;
+}
+
+/** The items of one page, unparsed: for a question that a few of them answer. */
+export async function readItems(
+  send: Send,
+  resource: Resource,
+  { namespace, ...query }: Selection = {},
+): Promise<readonly unknown[]> {
+  const path = collection(resource, namespace);
+  const { body } = await send({ method: "GET", path, query });
+  return parseAnswer(Page, body, `GET ${path}`).items;
+}
+
+/** Those of them that parse. */
+export async function readSome<S extends z.ZodMiniType>(
+  send: Send,
+  resource: Resource,
+  schema: S,
+  selection: Selection,
+): Promise<readonly z.output<S>[]> {
+  const items = await readItems(send, resource, selection);
+  return items.flatMap((item) => {
+    const parsed = schema.safeParse(item);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+export interface ListOptions<S extends z.ZodMiniType> extends Omit<Selection, "limit"> {
+  readonly resource: Resource;
+  /** Keeps what is needed of an item. Pages themselves are never kept. */
   readonly schema: S;
-  /** Keeps what is needed of an item; undefined drops it. Pages themselves are never kept. */
-  readonly project: (item: z.output<S>) => T | undefined;
   readonly onOddItem: OnOddItem;
 }
 
-function selectorsOf(o: { readonly labelSelector?: string; readonly fieldSelector?: string }): Record<string, string> {
-  const given = [
-    ["labelSelector", o.labelSelector],
-    ["fieldSelector", o.fieldSelector],
-  ] as const;
-  return Object.fromEntries(given.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
-}
-
-interface PageRead extends ApiAnswer {
-  /** With which it was asked for. */
-  readonly limit: number;
-}
-
-/** Of what can be held, so much is asked for, if the next items are like the last ones. */
+/** How much of what can be held is asked for, if the next items are as large as the last ones. */
 const FILLED = 0.75;
 
 function nextLimit(items: number, { bytes, limit }: PageRead): number {
@@ -73,13 +87,12 @@ function nextLimit(items: number, { bytes, limit }: PageRead): number {
   return Math.max(1, Math.floor((items * LARGEST_ANSWER_BYTES * FILLED) / bytes));
 }
 
-/** Half as many items as long as they are too large together. */
-async function readPage(
-  send: Send,
-  path: string,
-  query: Readonly<Record<string, string>>,
-  limit: number,
-): Promise<PageRead> {
+interface PageRead extends ApiAnswer {
+  readonly limit: number;
+}
+
+/** Asks for half as many items as long as they are too large together. */
+async function readPage(send: Send, path: string, query: ApiRequest["query"], limit: number): Promise<PageRead> {
   try {
     const answer = await send({ method: "GET", path, query: { limit: String(limit), ...query } });
     return { ...answer, limit };
@@ -90,28 +103,24 @@ async function readPage(
   }
 }
 
-export async function readAll<S extends z.ZodMiniType, T>(send: Send, o: ListOptions<S, T>): Promise<readonly T[]> {
-  const isNobodys = o.of !== undefined && (o.of.namespace === "" || !isObjectKey(o.of));
-  return isNobodys ? [] : await readPages(send, o);
-}
-
-async function readPages<S extends z.ZodMiniType, T>(send: Send, o: ListOptions<S, T>): Promise<readonly T[]> {
-  const path = collection(o.resource, o.namespace);
-  const selector = selectorsOf(o);
-  const kept: T[] = [];
+export async function readAll<S extends z.ZodMiniType>(
+  send: Send,
+  { resource, namespace, labelSelector, fieldSelector, schema, onOddItem }: ListOptions<S>,
+): Promise<readonly z.output<S>[]> {
+  const path = collection(resource, namespace);
+  const kept: z.output<S>[] = [];
   let limit = PAGE_SIZE;
   let next: string | undefined;
   do {
-    const read = await readPage(send, path, { ...selector, ...(next ? { continue: next } : {}) }, limit);
+    const read = await readPage(send, path, { labelSelector, fieldSelector, continue: next }, limit);
     const page = parseAnswer(Page, read.body, `GET ${path}`);
     limit = Math.min(PAGE_SIZE, nextLimit(page.items.length, read));
-    for (const item of page.items ?? []) {
-      const parsed = o.schema.safeParse(item);
-      const projected = parsed.success ? o.project(parsed.data) : undefined;
-      if (!parsed.success) o.onOddItem(o.resource, issueOf(parsed.error));
-      if (projected !== undefined) kept.push(projected);
+    for (const item of page.items) {
+      const parsed = schema.safeParse(item);
+      if (parsed.success) kept.push(parsed.data);
+      else onOddItem(resource, issueOf(parsed.error));
     }
-    next = page.metadata?.continue;
+    next = page.metadata.continue;
   } while (next);
   return kept;
 }

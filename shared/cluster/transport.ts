@@ -19,9 +19,10 @@ export interface Endpoint {
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
+  /** Undefined values are left out. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Of a PATCH: a JSON patch if it is a list, else a merge patch. */
   readonly body?: unknown;
-  readonly contentType?: "application/json" | "application/json-patch+json" | "application/merge-patch+json";
   /** Username to act as. */
   readonly as?: string;
   /** Codes that are answers besides 2xx; all others throw. */
@@ -63,8 +64,9 @@ export function sender(endpoint: Endpoint, signal: AbortSignal): Send {
 }
 
 async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal) {
-  const query = new URLSearchParams(request.query).toString();
-  const url = `${endpoint.server}${request.path}${query === "" ? "" : `?${query}`}`;
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(request.query ?? {})) if (value !== undefined) query.append(key, value);
+  const url = `${endpoint.server}${request.path}${query.size === 0 ? "" : `?${query.toString()}`}`;
   try {
     const response = await endpoint.fetch(url, {
       method: request.method,
@@ -117,9 +119,14 @@ function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<st
     accept: "application/json",
     authorization: `Bearer ${token}`,
     "user-agent": "lifeboat",
-    ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
+    ...(request.body === undefined ? {} : { "content-type": contentTypeOf(request) }),
     ...(request.as === undefined ? {} : { "impersonate-user": request.as }),
   };
+}
+
+function contentTypeOf({ method, body }: ApiRequest): string {
+  if (method !== "PATCH") return "application/json";
+  return Array.isArray(body) ? "application/json-patch+json" : "application/merge-patch+json";
 }
 
 function isStatus(body: unknown, code: number): boolean {

@@ -9,7 +9,7 @@
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
-import type { KubeVirtFacts } from "../cluster/projections.ts";
+import type { KubeVirtFacts } from "../cluster/kinds/kubevirt.ts";
 import { areEvictionsCovered, isGuardOn } from "../policy/budget/budget-mode.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";

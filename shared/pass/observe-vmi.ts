@@ -67,7 +67,7 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
     active.some(needsNode) || pods.length > 0 ? readNode(vmi, observer) : [],
     active.some((e) => needsPods(e, migrations)) ? cluster.listPodsOf(vmi) : [],
     areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
-    isAnnotating(settings) ? cluster.listLaunchers([vmi]) : [],
+    isAnnotating(settings) ? cluster.listLaunchers(vmi) : [],
     isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,
   ]);
   // What was read later comes first.

@@ -2,7 +2,7 @@
  * Performing the chains of a plan.
  * Owns: how many at a time, and what ends a chain. Does not own: the requests (shared/cluster), the plans (shared/policy).
  */
-import type { ActResult } from "../cluster/act.ts";
+import type { ActResult } from "../cluster/write.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError, isLasting } from "../cluster/failure.ts";
 import { type Action, isOptional } from "../policy/action.ts";

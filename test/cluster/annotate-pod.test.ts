@@ -23,7 +23,7 @@ async function vmiCalled(name: string): Promise<VmiFacts> {
 }
 
 async function launcherOf(name: string): Promise<LauncherFacts> {
-  return present((await cluster.listLaunchers([await vmiCalled(name)]))[0]);
+  return present((await cluster.listLaunchers(await vmiCalled(name)))[0]);
 }
 
 function add(pod: LauncherFacts, annotations: Readonly<Record<string, string>> = { [ONLY]: "" }): Action {
@@ -82,7 +82,7 @@ describe("listing launchers", () => {
     const all = await cluster.listLaunchers("All");
     const one = await vmiCalled("one");
     expect(all.length).toBeGreaterThan(1);
-    expect(await cluster.listLaunchers([one])).toEqual(all.filter(({ vmiUID }) => vmiUID === one.uid));
+    expect(await cluster.listLaunchers(one)).toEqual(all.filter(({ vmiUID }) => vmiUID === one.uid));
     expect(all.find(({ vmiUID }) => vmiUID === one.uid)).toMatchObject({
       name: "virt-launcher-one-abcde",
       phase: "Running",
@@ -101,7 +101,7 @@ describe("listing launchers", () => {
       metadata: { namespace: NAMESPACE, name: "hp-volume-x", labels },
       spec: { containers: [{ name: "disk", image: "disk" }] },
     });
-    expect((await cluster.listLaunchers([mine])).map(({ name }) => name)).toEqual(["virt-launcher-mine-abcde"]);
+    expect((await cluster.listLaunchers(mine)).map(({ name }) => name)).toEqual(["virt-launcher-mine-abcde"]);
     expect((await cluster.listLaunchers("All")).map(({ name }) => name)).not.toContain("hp-volume-x");
   });
 

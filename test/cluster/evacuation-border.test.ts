@@ -1,7 +1,7 @@
 /** The border, for Evacuations and migrations: what Go leaves out, writes as null or leaves empty, and what is no such object. */
 import { afterEach, describe, expect, test } from "vitest";
-import { evacuationFacts, migrationFacts } from "../../shared/cluster/evacuation-projections.ts";
-import { Evacuation, Migration } from "../../shared/cluster/evacuation-schemas.ts";
+import { Migration } from "../../shared/cluster/kinds/kubevirt.ts";
+import { Evacuation } from "../../shared/cluster/kinds/lifeboat.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
 import type { EvacuationFacts, MigrationFacts } from "../../shared/policy/facts.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
@@ -15,10 +15,9 @@ const SPEC = { virtualMachineInstance: { name: "web" }, cause: "Operator", inten
 
 /** As compact as JSON: a key without a value is no key. */
 const compact = (facts: unknown): unknown => JSON.parse(JSON.stringify(facts));
-const evacuation = (tweak: object): EvacuationFacts =>
-  evacuationFacts(Evacuation.parse({ metadata: META, spec: SPEC, ...tweak }));
+const evacuation = (tweak: object): EvacuationFacts => Evacuation.parse({ metadata: META, spec: SPEC, ...tweak });
 const migration = (tweak: object): MigrationFacts =>
-  migrationFacts(Migration.parse({ metadata: META, spec: { vmiName: "web" }, ...tweak }));
+  Migration.parse({ metadata: META, spec: { vmiName: "web" }, ...tweak });
 
 describe("an Evacuation", () => {
   const IDENTITY = { namespace: "apps", name: "web-1", uid: "u", resourceVersion: "7", createdAt: NOW.getTime() };

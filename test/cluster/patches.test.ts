@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { applyJsonPatch, readJsonPatch } from "../../infra/sandbox/apiserver/patch/json.ts";
 import * as patches from "../../shared/cluster/patches.ts";
-import { marked, migration, vmi, without } from "../policy/fixtures.ts";
+import { marked, vmi, without } from "../policy/fixtures.ts";
 import { launcher } from "../policy/launchers.ts";
 
 const OURS = "lifeboat.dev/evacuation";
@@ -31,8 +31,8 @@ function metadata(change: object, of: Pick<typeof STORED, "metadata" | "status">
 
 describe("mark", () => {
   test("sets the mark, and the label only where it is urgent", () => {
-    expect(apply(STORED, patches.markPatch(vmi(), "normal"))).toEqual(MARKED);
-    expect(apply(STORED, patches.markPatch(vmi(), "urgent"))).toEqual(URGENT);
+    expect(apply(STORED, patches.mark(vmi(), "normal"))).toEqual(MARKED);
+    expect(apply(STORED, patches.mark(vmi(), "urgent"))).toEqual(URGENT);
   });
 
   test("replaces a mark for another node, and another label", () => {
@@ -40,7 +40,7 @@ describe("mark", () => {
       ...metadata({ labels: { app: "web", [OURS]: "soon" } }),
       status: { ...STATUS, evacuationNodeName: "node00" },
     };
-    expect(apply(stale, patches.markPatch(marked({ evacuationNodeName: "node00" }), "urgent"))).toEqual(URGENT);
+    expect(apply(stale, patches.mark(marked({ evacuationNodeName: "node00" }), "urgent"))).toEqual(URGENT);
   });
 
   // prettier-ignore
@@ -51,18 +51,18 @@ describe("mark", () => {
     ["is another one of that name",     metadata({ uid: "other" })],
     ["has lost its labels",             { ...STORED, metadata: without(STORED.metadata, "labels") }],
   ])("does nothing to a VMI that %s", (_, stored) => {
-    expect(apply(stored, patches.markPatch(vmi(), "urgent"))).toBeUndefined();
+    expect(apply(stored, patches.mark(vmi(), "urgent"))).toBeUndefined();
   });
 
   test("does not mind other changes meanwhile", () => {
     const later = metadata({ resourceVersion: "2", labels: { theirs: "z" } });
     const expected = { labels: { theirs: "z", [OURS]: "urgent" } };
-    expect(apply(later, patches.markPatch(vmi(), "urgent"))).toMatchObject({ metadata: expected });
+    expect(apply(later, patches.mark(vmi(), "urgent"))).toMatchObject({ metadata: expected });
   });
 
   test("makes labels where there are none, unless another party has written meanwhile", () => {
     const bare = { ...STORED, metadata: without(STORED.metadata, "labels") };
-    const operations = patches.markPatch(vmi({ hasLabels: false }), "urgent");
+    const operations = patches.mark(vmi({ hasLabels: false }), "urgent");
     expect(apply(bare, operations)).toMatchObject({ metadata: { labels: { [OURS]: "urgent" } } });
     expect(apply(metadata({ resourceVersion: "2", labels: { theirs: "z" } }), operations)).toBeUndefined();
   });
@@ -72,8 +72,8 @@ describe("clear", () => {
   const urgent = marked({ evacuationLabel: "urgent" });
 
   test("leaves nothing of ours, and does not fail where there is nothing", () => {
-    expect(apply(URGENT, patches.clearPatch(urgent))).toEqual(STORED);
-    expect(apply(STORED, patches.clearPatch(vmi()))).toEqual(STORED);
+    expect(apply(URGENT, patches.unmark(urgent))).toEqual(STORED);
+    expect(apply(STORED, patches.unmark(vmi()))).toEqual(STORED);
   });
 
   // prettier-ignore
@@ -82,28 +82,7 @@ describe("clear", () => {
     ["has moved",                    { ...URGENT, status: { ...STATUS, nodeName: "node02" } }],
     ["has another label",            metadata({ labels: { [OURS]: "normal" } }, MARKED)],
   ])("does nothing to a VMI that %s meanwhile", (_, stored) => {
-    expect(apply(stored, patches.clearPatch(urgent))).toBeUndefined();
-  });
-});
-
-describe("adopt", () => {
-  const { uid, resourceVersion } = migration();
-  const annotations = { "lifeboat.dev/cause": "Preemption" };
-  const stored = { metadata: { uid, resourceVersion, annotations: { theirs: "z" } } };
-
-  test("annotates, whatever is there", () => {
-    const adopted = apply(stored, patches.adoptPatch(migration(), annotations));
-    expect(adopted).toMatchObject({ metadata: { annotations: { theirs: "z", ...annotations } } });
-  });
-
-  test("does nothing to one whose first annotations came meanwhile", () => {
-    const later = { metadata: { ...stored.metadata, resourceVersion: "99" } };
-    expect(apply(later, patches.adoptPatch(migration({ hasAnnotations: false }), annotations))).toBeUndefined();
-  });
-
-  test("keys are escaped as in RFC 6901", () => {
-    const [operation] = patches.adoptPatch(migration(), { "a~b/c": "x" }).slice(-1);
-    expect(operation).toEqual({ op: "add", path: "/metadata/annotations/a~0b~1c", value: "x" });
+    expect(apply(stored, patches.unmark(urgent))).toBeUndefined();
   });
 });
 
@@ -114,7 +93,7 @@ function storedPod(annotations: object | undefined, tweak: object = {}) {
 describe("annotate a pod", () => {
   const observed = launcher({ annotations: { "x/gone": "true", "x/gone-too": "" } });
   const bare = launcher({ hasAnnotations: false });
-  const operations = patches.annotatePatch(observed, { "x/new": "" }, ["x/gone", "x/gone-too"]);
+  const operations = patches.annotate({ pod: observed, add: { "x/new": "" }, remove: ["x/gone", "x/gone-too"] });
 
   test("adds, takes away, and leaves the rest", () => {
     const before = { theirs: "z", "x/gone": "true", "x/gone-too": "" };
@@ -148,7 +127,7 @@ describe("annotate a pod", () => {
   });
 
   test("where there are none, makes them, unless anybody has written to the pod", () => {
-    const first = patches.annotatePatch(bare, { "x/new": "" }, []);
+    const first = patches.annotate({ pod: bare, add: { "x/new": "" }, remove: [] });
     expect(apply(storedPod(undefined), first)).toEqual(storedPod({ "x/new": "" }));
     expect(apply(storedPod({ theirs: "z" }, { resourceVersion: "2" }), first)).toBeUndefined();
   });

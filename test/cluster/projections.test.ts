@@ -2,8 +2,8 @@
 import * as z from "zod/mini";
 import { expect, test } from "vitest";
 import { budget } from "../../shared/cluster/manifests.ts";
-import { budgetFacts, vmiFacts } from "../../shared/cluster/projections.ts";
-import { Budget, Vmi } from "../../shared/cluster/schemas.ts";
+import { Budget } from "../../shared/cluster/kinds/kubernetes.ts";
+import { Vmi } from "../../shared/cluster/kinds/kubevirt.ts";
 import { budgetName } from "../../shared/policy/budget/budget-name.ts";
 import { vmi } from "../policy/fixtures.ts";
 
@@ -19,13 +19,16 @@ test.each([
   ["a name of ours, somebody else's label",   NAME,                { "app.kubernetes.io/managed-by": "Helm" },    false],
 ] as const)("a budget with %s", (_, name, labels, ours) => {
   const metadata = { namespace: "apps", name, uid: "u", resourceVersion: "1", generation: 1, ...(labels && { labels }) };
-  expect(budgetFacts(Budget.parse({ metadata, spec: {}, status: {} })).managedByUs).toBe(ours);
+  expect(Budget.parse({ metadata, spec: {}, status: {} }).managedByUs).toBe(ours);
 });
 
 test("a budget that we create is ours when it is read", () => {
-  const created = z.parse(z.looseObject({ metadata: z.looseObject({}) }), budget(vmi(), NAME, 1, "60"));
+  const created = z.parse(
+    z.looseObject({ metadata: z.looseObject({}) }),
+    budget({ vmi: vmi(), name: NAME, minAvailable: 1 }, new Date(60_000)),
+  );
   const metadata = { ...created.metadata, uid: "u", resourceVersion: "1", generation: 1 };
-  expect(budgetFacts(Budget.parse({ ...created, metadata, status: {} }))).toMatchObject({
+  expect(Budget.parse({ ...created, metadata, status: {} })).toMatchObject({
     managedByUs: true,
     minAvailable: 1,
     touchedAt: 60_000,
@@ -42,7 +45,7 @@ test.each([
 ])("the failure of a VMI's last migration: %s", (_, migrationState, failure) => {
   const metadata = { namespace: "apps", name: "one", uid: "u", resourceVersion: "1" };
   const status = { phase: "Running", ...(migrationState && { migrationState }) };
-  expect(vmiFacts(Vmi.parse({ metadata, spec: {}, status })).failure).toEqual(failure);
+  expect(Vmi.parse({ metadata, spec: {}, status }).failure).toEqual(failure);
 });
 
 // prettier-ignore
@@ -58,5 +61,5 @@ test.each([
 ])("a budget was touched at %j: %j", (touched, expected) => {
   const labels = touched === undefined ? {} : { "lifeboat.dev/touched": touched };
   const metadata = { namespace: "apps", name: NAME, uid: "u", resourceVersion: "1", labels };
-  expect(budgetFacts(Budget.parse({ metadata, spec: {} })).touchedAt).toBe(expected);
+  expect(Budget.parse({ metadata, spec: {} }).touchedAt).toBe(expected);
 });

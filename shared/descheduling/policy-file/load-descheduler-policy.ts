@@ -3,7 +3,7 @@
  * Owns: where it is, and what is wrong if it is not there. Does not own: its keys (descheduler-policy/).
  */
 import type { Cluster } from "../../cluster/cluster.ts";
-import type { ConfigMapFacts } from "../../cluster/projections.ts";
+import type { ConfigMapFacts } from "../../cluster/kinds/kubernetes.ts";
 import type { DeschedulerPolicy } from "../plugins/descheduler-policy.ts";
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY } from "../../policy/names.ts";
 import { parseDeschedulerPolicy } from "./descheduler-policy.ts";

@@ -7,18 +7,22 @@ import * as z from "zod/mini";
 import type { DeschedulerNode, DeschedulerPod, PodCondition, PodState } from "../plugins/facts.ts";
 import { AntiAffinity, Asked, Computed, DeschedulerPodObject, Tolerations } from "./schemas.ts";
 import { resourcesOf } from "./pod-resources.ts";
-import { nodeFacts } from "../../cluster/projections.ts";
+import { nodeFacts, NodeObject } from "../../cluster/kinds/kubernetes.ts";
 import { type Issues, remembered, rememberedValue } from "./remembered.ts";
-import type { Node } from "../../cluster/schemas.ts";
 
-export function deschedulerNode(node: z.output<typeof Node>): DeschedulerNode {
-  const { allocatable, capacity } = node.status;
-  return {
-    ...nodeFacts(node),
-    labels: node.metadata.labels ?? {},
-    allocatable: resourcesOf(Object.keys(allocatable).length === 0 ? capacity : allocatable),
-  };
-}
+export const NodeWithResources = z.lazy(() =>
+  z.pipe(
+    NodeObject,
+    z.transform((node): DeschedulerNode => {
+      const { allocatable, capacity } = node.status;
+      return {
+        ...nodeFacts(node),
+        labels: node.metadata.labels ?? {},
+        allocatable: resourcesOf(Object.keys(allocatable).length === 0 ? capacity : allocatable),
+      };
+    }),
+  ),
+);
 
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 

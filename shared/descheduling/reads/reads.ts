@@ -5,11 +5,10 @@
  */
 import type { BudgetFacts } from "../../policy/facts.ts";
 import type { DeschedulerNode, DeschedulerPod, Labels } from "../plugins/facts.ts";
-import { deschedulerNode, deschedulerPodSchema } from "./projections.ts";
+import { deschedulerPodSchema, NodeWithResources } from "./projections.ts";
 import { Claim, Namespace, PriorityClass } from "./schemas.ts";
-import { budgetFacts } from "../../cluster/projections.ts";
+import { Budget } from "../../cluster/kinds/kubernetes.ts";
 import { type OnOddItem, readAll, readOne } from "../../cluster/read.ts";
-import { Budget, Node } from "../../cluster/schemas.ts";
 import type { Send } from "../../cluster/transport.ts";
 
 export interface DeschedulingReads {
@@ -27,36 +26,27 @@ export interface DeschedulingReads {
 
 export function deschedulingReads(send: Send, onOddItem: OnOddItem): DeschedulingReads {
   return {
-    listDeschedulerNodes: () => readAll(send, { onOddItem, resource: "nodes", schema: Node, project: deschedulerNode }),
+    listDeschedulerNodes: () => readAll(send, { onOddItem, resource: "nodes", schema: NodeWithResources }),
     listDeschedulerPods: () =>
       readAll(send, {
         onOddItem,
         resource: "pods",
         fieldSelector: "spec.nodeName!=",
         schema: deschedulerPodSchema(),
-        project: (pod) => pod,
       }),
-    listAllBudgets: () =>
-      readAll(send, { onOddItem, resource: "poddisruptionbudgets", schema: Budget, project: budgetFacts }),
-    listNamespaceLabels: async () =>
-      new Map(
-        await readAll(send, {
-          onOddItem,
-          resource: "namespaces",
-          schema: Namespace,
-          project: ({ metadata: { name, labels } }) => [name, labels] as const,
-        }),
-      ),
-    listStorageClassesOfClaims: async () =>
-      new Map(
-        await readAll(send, {
-          onOddItem,
-          resource: "persistentvolumeclaims",
-          schema: Claim,
-          project: ({ metadata: { namespace, name }, spec: { storageClassName } }) =>
-            storageClassName === undefined ? undefined : ([`${namespace}/${name}`, storageClassName] as const),
-        }),
-      ),
+    listAllBudgets: () => readAll(send, { onOddItem, resource: "poddisruptionbudgets", schema: Budget }),
+    async listNamespaceLabels() {
+      const namespaces = await readAll(send, { onOddItem, resource: "namespaces", schema: Namespace });
+      return new Map(namespaces.map(({ metadata: { name, labels } }) => [name, labels]));
+    },
+    async listStorageClassesOfClaims() {
+      const claims = await readAll(send, { onOddItem, resource: "persistentvolumeclaims", schema: Claim });
+      return new Map(
+        claims.flatMap(({ metadata: { namespace, name }, spec: { storageClassName } }) =>
+          storageClassName === undefined ? [] : [[`${namespace}/${name}`, storageClassName]],
+        ),
+      );
+    },
     getPriorityClassValue: async (name) =>
       (await readOne(send, "priorityclasses", { namespace: "", name }, PriorityClass))?.value,
   };

@@ -6,7 +6,7 @@
 import * as z from "zod/mini";
 import { COUNTED_RESULTS, type DeschedulingRegister, EMPTY_REGISTER } from "../cycle/register.ts";
 import { DESCHEDULING_KEY } from "../../policy/names.ts";
-import type { ConfigMapFacts } from "../../cluster/projections.ts";
+import type { ConfigMapFacts } from "../../cluster/kinds/kubernetes.ts";
 
 const Register = z.lazy(() =>
   z.object({

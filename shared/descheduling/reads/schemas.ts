@@ -1,12 +1,12 @@
 /**
  * The border, for descheduling: which fields of pods and of what policies depend on are read, and of what type they must be.
- * Owns: those schemas. Does not own: nodes and budgets (shared/cluster/schemas.ts), what the fields become (projections.ts).
+ * Owns: those schemas. Does not own: nodes and budgets (shared/cluster/kinds/fields.ts), what the fields become (projections.ts).
  */
 import * as z from "zod/mini";
 import { ObjectName, ObjectNamespace } from "../../cluster/object-name.ts";
 import { PodAnnotations, PodLabels } from "./pod-metadata.ts";
 import { qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
-import { Conditions, listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "../../cluster/schemas.ts";
+import { Conditions, listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "../../cluster/kinds/fields.ts";
 
 const Resources = z.lazy(() =>
   z.pipe(

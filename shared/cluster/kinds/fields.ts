@@ -1,0 +1,103 @@
+/**
+ * What objects of many kinds have in common: metadata, conditions, and values that Go leaves out.
+ * Owns: the schemas of those fields; Go's absent, null and empty become one. Does not own: whole kinds (kubernetes.ts,
+ * kubevirt.ts, lifeboat.ts).
+ *
+ * The schema of an object is `z.lazy`, everywhere in the Worker: it is built when something is first parsed with it. Building
+ * all of them would take a third of a fresh isolate's start-up. Leaves are not lazy: that would add a step for each value.
+ */
+import * as z from "zod/mini";
+import { ObjectName, ObjectNamespace } from "../object-name.ts";
+
+/** A list that Go may have left out or written as null. */
+export function listOf<S extends z.ZodMiniType>(item: S) {
+  return z.pipe(
+    z.nullish(z.array(item)),
+    z.transform((list) => list ?? []),
+  );
+}
+
+/** A text that Go may have left out, or written empty, to mean absent. */
+export const Text = z.pipe(
+  z.nullish(z.string()),
+  z.transform((text) => text || undefined),
+);
+
+export const Count = z._default(z.number(), 0);
+export const Phase = z._default(z.string(), "");
+const Strings = z.record(z.string(), z.string());
+export const StringsOrNone = z.pipe(
+  z.nullish(Strings),
+  z.transform((map) => map ?? {}),
+);
+
+type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** The same without the keys whose value is undefined. */
+export function present<T extends object>(fields: T): Present<T>;
+export function present(fields: object): object {
+  const kept: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) kept[key] = value;
+  return kept;
+}
+
+export const Owner = z.lazy(() =>
+  z.object({ kind: z.string(), name: z.string(), uid: z.string(), controller: z._default(z.boolean(), false) }),
+);
+
+export const Meta = z.lazy(() =>
+  z.object({
+    namespace: z._default(ObjectNamespace, ""),
+    name: ObjectName,
+    uid: z.string(),
+    resourceVersion: z.string(),
+    generation: Count,
+    creationTimestamp: Text,
+    deletionTimestamp: Text,
+    // Whether these exist at all matters: JSON patch cannot add below a missing map.
+    labels: z.nullish(Strings),
+    annotations: z.nullish(Strings),
+    ownerReferences: listOf(Owner),
+  }),
+);
+
+type Metadata = z.output<typeof Meta>;
+
+export function identityOf({ namespace, name, uid, resourceVersion, deletionTimestamp }: Metadata) {
+  return { namespace, name, uid, resourceVersion, deleting: deletionTimestamp !== undefined };
+}
+
+/** Milliseconds since the epoch; 0 if it does not say. */
+export function createdAt({ creationTimestamp }: Metadata): number {
+  return Date.parse(creationTimestamp ?? "") || 0;
+}
+
+export const Conditions = z.lazy(() =>
+  listOf(z.object({ type: z.string(), status: z.string(), reason: Text, message: Text, lastTransitionTime: Text })),
+);
+export type Conditions = z.output<typeof Conditions>;
+
+export const Toleration = z.lazy(() =>
+  z.pipe(
+    z.object({ key: Text, operator: Text, value: Text, effect: Text, tolerationSeconds: z.nullish(z.number()) }),
+    z.transform(({ tolerationSeconds, ...rest }) =>
+      present({ ...rest, tolerationSeconds: tolerationSeconds ?? undefined }),
+    ),
+  ),
+);
+
+export const Requirement = z.lazy(() =>
+  z.object({ key: z.string(), operator: z.string(), values: listOf(z.string()) }),
+);
+
+/** A page of a list; items are parsed one by one, so that one odd object never hides the rest. */
+export const Page = z.lazy(() =>
+  z.object({
+    // Without this any JSON object would be an empty list: no VMIs, no budgets, no KubeVirt.
+    kind: z.string("expected a list").check(z.endsWith("List", "expected a list")),
+    metadata: z.prefault(z.object({ continue: Text }), {}),
+    items: listOf(z.unknown()),
+  }),
+);
