@@ -1,47 +1,59 @@
-/** SECURITY.md against what it speaks of: the tests it names, the table of permissions, the settings it relies on. */
+/** SECURITY.md against what it relies on: the tests in EVIDENCE.md, the permissions in PERMISSIONS.md, the Worker's settings. */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { code, renderTable } from "../../infra/tools/docs/policy/tables.ts";
 import { NEEDS, RELAYS_NEEDS } from "../manifests/least-privilege.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string) => readFileSync(`${root}${path}`, "utf8");
-const text = read("SECURITY.md");
-/** Wherever its lines are broken. */
-const line = text.replaceAll(/\s+/g, " ");
+const security = read("SECURITY.md");
+const evidence = read("test/security/EVIDENCE.md");
 
-/** `[name](test/….test.ts) “title”, “title”`. */
-const named = [...line.matchAll(/\]\((test\/[\w./-]+)\)((?:,? “[^”]+”)*)/g)].map(([, file = "", titles = ""]) => ({
-  file,
-  titles: [...titles.matchAll(/“([^”]+)”/g)].flatMap(([, title]) => title ?? []),
+/** `- [name](../….test.ts): “title”, “title”`. */
+const named = [...evidence.matchAll(/^- \[.*?\]\(\.\.\/(.*?)\)(.*)$/gm)].map(([, file = "", titles = ""]) => ({
+  file: `test/${file}`,
+  titles: [...titles.matchAll(/“([^”]+)”/g)].map(([, title = ""]) => title),
 }));
 
-describe("the tests that it names", () => {
-  test("are many, and no title stands without its file", () => {
-    expect(new Set(named.map(({ file }) => file)).size).toBeGreaterThan(20);
-    const titles = [...line.matchAll(/“([^”]+)”/g)].map(([, title]) => title);
-    expect(named.flatMap((one) => one.titles)).toEqual(titles);
-  });
-
-  test.each(named)("$file", ({ file, titles }) => {
-    expect(existsSync(`${root}${file}`)).toBe(true);
-    const source = read(file);
-    expect(titles.filter((title) => !source.includes(title))).toEqual([]);
-  });
+test.each(named)("EVIDENCE.md names tests of $file", ({ file, titles }) => {
+  expect(existsSync(`${root}${file}`)).toBe(true);
+  const source = read(file);
+  expect(titles.filter((title) => !source.includes(title))).toEqual([]);
 });
 
-test("the eighteen threats are all answered", () => {
-  const numbers = [...text.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
+test("EVIDENCE.md is about statements of SECURITY.md", () => {
+  const statements = [...evidence.matchAll(/^\*\*(?:\d+\. )?(.*)\*\*$/gm)].map(([, statement = ""]) => statement);
+  expect(statements.length).toBeGreaterThan(25);
+  expect(statements.filter((statement) => !new RegExp(`(\\*\\*|## )${statement}`).test(security))).toEqual([]);
+});
+
+test("SECURITY.md answers the eighteen threats", () => {
+  const numbers = [...security.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
   expect(numbers).toEqual(Array.from({ length: 18 }, (_, i) => i + 1));
 });
 
-test("the table of permissions is the one that is tested", () => {
-  const [, section = ""] = text.split("\n## Least privilege\n");
-  const rows = (section.split("\n## ")[0] ?? "").split("\n").filter((row) => row.startsWith("| `"));
-  const cells = rows.map((row) => row.split("|").map((cell) => cell.trim()));
-  expect(cells.map(([, file, permission, without]) => [file, permission, without])).toEqual(
-    [...NEEDS, ...RELAYS_NEEDS].map(({ file, permission, without }) => [`\`${file}\``, `\`${permission}\``, without]),
-  );
+const PERMISSIONS = `# Permissions
+
+What stops working without each permission of each role, by the file in \`infra\` that grants it. One test
+([Lifeboat](../../test/manifests/least-privilege.test.ts), [the relay](../../test/relay/permissions.test.ts)) takes each permission away and sees
+exactly that. [Another](../../test/manifests/permissions.test.ts) sees that Lifeboat asks for nothing else.
+This page is rendered: \`npx vitest run test/security/document.test.ts -u\`.
+`;
+
+function renderPermissions(): string {
+  const tables = Map.groupBy([...NEEDS, ...RELAYS_NEEDS], ({ file }) => file);
+  const sections = [...tables].map(([file, needs]) => {
+    const rows = needs.map(({ permission, without }) => [code(permission), without]);
+    return `\n## ${file}\n\n${renderTable([["permission", "without it"], ...rows])}\n`;
+  });
+  return [PERMISSIONS, ...sections].join("");
+}
+
+test("infra/kubernetes/PERMISSIONS.md is rendered from what is tested", async () => {
+  const how =
+    "permissions have changed: `npx vitest run test/security/document.test.ts -u` renders PERMISSIONS.md anew";
+  await expect(renderPermissions(), how).toMatchFileSnapshot("../../infra/kubernetes/PERMISSIONS.md");
 });
 
 test("invocation logs are off: they would hold paths, and paths may hold a token", () => {
