@@ -4,7 +4,7 @@
  */
 import type { Context } from "hono";
 import type { EvacuationFacts, NamespacedName, NodeFacts, VmiFacts } from "../shared/policy/facts.ts";
-import { carriesDrainTaint } from "../shared/policy/kube/drain-taint.ts";
+import { carriesDrainTaint } from "../shared/policy/kube/taints.ts";
 import { newEvacuation } from "../shared/policy/evacuation/identity.ts";
 import { isMarked } from "../shared/policy/evacuation/marked.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";

@@ -4,7 +4,7 @@
  */
 import type { Action, NewEvacuation, Story } from "../policy/action.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
-import { hash8 } from "../policy/kube/hash.ts";
+import { hash8 } from "../policy/kube/object-name.ts";
 import * as names from "../policy/names.ts";
 
 /** What the action carries besides its verb. */

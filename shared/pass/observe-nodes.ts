@@ -2,7 +2,7 @@
  * Observing nodes that something was told of: pressure and the drain taint concern the VMs there.
  * Owns: which requests that takes. Does not own: what follows from the facts (shared/policy).
  */
-import { carriesDrainTaint } from "../policy/kube/drain-taint.ts";
+import { carriesDrainTaint } from "../policy/kube/taints.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import type { Observer } from "./observer.ts";
 import type { Pointer } from "./pointer.ts";

@@ -5,21 +5,21 @@
  * The order matters: Evacuations before the VMI, so that a missing mark means that it was removed. Nothing is read that no
  * rule needs, and nothing whose size depends on other VMs.
  */
-import { type MigrationQueue, mayBeStuck } from "../policy/evacuation/attempt.ts";
+import { mayBeStuck, type MigrationQueue } from "../policy/evacuation/attempt.ts";
 import { areBudgetsWanted } from "../policy/budget/budget-mode.ts";
-import { budgetName } from "../policy/budget/budget-name.ts";
+import { budgetName } from "../policy/budget/identity.ts";
 import { isAnnotating } from "../policy/annotations/descheduler-annotations.ts";
 import { inheritedAttempts, needsNode, needsPods } from "../policy/evacuation/world.ts";
-import type {
-  BudgetFacts,
-  EvacuationFacts,
-  MigrationFacts,
-  NamespacedName,
-  NodeFacts,
-  PodFacts,
-  VmiFacts,
+import {
+  type BudgetFacts,
+  type EvacuationFacts,
+  isFinal,
+  type MigrationFacts,
+  type NamespacedName,
+  type NodeFacts,
+  type PodFacts,
+  type VmiFacts,
 } from "../policy/facts.ts";
-import { isFinal } from "../policy/facts.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import type { Observer } from "./observer.ts";
 import { NO_WORLD, type World } from "./world.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { Action } from "../../shared/policy/action.ts";
-import { budgetName } from "../../shared/policy/budget/budget-name.ts";
+import { budgetName } from "../../shared/policy/budget/identity.ts";
 import type { BudgetFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
 import { NOW } from "../policy/fixtures.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { budget } from "../../shared/cluster/manifests.ts";
 import { Budget } from "../../shared/cluster/kinds/kubernetes.ts";
 import { Vmi } from "../../shared/cluster/kinds/kubevirt.ts";
-import { budgetName } from "../../shared/policy/budget/budget-name.ts";
+import { budgetName } from "../../shared/policy/budget/identity.ts";
 import { vmi } from "../policy/fixtures.ts";
 
 const OURS = { "app.kubernetes.io/managed-by": "lifeboat" };

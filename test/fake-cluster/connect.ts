@@ -31,7 +31,9 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     listVmis: (scope) => when("listVmis", () => fake.vmis.list((vmi) => isInScope(vmi, scope))),
     listEvacuations: (scope) => when("listEvacuations", () => fake.evacuations.list((e) => isListed(e, scope))),
     listMigrations: ({ namespace, name }) =>
-      when("listMigrations", () => fake.migrations.list((m) => m.namespace === namespace && m.vmiName === name)),
+      when("listMigrations", () => [
+        ...fake.migrations.list((m) => m.namespace === namespace && m.vmiName === name),
+      ]),
     listNodes: () => when("listNodes", () => fake.nodes.list()),
     listPodsOf: ({ uid }) => when("listPodsOf", () => fake.pods.list((pod) => pod.labels[CREATED_BY_LABEL] === uid)),
     listPodsOn: (node) => when("listPodsOn", () => fake.pods.list(({ nodeName }) => nodeName === node)),
@@ -46,7 +48,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     getConfigMap: () => when("getConfigMap", () => undefined),
     getDeschedulingRegister: () => when("getDeschedulingRegister", () => fake.register),
     getMinorVersions: () => when("getMinorVersions", () => ({ kubernetes: undefined, kubevirt: undefined })),
-    canList: (resource) => reads(`canList ${resource}`),
+    canList: (resource) => when(`canList ${resource}`, () => []),
     proveMarking: () => reads("proveMarking"),
     proveAnnotating: () => reads("proveAnnotating"),
     listDeschedulerNodes: () =>
@@ -75,12 +77,11 @@ function isListed(e: EvacuationFacts, scope: Parameters<Cluster["listEvacuations
   return e.namespace === scope.namespace && e.spec.vmiName === scope.name;
 }
 
-function launchers({ pods }: FakeCluster, of: "All" | readonly VmiFacts[]): readonly LauncherFacts[] {
-  const uids = of === "All" ? undefined : new Set(of.map(({ uid }) => uid));
+function launchers({ pods }: FakeCluster, of: "All" | VmiFacts): readonly LauncherFacts[] {
   return pods.list(isLauncher).flatMap((pod) => {
     const vmiUID = pod.labels[CREATED_BY_LABEL] ?? "";
     const more = { resourceVersion: "1", hasAnnotations: true, createdAt: 0 };
-    return uids === undefined || uids.has(vmiUID) ? [{ ...more, ...pod, vmiUID }] : [];
+    return of === "All" || of.uid === vmiUID ? [{ ...more, ...pod, vmiUID }] : [];
   });
 }
 

@@ -4,8 +4,9 @@
  * (connect.ts), controllers: a test moves VMs itself. contract.test.ts holds it against the sandbox's API server.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { ActResult } from "../../shared/cluster/act.ts";
-import type { ConfigurationFacts, KubeVirtFacts } from "../../shared/cluster/projections.ts";
+import type { ActResult } from "../../shared/cluster/write.ts";
+import type { KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
+import type { ConfigurationFacts } from "../../shared/cluster/kinds/lifeboat.ts";
 import type { DeschedulingRegister } from "../../shared/descheduling/cycle/register.ts";
 import { EMPTY_REGISTER, registerText } from "../../shared/descheduling/cycle/register.ts";
 import type { Action, NewEvacuation, Story } from "../../shared/policy/action.ts";

@@ -2,7 +2,7 @@
  * The objects of one kind in a fake cluster, by namespace and name.
  * Owns: versions, and writes on condition. Does not own: the conditions (fake-cluster.ts).
  */
-import type { ActResult } from "../../shared/cluster/act.ts";
+import type { ActResult } from "../../shared/cluster/write.ts";
 import { keyOf } from "../../shared/policy/facts.ts";
 
 /** Nodes have no namespace. */

@@ -5,7 +5,7 @@
  */
 import * as fc from "fast-check";
 import { CAUSES } from "../../shared/policy/cause.ts";
-import { budgetName } from "../../shared/policy/budget/budget-name.ts";
+import { budgetName } from "../../shared/policy/budget/identity.ts";
 import type {
   BudgetFacts,
   DisruptionTarget,

@@ -4,7 +4,7 @@ import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { migrations, virtualMachineInstances } from "../../infra/sandbox/kubevirt/resources.ts";
 import { configureLifeboat, lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { hash8 } from "../../shared/policy/kube/hash.ts";
+import { hash8 } from "../../shared/policy/kube/object-name.ts";
 import { REQUEST_EVICT_ONLY_ANNOTATION } from "../../shared/policy/names.ts";
 import { NAMESPACE as namespace, type Recorded, startRecorded } from "./recorded.ts";
 import type { RecordingProxy } from "./recording-proxy.ts";

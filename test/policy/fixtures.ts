@@ -4,7 +4,7 @@
  * (worlds.ts).
  */
 import type { Action } from "../../shared/policy/action.ts";
-import { budgetName } from "../../shared/policy/budget/budget-name.ts";
+import { budgetName } from "../../shared/policy/budget/identity.ts";
 import type {
   BudgetFacts,
   EvacuationCondition,
@@ -18,7 +18,7 @@ import type {
   PodFacts,
   VmiFacts,
 } from "../../shared/policy/facts.ts";
-import { hash8 } from "../../shared/policy/kube/hash.ts";
+import { hash8 } from "../../shared/policy/kube/object-name.ts";
 import type { EndPhase } from "../../shared/policy/evacuation/phase.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/policy/settings.ts";
 import type { Mobility } from "../../shared/policy/strategy.ts";

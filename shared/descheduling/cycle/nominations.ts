@@ -5,8 +5,7 @@
  * Upstream: pkg/descheduler `runProfiles`.
  */
 import { keyOf, type VmiFacts } from "../../policy/facts.ts";
-import { isMigrationTarget } from "../../policy/kube/migration-target.ts";
-import { isLauncher, vmiNameOf } from "../../policy/kube/pod-kind.ts";
+import { isLauncher, isMigrationTarget, vmiNameOf } from "../../policy/kube/pod-kind.ts";
 import { matches } from "../../policy/kube/selector.ts";
 import type { DeschedulerPolicy, EnabledPlugin, EvictorWorld } from "../plugins/descheduler-policy.ts";
 import type { DeschedulerNode, DeschedulerPod } from "../plugins/facts.ts";

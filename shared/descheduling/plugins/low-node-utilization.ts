@@ -3,10 +3,9 @@
  * Owns: who leaves which node, in which order, and when it is enough. Does not own: which nodes those are (utilization.ts),
  * nor where the pods go, which is the scheduler's.
  */
-import { isCompleted } from "../../policy/facts.ts";
-import type { Taint } from "../../policy/facts.ts";
+import { isCompleted, type Taint } from "../../policy/facts.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
-import { untolerated } from "../../policy/kube/tolerations.ts";
+import { untolerated } from "../../policy/kube/taints.ts";
 import type { LowNodeUtilizationArguments } from "./arguments.ts";
 import { prefersNoEviction } from "./default-evictor.ts";
 import type { DeschedulerNode, DeschedulerPod, QosClass } from "./facts.ts";

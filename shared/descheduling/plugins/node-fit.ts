@@ -6,7 +6,7 @@
 import { isCompleted } from "../../policy/facts.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
 import { matches } from "../../policy/kube/selector.ts";
-import { untolerated } from "../../policy/kube/tolerations.ts";
+import { untolerated } from "../../policy/kube/taints.ts";
 import type { AntiAffinityTerm, DeschedulerNode, DeschedulerPod } from "./facts.ts";
 import { isWanted } from "./node-selector.ts";
 import { oncePer } from "./once-per.ts";

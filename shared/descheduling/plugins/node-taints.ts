@@ -3,7 +3,7 @@
  * Owns: which taints count, and whom they drive out. Does not own: NoExecute, which is the taint manager's.
  */
 import type { Taint } from "../../policy/facts.ts";
-import { untolerated } from "../../policy/kube/tolerations.ts";
+import { untolerated } from "../../policy/kube/taints.ts";
 import type { NodeTaintsArguments } from "./arguments.ts";
 import type { DeschedulerNode } from "./facts.ts";
 import { nominateInGroups } from "../cycle/nomination-groups.ts";

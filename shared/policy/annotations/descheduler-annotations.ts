@@ -10,7 +10,7 @@ import { activeEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { type EvacuationFacts, isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "../facts.ts";
 import { isMarked } from "../evacuation/marked.ts";
-import { isMigrationTarget } from "../kube/migration-target.ts";
+import { isMigrationTarget } from "../kube/pod-kind.ts";
 import {
   EVACUATION_REQUESTED_ANNOTATION,
   EVICTION_IN_PROGRESS_ANNOTATION,

@@ -5,8 +5,7 @@
  */
 import type { Action } from "../action.ts";
 import { areBudgetsWanted } from "./budget-mode.ts";
-import { budgetName } from "./budget-name.ts";
-import { isVmi, ownedBy } from "./budget-owner.ts";
+import { budgetName, isVmi, ownedBy } from "./identity.ts";
 import {
   type BudgetFacts,
   type EvacuationFacts,

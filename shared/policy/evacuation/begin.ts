@@ -3,7 +3,7 @@
  * Owns: when one begins so. Does not own: those that a request begins (eviction.ts, hold.ts, pressure.ts).
  */
 import { type Action, tell } from "../action.ts";
-import { carriesDrainTaint } from "../kube/drain-taint.ts";
+import { carriesDrainTaint } from "../kube/taints.ts";
 import { activeEvacuation, type Beginning, newEvacuation, restingEvacuation } from "./identity.ts";
 import { type EvacuationWorld, ofVmi } from "./world.ts";
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";

@@ -7,8 +7,7 @@
 import type { NewEvacuation } from "../action.ts";
 import type { Cause } from "../cause.ts";
 import type { EvacuationFacts, EvacuationSpec, VmiFacts } from "../facts.ts";
-import { hash8 } from "../kube/hash.ts";
-import { derivedName } from "../kube/naming.ts";
+import { derivedName, hash8 } from "../kube/object-name.ts";
 import { isActive } from "./phase.ts";
 
 /** The pod that the guest runs in, by KubeVirt's own list; undefined where that does not say, or names two on the node. */

@@ -4,7 +4,7 @@
  */
 import type { Action } from "../action.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
-import { budgetName } from "../budget/budget-name.ts";
+import { budgetName } from "../budget/identity.ts";
 import { ASKS_TO_EVICT, type Cause, URGENCY } from "../cause.ts";
 import type { VmiFacts } from "../facts.ts";
 import type { Settings } from "../settings.ts";

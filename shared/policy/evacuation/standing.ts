@@ -5,12 +5,16 @@
  */
 import { blockedBecause, isStalled, type MigrationQueue, succeeded, uncountedFailures, whyFailed } from "./attempt.ts";
 import { activeEvacuation, guestPodUID, podUIDOf, restSeconds, sourceNodeOf } from "./identity.ts";
-import type { EvacuationFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
-import { isFinal } from "../facts.ts";
-import { carriesDrainTaint } from "../kube/drain-taint.ts";
+import {
+  type EvacuationFacts,
+  isFinal,
+  type MigrationFacts,
+  type NodeFacts,
+  type PodFacts,
+  type VmiFacts,
+} from "../facts.ts";
+import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
 import { isMarked, strategyOf } from "./marked.ts";
-import { drivingTaint } from "../kube/no-execute.ts";
-import { isAlive } from "../kube/node-alive.ts";
 import type { Settings } from "../settings.ts";
 import { MIGRATES, resolveStrategy } from "../strategy.ts";
 

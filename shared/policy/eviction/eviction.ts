@@ -2,19 +2,16 @@
  * Eviction policy: the one place that knows what an eviction may do to a pod of a virtual machine.
  * Owns: the decision from facts. Does not own: HTTP, the API server, the clock, nor the cells (eviction-table.ts).
  */
-import type { Action } from "../action.ts";
-import { tell } from "../action.ts";
+import { type Action, tell } from "../action.ts";
 import { desiredBudget, ensureBudget } from "../budget/budget.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import type { Cause } from "../cause.ts";
 import { activeEvacuation, newEvacuation, restingEvacuation, restSeconds } from "../evacuation/identity.ts";
-import { type FirstAnswer, FIRST_REQUEST, LATER_REQUEST } from "./eviction-table.ts";
-import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "../facts.ts";
-import { isFinal } from "../facts.ts";
+import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST } from "./eviction-table.ts";
+import { type EvacuationFacts, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { markActions } from "../evacuation/mark.ts";
 import { MESSAGE } from "./messages.ts";
-import { isMigrationTarget } from "../kube/migration-target.ts";
-import { unprotectedReason } from "../kube/pod-kind.ts";
+import { isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
 import type { Settings } from "../settings.ts";
 import { type EvictionStrategy, MIGRATES, mobilityOf, resolveStrategy } from "../strategy.ts";
 

@@ -12,10 +12,8 @@ import { conditionedDisruption, type Disruption, disruptionOf, isOfInterest } fr
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
-import { isMigrationTarget } from "../kube/migration-target.ts";
-import { drivingTaint } from "../kube/no-execute.ts";
-import { isAlive } from "../kube/node-alive.ts";
-import { isListedBy, unprotectedReason } from "../kube/pod-kind.ts";
+import { isListedBy, isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
+import { drivingTaint, isAlive } from "../kube/taints.ts";
 import type { Settings } from "../settings.ts";
 import { mobilityOf, resolveStrategy } from "../strategy.ts";
 import { victimsAround } from "./victims.ts";

@@ -9,12 +9,10 @@ import { conditionedDisruption, GATE_OF_CAUSE, knownDisruptions } from "./disrup
 import { ofVmi } from "../evacuation/world.ts";
 import { type EvacuationFacts, isFinal, keyOf, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { isMarked, strategyOf } from "../evacuation/marked.ts";
-import { isMigrationTarget } from "../kube/migration-target.ts";
-import { isAlive } from "../kube/node-alive.ts";
-import { drivingTaint } from "../kube/no-execute.ts";
+import { isLauncher, isMigrationTarget, unprotectedReason, vmiNameOf } from "../kube/pod-kind.ts";
+import { drivingTaint, isAlive } from "../kube/taints.ts";
 import { isActive } from "../evacuation/phase.ts";
 import type { Plan } from "../plan.ts";
-import { isLauncher, unprotectedReason, vmiNameOf } from "../kube/pod-kind.ts";
 import type { Settings } from "../settings.ts";
 import { mobilityOf } from "../strategy.ts";
 

@@ -1,17 +1,12 @@
 /**
- * Which pods an eviction needs no thought about: those whose end ends no running guest.
- * Owns: recognising launcher and hotplug pods and whom they belong to. Does not own: what happens to the others.
+ * Whose pod it is: a launcher or hotplug pod of a VMI, the target of its migration, or none whose end ends a guest.
+ * Owns: recognising them. Does not own: what happens to them (eviction.ts, deletion.ts).
  * Upstream: `isVirtLauncher`, `isHotplugPod`, `isCompleted` of KubeVirt's pod eviction admitter.
  */
 import type { OwnerReference, PodFacts, VmiFacts } from "../facts.ts";
 import { isCompleted } from "../facts.ts";
-import {
-  COMPONENT_LABEL,
-  CREATED_BY_LABEL,
-  DOMAIN_ANNOTATION,
-  HOTPLUG_COMPONENT,
-  LAUNCHER_COMPONENT,
-} from "../names.ts";
+import { COMPONENT_LABEL, CREATED_BY_LABEL, DOMAIN_ANNOTATION } from "../names.ts";
+import { HOTPLUG_COMPONENT, LAUNCHER_COMPONENT } from "../names.ts";
 
 export function isLauncher(pod: PodFacts): boolean {
   return pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT && !isCompleted(pod);
@@ -47,8 +42,19 @@ function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
 }
 
 /**
- * Whether KubeVirt itself counts the pod among the VMI's own. Labels, annotations and owners are written by the one who makes
- * a pod; this is written by KubeVirt alone, so what concerns VMs of others goes by it.
+ * A pod on another node than its VMI, or one that KubeVirt does not count among the VMI's own: its end is not the
+ * guest's end, so the VMI is never marked for it. The second half also keeps a pod that merely claims to belong to a VMI,
+ * which a tenant can create, from moving that VMI.
+ */
+export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: VmiFacts): boolean {
+  if (vmi.nodeName === undefined) return false;
+  const listed = Object.keys(vmi.activePods);
+  return pod.nodeName !== vmi.nodeName || (listed.length > 0 && !listed.includes(pod.uid));
+}
+
+/**
+ * Whether KubeVirt itself counts the pod among the VMI's own. A pod's creator writes its labels, annotations and owners; KubeVirt
+ * alone writes this list, so rules that concern other tenants' VMs go by it.
  */
 export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
   return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);

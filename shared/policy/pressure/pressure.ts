@@ -6,7 +6,7 @@
  * is signalled while a guest is being shut down is acted upon too, but that is a race.
  */
 import { type Action, tell } from "../action.ts";
-import { carriesDrainTaint } from "../kube/drain-taint.ts";
+import { carriesDrainTaint } from "../kube/taints.ts";
 import { activeEvacuation, newEvacuation, restingEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";

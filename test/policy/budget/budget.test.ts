@@ -7,7 +7,7 @@ import {
   isReadyForMigration,
   planBudgets,
 } from "../../../shared/policy/budget/budget.ts";
-import { budgetName } from "../../../shared/policy/budget/budget-name.ts";
+import { budgetName } from "../../../shared/policy/budget/identity.ts";
 import type { BudgetFacts } from "../../../shared/policy/facts.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../../shared/policy/strategy.ts";

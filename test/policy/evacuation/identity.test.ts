@@ -9,7 +9,7 @@ import {
   restSeconds,
 } from "../../../shared/policy/evacuation/identity.ts";
 import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
-import { hash8 } from "../../../shared/policy/kube/hash.ts";
+import { hash8 } from "../../../shared/policy/kube/object-name.ts";
 import {
   at,
   endedEvacuation,

@@ -1,10 +1,14 @@
 /** Taints: which ones a pod tolerates, which ones drive it away, and which nodes are gone. */
 import { describe, expect, test } from "vitest";
 import type { NodeFacts, Taint, Toleration } from "../../../shared/policy/facts.ts";
-import { carriesDrainTaint } from "../../../shared/policy/kube/drain-taint.ts";
-import { DEAD_NODE_TAINTS, isAlive } from "../../../shared/policy/kube/node-alive.ts";
-import { drivingTaint } from "../../../shared/policy/kube/no-execute.ts";
-import { tolerates, untolerated } from "../../../shared/policy/kube/tolerations.ts";
+import {
+  carriesDrainTaint,
+  DEAD_NODE_TAINTS,
+  drivingTaint,
+  isAlive,
+  tolerates,
+  untolerated,
+} from "../../../shared/policy/kube/taints.ts";
 import { node, pod, settings } from "../fixtures.ts";
 
 const TAINT: Taint = { key: "hardware", value: "gpu", effect: "NoSchedule" };

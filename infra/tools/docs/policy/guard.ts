@@ -5,7 +5,7 @@
 import { CAUSE_OF_REASON, GATE_OF_CAUSE, GUARD_CAUSES } from "../../../../shared/policy/guard/disruption-cause.ts";
 import type { ReleaseReason } from "../../../../shared/policy/guard/deletion.ts";
 import { GUARD } from "../../../../shared/policy/guard/deletion-table.ts";
-import { DEAD_NODE_TAINTS } from "../../../../shared/policy/kube/node-alive.ts";
+import { DEAD_NODE_TAINTS } from "../../../../shared/policy/kube/taints.ts";
 import { shouldEvacuate } from "../../../../shared/policy/pressure/pressure.ts";
 import { CAN_MIGRATE, CELLS, code, renderTable, sample } from "./tables.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
