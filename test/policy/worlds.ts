@@ -1,6 +1,6 @@
 /**
  * Worlds for the planners: everything that a pass has observed, minimal plus one tweak.
- * Owns: assembling facts. Does not own: the facts (fixtures.ts), nor a world that changes (small-cluster.ts).
+ * Owns: assembling facts. Does not own: the facts (fixtures.ts), nor a world that changes (test/fake-cluster).
  */
 import type { Action } from "../../shared/policy/action.ts";
 import { type BudgetWorld, planBudgets } from "../../shared/policy/budget/budget.ts";

@@ -1,0 +1,93 @@
+/** The fake cluster keeps what the sandbox's API server keeps, on the same conditions: the same requests, the same answers. */
+import { expect, test } from "vitest";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import type { Action } from "../../shared/policy/action.ts";
+import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import { connectTo as connectOverHttp, present, SETTINGS } from "../cluster/connected.ts";
+import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
+import { newborn, without } from "../policy/fixtures.ts";
+import { connectTo } from "./connect.ts";
+import { FakeCluster } from "./fake-cluster.ts";
+
+const WEB = { namespace: NAMESPACE, name: "web" };
+const BUDGET = { namespace: NAMESPACE, name: "lifeboat-web" };
+
+interface Party {
+  readonly cluster: Cluster;
+  /** What KubeVirt does meanwhile. */
+  readonly moveTo: (nodeName: string) => unknown;
+}
+
+/** Each answer, in order. */
+async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
+  const answers: unknown[] = [];
+  const act = async (...actions: readonly Action[]) => {
+    for (const action of actions) answers.push([action.verb, await cluster.act(action, SETTINGS)]);
+  };
+  const vmi = async () => present(await cluster.getVmi(WEB));
+  const own = async () => present((await cluster.listEvacuations(WEB))[0]);
+  const seen = await vmi();
+  const mark = { verb: "Mark", vmi: seen, urgency: "urgent" } as const;
+  await act(mark, mark);
+  answers.push(shown(await vmi()));
+  const marked = await vmi();
+  await moveTo("node02");
+  await act({ verb: "Unmark", vmi: marked }, { ...mark, vmi: marked });
+  const moved = await vmi();
+  await act({ verb: "Unmark", vmi: moved }, { verb: "Unmark", vmi: { ...moved, name: "gone" } });
+  answers.push(shown(await vmi()));
+
+  const { name, spec } = newborn();
+  const evacuation = { ...WEB, name, spec };
+  const creation = { verb: "CreateEvacuation", evacuation } as const;
+  const another = { ...evacuation, spec: { ...spec, pod: { uid: "another" } } };
+  await act(creation, creation, { ...creation, evacuation: another });
+  const [before, status] = [await own(), { ...(await own()).status, phase: "Moved", reason: "Moved" } as const];
+  await act({ verb: "WriteStatus", evacuation: before, status }, { verb: "WriteStatus", evacuation: before, status });
+  await act(creation, { verb: "DeleteEvacuation", evacuation: { ...before, uid: "another" } });
+  answers.push(await cluster.withdraw(await own()), shown(await own()), await cluster.listEvacuations("Active"));
+  await act({ verb: "DeleteEvacuation", evacuation: before }, { verb: "DeleteEvacuation", evacuation: before });
+  answers.push(await cluster.withdraw(before));
+
+  const of = { vmi: seen, name: BUDGET.name };
+  const grow = { verb: "GrowBudget", ...of, required: true } as const;
+  const ensure = { verb: "EnsureBudget", ...of, minAvailable: 1 } as const;
+  const create = { verb: "CreateBudget", ...of, minAvailable: 1 } as const;
+  await act(grow, ensure, create, create, ensure);
+  const budget = present(await cluster.getBudget(BUDGET));
+  await act(grow, { verb: "ResizeBudget", budget, minAvailable: 1 });
+  answers.push((await cluster.listBudgets(NAMESPACE)).map(({ minAvailable, owners }) => [minAvailable, owners]));
+  await act({ verb: "DeleteBudget", budget: { ...budget, uid: "another" } }, { verb: "DeleteBudget", budget });
+  await act({ verb: "DeleteBudget", budget });
+
+  const migration = { verb: "CreateMigration", vmi: seen, name: "m", evacuation } as const;
+  await act(migration, migration);
+
+  const [pod] = await cluster.listLaunchers("All");
+  const annotate = { verb: "AnnotatePod", pod: present(pod), add: { "lifeboat.dev/a": "1" }, remove: [] } as const;
+  await act(annotate, annotate);
+  await act({ verb: "Count", cause: "ApiEviction", outcome: "Moved" });
+  answers.push((await cluster.getCounters()).filter(({ count }) => count > 0));
+  return answers;
+}
+
+/** Without what differs from one cluster to another. */
+function shown(object: VmiFacts | EvacuationFacts): object {
+  if (!("spec" in object)) return without(object, "uid", "resourceVersion", "activePods");
+  return without(object, "uid", "resourceVersion", "createdAt");
+}
+
+test("the same requests get the same answers", async () => {
+  const real = await startTestCluster(["optional/descheduler-support.yaml"]);
+  await real.createVm({ name: "web", strategy: "LiveMigrate" });
+  const cluster = connectOverHttp({ server: real.entry.server, token: real.entry.token });
+  const fake = new FakeCluster();
+  fake.vmis.put(present(await cluster.getVmi(WEB)));
+  fake.pods.put(...(await cluster.listPodsOf(present(await cluster.getVmi(WEB)))));
+  const moveTo = (nodeName: string) => real.patchVmi("web", { status: { nodeName } });
+  const expected = await told({ cluster, moveTo });
+  expect(await told({ cluster: connectTo(fake), moveTo: (nodeName) => fake.change(WEB, { nodeName }) })).toEqual(
+    expected,
+  );
+  await real.stop();
+});
