@@ -7,8 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ActResult } from "../../shared/cluster/write.ts";
 import type { KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
 import type { ConfigurationFacts } from "../../shared/cluster/kinds/lifeboat.ts";
-import type { DeschedulingRegister } from "../../shared/descheduling/cycle/register.ts";
-import { EMPTY_REGISTER, registerText } from "../../shared/descheduling/cycle/register.ts";
+import { type DeschedulingRegister, EMPTY_REGISTER, registerText } from "../../shared/descheduling/cycle/register.ts";
 import type { Action, NewEvacuation, Story } from "../../shared/policy/action.ts";
 import type { WebhookFacts } from "../../shared/policy/budget/budget-mode.ts";
 import { counterKey } from "../../shared/policy/counters.ts";
@@ -56,10 +55,8 @@ export class FakeCluster {
   }
 
   setMark(key: NamespacedName, node: string | undefined): void {
-    this.vmis.change(key, always, (found) => {
-      const unmarked = without(found, "evacuationNodeName");
-      return node === undefined ? unmarked : { ...unmarked, evacuationNodeName: node };
-    });
+    const mark = node === undefined ? {} : { evacuationNodeName: node };
+    this.vmis.change(key, always, (found) => ({ ...without(found, "evacuationNodeName"), ...mark }));
   }
 
   #next(): string {
@@ -81,7 +78,9 @@ export class FakeCluster {
       case "CreateEvacuation":
         return this.createEvacuation(action.evacuation) === "Conflict" ? "Conflict" : "Done";
       case "WriteStatus":
-        return this.#write(action);
+        return this.evacuations.change(action.evacuation, isVersion(action.evacuation), (found) => {
+          return { ...found, status: action.status };
+        });
       case "DeleteEvacuation":
         return this.evacuations.remove(action.evacuation);
       case "Count":
@@ -151,15 +150,9 @@ export class FakeCluster {
     return this.vmis.change(
       vmi,
       (found) => isUnmoved(found, vmi) && (evacuationLabel ?? found.evacuationLabel) === found.evacuationLabel,
-      (found) => {
-        const unmarked = without(found, "evacuationNodeName");
-        return evacuationLabel === undefined ? unmarked : without(unmarked, "evacuationLabel");
-      },
+      (found) =>
+        without(without(found, "evacuationNodeName"), ...(evacuationLabel ? (["evacuationLabel"] as const) : [])),
     );
-  }
-
-  #write({ evacuation, status }: Write<"WriteStatus">): ActResult {
-    return this.evacuations.change(evacuation, isVersion(evacuation), (found) => ({ ...found, status }));
   }
 
   #count({ cause, outcome }: Write<"Count">): ActResult {
