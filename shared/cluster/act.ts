@@ -17,13 +17,11 @@ import * as patches from "./patches.ts";
 import { collection, object } from "./paths.ts";
 import { parseAnswer, readOne } from "./read.ts";
 import type { Send } from "./transport.ts";
-import { type ActResult, CHANGED, create, patch, remove, write } from "./write.ts";
+import { type ActionOf, type ActResult, CHANGED, create, patch, remove, write } from "./write.ts";
 
 export interface ActContext extends MarkingContext {
   readonly now: Date;
 }
-
-type ActionOf<Verb> = Extract<Action, { verb: Verb }>;
 
 const MIGRATIONS = "virtualmachineinstancemigrations";
 const BUDGETS = "poddisruptionbudgets";

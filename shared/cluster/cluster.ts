@@ -42,7 +42,6 @@ export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
     ...vmiReads(send, onOddItem),
     ...evacuationReads(send, onOddItem),
     ...configurationReads(send),
-    ...permissionTrials(send),
 
     getNode: (name: string) => readOne(send, "nodes", { namespace: "", name }, kubernetes.Node),
     listNodes: () => readAll(send, { resource: "nodes", schema: kubernetes.Node, onOddItem }),
@@ -60,6 +59,13 @@ export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
         schema: kubernetes.Budget,
         onOddItem,
       }),
+
+    /** Throws if it is not permitted, as do the next two. */
+    canList: (resource: Resource) => readItems(send, resource, { limit: "1" }),
+    /** Tried on some running VMI; without one there is no failure. */
+    proveMarking: (kubevirtNamespace: string) => proveMarking(send, kubevirtNamespace),
+    /** Tried on a launcher pod; without one there is no failure. */
+    proveAnnotating: () => proveAnnotating(send),
 
     /** A refusal is an answer, with its code and words. */
     evict: (eviction: Eviction) => evict(eviction, send),
@@ -160,7 +166,7 @@ function configurationReads(send: Send) {
     async getWebhooks(name: string) {
       const path = object("validatingwebhookconfigurations", { namespace: "", name });
       const { code, body } = await send({ method: "GET", path, expect: [403, 404] });
-      return code >= 400 ? undefined : parseAnswer(kubernetes.WebhookConfiguration, body, `GET ${path}`);
+      return code >= 400 ? undefined : parseAnswer(kubernetes.WebhookConfiguration, body, `GET ${path}`).webhooks;
     },
     /** Minor versions: Kubernetes 1.36 is 36, KubeVirt 1.9 is 9; undefined where they do not say. */
     async getMinorVersions() {
@@ -168,16 +174,5 @@ function configurationReads(send: Send) {
       const { minor } = parseAnswer(kubernetes.Version, version.body, "GET /version");
       return { kubernetes: Number.parseInt(minor, 10) || undefined, kubevirt: kubevirt?.minor };
     },
-  };
-}
-
-/** Each throws if it is not permitted. */
-function permissionTrials(send: Send) {
-  return {
-    canList: (resource: Resource) => readItems(send, resource, { limit: "1" }),
-    /** Tried on some running VMI; without one there is no failure. */
-    proveMarking: (kubevirtNamespace: string) => proveMarking(send, kubevirtNamespace),
-    /** Tried on a launcher pod; without one there is no failure. */
-    proveAnnotating: () => proveAnnotating(send),
   };
 }

@@ -2,13 +2,11 @@
  * The objects that Lifeboat creates.
  * Owns: their JSON. Does not own: whether they are wanted (shared/policy).
  */
-import type { Action, NewEvacuation, Story } from "../policy/action.ts";
+import type { NewEvacuation, Story } from "../policy/action.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import { hash8 } from "../policy/kube/object-name.ts";
 import * as names from "../policy/names.ts";
-
-/** What the action carries besides its verb. */
-type Of<Verb> = Omit<Extract<Action, { verb: Verb }>, "verb">;
+import type { ActionOf } from "./write.ts";
 
 const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
@@ -20,7 +18,7 @@ export function migrationAnnotations({ name, spec }: Pick<EvacuationFacts, "name
  * `spec.priority` is left out: only virt-controller may set it. So is KubeVirt's evacuation annotation: its evacuation
  * controller counts the migrations that carry it as its own.
  */
-export function migration({ vmi, name, evacuation }: Of<"CreateMigration">): unknown {
+export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">): unknown {
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstanceMigration",
@@ -48,7 +46,7 @@ export function touchedLabels(now: Date): Record<string, string> {
 }
 
 /** Owned by the VMI, not as controller: KubeVirt from 1.6 deletes every budget whose controller is a VMI. */
-export function budget({ vmi, name, minAvailable }: Of<"CreateBudget">, now: Date): unknown {
+export function budget({ vmi, name, minAvailable }: ActionOf<"CreateBudget">, now: Date): unknown {
   return {
     apiVersion: "policy/v1",
     kind: "PodDisruptionBudget",

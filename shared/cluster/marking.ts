@@ -5,7 +5,6 @@
  * KubeVirt silently puts the status of a VMI back for any account but its own. Where an administrator does not grant
  * impersonation, KubeVirt's eviction webhook sets the mark: Lifeboat asks for an eviction that can never succeed.
  */
-import type { Action } from "../policy/action.ts";
 import type { VmiFacts } from "../policy/facts.ts";
 import { CREATED_BY_LABEL } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
@@ -16,7 +15,7 @@ import * as patches from "./patches.ts";
 import { object } from "./paths.ts";
 import { parseAnswer, readSome } from "./read.ts";
 import type { ApiRequest, Send } from "./transport.ts";
-import { type ActResult, CHANGED, write } from "./write.ts";
+import { type ActionOf, type ActResult, CHANGED, write } from "./write.ts";
 
 export interface MarkingContext extends Pick<Settings, "kubevirtNamespace" | "marking"> {
   readonly send: Send;
@@ -33,10 +32,7 @@ export function asKubeVirt(vmi: VmiFacts, body: readonly patches.Operation[], na
 }
 
 /** `Done`: the mark has been seen. Where KubeVirt is to set it, the next look finds it. */
-export async function mark(
-  { vmi, urgency }: Extract<Action, { verb: "Mark" }>,
-  context: MarkingContext,
-): Promise<ActResult> {
+export async function mark({ vmi, urgency }: ActionOf<"Mark">, context: MarkingContext): Promise<ActResult> {
   const { send, marking, kubevirtNamespace } = context;
   if (marking === "Evict") return await askForEviction(vmi, send);
   const request = asKubeVirt(vmi, patches.mark(vmi, urgency), kubevirtNamespace);

@@ -3,21 +3,18 @@
  * Owns: building patches: JSON patches (a list) where a test of a single field is needed, merge patches elsewhere. Does not
  * own: sending them (act.ts).
  */
-import type { Action } from "../policy/action.ts";
 import type { Urgency } from "../policy/cause.ts";
 import type { Found } from "../descheduling/cycle/register.ts";
 import type { EvacuationStatus, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { migrationAnnotations, touchedLabels } from "./manifests.ts";
+import type { ActionOf } from "./write.ts";
 
 export interface Operation {
   readonly op: "test" | "add" | "replace" | "remove";
   readonly path: string;
   readonly value?: unknown;
 }
-
-/** What the action carries besides its verb. */
-type Of<Verb> = Omit<Extract<Action, { verb: Verb }>, "verb">;
 
 /** RFC 6901. */
 function pointer(...segments: readonly string[]): string {
@@ -80,7 +77,7 @@ function annotationPath(key: string): string {
 }
 
 /** Only what is added or taken away has to be as observed: KubeVirt writes others all the time. */
-export function annotate({ pod, add, remove }: Of<"AnnotatePod">): readonly Operation[] {
+export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
   const touched = [...Object.keys(add), ...remove];
   return [
@@ -101,14 +98,14 @@ export function grow(now: Date): readonly Operation[] {
 }
 
 /** On condition that the budget has not changed since: a function that has grown it meanwhile needs it so. */
-export function resize({ budget, minAvailable }: Of<"ResizeBudget">, now: Date): unknown {
+export function resize({ budget, minAvailable }: ActionOf<"ResizeBudget">, now: Date): unknown {
   const { uid, resourceVersion } = budget;
   const touched = minAvailable === 2 ? { labels: touchedLabels(now) } : {};
   return { metadata: { uid, resourceVersion, ...touched }, spec: { minAvailable } };
 }
 
 /** KubeVirt writes migrations all the time: only the UID has to be as observed. */
-export function adopt({ migration: { uid }, evacuation }: Of<"AdoptMigration">): unknown {
+export function adopt({ migration: { uid }, evacuation }: ActionOf<"AdoptMigration">): unknown {
   return { metadata: { uid, annotations: migrationAnnotations(evacuation) } };
 }
 
@@ -121,12 +118,12 @@ const OPTIONAL_FIELDS = [
   "completionTime",
 ] as const satisfies readonly (keyof EvacuationStatus)[];
 
-export function status({ evacuation: { resourceVersion }, status }: Of<"WriteStatus">): unknown {
+export function status({ evacuation: { resourceVersion }, status }: ActionOf<"WriteStatus">): unknown {
   const absent = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, null]));
   return { metadata: { resourceVersion }, status: { ...absent, ...status } };
 }
 
-export function conditions({ resourceVersion, generation, conditions }: Of<"WriteConditions">): unknown {
+export function conditions({ resourceVersion, generation, conditions }: ActionOf<"WriteConditions">): unknown {
   return { metadata: { resourceVersion }, status: { observedGeneration: generation, conditions } };
 }
 

@@ -30,6 +30,6 @@ export async function proveMarking(send: Send, kubevirtNamespace: string): Promi
 export async function proveAnnotating(send: Send): Promise<void> {
   const [pod] = await readSome(send, "pods", Launcher, { labelSelector: LAUNCHER_SELECTOR, limit: "1" });
   if (pod === undefined) return;
-  const body = patches.annotate({ pod, add: {}, remove: [] });
+  const body = patches.annotate({ verb: "AnnotatePod", pod, add: {}, remove: [] });
   await write(send, { method: "PATCH", path: object("pods", pod), query, body }, CHANGED);
 }

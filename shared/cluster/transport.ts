@@ -81,31 +81,24 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
   }
 }
 
-/** No text if it is too large; the rest of it is not read then. */
-async function textOf({ body }: Response): Promise<{ readonly text?: string; readonly bytes: number }> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of chunksOf(body)) {
-    bytes += chunk.byteLength;
-    if (bytes > LARGEST_ANSWER_BYTES) return { bytes };
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return { text: text + decoder.decode(), bytes };
-}
-
 const CHUNK_BYTES = 64 * 1024;
 
-/** Each is to be used before the next: they share their memory. By default workerd hands out 4 KiB at a time, at 5 × the CPU. */
-async function* chunksOf(body: Response["body"]): AsyncGenerator<Uint8Array> {
-  if (body === null) return;
+/**
+ * No text if it is too large; the rest of it is not read then. Chunks share their memory. By default workerd hands out 4 KiB
+ * at a time, at 5 × the CPU.
+ */
+async function textOf({ body }: Response): Promise<{ readonly text?: string; readonly bytes: number }> {
+  if (body === null) return { text: "", bytes: 0 };
   const reader = body.getReader({ mode: "byob" });
+  const decoder = new TextDecoder();
+  let [text, bytes, memory] = ["", 0, new ArrayBuffer(CHUNK_BYTES)];
   try {
-    let memory = new ArrayBuffer(CHUNK_BYTES);
     for (;;) {
       const { done, value } = await reader.read(new Uint8Array(memory));
-      if (done) return;
-      yield value;
+      if (done) return { text: text + decoder.decode(), bytes };
+      bytes += value.byteLength;
+      if (bytes > LARGEST_ANSWER_BYTES) return { bytes };
+      text += decoder.decode(value, { stream: true });
       memory = value.buffer;
     }
   } finally {

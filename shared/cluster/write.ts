@@ -2,6 +2,7 @@
  * Writing: one request, and what each answer to it means.
  * Owns: the meanings. Does not own: which request an action becomes (act.ts), manifests and patches.
  */
+import type { Action } from "../policy/action.ts";
 import type { NamespacedName } from "../policy/facts.ts";
 import { object, type Resource } from "./paths.ts";
 import type { ApiRequest, Send } from "./transport.ts";
@@ -11,6 +12,8 @@ import type { ApiRequest, Send } from "./transport.ts";
  * `Refused`: an admission webhook says no, and will say so again. Anything else throws a ClusterError.
  */
 export type ActResult = "Done" | "Conflict" | "Refused";
+
+export type ActionOf<Verb> = Extract<Action, { verb: Verb }>;
 
 /** Codes that are answers besides 2xx, which is `Done`; all others throw. */
 type Meanings = Readonly<Record<number, ActResult>>;

@@ -93,7 +93,12 @@ function storedPod(annotations: object | undefined, tweak: object = {}) {
 describe("annotate a pod", () => {
   const observed = launcher({ annotations: { "x/gone": "true", "x/gone-too": "" } });
   const bare = launcher({ hasAnnotations: false });
-  const operations = patches.annotate({ pod: observed, add: { "x/new": "" }, remove: ["x/gone", "x/gone-too"] });
+  const operations = patches.annotate({
+    verb: "AnnotatePod",
+    pod: observed,
+    add: { "x/new": "" },
+    remove: ["x/gone", "x/gone-too"],
+  });
 
   test("adds, takes away, and leaves the rest", () => {
     const before = { theirs: "z", "x/gone": "true", "x/gone-too": "" };
@@ -127,7 +132,7 @@ describe("annotate a pod", () => {
   });
 
   test("where there are none, makes them, unless anybody has written to the pod", () => {
-    const first = patches.annotate({ pod: bare, add: { "x/new": "" }, remove: [] });
+    const first = patches.annotate({ verb: "AnnotatePod", pod: bare, add: { "x/new": "" }, remove: [] });
     expect(apply(storedPod(undefined), first)).toEqual(storedPod({ "x/new": "" }));
     expect(apply(storedPod({ theirs: "z" }, { resourceVersion: "2" }), first)).toBeUndefined();
   });

@@ -25,7 +25,7 @@ test.each([
 test("a budget that we create is ours when it is read", () => {
   const created = z.parse(
     z.looseObject({ metadata: z.looseObject({}) }),
-    budget({ vmi: vmi(), name: NAME, minAvailable: 1 }, new Date(60_000)),
+    budget({ verb: "CreateBudget", vmi: vmi(), name: NAME, minAvailable: 1 }, new Date(60_000)),
   );
   const metadata = { ...created.metadata, uid: "u", resourceVersion: "1", generation: 1 };
   expect(Budget.parse({ ...created, metadata, status: {} })).toMatchObject({

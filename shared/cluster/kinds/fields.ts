@@ -2,9 +2,6 @@
  * What objects of many kinds have in common: metadata, conditions, and values that Go leaves out.
  * Owns: the schemas of those fields; Go's absent, null and empty become one. Does not own: whole kinds (kubernetes.ts,
  * kubevirt.ts, lifeboat.ts).
- *
- * The schema of an object is `z.lazy`, everywhere in the Worker: it is built when something is first parsed with it. Building
- * all of them would take a third of a fresh isolate's start-up. Leaves are not lazy: that would add a step for each value.
  */
 import * as z from "zod/mini";
 import { ObjectName, ObjectNamespace } from "../object-name.ts";
@@ -38,9 +35,26 @@ type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 /** The same without the keys whose value is undefined. */
 export function present<T extends object>(fields: T): Present<T>;
 export function present(fields: object): object {
-  const kept: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(fields)) if (value !== undefined) kept[key] = value;
-  return kept;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/**
+ * A kind's schema: its JSON, and the facts that parsing gives. It is built when something is first parsed with it, as every
+ * schema of an object in the Worker: building all of them would take a third of a fresh isolate's start-up.
+ */
+export function kind<S extends Shape, Facts>(shape: () => S, facts: (object: z.output<ObjectOf<S>>) => Facts) {
+  return z.lazy(() => z.pipe(z.object(shape()), z.transform(facts)));
+}
+
+type Shape = Readonly<Record<string, z.ZodMiniType>>;
+type ObjectOf<S extends Shape> = ReturnType<typeof z.object<S>>;
+
+/** An object that Go may have left out: it is there, with every field absent. */
+export function part<S extends Shape>(shape: S) {
+  return z.pipe(
+    z.transform((value: unknown) => value ?? {}),
+    z.object(shape),
+  );
 }
 
 export const Owner = z.lazy(() =>

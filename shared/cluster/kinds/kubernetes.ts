@@ -1,6 +1,6 @@
 /**
  * Kubernetes' own kinds: the fields that policy reads of each, as facts.
- * Owns: their schemas, each of which turns JSON into facts. Does not own: requests (cluster.ts), rules.
+ * Owns: their schemas. Does not own: requests (cluster.ts), rules.
  */
 import * as z from "zod/mini";
 import type { WebhookFacts } from "../../policy/budget/budget-mode.ts";
@@ -12,8 +12,10 @@ import {
   Count,
   createdAt,
   identityOf,
+  kind,
   listOf,
   Meta,
+  part,
   Phase,
   present,
   Requirement,
@@ -22,38 +24,36 @@ import {
   Toleration,
 } from "./fields.ts";
 
-const Container = z.lazy(() => z.object({ resources: z.nullish(z.object({ requests: StringsOrNone })) }));
+const Container = z.lazy(() => z.object({ resources: part({ requests: StringsOrNone }) }));
 
-export const Pod = z.lazy(() =>
-  z.pipe(
-    z.object({
-      metadata: Meta,
-      spec: z.object({
-        nodeName: Text,
-        priority: z.nullish(z.number()),
-        tolerations: listOf(Toleration),
-        containers: listOf(Container),
-      }),
-      status: z.prefault(z.object({ phase: Phase, conditions: Conditions }), {}),
+export const Pod = kind(
+  () => ({
+    metadata: Meta,
+    spec: z.object({
+      nodeName: Text,
+      priority: z.nullish(z.number()),
+      tolerations: listOf(Toleration),
+      containers: listOf(Container),
     }),
-    z.transform(({ metadata, spec, status: { phase, conditions } }): PodFacts => {
-      const { resourceVersion: _, ...identity } = identityOf(metadata);
-      return present({
-        ...identity,
-        phase,
-        nodeName: spec.nodeName,
-        ready: conditions.some(({ type, status }) => type === "Ready" && status === "True"),
-        labels: metadata.labels ?? {},
-        annotations: metadata.annotations ?? {},
-        owners: metadata.ownerReferences,
-        priority: spec.priority ?? 0,
-        memoryRequest: spec.containers.reduce((sum, c) => sum + quantity(c.resources?.requests["memory"]), 0),
-        tolerations: spec.tolerations,
-        disruptionTarget: disruptionTargetOf(conditions),
-        unschedulable: unschedulableOf(conditions),
-      });
-    }),
-  ),
+    status: part({ phase: Phase, conditions: Conditions }),
+  }),
+  ({ metadata, spec, status: { phase, conditions } }): PodFacts => {
+    const { resourceVersion: _, ...identity } = identityOf(metadata);
+    return present({
+      ...identity,
+      phase,
+      nodeName: spec.nodeName,
+      ready: conditions.some(({ type, status }) => type === "Ready" && status === "True"),
+      labels: metadata.labels ?? {},
+      annotations: metadata.annotations ?? {},
+      owners: metadata.ownerReferences,
+      priority: spec.priority ?? 0,
+      memoryRequest: spec.containers.reduce((sum, { resources }) => sum + quantity(resources.requests["memory"]), 0),
+      tolerations: spec.tolerations,
+      disruptionTarget: disruptionTargetOf(conditions),
+      unschedulable: unschedulableOf(conditions),
+    });
+  },
 );
 
 function unschedulableOf(conditions: Conditions): string | undefined {
@@ -68,37 +68,29 @@ function disruptionTargetOf(conditions: Conditions): DisruptionTarget | undefine
   return present({ active: status === "True", since, reason });
 }
 
+export const LAUNCHER_SELECTOR = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT}`;
+
 const DESCHEDULING: readonly string[] = [
   names.REQUEST_EVICT_ONLY_ANNOTATION,
   names.EVICTION_IN_PROGRESS_ANNOTATION,
   names.EVACUATION_REQUESTED_ANNOTATION,
 ];
 
-export const LAUNCHER_SELECTOR = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT}`;
-
 /** A launcher pod, as far as annotating it goes: much smaller than a pod's own facts. */
-export const Launcher = z.lazy(() =>
-  z.pipe(
-    z.object({
-      metadata: Meta,
-      spec: z.object({ nodeName: Text }),
-      status: z.prefault(z.object({ phase: Phase }), {}),
-    }),
-    z.transform(({ metadata, spec: { nodeName }, status: { phase } }): LauncherFacts => {
-      const { labels, annotations } = metadata;
-      return present({
-        ...identityOf(metadata),
-        vmiUID: labels?.[names.CREATED_BY_LABEL] ?? "",
-        phase,
-        nodeName,
-        createdAt: createdAt(metadata),
-        hasAnnotations: Boolean(annotations),
-        annotations: Object.fromEntries(
-          Object.entries(annotations ?? {}).filter(([key]) => DESCHEDULING.includes(key)),
-        ),
-      });
-    }),
-  ),
+export const Launcher = kind(
+  () => ({ metadata: Meta, spec: z.object({ nodeName: Text }), status: part({ phase: Phase }) }),
+  ({ metadata, spec: { nodeName }, status: { phase } }): LauncherFacts => {
+    const { labels, annotations } = metadata;
+    return present({
+      ...identityOf(metadata),
+      vmiUID: labels?.[names.CREATED_BY_LABEL] ?? "",
+      phase,
+      nodeName,
+      createdAt: createdAt(metadata),
+      hasAnnotations: Boolean(annotations),
+      annotations: Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => DESCHEDULING.includes(key))),
+    });
+  },
 );
 
 export const NodeObject = z.lazy(() =>
@@ -108,7 +100,7 @@ export const NodeObject = z.lazy(() =>
       unschedulable: z.nullish(z.boolean()),
       taints: listOf(z.object({ key: z.string(), value: Text, effect: z.string() })),
     }),
-    status: z.prefault(z.object({ conditions: Conditions, allocatable: StringsOrNone, capacity: StringsOrNone }), {}),
+    status: part({ conditions: Conditions, allocatable: StringsOrNone, capacity: StringsOrNone }),
   }),
 );
 
@@ -128,40 +120,38 @@ export function nodeFacts({ metadata, spec, status }: z.output<typeof NodeObject
 
 export const Node = z.lazy(() => z.pipe(NodeObject, z.transform(nodeFacts)));
 
-export const Budget = z.lazy(() =>
-  z.pipe(
-    z.object({
-      metadata: Meta,
-      spec: z.object({
-        minAvailable: z.optional(z.union([z.number(), z.string()])),
-        selector: z.nullish(z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(Requirement) })),
-        unhealthyPodEvictionPolicy: Text,
-      }),
-      status: z.prefault(
-        z.object({
-          // No status yet: nothing has been observed, not even generation 0.
-          observedGeneration: z._default(z.number(), -1),
-          disruptionsAllowed: Count,
-          currentHealthy: Count,
-          desiredHealthy: Count,
-          expectedPods: Count,
-        }),
-        {},
-      ),
+const Selector = z.lazy(() =>
+  z.nullish(z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(Requirement) })),
+);
+
+export const Budget = kind(
+  () => ({
+    metadata: Meta,
+    spec: z.object({
+      minAvailable: z.optional(z.union([z.number(), z.string()])),
+      selector: Selector,
+      unhealthyPodEvictionPolicy: Text,
     }),
-    z.transform(({ metadata, spec, status }): BudgetFacts =>
-      present({
-        ...identityOf(metadata),
-        ...spec,
-        generation: metadata.generation,
-        managedByUs: isManagedByUs(metadata),
-        owners: metadata.ownerReferences,
-        selector: spec.selector ?? undefined,
-        touchedAt: touchedAt(metadata.labels?.[names.TOUCHED_LABEL]),
-        status,
-      }),
-    ),
-  ),
+    status: part({
+      // No status yet: nothing has been observed, not even generation 0.
+      observedGeneration: z._default(z.number(), -1),
+      disruptionsAllowed: Count,
+      currentHealthy: Count,
+      desiredHealthy: Count,
+      expectedPods: Count,
+    }),
+  }),
+  ({ metadata, spec, status }): BudgetFacts =>
+    present({
+      ...identityOf(metadata),
+      ...spec,
+      generation: metadata.generation,
+      managedByUs: isManagedByUs(metadata),
+      owners: metadata.ownerReferences,
+      selector: spec.selector ?? undefined,
+      touchedAt: touchedAt(metadata.labels?.[names.TOUCHED_LABEL]),
+      status,
+    }),
 );
 
 /** Another product may use the same label: what we made also has a name that we give. */
@@ -173,43 +163,31 @@ function touchedAt(seconds: string | undefined): number | undefined {
   return seconds !== undefined && /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 }
 
-export const ConfigMap = z.lazy(() =>
-  z.pipe(
-    z.object({ metadata: Meta, data: StringsOrNone }),
-    z.transform(({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data })),
-  ),
+export const ConfigMap = kind(
+  () => ({ metadata: Meta, data: StringsOrNone }),
+  ({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data }),
 );
 export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;
 
-const Selector = z.lazy(() =>
-  z.nullish(z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(z.unknown()) })),
+const Webhook = kind(
+  () => ({
+    failurePolicy: z._default(z.string(), "Fail"),
+    rules: listOf(z.object({ operations: listOf(z.string()), resources: listOf(z.string()) })),
+    matchConditions: listOf(z.object({ expression: z.string() })),
+    namespaceSelector: Selector,
+    objectSelector: Selector,
+  }),
+  ({ failurePolicy, rules, matchConditions, namespaceSelector, objectSelector }): WebhookFacts => ({
+    failurePolicy,
+    rules,
+    matchConditions: matchConditions.map(({ expression }) => expression),
+    isSelective: [namespaceSelector, objectSelector].some((one) => {
+      return one ? Object.keys(one.matchLabels).length + one.matchExpressions.length > 0 : false;
+    }),
+  }),
 );
 
-export const WebhookConfiguration = z.lazy(() =>
-  z.pipe(
-    z.object({
-      webhooks: listOf(
-        z.object({
-          failurePolicy: z._default(z.string(), "Fail"),
-          rules: listOf(z.object({ operations: listOf(z.string()), resources: listOf(z.string()) })),
-          matchConditions: listOf(z.object({ expression: z.string() })),
-          namespaceSelector: Selector,
-          objectSelector: Selector,
-        }),
-      ),
-    }),
-    z.transform(({ webhooks }): readonly WebhookFacts[] =>
-      webhooks.map(({ failurePolicy, rules, matchConditions, namespaceSelector, objectSelector }) => ({
-        failurePolicy,
-        rules,
-        matchConditions: matchConditions.map(({ expression }) => expression),
-        isSelective: [namespaceSelector, objectSelector].some((one) => {
-          return one ? Object.keys(one.matchLabels).length + one.matchExpressions.length > 0 : false;
-        }),
-      })),
-    ),
-  ),
-);
+export const WebhookConfiguration = z.lazy(() => z.object({ webhooks: listOf(Webhook) }));
 
 /** Of the API server; `minor` may end in a plus. */
 export const Version = z.lazy(() => z.object({ minor: z.string() }));

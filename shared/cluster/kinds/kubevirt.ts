@@ -1,15 +1,28 @@
 /**
  * KubeVirt's kinds: the fields that policy reads of each, as facts.
- * Owns: their schemas, each of which turns JSON into facts. Does not own: requests (cluster.ts), rules.
+ * Owns: their schemas. Does not own: requests (cluster.ts), rules.
  */
 import * as z from "zod/mini";
 import type { MigrationFacts, VmiFacts } from "../../policy/facts.ts";
 import * as names from "../../policy/names.ts";
 import { quantity } from "../quantity.ts";
-import { Conditions, createdAt, identityOf, listOf, Meta, Phase, present, StringsOrNone, Text } from "./fields.ts";
+import {
+  Conditions,
+  createdAt,
+  identityOf,
+  kind,
+  listOf,
+  Meta,
+  part,
+  Phase,
+  present,
+  StringsOrNone,
+  Text,
+} from "./fields.ts";
 
-const MigrationState = z.lazy(() =>
-  z.object({
+/** The guest runs on the target from post-copy on, or once its domain is ready there. */
+const MigrationState = kind(
+  () => ({
     migrationUid: Text,
     failureReason: Text,
     mode: Text,
@@ -18,58 +31,49 @@ const MigrationState = z.lazy(() =>
     completed: z.nullish(z.boolean()),
     failed: z.nullish(z.boolean()),
   }),
+  ({ migrationUid, failureReason, mode, targetNodeDomainReadyTimestamp, endTimestamp, completed, failed }) => {
+    const goesOn = endTimestamp === undefined && failed !== true;
+    return {
+      isMigrating: goesOn && completed !== true,
+      guestOnTarget: goesOn && (mode === "PostCopy" || targetNodeDomainReadyTimestamp !== undefined),
+      failure: migrationUid && failureReason ? { migrationUID: migrationUid, reason: failureReason } : undefined,
+    };
+  },
 );
 
-export const Vmi = z.lazy(() =>
-  z.pipe(
-    z.object({
-      metadata: Meta,
-      spec: z.object({
-        evictionStrategy: Text,
-        domain: z.nullish(z.object({ memory: z.nullish(z.object({ guest: Text })) })),
-      }),
-      status: z.prefault(
-        z.object({
-          phase: Phase,
-          nodeName: Text,
-          evacuationNodeName: Text,
-          activePods: StringsOrNone,
-          conditions: Conditions,
-          migrationState: z.nullish(MigrationState),
-        }),
-        {},
-      ),
+export const Vmi = kind(
+  () => ({
+    metadata: Meta,
+    spec: z.object({
+      evictionStrategy: Text,
+      domain: part({ memory: part({ guest: Text }) }),
     }),
-    z.transform(({ metadata, spec, status: { conditions, migrationState, ...status } }): VmiFacts => {
-      const { labels, annotations } = metadata;
-      const condition = conditions.find(({ type }) => type === "LiveMigratable");
-      const { reason, message } = condition ?? {};
-      return present({
-        ...identityOf(metadata),
-        ...status,
-        ...migrationOf(migrationState),
-        liveMigratable: present({ migratable: condition?.status === "True", reason, message }),
-        hasLabels: Boolean(labels),
-        guestMemory: quantity(spec.domain?.memory?.guest),
-        evictionStrategy: spec.evictionStrategy,
-        evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
-        evacuationLabel: labels?.[names.EVACUATION_LABEL],
-      });
+    status: part({
+      phase: Phase,
+      nodeName: Text,
+      evacuationNodeName: Text,
+      activePods: StringsOrNone,
+      conditions: Conditions,
+      migrationState: z.nullish(MigrationState),
     }),
-  ),
+  }),
+  ({ metadata, spec, status: { conditions, migrationState, ...status } }): VmiFacts => {
+    const { labels, annotations } = metadata;
+    const condition = conditions.find(({ type }) => type === "LiveMigratable");
+    const { reason, message } = condition ?? {};
+    return present({
+      ...identityOf(metadata),
+      ...status,
+      ...(migrationState ?? { isMigrating: false, guestOnTarget: false }),
+      liveMigratable: present({ migratable: condition?.status === "True", reason, message }),
+      hasLabels: Boolean(labels),
+      guestMemory: quantity(spec.domain.memory.guest),
+      evictionStrategy: spec.evictionStrategy,
+      evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
+      evacuationLabel: labels?.[names.EVACUATION_LABEL],
+    });
+  },
 );
-
-/** The guest runs on the target from post-copy on, or once its domain is ready there. */
-function migrationOf(state: z.output<typeof MigrationState> | null | undefined) {
-  if (!state) return { isMigrating: false, guestOnTarget: false };
-  const { migrationUid, failureReason, mode, targetNodeDomainReadyTimestamp, endTimestamp, completed, failed } = state;
-  const goesOn = endTimestamp === undefined && failed !== true;
-  return {
-    isMigrating: goesOn && completed !== true,
-    guestOnTarget: goesOn && (mode === "PostCopy" || targetNodeDomainReadyTimestamp !== undefined),
-    failure: migrationUid && failureReason ? { migrationUID: migrationUid, reason: failureReason } : undefined,
-  };
-}
 
 /**
  * Conditions of a migration that KubeVirt cannot begin, in the order in which it looks at them.
@@ -84,51 +88,28 @@ function blockedBy(conditions: Conditions): MigrationFacts["blockedBy"] {
   return present({ type, reason, message });
 }
 
-export const Migration = z.lazy(() =>
-  z.pipe(
-    z.object({
-      metadata: Meta,
-      spec: z.object({ vmiName: z.string() }),
-      status: z.prefault(
-        z.object({
-          phase: Phase,
-          migrationState: z.nullish(
-            z.object({ sourceNode: Text, targetNode: Text, targetPod: Text, failureReason: Text }),
-          ),
-          conditions: Conditions,
-        }),
-        {},
-      ),
+export const Migration = kind(
+  () => ({
+    metadata: Meta,
+    spec: z.object({ vmiName: z.string() }),
+    status: part({
+      phase: Phase,
+      migrationState: part({ sourceNode: Text, targetNode: Text, targetPod: Text, failureReason: Text }),
+      conditions: Conditions,
     }),
-    z.transform(({ metadata, spec, status }): MigrationFacts =>
-      present({
-        ...identityOf(metadata),
-        ...spec,
-        ...status.migrationState,
-        phase: status.phase,
-        createdAt: createdAt(metadata),
-        hasAnnotations: Boolean(metadata.annotations),
-        evacuates: metadata.annotations?.[names.EVACUATION_MIGRATION_ANNOTATION],
-        cause: metadata.annotations?.[names.CAUSE_ANNOTATION],
-        blockedBy: blockedBy(status.conditions),
-      }),
-    ),
-  ),
-);
-
-const KubeVirtConfiguration = z.lazy(() =>
-  z.object({
-    evictionStrategy: Text,
-    developerConfiguration: z.prefault(z.object({ featureGates: listOf(z.string()) }), {}),
-    migrations: z.prefault(
-      z.object({
-        nodeDrainTaintKey: Text,
-        parallelMigrationsPerCluster: z.optional(z.number()),
-        parallelOutboundMigrationsPerNode: z.optional(z.number()),
-      }),
-      {},
-    ),
   }),
+  ({ metadata, spec, status: { phase, migrationState, conditions } }): MigrationFacts =>
+    present({
+      ...identityOf(metadata),
+      ...spec,
+      ...migrationState,
+      phase,
+      createdAt: createdAt(metadata),
+      hasAnnotations: Boolean(metadata.annotations),
+      evacuates: metadata.annotations?.[names.EVACUATION_MIGRATION_ANNOTATION],
+      cause: metadata.annotations?.[names.CAUSE_ANNOTATION],
+      blockedBy: blockedBy(conditions),
+    }),
 );
 
 /** What the KubeVirt CR says about evictions and migrations; its namespace is where KubeVirt's own accounts live. */
@@ -143,20 +124,33 @@ export interface KubeVirtFacts {
   readonly minor?: number;
 }
 
-export const KubeVirt = z.lazy(() =>
-  z.pipe(
-    z.object({
-      metadata: Meta,
-      spec: z.prefault(z.object({ configuration: z.prefault(KubeVirtConfiguration, {}) }), {}),
-      status: z.prefault(z.object({ observedKubeVirtVersion: Text }), {}),
+export const KubeVirt = kind(
+  () => ({
+    metadata: Meta,
+    spec: part({
+      configuration: part({
+        evictionStrategy: Text,
+        developerConfiguration: part({ featureGates: listOf(z.string()) }),
+        migrations: part({
+          nodeDrainTaintKey: Text,
+          parallelMigrationsPerCluster: z.optional(z.number()),
+          parallelOutboundMigrationsPerNode: z.optional(z.number()),
+        }),
+      }),
     }),
-    z.transform(({ metadata: { namespace }, spec, status: { observedKubeVirtVersion } }): KubeVirtFacts => {
-      const { evictionStrategy, developerConfiguration, migrations } = spec.configuration;
-      const { nodeDrainTaintKey: drainTaintKey, ...limits } = migrations;
-      const { featureGates } = developerConfiguration;
-      const [, minor] = /^v?1\.(\d+)\./.exec(observedKubeVirtVersion ?? "") ?? [];
-      const version = minor === undefined ? undefined : Number(minor);
-      return present({ namespace, featureGates, evictionStrategy, drainTaintKey, ...limits, minor: version });
-    }),
-  ),
+    status: part({ observedKubeVirtVersion: Text }),
+  }),
+  ({ metadata: { namespace }, spec, status: { observedKubeVirtVersion = "" } }): KubeVirtFacts => {
+    const { evictionStrategy, developerConfiguration, migrations } = spec.configuration;
+    const { nodeDrainTaintKey: drainTaintKey, ...limits } = migrations;
+    const [, minor] = /^v?1\.(\d+)\./.exec(observedKubeVirtVersion) ?? [];
+    return present({
+      namespace,
+      ...developerConfiguration,
+      evictionStrategy,
+      drainTaintKey,
+      ...limits,
+      minor: minor === undefined ? undefined : Number(minor),
+    });
+  },
 );
