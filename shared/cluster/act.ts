@@ -5,7 +5,6 @@
 import * as z from "zod/mini";
 import type { Action, NewEvacuation } from "../policy/action.ts";
 import { counterKey } from "../policy/counters.ts";
-import { registerText } from "../descheduling/cycle/register.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
@@ -66,8 +65,6 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       const path = `${object("lifeboatconfigurations", { namespace: "", name: names.CONFIGURATION })}/status`;
       return await patch(send, path, patches.conditions(action));
     }
-    case "WriteRegister":
-      return await writeRegister(action, send);
     case "Event":
       return await create(send, collection("events", action.about.namespace), manifests.event(action, now));
   }
@@ -121,16 +118,11 @@ async function count(key: string, send: Send): Promise<ActResult> {
 }
 
 /** If it exists by now, another function made it, with other data. */
-async function createConfigMap(name: string, data: Readonly<Record<string, string>>, send: Send): Promise<ActResult> {
+export async function createConfigMap(
+  name: string,
+  data: Readonly<Record<string, string>>,
+  send: Send,
+): Promise<ActResult> {
   const path = collection("configmaps", names.LIFEBOAT_NAMESPACE);
   return await create(send, path, manifests.configMap(name, data), { 409: "Conflict" });
-}
-
-/** Compare-and-set by the text that was read: what is written next in the same cycle is known without reading. */
-async function writeRegister({ found, register }: ActionOf<"WriteRegister">, send: Send): Promise<ActResult> {
-  const [name, key] = [names.DESCHEDULING_CONFIG_MAP, names.DESCHEDULING_KEY];
-  const text = registerText(register);
-  if (found.found === "Nothing") return await createConfigMap(name, { [key]: text }, send);
-  const path = object("configmaps", { namespace: names.LIFEBOAT_NAMESPACE, name });
-  return await patch(send, path, patches.register(key, found, text));
 }

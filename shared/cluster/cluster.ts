@@ -8,9 +8,7 @@ import { END_PHASES } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
-import { evict, type Eviction } from "../descheduling/reads/evict.ts";
-import { deschedulingReads } from "../descheduling/reads/reads.ts";
-import { deschedulingRegisterOf } from "../descheduling/reads/register-schema.ts";
+import { deschedulingClient } from "../descheduling/client.ts";
 import { act, createEvacuation } from "./act.ts";
 import * as kubernetes from "./kinds/kubernetes.ts";
 import { KubeVirt, Migration, Vmi } from "./kinds/kubevirt.ts";
@@ -37,7 +35,7 @@ export type Cluster = ReturnType<typeof connect>;
 export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
   const send = sender(endpoint, signal);
   return {
-    ...deschedulingReads(send, onOddItem),
+    ...deschedulingClient(send, onOddItem),
     ...podReads(send, onOddItem),
     ...vmiReads(send, onOddItem),
     ...evacuationReads(send, onOddItem),
@@ -67,8 +65,6 @@ export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
     /** Tried on a launcher pod; without one there is no failure. */
     proveAnnotating: () => proveAnnotating(send),
 
-    /** A refusal is an answer, with its code and words. */
-    evict: (eviction: Eviction) => evict(eviction, send),
     /** The settings tell how VMIs are marked. */
     act: (action: Action, { kubevirtNamespace, marking }: Pick<Settings, "kubevirtNamespace" | "marking">) =>
       act(action, { send, kubevirtNamespace, marking, now: now() }),
@@ -161,7 +157,6 @@ function configurationReads(send: Send) {
     /** The LifeboatConfiguration; undefined, too, where there is no such kind. */
     getConfiguration: () => readConfiguration(send),
     getCounters: async () => countsOf((await getConfigMap(names.COUNTERS_CONFIG_MAP))?.data ?? {}),
-    getDeschedulingRegister: async () => deschedulingRegisterOf(await getConfigMap(names.DESCHEDULING_CONFIG_MAP)),
     /** Of a ValidatingWebhookConfiguration; undefined also where it may not be read. */
     async getWebhooks(name: string) {
       const path = object("validatingwebhookconfigurations", { namespace: "", name });

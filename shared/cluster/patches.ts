@@ -4,7 +4,6 @@
  * own: sending them (act.ts).
  */
 import type { Urgency } from "../policy/cause.ts";
-import type { Found } from "../descheduling/cycle/register.ts";
 import type { EvacuationStatus, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { migrationAnnotations, touchedLabels } from "./manifests.ts";
@@ -17,12 +16,12 @@ export interface Operation {
 }
 
 /** RFC 6901. */
-function pointer(...segments: readonly string[]): string {
+export function pointer(...segments: readonly string[]): string {
   return segments.map((s) => `/${s.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
 /** `null` tests that the key is missing: the API server's patch library takes it so. */
-function test(path: string, value: unknown): Operation {
+export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
 
@@ -125,13 +124,4 @@ export function status({ evacuation: { resourceVersion }, status }: ActionOf<"Wr
 
 export function conditions({ resourceVersion, generation, conditions }: ActionOf<"WriteConditions">): unknown {
   return { metadata: { resourceVersion }, status: { observedGeneration: generation, conditions } };
-}
-
-export function register(key: string, found: Exclude<Found, { found: "Nothing" }>, text: string): readonly Operation[] {
-  const path = pointer("data", key);
-  if (found.found === "Text") return [test(path, found.text), { op: "add", path, value: text }];
-  return [
-    test("/metadata/resourceVersion", found.resourceVersion),
-    { op: "add", path: "/data", value: { [key]: text } },
-  ];
 }

@@ -1,16 +1,16 @@
 /**
  * A descheduling cycle: observe, then perform the steps of the policy one after another.
- * Owns: performing, and what a failure is to the policy. Does not own: the steps (shared/descheduling/cycle/cycle.ts),
- * what is read (reads/observe-cycle.ts).
+ * Owns: performing, and what a failure means to the policy. Does not own: the steps (cycle/cycle.ts), what is read
+ * (reads/observe-cycle.ts).
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
-import { type CycleReport, runCycle } from "./cycle/cycle.ts";
-import type { DeschedulerPolicy } from "./plugins/descheduler-policy.ts";
-import type { Step, StepResult } from "./cycle/step.ts";
 import type { Settings } from "../policy/settings.ts";
+import { type CycleReport, runCycle } from "./cycle/cycle.ts";
+import { interpretAnswer } from "./cycle/eviction-answer.ts";
+import type { DeschedulerPolicy } from "./cycle/policy.ts";
+import type { Outcome, Step } from "./cycle/step.ts";
 import { observeCycle } from "./reads/observe-cycle.ts";
-import { evictionEvacuator, type PodEvacuator, recordingEvacuator } from "./pod-evacuator.ts";
 
 export interface DeschedulingDeps {
   readonly cluster: Cluster;
@@ -33,38 +33,48 @@ export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
   const inBackground = settings.featureGates.includes("EvictionsInBackground");
   const until = new Date(began.getTime() + deps.seconds * 1000);
   const cycle = runCycle({ ...observed, policy, inBackground, claimed, until, now: began });
-  const evacuator = dryRun ? recordingEvacuator() : evictionEvacuator(cluster, policy);
   let next = cycle.next();
-  while (next.done !== true) next = cycle.next(await perform(next.value, evacuator, deps));
+  while (next.done !== true) {
+    const result = dryRun ? granted(next.value) : await tried(next.value, deps);
+    next = cycle.next({ ...result, now: deps.now() });
+  }
   return next.value;
 }
 
-async function perform(step: Step, evacuator: PodEvacuator, deps: DeschedulingDeps): Promise<StepResult> {
+async function tried(step: Step, deps: DeschedulingDeps): Promise<Outcome> {
   try {
-    switch (step.step) {
-      case "Act": {
-        const outcome = deps.dryRun ? "Done" : await deps.cluster.act(step.action, deps.settings);
-        return { step: "Act", outcome, now: deps.now() };
-      }
-      case "Evict":
-        return { step: "Evict", outcome: await evacuator.evacuate(step), now: deps.now() };
-      case "Read":
-        return { step: "Read", register: await deps.cluster.getDeschedulingRegister(), now: deps.now() };
-    }
+    return await perform(step, deps);
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     deps.onFailure(error);
-    return failed(step, deps.now());
+    return WHEN_FAILED[step.step];
   }
 }
 
-function failed({ step }: Step, now: Date): StepResult {
-  switch (step) {
+const WHEN_FAILED = {
+  Write: { step: "Write", outcome: "Failed" },
+  Act: { step: "Act", outcome: "Failed" },
+  Evict: { step: "Evict", outcome: "Unknown" },
+  Read: { step: "Read" },
+} as const satisfies Record<Step["step"], Outcome>;
+
+async function perform(step: Step, { cluster, settings, policy }: DeschedulingDeps): Promise<Outcome> {
+  switch (step.step) {
+    case "Write":
+      return { step: "Write", outcome: await cluster.writeRegister(step.found, step.register) };
     case "Act":
-      return { step, outcome: "Failed", now };
-    case "Evict":
-      return { step, outcome: "Unknown", now };
+      return { step: "Act", outcome: await cluster.act(step.action, settings) };
+    case "Evict": {
+      const answer = await cluster.evict(step.nominated, policy.gracePeriodSeconds);
+      return { step: "Evict", outcome: interpretAnswer(answer, step.inBackground ? policy.messagePrefixes : []) };
+    }
     case "Read":
-      return { step, now };
+      return { step: "Read", register: await cluster.getDeschedulingRegister() };
   }
+}
+
+/** What a dry run assumes of each step. */
+function granted(step: Step): Outcome {
+  if (step.step === "Evict") return { step: "Evict", outcome: step.inBackground ? "Background" : "Evicted" };
+  return step.step === "Read" ? { step: "Read" } : { step: step.step, outcome: "Done" };
 }

@@ -6,7 +6,6 @@
  */
 import type { Cause, Urgency } from "./cause.ts";
 import type { Condition } from "./configuration-status.ts";
-import type { DeschedulingRegister, Found } from "../descheduling/cycle/register.ts";
 import type {
   AnnotatedPod,
   BudgetFacts,
@@ -68,8 +67,6 @@ export type Action =
       readonly generation: number;
       readonly conditions: readonly Condition[];
     }
-  /** Replace the descheduling register by compare-and-set. */
-  | { readonly verb: "WriteRegister"; readonly found: Found; readonly register: DeschedulingRegister }
   | ({ readonly verb: "Event" } & Story);
 
 export interface NewEvacuation extends NamespacedName {

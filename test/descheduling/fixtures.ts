@@ -9,7 +9,6 @@ import {
   type LowNodeUtilizationArguments,
 } from "../../shared/descheduling/plugins/arguments.ts";
 import { defaultEvictor } from "../../shared/descheduling/plugins/default-evictor.ts";
-import type { EvictorWorld } from "../../shared/descheduling/plugins/descheduler-policy.ts";
 import type {
   DeschedulerNode,
   DeschedulerPod,
@@ -17,7 +16,13 @@ import type {
   NodeSelectorTerm,
   Placement,
 } from "../../shared/descheduling/plugins/facts.ts";
-import type { Nomination, Plugin, PluginWorld, Verdict } from "../../shared/descheduling/plugins/plugin.ts";
+import type {
+  EvictorWorld,
+  Nomination,
+  Plugin,
+  PluginWorld,
+  Verdict,
+} from "../../shared/descheduling/plugins/plugin.ts";
 import type { LabelSelector, Taint, Toleration } from "../../shared/policy/facts.ts";
 import { NOW, owner } from "../policy/fixtures.ts";
 

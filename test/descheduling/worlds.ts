@@ -3,7 +3,7 @@
  * Owns: a VM's launcher pod on node01 and its VMI, a plugin that nominates what it is told to. Does not own: whole cycles
  * (simulation/), the facts of the real plugins (fixtures.ts).
  */
-import type { DeschedulerPolicy, EnabledPlugin } from "../../shared/descheduling/plugins/descheduler-policy.ts";
+import type { DeschedulerPolicy, EnabledPlugin } from "../../shared/descheduling/cycle/policy.ts";
 import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
 import type { Verdict } from "../../shared/descheduling/plugins/plugin.ts";
 import { EMPTY_REGISTER, type DeschedulingRegister } from "../../shared/descheduling/cycle/register.ts";

@@ -31,9 +31,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     listVmis: (scope) => when("listVmis", () => fake.vmis.list((vmi) => isInScope(vmi, scope))),
     listEvacuations: (scope) => when("listEvacuations", () => fake.evacuations.list((e) => isListed(e, scope))),
     listMigrations: ({ namespace, name }) =>
-      when("listMigrations", () => [
-        ...fake.migrations.list((m) => m.namespace === namespace && m.vmiName === name),
-      ]),
+      when("listMigrations", () => [...fake.migrations.list((m) => m.namespace === namespace && m.vmiName === name)]),
     listNodes: () => when("listNodes", () => fake.nodes.list()),
     listPodsOf: ({ uid }) => when("listPodsOf", () => fake.pods.list((pod) => pod.labels[CREATED_BY_LABEL] === uid)),
     listPodsOn: (node) => when("listPodsOn", () => fake.pods.list(({ nodeName }) => nodeName === node)),
@@ -60,6 +58,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     getPriorityClassValue: () => reads("getPriorityClassValue"),
     createEvacuation: (evacuation) => when("CreateEvacuation", () => fake.createEvacuation(evacuation)),
     withdraw: (evacuation) => when("Withdraw", () => fake.withdraw(evacuation)),
+    writeRegister: (found, register) => when("WriteRegister", () => fake.writeRegister(found, register)),
     evict: () => when("Evict", () => ({ code: 500, message: "nothing is evicted in a fake cluster" })),
     act: (action) => when(action.verb, () => fake.act(action)),
   };

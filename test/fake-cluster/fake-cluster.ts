@@ -37,7 +37,7 @@ export class FakeCluster {
   readonly budgets = new Shelf<BudgetFacts>(() => this.#next());
   readonly story: Story[] = [];
   readonly counters: Record<string, string> = {};
-  readonly webhooks = new Map<string, readonly WebhookFacts[]>();
+  readonly webhooks = new Map<string, WebhookFacts[]>();
   kubeVirt: KubeVirtFacts | undefined = { namespace: "kubevirt", featureGates: [] };
   configuration: ConfigurationFacts | undefined;
   register: DeschedulingRegister = { ...EMPTY_REGISTER, found: { found: "Nothing" } };
@@ -107,8 +107,6 @@ export class FakeCluster {
         return this.#annotate(action);
       case "WriteConditions":
         return this.#writeConditions(action);
-      case "WriteRegister":
-        return this.#writeRegister(action);
       case "Event":
         return this.#tell(action);
     }
@@ -219,7 +217,7 @@ export class FakeCluster {
     return "Done";
   }
 
-  #writeRegister({ found, register }: Write<"WriteRegister">): ActResult {
+  writeRegister(found: DeschedulingRegister["found"], register: DeschedulingRegister): ActResult {
     if (!isDeepStrictEqual(found, this.register.found)) return "Conflict";
     this.register = { ...register, found: { found: "Text", text: registerText(register) } };
     return "Done";

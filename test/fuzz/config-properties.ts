@@ -11,7 +11,7 @@ import { isSigned } from "../../functions/webhook-signature.ts";
 import { quantity } from "../../shared/cluster/quantity.ts";
 import { deschedulingRegisterOf } from "../../shared/descheduling/reads/register-schema.ts";
 import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/config/clusters.ts";
-import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import type { ConfigProblem, Parsed } from "../../shared/config/problem.ts";
 import { countsOf } from "../../shared/policy/counters.ts";

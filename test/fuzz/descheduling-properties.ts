@@ -5,9 +5,9 @@
  */
 import { deepStrictEqual } from "node:assert/strict";
 import * as fc from "fast-check";
-import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
 import { type CycleReport, type CycleWorld, runCycle } from "../../shared/descheduling/cycle/cycle.ts";
-import type { DeschedulerPolicy } from "../../shared/descheduling/plugins/descheduler-policy.ts";
+import type { DeschedulerPolicy } from "../../shared/descheduling/cycle/policy.ts";
 import { interpretAnswer } from "../../shared/descheduling/cycle/eviction-answer.ts";
 import { isDue } from "../../shared/descheduling/cycle/register.ts";
 import { CYCLE_ENDS } from "../../shared/descheduling/cycle/request.ts";
@@ -107,8 +107,9 @@ const MOST_STEPS = 500;
 
 function fateOf(step: Step, i: number, { acts, evicts, reads }: Fates, now: Date): StepResult {
   switch (step.step) {
+    case "Write":
     case "Act":
-      return { step: "Act", outcome: acts[i % acts.length] ?? "Done", now };
+      return { step: step.step, outcome: acts[i % acts.length] ?? "Done", now };
     case "Evict":
       return { step: "Evict", outcome: evicts[i % evicts.length] ?? "Gone", now };
     case "Read": {

@@ -16,7 +16,7 @@ import { VirtualClock } from "./virtual-clock.ts";
 
 // Loaded by Lifeboat when there is YAML to be read; here from the first visit on, so that none takes longer than others.
 await import("../../shared/config/lifeboat-configuration.ts");
-await import("../../shared/descheduling/policy-file/descheduler-policy.ts");
+await import("../../shared/descheduling/policy-file/parse-descheduler-policy.ts");
 await import("../../shared/descheduling/policy-file/yaml.ts");
 
 const NOW = new Date("2026-11-20T12:00:00.000Z");

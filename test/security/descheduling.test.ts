@@ -5,9 +5,9 @@
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
 import { describe, expect, test } from "vitest";
-import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
 import { type CycleReport, type CycleWorld, runCycle } from "../../shared/descheduling/cycle/cycle.ts";
-import type { DeschedulerPolicy, DeschedulingLimits } from "../../shared/descheduling/plugins/descheduler-policy.ts";
+import type { DeschedulerPolicy, DeschedulingLimits } from "../../shared/descheduling/cycle/policy.ts";
 import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
 import { nominate } from "../../shared/descheduling/cycle/nominations.ts";
 import { keyOf, type NamespacedName } from "../../shared/policy/facts.ts";

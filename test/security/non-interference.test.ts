@@ -68,7 +68,6 @@ function namespaceOf(action: Action): string | undefined {
       return action.about.namespace;
     case "Count":
     case "WriteConditions":
-    case "WriteRegister":
       return undefined;
   }
 }

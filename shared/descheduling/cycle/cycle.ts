@@ -6,8 +6,9 @@
  * A generator: each step is performed by the reconciler, and what became of it decides on the next. So a cycle
  * may be interrupted, or stall, between any two of them, and all of its decisions can be looked at here.
  */
+import type { Action } from "../../policy/action.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
-import type { DeschedulerPolicy } from "../plugins/descheduler-policy.ts";
+import type { DeschedulerPolicy } from "./policy.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
 import { inProgressAmong, isConfirmed, keptReservations } from "./in-progress.ts";
 import { Counters, type LimitName, VERDICT_AT_LIMIT } from "./limits.ts";
@@ -15,10 +16,10 @@ import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nomin
 import type { Verdict } from "../plugins/plugin.ts";
 import type { DeschedulingRegister, Reservation } from "./register.ts";
 import {
-  act,
   claim,
   CYCLE_ENDS,
   type CycleEnd,
+  perform,
   request,
   type Requesting,
   type RequestResult,
@@ -145,6 +146,7 @@ function* forgetConfirmed({ pods }: CycleWorld, { inProgress }: Ruling, r: Reque
   for (const pod of pods) {
     const isRequested = inProgress.has(pod.uid) && EVACUATION_REQUESTED_ANNOTATION in pod.annotations;
     if (!isRequested || !isConfirmed(pod)) continue;
-    yield* act({ verb: "AnnotatePod", pod, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] }, r);
+    const action: Action = { verb: "AnnotatePod", pod, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] };
+    yield* perform({ step: "Act", action }, r);
   }
 }

@@ -3,7 +3,7 @@
  * Owns: counting, and which limit is reached. Does not own: what is in progress (in-progress.ts), requests (cycle.ts).
  * Upstream: pkg/descheduler/evictions; what is in progress counts from the start of a cycle.
  */
-import type { DeschedulingLimits } from "../plugins/descheduler-policy.ts";
+import type { DeschedulingLimits } from "./policy.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
 import { isEvacuated } from "./in-progress.ts";
 import type { Verdict } from "../plugins/plugin.ts";

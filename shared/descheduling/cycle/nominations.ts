@@ -7,9 +7,9 @@
 import { keyOf, type VmiFacts } from "../../policy/facts.ts";
 import { isLauncher, isMigrationTarget, vmiNameOf } from "../../policy/kube/pod-kind.ts";
 import { matches } from "../../policy/kube/selector.ts";
-import type { DeschedulerPolicy, EnabledPlugin, EvictorWorld } from "../plugins/descheduler-policy.ts";
+import type { DeschedulerPolicy, EnabledPlugin } from "./policy.ts";
 import type { DeschedulerNode, DeschedulerPod } from "../plugins/facts.ts";
-import type { Evictor, Nomination, PluginWorld, Verdict } from "../plugins/plugin.ts";
+import type { Evictor, EvictorWorld, Nomination, PluginWorld, Verdict } from "../plugins/plugin.ts";
 
 export interface Nominated extends Nomination {
   readonly profile: string;

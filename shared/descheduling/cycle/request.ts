@@ -5,7 +5,7 @@
  */
 import { type Action, type StoryReason, tellPod } from "../../policy/action.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
-import type { DeschedulerPolicy } from "../plugins/descheduler-policy.ts";
+import type { DeschedulerPolicy } from "./policy.ts";
 import type { EvictionOutcome } from "./eviction-answer.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
 import { isEvacuated } from "./in-progress.ts";
@@ -44,16 +44,16 @@ export type Steps<T> = Generator<Step, T, StepResult>;
 /** Of the time that a request counts: a stalled cycle asks within it, or not at all, lest it ask when no cycle counts it any more. */
 const ASKING_SHARE = 0.5;
 
-export function* act(action: Action, r: Requesting): Steps<ActOutcome> {
-  const result = yield { step: "Act", action };
+export function* perform(step: Extract<Step, { step: "Write" | "Act" }>, r: Requesting): Steps<ActOutcome> {
+  const result = yield step;
   r.now = result.now;
-  return result.step === "Act" ? result.outcome : "Failed";
+  return result.step === step.step ? result.outcome : "Failed";
 }
 
 function* write(r: Requesting, reservations: DeschedulingRegister["reservations"]): Steps<ActOutcome> {
   const counts = r.outcomes.reduce(counted, r.register.counts);
   const register = written({ ...r.register, reservations, counts, lastCycle: r.begun });
-  const outcome = yield* act({ verb: "WriteRegister", found: r.register.found, register }, r);
+  const outcome = yield* perform({ step: "Write", found: r.register.found, register }, r);
   if (outcome !== "Done") return outcome;
   r.register = { ...register, reservations: r.register.reservations };
   r.outcomes = [];
@@ -85,14 +85,14 @@ export function* request(nominated: Nominated, r: Requesting): Steps<RequestResu
 function* evacuate(nominated: Nominated, at: Date, r: Requesting): Steps<RequestResult | CycleEnd> {
   const { pod } = nominated;
   const add = { [EVACUATION_REQUESTED_ANNOTATION]: at.toISOString() };
-  const changed = yield* act({ verb: "AnnotatePod", pod, add, remove: [] }, r);
+  const changed = yield* perform({ step: "Act", action: { verb: "AnnotatePod", pod, add, remove: [] } }, r);
   if (changed === "Failed") return "ClusterUnavailable";
   if (changed !== "Done") return "PodChanged";
   const latest = at.getTime() + r.policy.requestTtlSeconds * ASKING_SHARE * 1000;
   const outcome = r.now.getTime() > latest ? "OutOfTime" : yield* ask(nominated, true, r);
   if (outcome !== "Refused" && outcome !== "OutOfTime") return outcome;
   // A time that is left on the pod makes everybody count it until it expires: so do we.
-  if ((yield* act(takeBack(pod, add), r)) !== "Done") r.counters.requested(pod);
+  if ((yield* perform({ step: "Act", action: takeBack(pod, add) }, r)) !== "Done") r.counters.requested(pod);
   return outcome;
 }
 
@@ -129,7 +129,7 @@ function* note(nominated: Nominated, outcome: EvictionOutcome, r: Requesting): S
   if (told === undefined || (told.reason === "EvictionFailed" && !r.policy.notifyFailures)) return;
   const why = reason === undefined ? "" : ` (${reason})`;
   const message = `${told.words}, nominated on node ${pod.nodeName} by ${profile}/${plugin}${why}`;
-  yield* act(tellPod(pod, told.reason, message, r.begun), r);
+  yield* perform({ step: "Act", action: tellPod(pod, told.reason, message, r.begun) }, r);
 }
 
 /** Of what was not answered it is only safe to think that it has begun. */

@@ -12,10 +12,10 @@ import {
   PREFER_NO_EVICTION_ANNOTATION,
 } from "../../policy/names.ts";
 import type { DefaultEvictorArguments, PodProtection } from "./arguments.ts";
-import type { EvictorWorld } from "./descheduler-policy.ts";
+
 import type { DeschedulerPod } from "./facts.ts";
 import { nodeFit } from "./node-fit.ts";
-import type { Evictor } from "./plugin.ts";
+import type { Evictor, EvictorWorld } from "./plugin.ts";
 
 /** Priority of the PriorityClass `system-cluster-critical`. */
 const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;

@@ -11,7 +11,7 @@ import { prefersNoEviction } from "./default-evictor.ts";
 import type { DeschedulerNode, DeschedulerPod, QosClass } from "./facts.ts";
 import { countedResources, type NodeUsage, requestOf, usageOf, weightOf } from "./node-usage.ts";
 import type { Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
-import { by, byNodeName, inLevels, type Order, podOrder } from "../cycle/sort.ts";
+import { by, byNodeName, inLevels, type Order, podOrder } from "./sort.ts";
 import { type Utilization, utilizationOf } from "./utilization.ts";
 
 export const lowNodeUtilization: Plugin<LowNodeUtilizationArguments> = {

@@ -7,11 +7,11 @@ import type { NodeAffinityArguments, NodeAffinityType } from "./arguments.ts";
 import type { DeschedulerNode, DeschedulerPod, Placement } from "./facts.ts";
 import { type NodeFit, nodeFit } from "./node-fit.ts";
 import { isWanted, weightOf } from "./node-selector.ts";
-import { nominateInGroups } from "../cycle/nomination-groups.ts";
+import { nominateInGroups } from "./nomination-groups.ts";
 import { oncePer } from "./once-per.ts";
 import type { Nomination, Plugin, PluginWorld } from "./plugin.ts";
 import { isSelected } from "./pod-selection.ts";
-import { byNodeName, podOrder } from "../cycle/sort.ts";
+import { byNodeName, podOrder } from "./sort.ts";
 
 export const nodeAffinity: Plugin<NodeAffinityArguments> = {
   name: "RemovePodsViolatingNodeAffinity",

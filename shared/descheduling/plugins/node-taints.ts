@@ -6,10 +6,10 @@ import type { Taint } from "../../policy/facts.ts";
 import { untolerated } from "../../policy/kube/taints.ts";
 import type { NodeTaintsArguments } from "./arguments.ts";
 import type { DeschedulerNode } from "./facts.ts";
-import { nominateInGroups } from "../cycle/nomination-groups.ts";
+import { nominateInGroups } from "./nomination-groups.ts";
 import type { Nomination, Plugin, PluginWorld } from "./plugin.ts";
 import { isSelected } from "./pod-selection.ts";
-import { byNodeName, podOrder } from "../cycle/sort.ts";
+import { byNodeName, podOrder } from "./sort.ts";
 
 export const nodeTaints: Plugin<NodeTaintsArguments> = {
   name: "RemovePodsViolatingNodeTaints",

@@ -5,6 +5,7 @@
  * A plugin is a generator: it nominates one pod, is told what became of that, and goes on. So it can take into account
  * what has been accepted, as upstream's do, and remains pure: the cycle decides and acts.
  */
+import type { BudgetFacts } from "../../policy/facts.ts";
 import type { DeschedulerNode, DeschedulerPod, Labels } from "./facts.ts";
 
 export interface Nomination {
@@ -33,12 +34,26 @@ export interface PluginWorld {
   readonly nodes: readonly DeschedulerNode[];
   /** All pods bound to a node, finished ones included. */
   podsOn(node: string): readonly DeschedulerPod[];
-  /** Labels by namespace; known only where the policy selects namespaces by label. */
-  readonly namespaces: ReadonlyMap<string, Labels>;
   readonly evictor: Evictor;
   /** Whether the pod's evacuation is under way or asked for: nominated first, so that it counts, and not asked again. */
   isInProgress(pod: DeschedulerPod): boolean;
   readonly now: Date;
+}
+
+/** What DefaultEvictor is given. */
+export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
+  /** All that are Ready, also those that the policy does not select: a pod may well go there. */
+  readonly nodes: readonly DeschedulerNode[];
+  /** How many pods of the namespace, finished ones included, have an owner with this UID. */
+  replicasOf(namespace: string, ownerUID: string): number;
+  /** Labels by namespace. Empty unless `needs.namespaces`. */
+  readonly namespaces: ReadonlyMap<string, Labels>;
+  /** Value by name, of those that `needs` names. */
+  readonly priorityClasses: ReadonlyMap<string, number>;
+  /** By namespace. Empty unless `needs.budgets`. */
+  readonly budgets: ReadonlyMap<string, readonly BudgetFacts[]>;
+  /** Storage class of a claim, by `namespace/name`. Empty unless `needs.claims`. */
+  readonly storageClasses: ReadonlyMap<string, string>;
 }
 
 export interface Plugin<Args> {

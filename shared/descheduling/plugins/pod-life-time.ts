@@ -6,7 +6,7 @@ import type { PodLifeTimeArguments, PodConditionArgument } from "./arguments.ts"
 import type { DeschedulerPod, PodCondition, PodState } from "./facts.ts";
 import type { Plugin, PluginWorld } from "./plugin.ts";
 import { isSelected } from "./pod-selection.ts";
-import { by, podOrder } from "../cycle/sort.ts";
+import { by, podOrder } from "./sort.ts";
 
 export const podLifeTime: Plugin<PodLifeTimeArguments> = {
   name: "PodLifeTime",

@@ -4,9 +4,9 @@
  */
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { ConfigMapFacts } from "../../cluster/kinds/kubernetes.ts";
-import type { DeschedulerPolicy } from "../plugins/descheduler-policy.ts";
+import type { DeschedulerPolicy } from "../cycle/policy.ts";
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY } from "../../policy/names.ts";
-import { parseDeschedulerPolicy } from "./descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "./parse-descheduler-policy.ts";
 import type { ConfigProblem } from "../../config/problem.ts";
 
 export type LoadedPolicy =

@@ -3,7 +3,7 @@
  * Owns: the table of names, arguments and plugins. Does not own: arguments (plugin-arguments.ts), profiles (profile.ts).
  */
 import type * as z from "zod/mini";
-import type { EnabledPlugin } from "../plugins/descheduler-policy.ts";
+import type { EnabledPlugin } from "../cycle/policy.ts";
 import { lowNodeUtilization } from "../plugins/low-node-utilization.ts";
 import { nodeAffinity } from "../plugins/node-affinity.ts";
 import { nodeTaints } from "../plugins/node-taints.ts";

@@ -4,7 +4,7 @@
  */
 import type { DefaultEvictorArguments } from "../plugins/arguments.ts";
 import { defaultEvictor } from "../plugins/default-evictor.ts";
-import type { EnabledPlugin, Profile } from "../plugins/descheduler-policy.ts";
+import type { EnabledPlugin, Profile } from "../cycle/policy.ts";
 import { collect, type ConfigProblem, type Parsed, parseConfig } from "../../config/problem.ts";
 import { EvictorArguments } from "./evictor-arguments.ts";
 import { DEFAULT_EVICTOR, PLUGINS, problemOfName } from "./plugin-registry.ts";

@@ -6,7 +6,7 @@
  * after the pods: a launcher pod whose VMI is missing has none any more.
  */
 import type { Cluster } from "../../cluster/cluster.ts";
-import type { PolicyNeeds } from "../plugins/descheduler-policy.ts";
+import type { PolicyNeeds } from "../cycle/policy.ts";
 import type { CycleWorld } from "../cycle/cycle.ts";
 import { keyOf, type VmiFacts } from "../../policy/facts.ts";
 import { isLauncher } from "../../policy/kube/pod-kind.ts";

@@ -4,7 +4,7 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { DeschedulingLimits } from "../../../shared/descheduling/plugins/descheduler-policy.ts";
+import type { DeschedulingLimits } from "../../../shared/descheduling/cycle/policy.ts";
 import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
 import type { SimulatedPods } from "./simulation/cluster.ts";
 import { REAL_PLUGINS } from "../plugins/plugins.ts";

@@ -113,8 +113,8 @@ describe("limits", () => {
 describe("how a cycle ends", () => {
   // prettier-ignore
   test.each([
-    ["WriteRegister", "Conflict", "AnotherCycle"],
-    ["WriteRegister", "Failed",   "ClusterUnavailable"],
+    ["Write",         "Conflict", "AnotherCycle"],
+    ["Write",         "Failed",   "ClusterUnavailable"],
     ["AnnotatePod",   "Failed",   "ClusterUnavailable"],
     ["Event",         "Failed",   "Finished"],
   ] as const)("%s %s: %s", (verb, outcome, ended) => {
@@ -128,7 +128,7 @@ describe("how a cycle ends", () => {
     const cluster = clusterOf();
     expect(cycle(cluster, { order: [], claimed: true })).toMatchObject({ ended: "Finished" });
     expect(cluster.register.lastCycle).toBe(time(0));
-    expect(cycle(cluster, { order: [], claimed: true, perform: ending("WriteRegister", "Conflict") }).ended).toBe(
+    expect(cycle(cluster, { order: [], claimed: true, perform: ending("Write", "Conflict") }).ended).toBe(
       "AnotherCycle",
     );
   });
@@ -151,7 +151,7 @@ describe("how a cycle ends", () => {
         return undefined;
       },
     });
-    expect(done.steps.at(-1)).toMatchObject({ step: "Act", action: { verb: "WriteRegister" } });
+    expect(done.steps.at(-1)).toMatchObject({ step: "Write" });
     expect(cluster.register.counts).toEqual([
       theirs,
       { profile: "vms", plugin: "Scripted", result: "Background", count: 1 },

@@ -4,7 +4,7 @@
  */
 import type { Action } from "../../../shared/policy/action.ts";
 import { type CycleReport, runCycle } from "../../../shared/descheduling/cycle/cycle.ts";
-import type { DeschedulerPolicy } from "../../../shared/descheduling/plugins/descheduler-policy.ts";
+import type { DeschedulerPolicy } from "../../../shared/descheduling/cycle/policy.ts";
 import type { EvictionOutcome } from "../../../shared/descheduling/cycle/eviction-answer.ts";
 import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
 import type { ActOutcome, Step, StepResult } from "../../../shared/descheduling/cycle/step.ts";
@@ -79,11 +79,15 @@ export function answering(outcome: EvictionOutcome, uid?: string) {
   };
 }
 
-/** Actions of that verb, on that pod or on anything, end so. */
-export function ending(verb: Action["verb"], outcome: ActOutcome, uid?: string) {
+export function nameOf(step: Step): Step["step"] | Action["verb"] {
+  return step.step === "Act" ? step.action.verb : step.step;
+}
+
+/** Steps of that name, on that pod or on anything, end so. */
+export function ending(name: "Write" | Action["verb"], outcome: ActOutcome, uid?: string) {
   return (step: Step): StepResult | undefined => {
-    if (step.step !== "Act" || step.action.verb !== verb) return undefined;
-    const isIt = uid === undefined || (step.action.verb === "AnnotatePod" && step.action.pod.uid === uid);
-    return isIt ? { step: "Act", outcome, now: NOW } : undefined;
+    if (nameOf(step) !== name || (step.step !== "Act" && step.step !== "Write")) return undefined;
+    const pod = step.step === "Act" && step.action.verb === "AnnotatePod" ? step.action.pod : undefined;
+    return uid === undefined || pod?.uid === uid ? { step: step.step, outcome, now: NOW } : undefined;
   };
 }

@@ -2,7 +2,7 @@
  * The limits of a cycle: which is reached when, and what plugins make of it.
  */
 import { describe, expect, test } from "vitest";
-import type { DeschedulingLimits } from "../../../shared/descheduling/plugins/descheduler-policy.ts";
+import type { DeschedulingLimits } from "../../../shared/descheduling/cycle/policy.ts";
 import { Counters, LIMITS } from "../../../shared/descheduling/cycle/limits.ts";
 import { plainPod, vmPod } from "../worlds.ts";
 

@@ -4,19 +4,19 @@
 import { describe, expect, test } from "vitest";
 import type { Step, StepResult } from "../../../shared/descheduling/cycle/step.ts";
 import { NOW, time } from "../../policy/fixtures.ts";
-import { annotationsOf, answering, clusterOf, cycle, type Done, ending, results } from "./cycles.ts";
+import { annotationsOf, answering, clusterOf, cycle, type Done, ending, nameOf, results } from "./cycles.ts";
 import { IN_PROGRESS, plainPod, REQUESTED, vmPod } from "../worlds.ts";
 
 function verbs({ steps }: Done): readonly string[] {
-  return steps.map((s) => (s.step === "Act" ? s.action.verb : s.step));
+  return steps.map(nameOf);
 }
 
 describe("the protocol of a request", () => {
   // prettier-ignore
   test.each([
-    ["a VM",                "vm",  true,  ["WriteRegister", "AnnotatePod", "Evict", "Event", "WriteRegister"]],
-    ["an ordinary pod",     "pod", true,  ["WriteRegister", "Evict", "Event", "WriteRegister"]],
-    ["a VM, gate off",      "vm",  false, ["WriteRegister", "Evict", "WriteRegister"]],
+    ["a VM",                "vm",  true,  ["Write", "AnnotatePod", "Evict", "Event", "Write"]],
+    ["an ordinary pod",     "pod", true,  ["Write", "Evict", "Event", "Write"]],
+    ["a VM, gate off",      "vm",  false, ["Write", "Evict", "Write"]],
     ["nothing to request",  "",    true,  []],
   ])("%s", (_, name, inBackground, expected) => {
     const cluster = clusterOf(vmPod("vm"), plainPod("pod"));

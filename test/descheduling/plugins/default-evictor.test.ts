@@ -7,7 +7,7 @@ import {
   type PodProtection,
 } from "../../../shared/descheduling/plugins/arguments.ts";
 import { defaultEvictor } from "../../../shared/descheduling/plugins/default-evictor.ts";
-import type { EvictorWorld } from "../../../shared/descheduling/plugins/descheduler-policy.ts";
+import type { EvictorWorld } from "../../../shared/descheduling/plugins/plugin.ts";
 import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
 import { budget, NOW, owner } from "../../policy/fixtures.ts";
 import {

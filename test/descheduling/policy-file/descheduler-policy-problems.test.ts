@@ -1,7 +1,7 @@
 /** The descheduler's policy file: what is said about a wrong one. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
 import { configured, HEAD, parse, withPlugins } from "./policy-files.ts";
 
 const at = (key: string) => `profiles.0.${key}`;

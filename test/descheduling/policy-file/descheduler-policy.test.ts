@@ -1,6 +1,6 @@
 /** The descheduler's policy file: every key, its default, and what has to be read for it. */
 import { describe, expect, test } from "vitest";
-import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
 import { parse, withPlugins } from "./policy-files.ts";
 
 /** What the plugins do with their arguments is not looked at here: the functions only have to be there. */

@@ -3,7 +3,7 @@
  * Owns: a head, plugins with the least of arguments. Does not own: what is expected of any of them.
  */
 import { dump } from "js-yaml";
-import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
 
 export const HEAD = { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy" };
 

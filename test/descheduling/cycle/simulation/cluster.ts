@@ -36,6 +36,8 @@ export class SimulatedPods {
   perform(step: Step): StepResult {
     const { now } = this;
     switch (step.step) {
+      case "Write":
+        return { step: "Write", outcome: this.#write(step), now };
       case "Act":
         return { step: "Act", outcome: this.#act(step.action), now };
       case "Evict":
@@ -46,13 +48,12 @@ export class SimulatedPods {
   }
 
   #act(action: Action): ActOutcome {
-    if (action.verb === "WriteRegister") return this.#write(action);
     if (action.verb === "AnnotatePod") return this.#annotate(action);
     if (action.verb === "Event") return "Done";
     throw new Error(`no descheduling cycle can ${action.verb}`);
   }
 
-  #write({ found, register: next }: Write<"WriteRegister">): ActOutcome {
+  #write({ found, register: next }: Extract<Step, { step: "Write" }>): ActOutcome {
     if (!isDeepStrictEqual(found, this.register.found)) return "Conflict";
     this.register = { ...next, found: { found: "Text", text: registerText(next) } };
     return "Done";

@@ -5,7 +5,7 @@
  */
 import * as fc from "fast-check";
 import { runCycle, type CycleReport } from "../../../../shared/descheduling/cycle/cycle.ts";
-import type { DeschedulingLimits, EnabledPlugin } from "../../../../shared/descheduling/plugins/descheduler-policy.ts";
+import type { DeschedulingLimits, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import type { DeschedulerPod } from "../../../../shared/descheduling/plugins/facts.ts";
 import type { Step, StepResult } from "../../../../shared/descheduling/cycle/step.ts";
 import { keyOf } from "../../../../shared/policy/facts.ts";

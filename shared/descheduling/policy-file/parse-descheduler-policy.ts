@@ -4,7 +4,7 @@
  * (shared/policy/descheduling).
  */
 import type { DefaultEvictorArguments } from "../plugins/arguments.ts";
-import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "../plugins/descheduler-policy.ts";
+import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "../cycle/policy.ts";
 import { DESCHEDULER_KEY } from "../../policy/names.ts";
 import { collect, type Parsed, parseConfig } from "../../config/problem.ts";
 import { PolicyFile } from "./policy-file.ts";

@@ -5,9 +5,9 @@
  * Upstream leaves ties, and where it does not sort everything, to the order of its cache, which is none. Here the name
  * decides: the same cluster gives the same nominations.
  */
-import type { CommonArguments } from "../plugins/arguments.ts";
-import type { DeschedulerNode, DeschedulerPod } from "../plugins/facts.ts";
-import type { PluginWorld } from "../plugins/plugin.ts";
+import type { CommonArguments } from "./arguments.ts";
+import type { DeschedulerNode, DeschedulerPod } from "./facts.ts";
+import type { PluginWorld } from "./plugin.ts";
 
 export type Order<T> = (a: T, b: T) => number;
 

@@ -1,10 +1,9 @@
 /**
- * A descheduler policy as it is carried out: profiles whose plugins know their arguments, and the limits over all of them.
- * Owns: that shape. Does not own: the policy file's text, keys and defaults (shared/config/descheduler-policy).
+ * A descheduler policy as a cycle carries it out: profiles of configured plugins, and limits over all profiles.
+ * Owns: that shape. Does not own: the policy file's text, keys and defaults (policy-file/).
  */
-import type { BudgetFacts, LabelSelector } from "../../policy/facts.ts";
-import type { DeschedulerNode } from "./facts.ts";
-import type { Evictor, Nominations, Plugin, PluginWorld } from "./plugin.ts";
+import type { LabelSelector } from "../../policy/facts.ts";
+import type { Evictor, EvictorWorld, Nominations, Plugin, PluginWorld } from "../plugins/plugin.ts";
 
 /** Absent: no limit; 0: none. */
 export interface DeschedulingLimits {
@@ -26,19 +25,6 @@ export interface PolicyNeeds {
   readonly claims: boolean;
   /** Names of PriorityClasses. */
   readonly priorityClasses: readonly string[];
-}
-
-export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
-  /** All that are Ready, also those that the policy does not select: a pod may well go there. */
-  readonly nodes: readonly DeschedulerNode[];
-  /** How many pods of the namespace, finished ones included, have an owner with this UID. */
-  replicasOf(namespace: string, ownerUID: string): number;
-  /** Value by name, of those that `needs` names. */
-  readonly priorityClasses: ReadonlyMap<string, number>;
-  /** By namespace. Empty unless `needs.budgets`. */
-  readonly budgets: ReadonlyMap<string, readonly BudgetFacts[]>;
-  /** Storage class of a claim, by `namespace/name`. Empty unless `needs.claims`. */
-  readonly storageClasses: ReadonlyMap<string, string>;
 }
 
 /** A plugin with its arguments. */

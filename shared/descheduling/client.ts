@@ -1,0 +1,72 @@
+/**
+ * What descheduling asks of a cluster; the client of the whole product includes it.
+ * Owns: the interface, and the lists that are read. Does not own: when each is read (reads/observe-cycle.ts), the facts
+ * they become (reads/), requests that change the cluster (writes/).
+ */
+import { Budget, ConfigMap } from "../cluster/kinds/kubernetes.ts";
+import { type OnOddItem, readAll, readOne } from "../cluster/read.ts";
+import type { Send } from "../cluster/transport.ts";
+import type { ActResult } from "../cluster/write.ts";
+import type { BudgetFacts } from "../policy/facts.ts";
+import { DESCHEDULING_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../policy/names.ts";
+import type { EvictionAnswer } from "./cycle/eviction-answer.ts";
+import type { Nominated } from "./cycle/nominations.ts";
+import type { DeschedulingRegister, Found } from "./cycle/register.ts";
+import type { DeschedulerNode, DeschedulerPod, Labels } from "./plugins/facts.ts";
+import { deschedulerPodSchema, NodeWithResources } from "./reads/projections.ts";
+import { deschedulingRegisterOf } from "./reads/register-schema.ts";
+import { Claim, Namespace, PriorityClass } from "./reads/schemas.ts";
+import { evict } from "./writes/evict.ts";
+import { writeRegister } from "./writes/write-register.ts";
+
+export interface DeschedulingClient {
+  listDeschedulerNodes(): Promise<readonly DeschedulerNode[]>;
+  /** Those that are bound to a node, finished ones included. */
+  listDeschedulerPods(): Promise<readonly DeschedulerPod[]>;
+  /** All, not only ours: evictions ask every budget. */
+  listAllBudgets(): Promise<readonly BudgetFacts[]>;
+  /** By name. */
+  listNamespaceLabels(): Promise<ReadonlyMap<string, Labels>>;
+  /** Of PersistentVolumeClaims that have one, by `namespace/name`. */
+  listStorageClassesOfClaims(): Promise<ReadonlyMap<string, string>>;
+  getPriorityClassValue(name: string): Promise<number | undefined>;
+  getDeschedulingRegister(): Promise<DeschedulingRegister>;
+  /** Conflict: the register is not what was found. */
+  writeRegister(found: Found, register: DeschedulingRegister): Promise<ActResult>;
+  /** A refusal is an answer, with its code and message. Without a grace period the pod's own counts. */
+  evict(nominated: Nominated, gracePeriodSeconds?: number): Promise<EvictionAnswer>;
+}
+
+export function deschedulingClient(send: Send, onOddItem: OnOddItem): DeschedulingClient {
+  return {
+    listDeschedulerNodes: () => readAll(send, { onOddItem, resource: "nodes", schema: NodeWithResources }),
+    listDeschedulerPods: () =>
+      readAll(send, {
+        onOddItem,
+        resource: "pods",
+        fieldSelector: "spec.nodeName!=",
+        schema: deschedulerPodSchema(),
+      }),
+    listAllBudgets: () => readAll(send, { onOddItem, resource: "poddisruptionbudgets", schema: Budget }),
+    async listNamespaceLabels() {
+      const namespaces = await readAll(send, { onOddItem, resource: "namespaces", schema: Namespace });
+      return new Map(namespaces.map(({ metadata: { name, labels } }) => [name, labels]));
+    },
+    async listStorageClassesOfClaims() {
+      const claims = await readAll(send, { onOddItem, resource: "persistentvolumeclaims", schema: Claim });
+      return new Map(
+        claims.flatMap(({ metadata: { namespace, name }, spec: { storageClassName } }) =>
+          storageClassName === undefined ? [] : [[`${namespace}/${name}`, storageClassName]],
+        ),
+      );
+    },
+    getPriorityClassValue: async (name) =>
+      (await readOne(send, "priorityclasses", { namespace: "", name }, PriorityClass))?.value,
+    async getDeschedulingRegister() {
+      const key = { namespace: LIFEBOAT_NAMESPACE, name: DESCHEDULING_CONFIG_MAP };
+      return deschedulingRegisterOf(await readOne(send, "configmaps", key, ConfigMap));
+    },
+    writeRegister: (found, register) => writeRegister(send, found, register),
+    evict: (nominated, gracePeriodSeconds) => evict(send, nominated, gracePeriodSeconds),
+  };
+}

@@ -1,0 +1,44 @@
+/**
+ * Asking the eviction API to let a pod go.
+ * Owns: the request, and code and message of its answer. Does not own: what the answer means (cycle/eviction-answer.ts).
+ */
+import * as z from "zod/mini";
+import { object } from "../../cluster/paths.ts";
+import { parseAnswer } from "../../cluster/read.ts";
+import type { Send } from "../../cluster/transport.ts";
+import { DESCHEDULER, REASON_ANNOTATION, REQUESTED_BY_ANNOTATION } from "../../policy/names.ts";
+import type { EvictionAnswer } from "../cycle/eviction-answer.ts";
+import type { Nominated } from "../cycle/nominations.ts";
+
+/** What an API server answers that understands the question: granted, gone, conflict, refused by budget or webhook. */
+const ANSWERS = [403, 404, 409, 422, 429, 500];
+const Status = z.lazy(() => z.object({ message: z._default(z.string(), "") }));
+
+/**
+ * In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause.
+ * The UID protects another pod that was created under the same name.
+ */
+export async function evict(
+  send: Send,
+  { pod, profile, plugin, reason = "" }: Nominated,
+  gracePeriodSeconds: number | undefined,
+): Promise<EvictionAnswer> {
+  const { namespace, name, uid } = pod;
+  const path = `${object("pods", { namespace, name })}/eviction`;
+  const annotations = {
+    [REQUESTED_BY_ANNOTATION]: DESCHEDULER,
+    [REASON_ANNOTATION]: `triggered by ${profile}/${plugin}: ${reason}`,
+  };
+  const { code, body } = await send({
+    method: "POST",
+    path,
+    body: {
+      apiVersion: "policy/v1",
+      kind: "Eviction",
+      metadata: { namespace, name, annotations },
+      deleteOptions: { preconditions: { uid }, ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }) },
+    },
+    expect: ANSWERS,
+  });
+  return { code, message: code < 300 ? "" : parseAnswer(Status, body, `POST ${path}`).message };
+}
