@@ -6,7 +6,7 @@ import type { Context } from "hono";
 import type { EvacuationFacts, NamespacedName, NodeFacts, VmiFacts } from "../shared/policy/facts.ts";
 import { carriesDrainTaint } from "../shared/policy/kube/taints.ts";
 import { newEvacuation } from "../shared/policy/evacuation/identity.ts";
-import { isMarked } from "../shared/policy/evacuation/marked.ts";
+import { isMarked } from "../shared/policy/evacuation/mark.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";
 import type { Settings } from "../shared/policy/settings.ts";
 import { resolveStrategy } from "../shared/policy/strategy.ts";
@@ -50,8 +50,8 @@ export async function explainPod(c: Context, target: Target, key: NamespacedName
 }
 
 /** As written, where it is none that we know: to call it None would explain the opposite of the decision. */
-function strategyInForce(vmi: VmiFacts, { clusterStrategy }: Settings): string {
-  const resolved = resolveStrategy(vmi.evictionStrategy, clusterStrategy);
+function strategyInForce(vmi: VmiFacts, settings: Settings): string {
+  const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : resolved.value;
 }
 

@@ -10,7 +10,8 @@
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import type { KubeVirtFacts } from "../cluster/kinds/kubevirt.ts";
-import { areEvictionsCovered, isGuardOn } from "../policy/budget/budget-mode.ts";
+import { areEvictionsCovered } from "../policy/budget/budget-mode.ts";
+import { isGuardOn } from "../policy/guard/guarded.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
 import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
@@ -67,7 +68,8 @@ export class SettingsCache {
 
 /** Asked only where the answer decides something: whether Lifeboat has to make budgets. */
 async function readCover(settings: Settings, cluster: Cluster, cached: Cached | undefined) {
-  if (settings.reconcilers.budget !== "Auto" || !isGuardOn(settings)) return { evictionsCovered: false, problems: [] };
+  if (settings.reconcilers.budget !== "Auto" || !isGuardOn("Preemption", settings))
+    return { evictionsCovered: false, problems: [] };
   try {
     const [kubevirt, guard] = await Promise.all([
       cluster.getWebhooks(KUBEVIRT_WEBHOOKS),

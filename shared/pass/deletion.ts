@@ -4,7 +4,7 @@
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../policy/guard/deletion.ts";
-import { isOfInterest } from "../policy/guard/disruption-cause.ts";
+import { mayBeHeld } from "../policy/guard/guarded.ts";
 import type { NamespacedName, PodFacts } from "../policy/facts.ts";
 import { isLauncher, launcherOfHotplug, vmiNameOf } from "../policy/kube/pod-kind.ts";
 import type { Settings } from "../policy/settings.ts";
@@ -33,7 +33,7 @@ export interface DeletionReview {
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster } = deps;
   const plain: DeletionFacts = { ...r, settings, now, neighbours: [], evacuations: [], active: [] };
-  if (!isOfInterest(r.requester, settings)) return { facts: plain, decision: decideDeletion(plain) };
+  if (!mayBeHeld(r.requester, settings)) return { facts: plain, decision: decideDeletion(plain) };
   const { nodeName } = r.pod;
   const [subject, node, pods, active] = await Promise.all([
     observeOwner(r.pod, cluster),

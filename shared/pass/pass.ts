@@ -7,9 +7,8 @@
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
-import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
-import { keyOf } from "../policy/facts.ts";
-import { GATE_OF_CAUSE } from "../policy/guard/disruption-cause.ts";
+import { type EvacuationFacts, keyOf, type NamespacedName, type PodFacts } from "../policy/facts.ts";
+import { isGateOn } from "../policy/guard/guarded.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import { vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { observeAll } from "./observe-all.ts";
@@ -65,7 +64,7 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
 
 /** `evacuations`: every one that has not ended. Where disruptions are guarded, a `Duplicate` may hold a deadline besides. */
 async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
-  const isGuarding = deps.settings.featureGates.includes(GATE_OF_CAUSE.NoExecuteTaint);
+  const isGuarding = isGateOn("NoExecuteTaint", deps.settings);
   const byVmi = Map.groupBy(evacuations, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
   const results = await eachOf([...byVmi.values()], async (ofVmi) => {
     const [first] = ofVmi;

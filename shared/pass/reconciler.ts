@@ -4,14 +4,13 @@
  *
  * What is urgent is marked first, and budgets grow before migrations are created.
  */
-import type { Action } from "../policy/action.ts";
+import type { Action, Plan } from "../policy/action.ts";
 import { planBudgets } from "../policy/budget/budget.ts";
 import { planAnnotations } from "../policy/annotations/descheduler-annotations.ts";
 import { planDisruptions } from "../policy/guard/disruption.ts";
 import { planBeginnings, planEvacuations } from "../policy/evacuation/evacuation.ts";
 import { refusedMigration } from "../policy/evacuation/ends.ts";
 import { planHistory } from "../policy/evacuation/history.ts";
-import type { Plan } from "../policy/plan.ts";
 import { planPressure } from "../policy/pressure/pressure.ts";
 import type { World } from "./world.ts";
 

@@ -73,66 +73,22 @@ export interface NewEvacuation extends NamespacedName {
   readonly spec: EvacuationSpec;
 }
 
+/**
+ * Chains of actions, as every reconciler plans them: each is performed in order and ends at its first conflict, none depends
+ * on another. `again`: what is done now has consequences that another look finds at once.
+ */
+export interface Plan {
+  readonly chains: readonly (readonly Action[])[];
+  readonly again?: boolean;
+}
+
 /** Whether what follows is done although this could not be: an Event or a count is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
   return action.verb === "Event" || action.verb === "Count" || (action.verb === "GrowBudget" && !action.required);
 }
 
-export const STORY_REASONS = [
-  "EvacuationTriggered",
-  "EvacuationAdopted",
-  "EvictionRefused",
-  "ShutdownByStrategy",
-  "MigrationCreated",
-  "MigrationAdopted",
-  "MigrationFailed",
-  "MigrationRefused",
-  "NotMigratable",
-  "Evacuated",
-  "EvacuationAbandoned",
-  "EvacuationCancelled",
-  "DisruptionHeld",
-  "DisruptionNotHeld",
-  "DisruptionSeen",
-  "DeadlineKept",
-  "NodeUnderPressure",
-  "Descheduled",
-  "EvictionFailed",
-  "InvalidConfiguration",
-] as const;
-
-export type StoryReason = (typeof STORY_REASONS)[number];
-
-/** One sentence of an object's story: a Kubernetes Event. */
-export interface Story {
-  readonly about: NamespacedName & {
-    readonly uid: string;
-    readonly kind: "VirtualMachineInstance" | "Pod" | "ConfigMap";
-  };
-  readonly type: "Normal" | "Warning";
-  readonly reason: StoryReason;
-  readonly message: string;
-  /** What makes this sentence a new one; the same reason with the same occasion is told once. */
-  readonly occasion: string;
-}
-
-/** A sentence about a VMI. */
-export function tell(vmi: VmiFacts, reason: StoryReason, message: string, occasion: string): Action {
-  return { verb: "Event", about: aboutVmi(vmi), type: STORY_TYPE[reason], reason, message, occasion };
-}
-
-/** A sentence about a pod. */
-export function tellPod(pod: PodFacts, reason: StoryReason, message: string, occasion: string): Action {
-  const { namespace, name, uid } = pod;
-  const about = { kind: "Pod", namespace, name, uid } as const;
-  return { verb: "Event", about, type: STORY_TYPE[reason], reason, message, occasion };
-}
-
-function aboutVmi(vmi: VmiFacts): Story["about"] {
-  return { kind: "VirtualMachineInstance", namespace: vmi.namespace, name: vmi.name, uid: vmi.uid };
-}
-
-export const STORY_TYPE = {
+/** The reasons of Events, and the type of each. */
+export const STORY = {
   EvacuationTriggered: "Normal",
   EvacuationAdopted: "Normal",
   EvictionRefused: "Warning",
@@ -153,4 +109,39 @@ export const STORY_TYPE = {
   Descheduled: "Normal",
   EvictionFailed: "Warning",
   InvalidConfiguration: "Warning",
-} as const satisfies Record<StoryReason, Story["type"]>;
+} as const satisfies Record<string, Story["type"]>;
+
+export type StoryReason = keyof typeof STORY;
+
+/** One sentence of an object's story: a Kubernetes Event. */
+export interface Story {
+  readonly about: NamespacedName & {
+    readonly uid: string;
+    readonly kind: "VirtualMachineInstance" | "Pod" | "ConfigMap";
+  };
+  readonly type: "Normal" | "Warning";
+  readonly reason: StoryReason;
+  readonly message: string;
+  /** What makes this sentence a new one; the same reason with the same occasion is told once. */
+  readonly occasion: string;
+}
+
+/** A sentence about a VMI. */
+export function tell(vmi: VmiFacts, reason: StoryReason, message: string, occasion: string): Action {
+  return story("VirtualMachineInstance", vmi, { reason, message, occasion });
+}
+
+/** A sentence about a pod. */
+export function tellPod(pod: PodFacts, reason: StoryReason, message: string, occasion: string): Action {
+  return story("Pod", pod, { reason, message, occasion });
+}
+
+type Sentence = Pick<Story, "reason" | "message" | "occasion">;
+
+function story(
+  kind: Story["about"]["kind"],
+  { namespace, name, uid }: PodFacts | VmiFacts,
+  sentence: Sentence,
+): Action {
+  return { verb: "Event", about: { kind, namespace, name, uid }, type: STORY[sentence.reason], ...sentence };
+}

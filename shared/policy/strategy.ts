@@ -1,9 +1,10 @@
 /**
  * Eviction strategies: which one is in force for a VMI, and what it means in general.
- * Owns: the four values and their resolution. Does not own: what each door does with them (its own table).
+ * Owns: the four values and their resolution. Does not own: what an eviction gets under each (eviction-table.ts).
  * Upstream: KubeVirt `VMIEvictionStrategy` (pkg/util/migrations): the VMI's own value wins over the KubeVirt CR's.
  */
 import type { VmiFacts } from "./facts.ts";
+import type { Settings } from "./settings.ts";
 
 export const EVICTION_STRATEGIES = ["None", "LiveMigrate", "LiveMigrateIfPossible", "External"] as const;
 
@@ -14,23 +15,29 @@ export type ResolvedStrategy =
   | { readonly known: true; readonly strategy: EvictionStrategy }
   | { readonly known: false; readonly field: string; readonly value: string };
 
-function isStrategy(value: string): value is EvictionStrategy {
-  return (EVICTION_STRATEGIES as readonly string[]).includes(value);
-}
+type OfVmi = Pick<VmiFacts, "evictionStrategy">;
+type OfCluster = Pick<Settings, "clusterStrategy">;
 
 /** The VMI's own strategy, else the cluster's, else None. An empty string counts as absent, as in Go. */
-export function resolveStrategy(ofVmi: string | undefined, ofCluster: string | undefined): ResolvedStrategy {
-  const value = ofVmi || ofCluster || "None";
-  if (isStrategy(value)) return { known: true, strategy: value };
-  const field = ofVmi ? "spec.evictionStrategy" : "spec.configuration.evictionStrategy of the KubeVirt CR";
+export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrategy }: OfCluster): ResolvedStrategy {
+  const value = own || clusterStrategy || "None";
+  const strategy = EVICTION_STRATEGIES.find((known) => known === value);
+  if (strategy !== undefined) return { known: true, strategy };
+  const field = own ? "spec.evictionStrategy" : "spec.configuration.evictionStrategy of the KubeVirt CR";
   return { known: false, field, value };
+}
+
+/** The strategy in force, or None for an unknown value: only doors have a caller to tell about it. */
+export function strategyOf(vmi: OfVmi, settings: OfCluster): EvictionStrategy {
+  const resolved = resolveStrategy(vmi, settings);
+  return resolved.known ? resolved.strategy : "None";
 }
 
 /** `migratable` if a live migration can be started at all, else `pinned`. Columns of the tables. */
 export type Mobility = "migratable" | "pinned";
 
-export function mobilityOf(vmi: VmiFacts): Mobility {
-  return vmi.liveMigratable.migratable ? "migratable" : "pinned";
+export function mobilityOf({ liveMigratable }: VmiFacts): Mobility {
+  return liveMigratable.migratable ? "migratable" : "pinned";
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { URGENCY } from "../../shared/policy/cause.ts";
+import { CAUSE } from "../../shared/policy/cause.ts";
 import { EVACUATION_LABEL } from "../../shared/policy/names.ts";
 import { applied, permissions, readManifests, readYaml, shipped, yamlFiles, type Manifest } from "./shipped.ts";
 
@@ -157,7 +157,7 @@ test("the migration policy has exactly these properties", () => {
         allowPostCopy: false,
         completionTimeoutPerGiB: 10,
         // As Lifeboat labels a VMI whose evacuation is urgent.
-        selectors: { virtualMachineInstanceSelector: { [EVACUATION_LABEL]: URGENCY.Preemption } },
+        selectors: { virtualMachineInstanceSelector: { [EVACUATION_LABEL]: CAUSE.Preemption.urgency } },
       },
     },
   ]);

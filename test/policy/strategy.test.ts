@@ -2,6 +2,13 @@
 import { expect, test } from "vitest";
 import { resolveStrategy } from "../../shared/policy/strategy.ts";
 
+function resolved(evictionStrategy?: string, clusterStrategy?: string) {
+  return resolveStrategy(
+    evictionStrategy === undefined ? {} : { evictionStrategy },
+    clusterStrategy === undefined ? {} : { clusterStrategy },
+  );
+}
+
 // prettier-ignore
 test.each([
   // VMI                   KubeVirt CR    in force
@@ -14,8 +21,8 @@ test.each([
   ["LiveMigrateIfPossible", "None",       "LiveMigrateIfPossible"],
   ["External",             undefined,     "External"],
   ["LiveMigrate",          "Odd",         "LiveMigrate"],
-])("VMI %j, KubeVirt CR %j: %s", (ofVmi, ofCluster, strategy) => {
-  expect(resolveStrategy(ofVmi, ofCluster)).toEqual({ known: true, strategy });
+])("VMI %j, KubeVirt CR %j: %s", (own, ofCluster, strategy) => {
+  expect(resolved(own, ofCluster)).toEqual({ known: true, strategy });
 });
 
 // prettier-ignore
@@ -25,6 +32,6 @@ test.each([
   [undefined,   "Odd",     "spec.configuration.evictionStrategy of the KubeVirt CR",        "Odd"],
   ["none",      undefined, "spec.evictionStrategy",                                         "none"],
   ["toString",  undefined, "spec.evictionStrategy",                                         "toString"],
-])("VMI %j, KubeVirt CR %j: unknown, in %s", (ofVmi, ofCluster, field, value) => {
-  expect(resolveStrategy(ofVmi, ofCluster)).toEqual({ known: false, field, value });
+])("VMI %j, KubeVirt CR %j: unknown, in %s", (own, ofCluster, field, value) => {
+  expect(resolved(own, ofCluster)).toEqual({ known: false, field, value });
 });

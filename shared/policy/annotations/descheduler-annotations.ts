@@ -5,18 +5,17 @@
  * Upstream: KubeVirt's VMI controller as of 1.7 (pkg/virt-controller/watch/descheduler has the names). The rule before, to
  * take the second one off after a failed migration, had the descheduler evict ever more VMs while one was still retried.
  */
-import type { Action } from "../action.ts";
+import type { Action, Plan } from "../action.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { type EvacuationFacts, isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "../facts.ts";
-import { isMarked } from "../evacuation/marked.ts";
+import { isMarked } from "../evacuation/mark.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
 import {
   EVACUATION_REQUESTED_ANNOTATION,
   EVICTION_IN_PROGRESS_ANNOTATION,
   REQUEST_EVICT_ONLY_ANNOTATION,
 } from "../names.ts";
-import type { Plan } from "../plan.ts";
 import type { Settings } from "../settings.ts";
 
 /** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */

@@ -6,6 +6,7 @@
  * eviction webhook fails closed, so that no eviction passes unreviewed; and the guard is in force, for the scheduler prefers
  * victims without a budget, and would otherwise take VMs first.
  */
+import { isGuardOn } from "../guard/guarded.ts";
 import type { Settings } from "../settings.ts";
 
 /** A webhook of a ValidatingWebhookConfiguration. */
@@ -27,15 +28,8 @@ export interface WebhooksSeen {
   readonly guard: readonly WebhookFacts[] | undefined;
 }
 
-type Guarding = Pick<Settings, "featureGates" | "guard">;
-
-/** Only then do the webhooks decide anything. */
-export function isGuardOn({ featureGates, guard }: Guarding): boolean {
-  return featureGates.includes("PreemptionEvictionLiveMigration") && guard.mode !== "Off";
-}
-
-export function areEvictionsCovered(seen: WebhooksSeen, settings: Guarding): boolean {
-  return isGuardOn(settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
+export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings, "featureGates" | "guard">): boolean {
+  return isGuardOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
 }
 
 function failsClosed({ failurePolicy, rules, matchConditions, isSelective }: WebhookFacts): boolean {

@@ -3,7 +3,7 @@
  * Owns: the table, one PodDisruptionBudget for each VMI. Does not own: whether there are any at all (budget-mode.ts).
  * Upstream: KubeVirt's disruption budget controller as of 1.5, the last that created budgets.
  */
-import type { Action } from "../action.ts";
+import type { Action, Plan } from "../action.ts";
 import { areBudgetsWanted } from "./budget-mode.ts";
 import { budgetName, isVmi, ownedBy } from "./identity.ts";
 import {
@@ -14,10 +14,9 @@ import {
   type MigrationFacts,
   type VmiFacts,
 } from "../facts.ts";
-import { isToLeave } from "../evacuation/marked.ts";
+import { isToLeave } from "../evacuation/mark.ts";
 import { CREATED_BY_LABEL } from "../names.ts";
 import { isActive } from "../evacuation/phase.ts";
-import type { Plan } from "../plan.ts";
 import type { Settings } from "../settings.ts";
 import { type EvictionStrategy, resolveStrategy } from "../strategy.ts";
 
@@ -49,7 +48,7 @@ export interface BudgetWorld {
  */
 export function desiredBudget(vmi: VmiFacts, unfinished: boolean, settings: Settings): 1 | 2 | undefined {
   if (vmi.deleting || isFinal(vmi)) return undefined;
-  const resolved = resolveStrategy(vmi.evictionStrategy, settings.clusterStrategy);
+  const resolved = resolveStrategy(vmi, settings);
   const needs = resolved.known ? BUDGET[resolved.strategy] : "always";
   const movable = vmi.liveMigratable.migratable || unfinished;
   if (needs === "never" || (needs === "whileMigratable" && !movable)) return undefined;
@@ -118,7 +117,7 @@ function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, w: BudgetW
 
 function isUnfinished(vmi: VmiFacts, { evacuations, migrations, settings }: BudgetWorld): boolean {
   const migrating = migrations.some((m) => !isFinal(m) && m.namespace === vmi.namespace && m.vmiName === vmi.name);
-  return migrating || vmi.isMigrating || evacuations.some(isActive) || isToLeave(vmi, new Set(), settings);
+  return migrating || vmi.isMigrating || evacuations.some(isActive) || isToLeave(vmi, settings);
 }
 
 /** A function that stalls for longer was ended by the platform; clocks of two functions are not further apart. */

@@ -7,7 +7,8 @@ import { carriesDrainTaint } from "../kube/taints.ts";
 import { activeEvacuation, type Beginning, newEvacuation, restingEvacuation } from "./identity.ts";
 import { type EvacuationWorld, ofVmi } from "./world.ts";
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";
-import { canMigrate, isLive, isMarked, strategyOf } from "./marked.ts";
+import { canMigrate, isLive, isMarked } from "./mark.ts";
+import { strategyOf } from "../strategy.ts";
 
 export function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Action[] {
   // A VMI that is older than the Evacuations may show the mark of one that has ended since.

@@ -6,7 +6,7 @@ import { type Action, tell } from "../action.ts";
 import { backoffSeconds, secondsAfter, succeeded } from "./attempt.ts";
 import { end, type EvacuationWorld, inheritedAttempts, type LivePair, write } from "./world.ts";
 import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
-import { isMarked } from "./marked.ts";
+import { isMarked } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
 import type { Standing } from "./standing.ts";
 

@@ -6,7 +6,7 @@
  * KubeVirt's migration controller is the queue: it holds every migration, its own or not, until both of its limits
  * allow it. So nothing here counts migrations, and a VM that may migrate is never made to wait for another one.
  */
-import { type Action, tell } from "../action.ts";
+import { type Action, type Plan, tell } from "../action.ts";
 import { isReadyForMigration } from "../budget/budget.ts";
 import { begin } from "./begin.ts";
 import { abandoned, attemptFailed, moved, withdrawn } from "./ends.ts";
@@ -17,7 +17,6 @@ import { derivedName, hash8 } from "../kube/object-name.ts";
 import { markActions } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
 import { isActive } from "./phase.ts";
-import type { Plan } from "../plan.ts";
 import { type Standing, standingOf } from "./standing.ts";
 
 export function planEvacuations(w: EvacuationWorld): Plan {

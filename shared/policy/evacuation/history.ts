@@ -6,7 +6,7 @@ import { isOlder, podUIDOf } from "./identity.ts";
 import type { EvacuationWorld } from "./world.ts";
 import type { EvacuationFacts } from "../facts.ts";
 import { isActive } from "./phase.ts";
-import type { Plan } from "../plan.ts";
+import type { Plan } from "../action.ts";
 
 /** Removes what ended long ago. The newest one of a pod that still exists stays: its name is where the next one counts on. */
 export function planHistory({ evacuations, vmis, settings, now }: EvacuationWorld): Plan {

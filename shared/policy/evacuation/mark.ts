@@ -1,13 +1,34 @@
 /**
- * Marking a VMI for evacuation, whatever the reason.
- * Owns: what is done, and in which order. Does not own: whether to mark.
+ * The mark: what `status.evacuationNodeName` means, which VMs leave their node because of it, and what marking one takes.
+ * Owns: these rules. Does not own: whether to mark (the policy of each door), what follows from a mark (evacuation.ts).
+ * Upstream: the filters of KubeVirt's evacuation controller (`vmisToMigrate`, `filterRunningNonMigratingVMIs`).
  */
 import type { Action } from "../action.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import { budgetName } from "../budget/identity.ts";
-import { ASKS_TO_EVICT, type Cause, URGENCY } from "../cause.ts";
-import type { VmiFacts } from "../facts.ts";
+import { CAUSE, type Cause } from "../cause.ts";
+import { isFinal, type VmiFacts } from "../facts.ts";
 import type { Settings } from "../settings.ts";
+import { MIGRATES, strategyOf } from "../strategy.ts";
+
+/** For the node it is on: a mark for a node that it has left means nothing. */
+export function isMarked(vmi: VmiFacts): boolean {
+  return vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
+}
+
+export function isLive(vmi: VmiFacts): boolean {
+  return !vmi.deleting && !isFinal(vmi) && vmi.nodeName !== undefined;
+}
+
+/** Whether KubeVirt, or Lifeboat in its place, migrates the VM when it has to leave its node. */
+export function canMigrate(vmi: VmiFacts, settings: Settings): boolean {
+  return isLive(vmi) && MIGRATES[strategyOf(vmi, settings)] && vmi.liveMigratable.migratable;
+}
+
+/** Marked, and to leave by such a migration, or, with strategy External, by one that its owner may create at any moment. */
+export function isToLeave(vmi: VmiFacts, settings: Settings): boolean {
+  return isMarked(vmi) && isLive(vmi) && strategyOf(vmi, settings) !== "None" && vmi.liveMigratable.migratable;
+}
 
 /**
  * The budget grows first: KubeVirt, or the VM's owner, may migrate the VM as soon as it is marked, and with a budget of 1 a
@@ -15,7 +36,8 @@ import type { Settings } from "../settings.ts";
  * does not wait for one that cannot grow.
  */
 export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {
-  const mark: Action = { verb: "Mark", vmi, urgency: URGENCY[cause] };
+  const { urgency, asksToEvict } = CAUSE[cause];
+  const mark: Action = { verb: "Mark", vmi, urgency };
   if (!areBudgetsWanted(settings) || !vmi.liveMigratable.migratable) return [mark];
-  return [{ verb: "GrowBudget", vmi, name: budgetName(vmi), required: ASKS_TO_EVICT[cause] }, mark];
+  return [{ verb: "GrowBudget", vmi, name: budgetName(vmi), required: asksToEvict }, mark];
 }

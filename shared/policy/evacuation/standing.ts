@@ -14,9 +14,9 @@ import {
   type VmiFacts,
 } from "../facts.ts";
 import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
-import { isMarked, strategyOf } from "./marked.ts";
+import { isMarked } from "./mark.ts";
+import { MIGRATES, resolveStrategy, strategyOf } from "../strategy.ts";
 import type { Settings } from "../settings.ts";
-import { MIGRATES, resolveStrategy } from "../strategy.ts";
 
 export type Standing =
   | { readonly standing: "Gone"; readonly why: string }
@@ -130,7 +130,7 @@ function taintGone({ evacuation, vmi, node, launchers, settings }: StandingFacts
 function hopeless({ evacuation, vmi, settings, migrations }: StandingFacts): Standing | undefined {
   const { spec, status } = evacuation;
   if (hasFailed(evacuation) && status.attempts >= settings.evacuation.maxAttempts) return { standing: "GivenUp" };
-  const resolved = resolveStrategy(vmi.evictionStrategy, settings.clusterStrategy);
+  const resolved = resolveStrategy(vmi, settings);
   if (!resolved.known) {
     const why = `${resolved.field} is "${resolved.value.slice(0, 64)}": KubeVirt knows no such strategy`;
     return { standing: "Impossible", reason: "UnknownStrategy", why };

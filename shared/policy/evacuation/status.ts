@@ -4,7 +4,7 @@
  */
 import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import type { EvacuationCondition, EvacuationFacts, EvacuationStatus, VmiFacts } from "../facts.ts";
-import { isMarked } from "./marked.ts";
+import { isMarked } from "./mark.ts";
 import { isEnd, type Phase } from "./phase.ts";
 
 export interface Change {

@@ -3,7 +3,9 @@
  * Owns: the cells. Does not own: the facts that select a cell, nor what the words become (eviction.ts).
  * Upstream: KubeVirt docs/handling-eviction-requests.md and descheduler-support; a missing cell does not compile.
  */
-import type { EvictionStrategy, Mobility } from "../strategy.ts";
+import type { VmiFacts } from "../facts.ts";
+import type { Settings } from "../settings.ts";
+import { type EvictionStrategy, type Mobility, mobilityOf, strategyOf } from "../strategy.ts";
 
 /** `evacuate`: mark and 429. `refuse`: 429, no mark. `shutdown`: allow with a warning. */
 export type FirstAnswer = "allow" | "evacuate" | "refuse" | "shutdown";
@@ -16,6 +18,14 @@ export const FIRST_REQUEST = {
   LiveMigrateIfPossible: { migratable: "evacuate", pinned: "shutdown" },
   External:              { migratable: "evacuate", pinned: "evacuate" },
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
+
+/**
+ * Whether the VM moves when it has to leave its node: where an eviction evacuates it, a deletion that does not ask is held,
+ * and node pressure moves it.
+ */
+export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
+  return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";
+}
 
 /**
  * `inProgress`: 429. `unlessMigrating`: as in progress while a migration is unfinished, else the mark is

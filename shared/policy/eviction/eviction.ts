@@ -119,7 +119,7 @@ function decide(f: EvictionFacts): EvictionDecision {
   if (vmi.deleting) return allow("VmiDeleting");
   if (isFinal(vmi)) return allow("VmiFinal");
   if (f.launcher !== undefined) return deny("HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
-  const resolved = resolveStrategy(vmi.evictionStrategy, f.settings.clusterStrategy);
+  const resolved = resolveStrategy(vmi, f.settings);
   if (!resolved.known) {
     const message = MESSAGE.UnknownStrategy(vmi, resolved.field, resolved.value);
     return deny("UnknownStrategy", message, [tell(vmi, "EvictionRefused", message, pod.uid)]);

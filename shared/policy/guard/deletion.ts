@@ -7,16 +7,16 @@
  */
 import { type Action, tell } from "../action.ts";
 import { isOfLiveVm } from "../blind.ts";
-import { GUARD } from "./deletion-table.ts";
-import { conditionedDisruption, type Disruption, disruptionOf, isOfInterest } from "./disruption-cause.ts";
+import { isToMove } from "../eviction/eviction-table.ts";
+import { conditionedDisruption, type Disruption, disruptionOf, victimsAround } from "./disruption-cause.ts";
+import { mayBeHeld } from "./guarded.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
 import { isListedBy, isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
 import { drivingTaint, isAlive } from "../kube/taints.ts";
 import type { Settings } from "../settings.ts";
-import { mobilityOf, resolveStrategy } from "../strategy.ts";
-import { victimsAround } from "./victims.ts";
+import { resolveStrategy } from "../strategy.ts";
 
 export const RELEASE_REASONS = [
   "OtherRequester",
@@ -95,12 +95,12 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
     const told = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
     return [tell(vmi, "DisruptionNotHeld", told, pod.uid)];
   };
-  const resolved = resolveStrategy(vmi.evictionStrategy, settings.clusterStrategy);
+  const resolved = resolveStrategy(vmi, settings);
   if (resolved.known && resolved.strategy === "None") return release("StrategyNone");
   if (cause === "NoExecuteTaint" && drivingTaint(f.node, pod) === undefined) return stay(pod);
   if (!resolved.known)
     return release("UnknownStrategy", tellWhy(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
-  if (GUARD[resolved.strategy][mobilityOf(vmi)] === "release") {
+  if (!isToMove(vmi, settings)) {
     return release("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }
   if (deadline > now.getTime()) return hold(f, vmi, disruption);
@@ -123,7 +123,7 @@ export function blindHoldSeconds(
   settings: Settings,
   now: Date,
 ): number | undefined {
-  if (!isOfInterest(requester, settings) || !isOfLiveVm(pod)) return undefined;
+  if (!mayBeHeld(requester, settings) || !isOfLiveVm(pod)) return undefined;
   const disruption = disruptionOf(pod, { vmi: undefined, evacuations: [], podUID: pod.uid }, { settings, now });
   // Without a time no deadline is shown, and a preemptor does not wait for one that never comes.
   if (disruption === undefined || Number.isNaN(Date.parse(pod.disruptionTarget?.since ?? ""))) return undefined;

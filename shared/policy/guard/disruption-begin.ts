@@ -3,12 +3,11 @@
  * Owns: the Evacuation, its deadline and the mark. Does not own: whether to begin one (hold.ts, disruption.ts).
  */
 import type { Action } from "../action.ts";
-import { URGENCY } from "../cause.ts";
+import { CAUSE } from "../cause.ts";
 import type { Disruption } from "./disruption-cause.ts";
 import { newEvacuation } from "../evacuation/identity.ts";
 import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
-import { markActions } from "../evacuation/mark.ts";
-import { isMarked } from "../evacuation/marked.ts";
+import { isMarked, markActions } from "../evacuation/mark.ts";
 import type { Settings } from "../settings.ts";
 
 interface Around {
@@ -40,5 +39,6 @@ export function beginDisruption(vmi: VmiFacts, chosen: Chosen, { evacuations, se
 }
 
 function isAsMarked(vmi: VmiFacts, cause: Disruption["cause"]): boolean {
-  return isMarked(vmi) && (URGENCY[cause] === "normal" || vmi.evacuationLabel === URGENCY[cause]);
+  const { urgency } = CAUSE[cause];
+  return isMarked(vmi) && (urgency === "normal" || vmi.evacuationLabel === urgency);
 }

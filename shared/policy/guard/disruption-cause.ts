@@ -1,30 +1,14 @@
 /**
  * Recognising a disruption that does not ask: what is about to end this pod, and until when its deletion is held back.
- * Owns: condition, Evacuations, requester and gate → cause and deadline. Does not own: what is done about it (deletion.ts,
- * disruption.ts).
+ * Owns: condition and Evacuations → cause and deadline. Does not own: who is guarded (guarded.ts), what is done about it
+ * (deletion.ts, disruption.ts).
  * Upstream: pod condition `DisruptionTarget`, k8s.io/api/core/v1.
  */
-import type { Cause } from "../cause.ts";
-import { isAbout, isOlder, restSeconds } from "../evacuation/identity.ts";
+import { isAbout, isOlder, podUIDOf, restSeconds } from "../evacuation/identity.ts";
 import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { isActive } from "../evacuation/phase.ts";
-import type { FeatureGate, Settings } from "../settings.ts";
-
-/** Causes whose deletions are held back. */
-export type GuardCause = Extract<Cause, "Preemption" | "NoExecuteTaint">;
-
-export const GUARD_CAUSES: readonly GuardCause[] = ["Preemption", "NoExecuteTaint"];
-
-/** Reasons of the condition that are ours to answer; the others end pods by the eviction API or by the kubelet. */
-export const CAUSE_OF_REASON: Readonly<Record<string, GuardCause>> = {
-  PreemptionByScheduler: "Preemption",
-  DeletionByTaintManager: "NoExecuteTaint",
-};
-
-export const GATE_OF_CAUSE = {
-  Preemption: "PreemptionEvictionLiveMigration",
-  NoExecuteTaint: "NoExecuteTaintEvictionLiveMigration",
-} as const satisfies Record<GuardCause, FeatureGate>;
+import type { Settings } from "../settings.ts";
+import { GUARD_CAUSES, type GuardCause, GUARDED, isGateOn } from "./guarded.ts";
 
 export interface Disruption {
   readonly cause: GuardCause;
@@ -42,20 +26,14 @@ export interface Moment {
   readonly now: Date;
 }
 
-/** Whether a deletion by this user can be one at all; of any other nothing needs to be known. */
-export function isOfInterest(requester: string, { featureGates, guard }: Settings): boolean {
-  const gated = GUARD_CAUSES.some((cause) => featureGates.includes(GATE_OF_CAUSE[cause]));
-  return gated && guard.mode !== "Off" && guard.requesters.includes(requester);
-}
-
 /**
  * What the pod's condition tells while it is True: status False is history. Whatever the clocks of the control plane say, no
  * deadline is further away than the administrator allows.
  */
 export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment): Disruption | undefined {
   const { active = false, reason = "", since = "" } = disruptionTarget ?? {};
-  const cause = active && Object.hasOwn(CAUSE_OF_REASON, reason) ? CAUSE_OF_REASON[reason] : undefined;
-  if (cause === undefined) return undefined;
+  const cause = GUARD_CAUSES.find((one) => GUARDED[one].reason === reason);
+  if (!active || cause === undefined) return undefined;
   const [began, now] = [Date.parse(since), m.now.getTime()];
   return { cause, deadline: (began <= now ? began : now) + m.settings.guard.deadlineSeconds[cause] * 1000 };
 }
@@ -87,8 +65,8 @@ export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Dat
 export function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined {
   const { cause, deadline = "" } = evacuation.spec;
   const time = Date.parse(deadline);
-  if ((cause !== "Preemption" && cause !== "NoExecuteTaint") || Number.isNaN(time)) return undefined;
-  return { cause, deadline: time, evacuation };
+  const guarded = GUARD_CAUSES.find((one) => one === cause);
+  return guarded === undefined || Number.isNaN(time) ? undefined : { cause: guarded, deadline: time, evacuation };
 }
 
 /**
@@ -100,6 +78,18 @@ export function disruptionOf(pod: PodFacts, subject: Subject, m: Moment): Disrup
   const known = knownDisruptions(subject, m.now);
   const conditioned = conditionedDisruption(pod, m);
   const { cause } = conditioned ?? known.at(-1) ?? {};
-  if (cause === undefined || !m.settings.featureGates.includes(GATE_OF_CAUSE[cause])) return undefined;
+  if (cause === undefined || !isGateOn(cause, m.settings)) return undefined;
   return { cause, deadline: Math.min(conditioned?.deadline ?? Infinity, ...known.map(({ deadline }) => deadline)) };
+}
+
+/**
+ * The other victims of a preemption: preempted pods on the node that an Evacuation is about, as the first victim's is. The
+ * label of a launcher alone does not count: any tenant can give it to a pod, and have that preempted.
+ */
+export function victimsAround(
+  f: Moment & { readonly neighbours: readonly PodFacts[]; readonly active: readonly EvacuationFacts[] },
+): readonly PodFacts[] {
+  const isEvacuated = ({ uid, namespace }: PodFacts) =>
+    f.active.some((e) => e.namespace === namespace && podUIDOf(e) === uid);
+  return f.neighbours.filter((pod) => conditionedDisruption(pod, f)?.cause === "Preemption" && isEvacuated(pod));
 }

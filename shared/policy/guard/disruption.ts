@@ -2,19 +2,18 @@
  * Disruptions already under way: pods that are being ended by a scheduler or a taint manager, and deadlines that have passed.
  * Owns: marking what the guard did not see, and finishing what the taint manager gave up on. Does not own: the guard.
  */
-import { type Action, tell } from "../action.ts";
-import { GUARD } from "./deletion-table.ts";
+import { type Action, type Plan, tell } from "../action.ts";
+import { isToMove } from "../eviction/eviction-table.ts";
 import { beginDisruption } from "./disruption-begin.ts";
-import { conditionedDisruption, GATE_OF_CAUSE, knownDisruptions } from "./disruption-cause.ts";
+import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
+import { isGateOn } from "./guarded.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { type EvacuationFacts, isFinal, keyOf, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
-import { isMarked, strategyOf } from "../evacuation/marked.ts";
+import { isMarked } from "../evacuation/mark.ts";
 import { isLauncher, isMigrationTarget, unprotectedReason, vmiNameOf } from "../kube/pod-kind.ts";
 import { drivingTaint, isAlive } from "../kube/taints.ts";
 import { isActive } from "../evacuation/phase.ts";
-import type { Plan } from "../plan.ts";
 import type { Settings } from "../settings.ts";
-import { mobilityOf } from "../strategy.ts";
 
 export interface DisruptionWorld {
   readonly vmis: readonly VmiFacts[];
@@ -49,7 +48,7 @@ function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
 /** A pod that is terminating by a disruption whose VMI is not marked: best effort, SIGTERM is on its way. */
 function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
   const disruption = conditionedDisruption(pod, w);
-  if (disruption === undefined || !w.settings.featureGates.includes(GATE_OF_CAUSE[disruption.cause])) return [];
+  if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
   // The guard has seen it: what is left to do follows from its Evacuation.
   const isKnown = knownDisruptions({ vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
@@ -63,7 +62,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
 }
 
 function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionWorld): boolean {
-  if (isMarked(vmi) || GUARD[strategyOf(vmi, settings)][mobilityOf(vmi)] === "release") return false;
+  if (isMarked(vmi) || !isToMove(vmi, settings)) return false;
   return nodes.every((node) => node.name !== pod.nodeName || isAlive(node));
 }
 
@@ -71,7 +70,7 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionW
 function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, now }: DisruptionWorld) {
   const node = nodes.find(({ name }) => name === pod.nodeName);
   const taint = drivingTaint(node, pod);
-  if (taint === undefined || !settings.featureGates.includes(GATE_OF_CAUSE.NoExecuteTaint)) return [];
+  if (taint === undefined || !isGateOn("NoExecuteTaint", settings)) return [];
   const subject = { vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
   const late = knownDisruptions(subject, now).find(({ cause, deadline, evacuation }) => {
     const goesOn = isActive(evacuation) || evacuation.status.phase === "Duplicate";

@@ -4,13 +4,18 @@
  */
 import { type Action, tell } from "../action.ts";
 import { beginDisruption } from "./disruption-begin.ts";
-import { type Disruption, disruptionIn, type KnownDisruption, knownDisruptions } from "./disruption-cause.ts";
+import {
+  type Disruption,
+  disruptionIn,
+  type KnownDisruption,
+  knownDisruptions,
+  victimsAround,
+} from "./disruption-cause.ts";
 import { isOlder, podUIDOf } from "../evacuation/identity.ts";
 import { type EvacuationFacts, keyOf, type PodFacts, type VmiFacts } from "../facts.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
 import { isActive } from "../evacuation/phase.ts";
 import type { Settings } from "../settings.ts";
-import { victimsAround } from "./victims.ts";
 
 export interface Hold {
   readonly verdict: "Hold";

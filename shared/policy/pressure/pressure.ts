@@ -5,17 +5,15 @@
  * The kubelet does not ask the API server. So the earliest sign, the node's condition, is acted upon proactively; what
  * is signalled while a guest is being shut down is acted upon too, but that is a race.
  */
-import { type Action, tell } from "../action.ts";
+import { type Action, type Plan, tell } from "../action.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import { activeEvacuation, newEvacuation, restingEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
-import { markActions } from "../evacuation/mark.ts";
-import { canMigrate, isMarked, isToMigrate, strategyOf } from "../evacuation/marked.ts";
+import { canMigrate, isMarked, markActions } from "../evacuation/mark.ts";
 import type { Phase } from "../evacuation/phase.ts";
-import type { Plan } from "../plan.ts";
+import { isToMove } from "../eviction/eviction-table.ts";
 import type { Settings } from "../settings.ts";
-import { MIGRATES, mobilityOf } from "../strategy.ts";
 
 /** What a node agent sees of a guest; `gracefulShutdown`: its launcher has been told to shut it down. */
 export interface Domain {
@@ -30,12 +28,6 @@ const DEAD_DOMAINS: ReadonlySet<string> = new Set(["", "Shutoff", "Crashed", "No
 export function shouldEvacuate(vmi: VmiFacts, domain: Domain, settings: Settings): boolean {
   const running = vmi.phase === "Running" && !vmi.deleting && vmi.nodeName !== undefined;
   return running && !DEAD_DOMAINS.has(domain.status) && domain.gracefulShutdown && isToMove(vmi, settings);
-}
-
-/** External always: to be marked is all it asks for. */
-function isToMove(vmi: VmiFacts, settings: Settings): boolean {
-  const strategy = strategyOf(vmi, settings);
-  return strategy === "External" || (MIGRATES[strategy] && mobilityOf(vmi) === "migratable");
 }
 
 /** About to leave: KubeVirt knows that it has to, or an Evacuation says so and the mark comes next. */
@@ -119,9 +111,9 @@ const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "Wait
  */
 function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending, evacuations }: Relief): boolean {
   if (ending.has(vmi.uid)) return true;
-  const tainted = new Set(carriesDrainTaint(node, settings) ? [node.name] : []);
   const phase = activeEvacuation(vmi, ofVmi(evacuations, vmi), pod.uid)?.status.phase;
-  return isToMigrate(vmi, tainted, settings) && !(phase !== undefined && STUCK.has(phase));
+  const isToMigrate = canMigrate(vmi, settings) && (isMarked(vmi) || carriesDrainTaint(node, settings));
+  return isToMigrate && !(phase !== undefined && STUCK.has(phase));
 }
 
 /** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */

@@ -1,7 +1,7 @@
 /** Until when a deletion is held: what the deadline counts from, who shares it, and what blindness makes of it. */
 import { describe, expect, test } from "vitest";
 import { blindHoldSeconds } from "../../../shared/policy/guard/deletion.ts";
-import type { GuardCause } from "../../../shared/policy/guard/disruption-cause.ts";
+import type { GuardCause } from "../../../shared/policy/guard/guarded.ts";
 import {
   answerTo,
   begunBy,

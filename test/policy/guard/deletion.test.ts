@@ -6,7 +6,7 @@ import {
   RELEASE_REASONS,
   type ReleaseReason,
 } from "../../../shared/policy/guard/deletion.ts";
-import { GATE_OF_CAUSE, GUARD_CAUSES } from "../../../shared/policy/guard/disruption-cause.ts";
+import { GUARD_CAUSES, GUARDED } from "../../../shared/policy/guard/guarded.ts";
 import { releaseTable } from "../../../infra/tools/docs/policy/guard.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../../shared/policy/strategy.ts";
 import {
@@ -62,7 +62,7 @@ describe.each(cells)("%s, %s: %s", (evictionStrategy, mobility, expected) => {
 
   test.each(GUARD_CAUSES)("%s", (cause) => {
     const given = { vmi: own, pod: target(cause), requester: REQUESTER[cause] };
-    const otherGates = GATES.filter((gate) => gate !== GATE_OF_CAUSE[cause]);
+    const otherGates = GATES.filter((gate) => gate !== GUARDED[cause].gate);
     expect(answerTo(given)).toBe(expected);
     expect(answerTo({ ...given, settings: guarded({}, { featureGates: otherGates }) })).toBe("NotADisruption");
     const byCluster = {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { planDisruptions } from "../../../shared/policy/guard/disruption.ts";
 import type { EvacuationFacts, Taint } from "../../../shared/policy/facts.ts";
-import { GATE_OF_CAUSE, type GuardCause } from "../../../shared/policy/guard/disruption-cause.ts";
+import { type GuardCause, GUARDED } from "../../../shared/policy/guard/guarded.ts";
 import {
   condition,
   disrupted,
@@ -16,12 +16,12 @@ import {
 } from "./disruptions.ts";
 import {
   at,
+  EXTERNAL,
   hotplug,
   marked,
-  EXTERNAL,
-  PINNED,
   NODE,
   node,
+  PINNED,
   pod,
   POD_UID,
   settings,
@@ -35,7 +35,7 @@ const BEGUN = ["CreateEvacuation", "GrowBudget", "Mark", "Event"] as const;
 
 /** The gates without that of the cause. */
 function off(cause: GuardCause) {
-  return GATES.filter((gate) => gate !== GATE_OF_CAUSE[cause]);
+  return GATES.filter((gate) => gate !== GUARDED[cause].gate);
 }
 
 describe("the watch", () => {

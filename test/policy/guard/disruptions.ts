@@ -3,11 +3,11 @@
  * Owns: assembling those facts. Does not own: VM and pod themselves (fixtures.ts).
  */
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
-import type { GuardCause } from "../../../shared/policy/guard/disruption-cause.ts";
+import type { GuardCause } from "../../../shared/policy/guard/guarded.ts";
 import { type DisruptionWorld, planDisruptions } from "../../../shared/policy/guard/disruption.ts";
 import type { NewEvacuation } from "../../../shared/policy/action.ts";
 import type { DisruptionTarget, EvacuationFacts, PodFacts, Taint } from "../../../shared/policy/facts.ts";
-import { type FeatureGate, type GuardSettings, type Settings } from "../../../shared/policy/settings.ts";
+import type { FeatureGate, GuardSettings, Settings } from "../../../shared/policy/settings.ts";
 import { at, evacuation, newborn, node, NOW, only, pod, settings, time, vmi } from "../fixtures.ts";
 
 export const SCHEDULER = "system:kube-scheduler";

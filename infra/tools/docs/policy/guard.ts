@@ -2,27 +2,27 @@
  * The guard and node pressure as tables for administrators, rendered as Markdown.
  * Owns: the words for what is held, let go and saved. Does not own: the cells and lists; they are read from the policy.
  */
-import { CAUSE_OF_REASON, GATE_OF_CAUSE, GUARD_CAUSES } from "../../../../shared/policy/guard/disruption-cause.ts";
+import { GUARD_CAUSES, GUARDED } from "../../../../shared/policy/guard/guarded.ts";
 import type { ReleaseReason } from "../../../../shared/policy/guard/deletion.ts";
-import { GUARD } from "../../../../shared/policy/guard/deletion-table.ts";
+import { isToMove } from "../../../../shared/policy/eviction/eviction-table.ts";
 import { DEAD_NODE_TAINTS } from "../../../../shared/policy/kube/taints.ts";
 import { shouldEvacuate } from "../../../../shared/policy/pressure/pressure.ts";
 import { CAN_MIGRATE, CELLS, code, renderTable, sample } from "./tables.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
 
-const GUARD_WORDS = { hold: "held until it has moved, up to the deadline", release: "let go" } as const;
+const HELD = "held until it has moved, up to the deadline";
 
 export function guardTable(): string {
   const rows = CELLS.map(({ strategy, mobility }) => {
-    return [strategy, CAN_MIGRATE[mobility], GUARD_WORDS[GUARD[strategy][mobility]]];
+    return [strategy, CAN_MIGRATE[mobility], isToMove(sample(strategy, mobility), DEFAULT_SETTINGS) ? HELD : "let go"];
   });
   return renderTable([["strategy", "can migrate", "the deletion is"], ...rows]);
 }
 
 export function disruptionTable(): string {
   const rows = GUARD_CAUSES.map((cause) => {
-    const reasons = Object.entries(CAUSE_OF_REASON).flatMap(([reason, of]) => (of === cause ? [code(reason)] : []));
-    return [cause, reasons.join(), code(GATE_OF_CAUSE[cause]), `${DEFAULT_SETTINGS.guard.deadlineSeconds[cause]} s`];
+    const { reason, gate } = GUARDED[cause];
+    return [cause, code(reason), code(gate), `${DEFAULT_SETTINGS.guard.deadlineSeconds[cause]} s`];
   });
   return renderTable([["cause", "reason of the condition", "feature gate", "deadline"], ...rows]);
 }

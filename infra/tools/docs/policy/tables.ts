@@ -3,11 +3,11 @@
  * Owns: the words around the cells, and what each cell means. Does not own: the cells; they are read from the tables, or
  * from the functions that decide. POLICY.md is this text: `npx vitest run test/policy -u` writes it.
  */
-import { STORY_REASONS, STORY_TYPE } from "../../../../shared/policy/action.ts";
+import { STORY } from "../../../../shared/policy/action.ts";
 import { backoffSeconds } from "../../../../shared/policy/evacuation/attempt.ts";
 import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
 import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
-import { CAUSES, type Cause, URGENCY } from "../../../../shared/policy/cause.ts";
+import { CAUSE, CAUSES, type Cause } from "../../../../shared/policy/cause.ts";
 import {
   type FirstAnswer,
   FIRST_REQUEST,
@@ -110,7 +110,7 @@ const CAUSE_WORDS = {
 export function causeTable(): string {
   return renderTable([
     ["cause", "because", "urgency"],
-    ...CAUSES.map((cause) => [cause, CAUSE_WORDS[cause], URGENCY[cause]]),
+    ...CAUSES.map((cause) => [cause, CAUSE_WORDS[cause], CAUSE[cause].urgency]),
   ]);
 }
 
@@ -157,7 +157,7 @@ export function blindTable(): string {
 }
 
 export function eventTable(): string {
-  return renderTable([["reason", "type"], ...STORY_REASONS.map((reason) => [reason, STORY_TYPE[reason]])]);
+  return renderTable([["reason", "type"], ...Object.entries(STORY)]);
 }
 
 /** "20 s, 40 s, …": what is waited after each failed attempt. */
