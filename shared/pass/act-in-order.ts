@@ -1,6 +1,7 @@
 /**
  * Performing what a decision asks for, where a caller waits for the outcome.
- * Owns: the order, and what ends it. Does not own: looking again after a conflict (its callers).
+ * Owns: the order, what ends it, and how often is looked again after a conflict. Does not own: the looks (eviction.ts,
+ * deletion.ts).
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError, isLasting } from "../cluster/failure.ts";
@@ -15,30 +16,54 @@ export interface Acted {
   readonly created?: EvacuationFacts;
 }
 
-/** In order, up to the first conflict; an Evacuation depends on nothing else and is written at the same time. */
-export async function actInOrder(actions: readonly Action[], cluster: Cluster, settings: Settings): Promise<Acted> {
+export interface Acting {
+  readonly cluster: Cluster;
+  readonly settings: Settings;
+}
+
+/**
+ * In order, up to the first conflict. A disruption's Evacuation comes before its mark: a look that finds a mark alone takes it
+ * for KubeVirt's and begins an evacuation of another cause, which knows no deadline and goes on when the taint is gone. That
+ * of an eviction is written at the same time as the rest: nothing else depends on it.
+ */
+export async function actInOrder(
+  actions: readonly Action[],
+  deps: Acting,
+  how: "AtOnce" | "EvacuationFirst" = "AtOnce",
+): Promise<Acted> {
   const creation = actions.find((action) => action.verb === "CreateEvacuation");
+  const creating = creation && deps.cluster.createEvacuation(creation.evacuation);
+  if (how === "EvacuationFirst" && (await creating) === "Conflict") return { done: false };
   const others = actions.filter((action) => action !== creation);
-  const [created, done] = await Promise.all([
-    creation && cluster.createEvacuation(creation.evacuation),
-    othersInOrder(others, cluster, settings),
-  ]);
+  const [created, done] = await Promise.all([creating, othersInOrder(others, deps)]);
   if (created === undefined) return { done };
   return created === "Conflict" ? { done: false } : { done, created };
 }
 
-async function othersInOrder(actions: readonly Action[], cluster: Cluster, settings: Settings): Promise<boolean> {
+/** Between two looks another function may act; after so many the caller has to come again. */
+const LOOKS = 3;
+
+/** Looks again as long as what was observed had changed by the time of acting: then the look returns undefined. */
+export async function lookAndAct<T>(look: (isFirst: boolean) => Promise<T | undefined>): Promise<T | undefined> {
+  for (let i = 0; i < LOOKS; i++) {
+    const found = await look(i === 0);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+async function othersInOrder(actions: readonly Action[], deps: Acting): Promise<boolean> {
   for (const action of actions) {
-    if (!(await isDone(action, cluster, settings)) && !isOptional(action)) return false;
+    if (!(await isDone(action, deps)) && !isOptional(action)) return false;
   }
   return true;
 }
 
-async function isDone(action: Action, cluster: Cluster, settings: Settings): Promise<boolean> {
+async function isDone(action: Action, deps: Acting): Promise<boolean> {
   try {
-    const result = await cluster.act(action, settings);
+    const result = await deps.cluster.act(action, deps.settings);
     if (result === "Done" || !needsBudget(action)) return result === "Done";
-    return await unlessForbidden(() => makeBudget(action, cluster, settings));
+    return await unlessForbidden(() => makeBudget(action, deps));
   } catch (error) {
     if (!isOptional(action) || !(error instanceof ClusterError)) throw error;
     return false;
@@ -52,7 +77,7 @@ function needsBudget(action: Action): action is OnBudget {
   return action.verb === "EnsureBudget" || (action.verb === "GrowBudget" && action.required);
 }
 
-async function makeBudget(action: OnBudget, cluster: Cluster, settings: Settings): Promise<boolean> {
+async function makeBudget(action: OnBudget, { cluster, settings }: Acting): Promise<boolean> {
   const { vmi, name } = action;
   const minAvailable = action.verb === "GrowBudget" ? 2 : action.minAvailable;
   await cluster.act({ verb: "CreateBudget", vmi, name, minAvailable }, settings);

@@ -101,7 +101,9 @@ export async function run({ task, requests }: Isolate, fake: FakeCluster, before
     death.resolve();
     return await new Promise<never>(() => undefined);
   });
+  const defects = () => doors.log.filter(({ message }) => message === "unexpected error");
   await Promise.race([task(doors, fake, async () => void (await before("turn"))), death.promise]);
+  expect(defects()).toEqual([]);
 }
 
 /** What is never so, not even for a moment: a mark for a node that the VM has left, an end that is not final. */
