@@ -40,9 +40,9 @@ export function evacuation({ namespace, name, spec }: NewEvacuation): unknown {
 /** As the CRD's schema allows. */
 const LONGEST_USER = 1024;
 
-/** When a budget was last grown: seconds since the epoch, a valid label value. */
-export function touchedLabels(now: Date): Record<string, string> {
-  return { [names.TOUCHED_LABEL]: String(Math.floor(now.getTime() / 1000)) };
+/** Since the epoch: a valid label value. */
+export function secondsOf(now: Date): string {
+  return String(Math.floor(now.getTime() / 1000));
 }
 
 /** Owned by the VMI, not as controller: KubeVirt from 1.6 deletes every budget whose controller is a VMI. */
@@ -53,7 +53,7 @@ export function budget({ vmi, name, minAvailable }: ActionOf<"CreateBudget">, no
     metadata: {
       namespace: vmi.namespace,
       name,
-      labels: { ...MANAGED, ...touchedLabels(now) },
+      labels: { ...MANAGED, [names.TOUCHED_LABEL]: secondsOf(now) },
       ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name: vmi.name, uid: vmi.uid }],
     },
     spec: { minAvailable, selector: { matchLabels: { [names.CREATED_BY_LABEL]: vmi.uid } } },

@@ -6,7 +6,7 @@
 import type { Urgency } from "../policy/cause.ts";
 import type { EvacuationStatus, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
-import { migrationAnnotations, touchedLabels } from "./manifests.ts";
+import { migrationAnnotations, secondsOf } from "./manifests.ts";
 import type { ActionOf } from "./write.ts";
 
 export interface Operation {
@@ -91,7 +91,7 @@ export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonl
 export function grow(now: Date): readonly Operation[] {
   return [
     test(pointer("metadata", "labels", names.MANAGED_BY_LABEL), names.MANAGED_BY),
-    ...addTo("labels", { exists: true, resourceVersion: "" }, touchedLabels(now)),
+    { op: "add", path: pointer("metadata", "labels", names.TOUCHED_LABEL), value: secondsOf(now) },
     { op: "add", path: "/spec/minAvailable", value: 2 },
   ];
 }
@@ -99,7 +99,7 @@ export function grow(now: Date): readonly Operation[] {
 /** On condition that the budget has not changed since: a function that has grown it meanwhile needs it so. */
 export function resize({ budget, minAvailable }: ActionOf<"ResizeBudget">, now: Date): unknown {
   const { uid, resourceVersion } = budget;
-  const touched = minAvailable === 2 ? { labels: touchedLabels(now) } : {};
+  const touched = minAvailable === 2 ? { labels: { [names.TOUCHED_LABEL]: secondsOf(now) } } : {};
   return { metadata: { uid, resourceVersion, ...touched }, spec: { minAvailable } };
 }
 

@@ -30,13 +30,10 @@ export async function readConfiguration(send: Send): Promise<ConfigurationFacts 
 
 async function isServed(send: Send): Promise<boolean> {
   const [group = ""] = API_GROUP.split("/");
-  const { groups } = await discover(send, "/apis", Groups);
+  const discover = async <S extends z.ZodMiniType>(path: string, schema: S) =>
+    parseAnswer(schema, (await send({ method: "GET", path })).body, `GET ${path}`);
+  const { groups } = await discover("/apis", Groups);
   if (!groups.some(({ name }) => name === group)) return false;
-  const { resources } = await discover(send, `/apis/${API_GROUP}`, Resources);
+  const { resources } = await discover(`/apis/${API_GROUP}`, Resources);
   return resources.some(({ name }) => name === RESOURCE);
-}
-
-async function discover<S extends z.ZodMiniType>(send: Send, path: string, schema: S): Promise<z.output<S>> {
-  const { body } = await send({ method: "GET", path });
-  return parseAnswer(schema, body, `GET ${path}`);
 }

@@ -34,8 +34,10 @@ type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 
 /** The same without the keys whose value is undefined. */
 export function present<T extends object>(fields: T): Present<T>;
-export function present(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+export function present(fields: Readonly<Record<string, unknown>>): object {
+  const kept: Record<string, unknown> = {};
+  for (const key in fields) if (fields[key] !== undefined) kept[key] = fields[key];
+  return kept;
 }
 
 /**
