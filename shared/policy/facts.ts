@@ -133,7 +133,6 @@ export interface MigrationFacts extends NamespacedName {
   readonly deleting: boolean;
   /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
   readonly createdAt: number;
-  readonly hasAnnotations: boolean;
   /** The node that it evacuates (annotation): only KubeVirt's evacuation controller sets it. */
   readonly evacuates?: string;
   /** The cause that Lifeboat has written on it. */

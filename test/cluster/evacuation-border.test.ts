@@ -97,7 +97,6 @@ describe("a migration", () => {
     vmiName: "web",
     phase: "",
     createdAt: NOW.getTime(),
-    hasAnnotations: false,
   };
   const BLOCKED = "migrationBlockedByBackup";
   const QUOTA = "migrationRejectedByResourceQuota";
@@ -108,9 +107,8 @@ describe("a migration", () => {
     ["with an empty one",    { status: {} },                                                                  {}],
     ["with nulls",           { metadata: { ...META, annotations: null, labels: null }, status: { migrationState: null, conditions: null } }, {}],
     ["with empty texts",     { status: { migrationState: { sourceNode: "", targetPod: "", failureReason: "" } } }, {}],
-    ["with empty maps",      { metadata: { ...META, annotations: {} } },                                      { hasAnnotations: true }],
-    ["of KubeVirt's own",    { metadata: { ...META, annotations: { "kubevirt.io/evacuationMigration": "node01" } } }, { hasAnnotations: true, evacuates: "node01" }],
-    ["of ours",              { metadata: { ...META, annotations: { "lifeboat.dev/cause": "Preemption" } } },  { hasAnnotations: true, cause: "Preemption" }],
+    ["of KubeVirt's own",    { metadata: { ...META, annotations: { "kubevirt.io/evacuationMigration": "node01" } } }, { evacuates: "node01" }],
+    ["of ours",              { metadata: { ...META, annotations: { "lifeboat.dev/cause": "Preemption" } } },  { cause: "Preemption" }],
     ["being deleted",        { metadata: { ...META, deletionTimestamp: time(0) } },                           { deleting: true }],
     ["of an unknown age",    { metadata: identity },                                                          { createdAt: 0 }],
     ["running",              { status: { phase: "Running", migrationState: { sourceNode: "a", targetNode: "b", targetPod: "p" } } }, { phase: "Running", sourceNode: "a", targetNode: "b", targetPod: "p" }],

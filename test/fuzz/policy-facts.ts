@@ -142,7 +142,6 @@ export const migration: fc.Arbitrary<MigrationFacts> = facts(
     phase,
     deleting: fc.boolean(),
     createdAt,
-    hasAnnotations: fc.boolean(),
   },
   {
     evacuates: nodeName,

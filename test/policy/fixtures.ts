@@ -205,7 +205,6 @@ export function migration(tweak: Partial<MigrationFacts> = {}): MigrationFacts {
     phase: "Running",
     deleting: false,
     createdAt: at(-30).getTime(),
-    hasAnnotations: true,
     sourceNode: NODE,
     ...tweak,
   };

@@ -105,7 +105,6 @@ export const Migration = kind(
       ...migrationState,
       phase,
       createdAt: createdAt(metadata),
-      hasAnnotations: Boolean(metadata.annotations),
       evacuates: metadata.annotations?.[names.EVACUATION_MIGRATION_ANNOTATION],
       cause: metadata.annotations?.[names.CAUSE_ANNOTATION],
       blockedBy: blockedBy(conditions),
