@@ -1,23 +1,17 @@
 /** Migrations and Events in an API server: what each action leaves in the world, twice, and when the world has changed. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { MigrationFacts } from "../../shared/policy/facts.ts";
-import { startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { status } from "../functions/support/stub-server.ts";
-import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
+import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { newborn, NOW, vmi as vmiFixture } from "../policy/fixtures.ts";
-import { connectTo, present, SETTINGS } from "./connected.ts";
+import { canned, connectTo, present, SETTINGS } from "./connected.ts";
 
-let world: TestCluster;
-let cluster: Cluster;
-beforeAll(async () => {
-  world = await startTestCluster();
-  cluster = connectTo(world.entry);
-});
+const world = await startTestCluster();
 afterAll(() => world.stop());
+const cluster = connectTo(world.entry);
 
 const act = (action: Action) => cluster.act(action, SETTINGS);
 const EVACUATION = newborn({ name: "web-1" });
@@ -49,7 +43,7 @@ describe("on migrations", () => {
     expect(spec).toEqual({ vmiName: "created" });
   });
 
-  test("Adopt: annotated, whoever made it, and again", async () => {
+  test("Adopt: annotated, whichever party made it, and again", async () => {
     const migration = await theirs("adopted", labelled("adopted"));
     const adopt: Action = { verb: "AdoptMigration", migration, evacuation: EVACUATION };
     expect(await act(adopt)).toBe("Done");
@@ -86,15 +80,14 @@ describe("on migrations", () => {
 
   // prettier-ignore
   test.each([
-    ["somebody was faster",   status(400, "BadRequest", "admission webhook denied the request: in-flight migration detected. Active migration job"), "Conflict"],
+    ["another was faster",    status(400, "BadRequest", "admission webhook denied the request: in-flight migration detected. Active migration job"), "Conflict"],
     ["never",                 status(400, "BadRequest", "admission webhook denied the request: Cannot migrate VMI, Reason: DisksNotLiveMigratable"), "Refused"],
     ["an invalid field",      status(422, "Invalid", "spec.priority: forbidden"),                                                                 "Refused"],
     ["the name is taken",     status(409, "AlreadyExists"),                                                                                       "Done"],
   ])("Create, and KubeVirt's admission says: %s", async (_, other, result) => {
-    const server = await startCannedCluster({ other });
+    const { cluster } = await canned({ other });
     const create: Action = { verb: "CreateMigration", vmi: vmiFixture(), name: "m", evacuation: EVACUATION };
-    expect(await connectTo({ server: server.url }).act(create, SETTINGS)).toBe(result);
-    await server.stop();
+    expect(await cluster.act(create, SETTINGS)).toBe(result);
   });
 });
 

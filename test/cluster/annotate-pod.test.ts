@@ -1,20 +1,15 @@
 /** Annotating launcher pods, against a real API server: what is left in the world, twice, and when it has changed. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { LauncherFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
+import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { IN_PROGRESS, ONLY } from "../policy/launchers.ts";
 import { connectTo, present, SETTINGS } from "./connected.ts";
 
-let world: TestCluster;
-let cluster: Cluster;
-beforeAll(async () => {
-  world = await startTestCluster(["optional/descheduler-support.yaml"]);
-  cluster = connectTo(world.entry);
-});
+const world = await startTestCluster(["optional/descheduler-support.yaml"]);
 afterAll(() => world.stop());
+const cluster = connectTo(world.entry);
 
 const act = (action: Action) => cluster.act(action, SETTINGS);
 

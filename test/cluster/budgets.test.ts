@@ -1,21 +1,16 @@
 /** Budgets in an API server: made, grown, kept, resized, removed; when each was last grown; one that another party or 0.1 made. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import { budgetName } from "../../shared/policy/budget/identity.ts";
 import type { BudgetFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
+import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { NOW } from "../policy/fixtures.ts";
 import { connectTo, present, SETTINGS } from "./connected.ts";
 
-let world: TestCluster;
-let cluster: Cluster;
-beforeAll(async () => {
-  world = await startTestCluster();
-  cluster = connectTo(world.entry);
-});
+const world = await startTestCluster();
 afterAll(() => world.stop());
+const cluster = connectTo(world.entry);
 
 const act = (action: Action) => cluster.act(action, SETTINGS);
 const SECONDS = String(NOW.getTime() / 1000);

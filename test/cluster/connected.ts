@@ -2,7 +2,9 @@
  * A cluster as the product sees it, over HTTP, with a clock that stands still.
  * Owns: connecting. Does not own: the API server (functions/support).
  */
+import { onTestFinished } from "vitest";
 import { type Cluster, type ClusterOptions, connect } from "../../shared/cluster/cluster.ts";
+import { type CannedAnswers, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { NOW } from "../policy/fixtures.ts";
 
 export const SETTINGS = { kubevirtNamespace: "kubevirt", marking: "Impersonate" } as const;
@@ -12,6 +14,13 @@ type Server = Pick<ClusterOptions["endpoint"], "server"> & Partial<ClusterOption
 export function connectTo(server: Server, onOddItem: ClusterOptions["onOddItem"] = throwing): Cluster {
   const endpoint = { token: "t", headers: {}, fetch: fetchAsNow, ...server };
   return connect({ endpoint, signal: AbortSignal.timeout(60_000), onOddItem, now: () => NOW });
+}
+
+/** A cluster that answers as told until the test ends, and what it is asked. */
+export async function canned(answers: CannedAnswers, onOddItem?: ClusterOptions["onOddItem"]) {
+  const server = await startCannedCluster(answers);
+  onTestFinished(() => server.stop());
+  return { cluster: connectTo({ server: server.url }, onOddItem), requests: server.requests };
 }
 
 /** Whatever `fetch` is by then: a test may have made it trust another server. */

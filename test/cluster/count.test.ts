@@ -1,28 +1,22 @@
 /** Counters of ended evacuations: made, added to, tried again when another function counts, and who may not. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { COUNTERS_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../../shared/policy/names.ts";
-import { startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { type Behaviour, json, status } from "../functions/support/stub-server.ts";
-import { startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
-import { connectTo, SETTINGS } from "./connected.ts";
+import { startTestCluster } from "../functions/support/test-cluster.ts";
+import { canned, connectTo, SETTINGS } from "./connected.ts";
 
 const MOVED = { verb: "Count", cause: "Preemption", outcome: "Moved" } as const;
 const GONE = { verb: "Count", cause: "ApiEviction", outcome: "Gone" } as const;
 
+const world = await startTestCluster();
+afterAll(() => world.stop());
+const cluster = connectTo(world.entry);
+
+const key = { namespace: LIFEBOAT_NAMESPACE, name: COUNTERS_CONFIG_MAP };
+const counted = async () => (await cluster.getCounters()).filter(({ count }) => count > 0);
+
 describe("in an API server", () => {
-  let world: TestCluster;
-  let cluster: Cluster;
-  beforeAll(async () => {
-    world = await startTestCluster();
-    cluster = connectTo(world.entry);
-  });
-  afterAll(() => world.stop());
-
-  const key = { namespace: LIFEBOAT_NAMESPACE, name: COUNTERS_CONFIG_MAP };
-  const counted = async () => (await cluster.getCounters()).filter(({ count }) => count > 0);
-
   test("the first one makes them, others add", async () => {
     expect(await counted()).toEqual([]);
     for (const action of [MOVED, GONE, MOVED]) expect(await cluster.act(action, SETTINGS)).toBe("Done");
@@ -81,11 +75,8 @@ describe("each answer", () => {
     ["the server is broken",                 answering(FOUND, status(500, "InternalError")),                  /with 500/,      2],
     ["no ConfigMap",                         answering(json({ kind: "ConfigMap" })),                          /is not what an API server says/, 1],
   ])("%s", async (_, other, expected, requests) => {
-    const server = await startCannedCluster({ other });
-    const result = await connectTo({ server: server.url }).act(MOVED, SETTINGS).catch(String);
-    if (typeof expected === "string") expect(result).toBe(expected);
-    else expect(result).toMatch(expected);
-    expect(server.requests).toHaveLength(requests);
-    await server.stop();
+    const given = await canned({ other });
+    expect(await given.cluster.act(MOVED, SETTINGS).catch(String)).toMatch(expected);
+    expect(given.requests).toHaveLength(requests);
   });
 });

@@ -4,7 +4,7 @@ import * as core from "../../infra/sandbox/actors/resources.ts";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { NewEvacuation } from "../../shared/policy/action.ts";
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "../../shared/policy/facts.ts";
-import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
+import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { MARK_SEEN, newborn, time } from "../policy/fixtures.ts";
 import { connectTo, present, SETTINGS } from "./connected.ts";
 
@@ -19,13 +19,9 @@ const evacuations: core.Resource<Stored> = {
   namespaced: true,
 };
 
-let world: TestCluster;
-let cluster: Cluster;
-beforeAll(async () => {
-  world = await startTestCluster();
-  cluster = connectTo(world.entry);
-});
+const world = await startTestCluster();
 afterAll(() => world.stop());
+const cluster = connectTo(world.entry);
 
 const stored = (name: string) => world.client.get(evacuations, { namespace: NAMESPACE, name });
 

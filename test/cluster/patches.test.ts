@@ -7,15 +7,6 @@ import { launcher } from "../policy/launchers.ts";
 
 const OURS = "lifeboat.dev/evacuation";
 
-/** As it is stored: like `vmi()`, but JSON. */
-const STORED = {
-  metadata: { uid: "vmi-uid", resourceVersion: "1", labels: { app: "web" } },
-  status: { nodeName: "node01" },
-};
-const STATUS = { nodeName: "node01", evacuationNodeName: "node01" };
-const MARKED = { ...STORED, status: STATUS };
-const URGENT = metadata({ labels: { app: "web", [OURS]: "urgent" } }, MARKED);
-
 /** As the API server's library does it. Undefined: a test failed, 422. */
 function apply(object: object, operations: readonly patches.Operation[]): object | undefined {
   try {
@@ -25,115 +16,84 @@ function apply(object: object, operations: readonly patches.Operation[]): object
   }
 }
 
-function metadata(change: object, of: Pick<typeof STORED, "metadata" | "status"> = STORED) {
-  return { ...of, metadata: { ...of.metadata, ...change } };
+const METADATA = { uid: "vmi-uid", resourceVersion: "1", labels: { app: "web" } };
+const STATUS = { nodeName: "node01" };
+const MARK = { evacuationNodeName: "node01" };
+
+/** As it is stored: like `vmi()`, but JSON. */
+function stored(status: object = {}, metadata: object = {}) {
+  return { metadata: { ...METADATA, ...metadata }, status: { ...STATUS, ...status } };
 }
+const labels = (label: object) => ({ labels: { app: "web", ...label } });
+const BARE = { metadata: without(METADATA, "labels"), status: STATUS };
+const CHANGED = { resourceVersion: "2", labels: { theirs: "z" } };
 
-describe("mark", () => {
-  test("sets the mark, and the label only where it is urgent", () => {
-    expect(apply(STORED, patches.mark(vmi(), "normal"))).toEqual(MARKED);
-    expect(apply(STORED, patches.mark(vmi(), "urgent"))).toEqual(URGENT);
-  });
+const NORMAL = patches.mark(vmi(), "normal");
+const URGENT = patches.mark(vmi(), "urgent");
+const FIRST_LABEL = patches.mark(vmi({ hasLabels: false }), "urgent");
+const UNMARK = patches.unmark(marked({ evacuationLabel: "urgent" }));
+const IS_URGENT = labels({ [OURS]: "urgent" });
 
-  test("replaces a mark for another node, and another label", () => {
-    const stale = {
-      ...metadata({ labels: { app: "web", [OURS]: "soon" } }),
-      status: { ...STATUS, evacuationNodeName: "node00" },
-    };
-    expect(apply(stale, patches.mark(marked({ evacuationNodeName: "node00" }), "urgent"))).toEqual(URGENT);
-  });
-
+describe("a VMI", () => {
   // prettier-ignore
-  test.each([
-    ["has moved",                       { ...STORED, status: { nodeName: "node02" } }],
-    ["is on no node any more",          { ...STORED, status: {} }],
-    ["was marked meanwhile",            MARKED],
-    ["is another one of that name",     metadata({ uid: "other" })],
-    ["has lost its labels",             { ...STORED, metadata: without(STORED.metadata, "labels") }],
-  ])("does nothing to a VMI that %s", (_, stored) => {
-    expect(apply(stored, patches.mark(vmi(), "urgent"))).toBeUndefined();
-  });
-
-  test("does not mind other changes meanwhile", () => {
-    const later = metadata({ resourceVersion: "2", labels: { theirs: "z" } });
-    const expected = { labels: { theirs: "z", [OURS]: "urgent" } };
-    expect(apply(later, patches.mark(vmi(), "urgent"))).toMatchObject({ metadata: expected });
-  });
-
-  test("makes labels where there are none, unless another party has written meanwhile", () => {
-    const bare = { ...STORED, metadata: without(STORED.metadata, "labels") };
-    const operations = patches.mark(vmi({ hasLabels: false }), "urgent");
-    expect(apply(bare, operations)).toMatchObject({ metadata: { labels: { [OURS]: "urgent" } } });
-    expect(apply(metadata({ resourceVersion: "2", labels: { theirs: "z" } }), operations)).toBeUndefined();
+  test.each<[string, readonly patches.Operation[], object, object | undefined]>([
+    ["is marked",                                    NORMAL,      stored(),                                        stored(MARK)],
+    ["gets the label where that is urgent",          URGENT,      stored(),                                        stored(MARK, IS_URGENT)],
+    ["gets it instead of another",                   URGENT,      stored({}, labels({ [OURS]: "soon" })),          stored(MARK, IS_URGENT)],
+    ["gets it beside what came meanwhile",           URGENT,      stored({}, CHANGED),                             stored(MARK, { resourceVersion: "2", labels: { theirs: "z", [OURS]: "urgent" } })],
+    ["is marked for its new node",                   patches.mark(marked({ evacuationNodeName: "node00" }), "normal"), stored({ evacuationNodeName: "node00" }), stored(MARK)],
+    ["is not, if it has moved",                      URGENT,      stored({ nodeName: "node02" }),                  undefined],
+    ["… if it is on no node any more",               URGENT,      { metadata: METADATA, status: {} },              undefined],
+    ["… if it was marked meanwhile",                 URGENT,      stored(MARK),                                    undefined],
+    ["… if it is another one of that name",          URGENT,      stored({}, { uid: "other" }),                    undefined],
+    ["… if it has lost its labels",                  URGENT,      BARE,                                            undefined],
+    ["gets labels where there are none",             FIRST_LABEL, BARE,                                            { ...BARE, metadata: { ...BARE.metadata, labels: { [OURS]: "urgent" } }, status: { ...STATUS, ...MARK } }],
+    ["… unless another party has written meanwhile", FIRST_LABEL, stored({}, CHANGED),                             undefined],
+    ["is as before without mark and label",          UNMARK,      stored(MARK, IS_URGENT),                         stored()],
+    ["has nothing to lose where there is nothing",   patches.unmark(vmi()), stored(),                              stored()],
+    ["keeps a mark for another node",                UNMARK,      stored({ evacuationNodeName: "node02" }, IS_URGENT), undefined],
+    ["keeps it if it has moved",                     UNMARK,      stored({ ...MARK, nodeName: "node02" }, IS_URGENT), undefined],
+    ["keeps it with another label",                  UNMARK,      stored(MARK, labels({ [OURS]: "normal" })),      undefined],
+  ])("%s", (_, operations, before, after) => {
+    expect(apply(before, operations)).toEqual(after);
   });
 });
 
-describe("clear", () => {
-  const urgent = marked({ evacuationLabel: "urgent" });
-
-  test("leaves nothing of ours, and does not fail where there is nothing", () => {
-    expect(apply(URGENT, patches.unmark(urgent))).toEqual(STORED);
-    expect(apply(STORED, patches.unmark(vmi()))).toEqual(STORED);
-  });
-
-  // prettier-ignore
-  test.each([
-    ["was marked for another node",  { ...URGENT, status: { ...STATUS, evacuationNodeName: "node02" } }],
-    ["has moved",                    { ...URGENT, status: { ...STATUS, nodeName: "node02" } }],
-    ["has another label",            metadata({ labels: { [OURS]: "normal" } }, MARKED)],
-  ])("does nothing to a VMI that %s meanwhile", (_, stored) => {
-    expect(apply(stored, patches.unmark(urgent))).toBeUndefined();
-  });
-});
-
-function storedPod(annotations: object | undefined, tweak: object = {}) {
-  return { metadata: { uid: "pod-uid", resourceVersion: "1", ...(annotations && { annotations }), ...tweak } };
+function pod(annotations: object | undefined, metadata: object = {}) {
+  return { metadata: { uid: "pod-uid", resourceVersion: "1", ...(annotations && { annotations }), ...metadata } };
 }
 
-describe("annotate a pod", () => {
+describe("a pod", () => {
   const observed = launcher({ annotations: { "x/gone": "true", "x/gone-too": "" } });
-  const bare = launcher({ hasAnnotations: false });
-  const operations = patches.annotate({
+  const GIVEN = { "x/gone": "true", "x/gone-too": "" };
+  const BOTH = patches.annotate({
     verb: "AnnotatePod",
     pod: observed,
     add: { "x/new": "" },
     remove: ["x/gone", "x/gone-too"],
   });
-
-  test("adds, takes away, and leaves the rest", () => {
-    const before = { theirs: "z", "x/gone": "true", "x/gone-too": "" };
-    expect(apply(storedPod(before), operations)).toEqual(storedPod({ theirs: "z", "x/new": "" }));
-  });
-
-  test("carries a test of all it touches, and of nothing else", () => {
-    const tests = operations.filter(({ op }) => op === "test").map(({ path, value }) => [path, value]);
-    expect(tests).toEqual([
-      ["/metadata/uid", "pod-uid"],
-      ["/metadata/annotations/x~1new", null],
-      ["/metadata/annotations/x~1gone", "true"],
-      ["/metadata/annotations/x~1gone-too", ""],
-    ]);
-  });
+  const bare = launcher({ hasAnnotations: false });
+  const FIRST = patches.annotate({ verb: "AnnotatePod", pod: bare, add: { "x/new": "" }, remove: [] });
+  const LATER = { resourceVersion: "2" };
 
   // prettier-ignore
-  test.each([
-    ["is another one of that name",       storedPod({ "x/gone": "true", "x/gone-too": "" }, { uid: "other" })],
-    ["has the new one meanwhile",         storedPod({ "x/gone": "true", "x/gone-too": "", "x/new": "" })],
-    ["says something else meanwhile",     storedPod({ "x/gone": "false", "x/gone-too": "" })],
-    ["has lost one of them meanwhile",    storedPod({ "x/gone": "true" })],
-    ["has lost all annotations",          storedPod(undefined)],
-  ])("does nothing to a pod that %s", (_, found) => {
-    expect(apply(found, operations)).toBeUndefined();
+  test.each<[string, readonly patches.Operation[], object, object | undefined]>([
+    ["gets one, loses others, keeps the rest",       BOTH,  pod({ theirs: "z", ...GIVEN }),          pod({ theirs: "z", "x/new": "" })],
+    ["… also of what came meanwhile",                BOTH,  pod({ theirs: "new", ...GIVEN }, LATER), pod({ theirs: "new", "x/new": "" }, LATER)],
+    ["is another one of that name",                  BOTH,  pod(GIVEN, { uid: "other" }),            undefined],
+    ["has the new one meanwhile",                    BOTH,  pod({ ...GIVEN, "x/new": "" }),          undefined],
+    ["says something else meanwhile",                BOTH,  pod({ ...GIVEN, "x/gone": "false" }),    undefined],
+    ["has lost one of them meanwhile",               BOTH,  pod({ "x/gone": "true" }),               undefined],
+    ["has lost all annotations",                     BOTH,  pod(undefined),                          undefined],
+    ["gets the first one",                           FIRST, pod(undefined),                          pod({ "x/new": "" })],
+    ["… unless another party has written meanwhile", FIRST, pod({ theirs: "z" }, LATER),             undefined],
+  ])("%s", (_, operations, before, after) => {
+    expect(apply(before, operations)).toEqual(after);
   });
+});
 
-  test("does not mind what others write meanwhile", () => {
-    const later = storedPod({ theirs: "new", "x/gone": "true", "x/gone-too": "" }, { resourceVersion: "2" });
-    expect(apply(later, operations)).toMatchObject({ metadata: { annotations: { theirs: "new", "x/new": "" } } });
-  });
-
-  test("where there are none, makes them, unless anybody has written to the pod", () => {
-    const first = patches.annotate({ verb: "AnnotatePod", pod: bare, add: { "x/new": "" }, remove: [] });
-    expect(apply(storedPod(undefined), first)).toEqual(storedPod({ "x/new": "" }));
-    expect(apply(storedPod({ theirs: "z" }, { resourceVersion: "2" }), first)).toBeUndefined();
-  });
+test("keys are escaped as in RFC 6901", () => {
+  const add = { "a~b/c": "x" };
+  const operations = patches.annotate({ verb: "AnnotatePod", pod: launcher({ annotations: {} }), add, remove: [] });
+  expect(operations.at(-1)).toEqual({ op: "add", path: "/metadata/annotations/a~0b~1c", value: "x" });
 });

@@ -1,24 +1,19 @@
 /** Reading: pages, odd items, and what Go leaves out, writes as null or leaves empty. */
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
-import { CANNED_VMI, type CannedAnswers, list, startCannedCluster } from "../functions/support/canned-cluster.ts";
-import { type Behaviour, json, status, type StubServer } from "../functions/support/stub-server.ts";
-import { connectTo } from "./connected.ts";
+import { CANNED_VMI, type CannedAnswers, list } from "../functions/support/canned-cluster.ts";
+import { type Behaviour, json, status, type StubRequest } from "../functions/support/stub-server.ts";
+import { canned } from "./connected.ts";
 
-const servers: StubServer[] = [];
 let odd: string[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.stop();
-  odd = [];
-});
-
-const requests = () => servers.flatMap((server) => server.requests);
+let requests: readonly StubRequest[] = [];
 
 async function clusterWith(answers: CannedAnswers): Promise<Cluster> {
-  const server = await startCannedCluster(answers);
-  servers.push(server);
-  return connectTo({ server: server.url }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+  odd = [];
+  const given = await canned(answers, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+  requests = given.requests;
+  return given.cluster;
 }
 
 const named = (name: string) => ({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, name } });
@@ -35,7 +30,7 @@ describe("a list", () => {
   test("is read page by page to its end", async () => {
     const vmis = await (await clusterWith({ list: paged })).listVmis("All");
     expect(vmis.map(({ name }) => name)).toEqual(["a", "b", "c"]);
-    expect(requests().map(({ query }) => query.get("limit"))).toEqual(["250", "250", "250"]);
+    expect(requests.map(({ query }) => query.get("limit"))).toEqual(["250", "250", "250"]);
   });
 
   test("whose continuation has expired is no list", async () => {
@@ -156,7 +151,7 @@ describe("a VMI", () => {
 });
 
 test.each(["..", ".", "", "a,b", "\ud800", "a/b", "A", "-a", "a-", "a b", "a\n", "%2e%2e", "a".repeat(254)])(
-  "no object is called %j: nobody is asked",
+  "no object is called %j: nothing is asked",
   async (name) => {
     const cluster = await clusterWith({});
     expect(await cluster.getVmi({ namespace: "apps", name })).toBeUndefined();
@@ -168,12 +163,12 @@ test.each(["..", ".", "", "a,b", "\ud800", "a/b", "A", "-a", "a-", "a b", "a\n",
       expect(await cluster.listEvacuations(key)).toEqual([]);
       expect(await cluster.listMigrations(key)).toEqual([]);
     }
-    expect(requests()).toEqual([]);
+    expect(requests).toEqual([]);
   },
 );
 
 test.each(["a", "0", "web", "my-vm.example.com", "a".repeat(253)])("an object may be called %s", async (name) => {
   const cluster = await clusterWith({});
   await cluster.getVmi({ namespace: "apps", name });
-  expect(requests()).toHaveLength(1);
+  expect(requests).toHaveLength(1);
 });

@@ -165,18 +165,17 @@ export class FakeCluster {
     if (this.migrations.get({ namespace, name }) !== undefined) return "Done";
     const unfinished = (m: MigrationFacts) => m.namespace === namespace && m.vmiName === vmi.name && !isFinal(m);
     if (this.migrations.list(unfinished).length > 0) return "Conflict";
-    const created = { ...this.#identity(), createdAt: this.now().getTime(), hasAnnotations: true, deleting: false };
+    const created = { ...this.#identity(), createdAt: this.now().getTime(), deleting: false };
     const { cause } = evacuation.spec;
     this.migrations.put({ namespace, name, vmiName: vmi.name, phase: "Pending", cause, ...created });
     return "Done";
   }
 
   #adopt({ migration, evacuation }: Write<"AdoptMigration">): ActResult {
-    const { uid, hasAnnotations, resourceVersion } = migration;
     return this.migrations.change(
       migration,
-      (found) => found.uid === uid && (hasAnnotations || found.resourceVersion === resourceVersion),
-      (found) => ({ ...found, cause: evacuation.spec.cause, hasAnnotations: true }),
+      (found) => found.uid === migration.uid,
+      (found) => ({ ...found, cause: evacuation.spec.cause }),
     );
   }
 

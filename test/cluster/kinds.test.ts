@@ -1,14 +1,17 @@
-/** The border, for Evacuations and migrations: what Go leaves out, writes as null or leaves empty, and what is no such object. */
-import { afterEach, describe, expect, test } from "vitest";
-import { Migration } from "../../shared/cluster/kinds/kubevirt.ts";
+/** Kinds as facts: what Go leaves out, writes as null or leaves empty, what is no such object, and whose a budget is. */
+import { describe, expect, test } from "vitest";
+import * as z from "zod/mini";
+import { Budget } from "../../shared/cluster/kinds/kubernetes.ts";
+import { Migration, Vmi } from "../../shared/cluster/kinds/kubevirt.ts";
 import { Evacuation } from "../../shared/cluster/kinds/lifeboat.ts";
+import { budget } from "../../shared/cluster/manifests.ts";
+import { budgetName } from "../../shared/policy/budget/identity.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
 import type { EvacuationFacts, MigrationFacts } from "../../shared/policy/facts.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
-import { list, startCannedCluster } from "../functions/support/canned-cluster.ts";
-import type { StubServer } from "../functions/support/stub-server.ts";
-import { MARK_SEEN, NOW, time } from "../policy/fixtures.ts";
-import { connectTo } from "./connected.ts";
+import { list } from "../functions/support/canned-cluster.ts";
+import { MARK_SEEN, NOW, time, vmi } from "../policy/fixtures.ts";
+import { canned } from "./connected.ts";
 
 const META = { namespace: "apps", name: "web-1", uid: "u", resourceVersion: "7", creationTimestamp: NOW.toISOString() };
 const SPEC = { virtualMachineInstance: { name: "web" }, cause: "Operator", intent: "Evacuate" };
@@ -33,7 +36,7 @@ describe("an Evacuation", () => {
     ["… with nulls",                    { ...SPEC, deadline: null },                                              BARE],
     ["with fields that are new",        { ...SPEC, future: {}, virtualMachineInstance: { name: "web", x: 1 } },   BARE],
     ["cancelled",                       { ...SPEC, intent: "Withdrawn" },                                         { ...BARE, intent: "Withdrawn" }],
-    ["somebody asked",                  { ...SPEC, requestedBy: "admin", deadline: time(5) },                     { ...BARE, requestedBy: "admin", deadline: time(5) }],
+    ["a user asked",                  { ...SPEC, requestedBy: "admin", deadline: time(5) },                     { ...BARE, requestedBy: "admin", deadline: time(5) }],
     ["of a pod",                        { ...SPEC, pod: { name: "p", uid: "p-uid" } },                            { ...BARE, pod: { name: "p", uid: "p-uid" } }],
     ["of a pod without a name",         { ...SPEC, pod: { uid: "p-uid" } },                                       { ...BARE, pod: { uid: "p-uid" } }],
     ["follows another",                 { ...SPEC, inherited: { attempts: 2, notBefore: time(9) } },              { ...BARE, inherited: { attempts: 2, notBefore: time(9) } }],
@@ -63,11 +66,6 @@ describe("an Evacuation", () => {
   });
 
   describe("that is none is told and left out, the others are not", () => {
-    const servers: StubServer[] = [];
-    afterEach(async () => {
-      for (const server of servers.splice(0)) await server.stop();
-    });
-
     // prettier-ignore
     test.each<[string, object, string]>([
       ["no VM",                      { spec: { cause: "Operator" } },                              "spec.virtualMachineInstance"],
@@ -79,10 +77,9 @@ describe("an Evacuation", () => {
       ["no resourceVersion",         { metadata: { ...META, resourceVersion: undefined } },        "metadata.resourceVersion"],
       ["a name that leads elsewhere", { metadata: { ...META, name: "../x" } },                     "metadata.name"],
     ])("%s", async (_, tweak, field) => {
-      const server = await startCannedCluster({ evacuations: list({ metadata: META, spec: SPEC, ...tweak }, { metadata: { ...META, name: "next" }, spec: SPEC }) });
-      servers.push(server);
       const odd: string[] = [];
-      const cluster = connectTo({ server: server.url }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+      const items = [{ metadata: META, spec: SPEC, ...tweak }, { metadata: { ...META, name: "next" }, spec: SPEC }];
+      const { cluster } = await canned({ evacuations: list(...items) }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
       expect((await cluster.listEvacuations("Active")).map(({ name }) => name)).toEqual(["next"]);
       expect(odd).toEqual([expect.stringContaining(`evacuations: ${field}`)]);
     });
@@ -119,4 +116,61 @@ describe("a migration", () => {
   ])("%s", (_, tweak, expected) => {
     expect(compact(migration(tweak))).toEqual({ ...FACTS, ...expected });
   });
+});
+
+const OURS = { "app.kubernetes.io/managed-by": "lifeboat" };
+const NAME = budgetName(vmi());
+
+// prettier-ignore
+test.each([
+  ["our label and a name of ours",            NAME,                OURS,                                          true],
+  ["our label, another product's name",       "web",               OURS,                                          false],
+  ["… which only contains ours",              `a-${NAME}`,         OURS,                                          false],
+  ["a name of ours, no label",                NAME,                undefined,                                     false],
+  ["a name of ours, another product's label",   NAME,                { "app.kubernetes.io/managed-by": "Helm" },    false],
+] as const)("a budget with %s", (_, name, labels, ours) => {
+  const metadata = { namespace: "apps", name, uid: "u", resourceVersion: "1", generation: 1, ...(labels && { labels }) };
+  expect(Budget.parse({ metadata, spec: {}, status: {} }).managedByUs).toBe(ours);
+});
+
+test("a budget that we create is ours when it is read", () => {
+  const created = z.parse(
+    z.looseObject({ metadata: z.looseObject({}) }),
+    budget({ verb: "CreateBudget", vmi: vmi(), name: NAME, minAvailable: 1 }, new Date(60_000)),
+  );
+  const metadata = { ...created.metadata, uid: "u", resourceVersion: "1", generation: 1 };
+  expect(Budget.parse({ ...created, metadata, status: {} })).toMatchObject({
+    managedByUs: true,
+    minAvailable: 1,
+    touchedAt: 60_000,
+    owners: [{ kind: "VirtualMachineInstance", controller: false }],
+  });
+});
+
+// prettier-ignore
+test.each([
+  ["none",                        undefined,                                                undefined],
+  ["one that has not failed",     { migrationUid: "m" },                                    undefined],
+  ["one that has failed",         { migrationUid: "m", failed: true, failureReason: "why" }, { migrationUID: "m", reason: "why" }],
+  ["one of an unknown migration", { failed: true, failureReason: "why" },                   undefined],
+])("the failure of a VMI's last migration: %s", (_, migrationState, failure) => {
+  const metadata = { namespace: "apps", name: "one", uid: "u", resourceVersion: "1" };
+  const status = { phase: "Running", ...(migrationState && { migrationState }) };
+  expect(Vmi.parse({ metadata, spec: {}, status }).failure).toEqual(failure);
+});
+
+// prettier-ignore
+test.each([
+  ["1772366400",        1_772_366_400_000],
+  ["0",                 0],
+  [undefined,           undefined],
+  ["",                  undefined],
+  ["a minute ago",      undefined],
+  ["-60",               undefined],
+  ["1e300",             undefined],
+  ["9".repeat(63),      undefined],
+])("a budget was touched at %j: %j", (touched, expected) => {
+  const labels = touched === undefined ? {} : { "lifeboat.dev/touched": touched };
+  const metadata = { namespace: "apps", name: NAME, uid: "u", resourceVersion: "1", labels };
+  expect(Budget.parse({ metadata, spec: {} }).touchedAt).toBe(expected);
 });
