@@ -1,7 +1,7 @@
 /** Kinds as facts: what Go leaves out, writes as null or leaves empty, what is no such object, and whose a budget is. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { Budget } from "../../shared/cluster/kinds/kubernetes.ts";
+import { Budget, WebhookConfiguration } from "../../shared/cluster/kinds/kubernetes.ts";
 import { Migration, Vmi } from "../../shared/cluster/kinds/kubevirt.ts";
 import { Evacuation } from "../../shared/cluster/kinds/lifeboat.ts";
 import { budget } from "../../shared/cluster/manifests.ts";
@@ -147,16 +147,79 @@ test("a budget that we create is ours when it is read", () => {
   });
 });
 
-// prettier-ignore
-test.each([
-  ["none",                        undefined,                                                undefined],
-  ["one that has not failed",     { migrationUid: "m" },                                    undefined],
-  ["one that has failed",         { migrationUid: "m", failed: true, failureReason: "why" }, { migrationUID: "m", reason: "why" }],
-  ["one of an unknown migration", { failed: true, failureReason: "why" },                   undefined],
-])("the failure of a VMI's last migration: %s", (_, migrationState, failure) => {
-  const metadata = { namespace: "apps", name: "one", uid: "u", resourceVersion: "1" };
-  const status = { phase: "Running", ...(migrationState && { migrationState }) };
-  expect(Vmi.parse({ metadata, spec: {}, status }).failure).toEqual(failure);
+const withCondition = (type: string, status: string, words = {}) => ({
+  status: { conditions: [{ type, status, ...words }] },
+});
+const withMigration = (migrationState: object | null) => ({ status: { migrationState } });
+
+describe("a VMI", () => {
+  const metadata = { name: "web", uid: "u", resourceVersion: "1" };
+  const FACTS = {
+    ...metadata,
+    namespace: "",
+    deleting: false,
+    phase: "",
+    liveMigratable: { migratable: false },
+    activePods: {},
+    hasLabels: false,
+    isMigrating: false,
+    guestOnTarget: false,
+    guestMemory: 0,
+  };
+  const READY = { targetNodeDomainReadyTimestamp: time(0) };
+  const FAILED = { failed: true, failureReason: "why" };
+  const WHY = { reason: "DisksNotLiveMigratable", message: "a disk" };
+
+  // prettier-ignore
+  test.each<[string, object, object]>([
+    ["without status",                 {},                                                       {}],
+    ["with an empty one",              { status: {} },                                           {}],
+    ["with nulls",                     { metadata: { ...metadata, labels: null, annotations: null, ownerReferences: null, deletionTimestamp: null }, spec: { evictionStrategy: null, domain: null }, status: { nodeName: null, evacuationNodeName: null, activePods: null, conditions: null, migrationState: null } }, {}],
+    ["with empty texts",               { spec: { evictionStrategy: "" }, status: { nodeName: "", evacuationNodeName: "", conditions: [] } }, {}],
+    ["with fields that are new",       { spec: { future: 1 }, status: { future: {} } },          {}],
+    ["with an empty map of labels",    { metadata: { ...metadata, labels: {} } },                { hasLabels: true }],
+    ["of a size",                      { spec: { domain: { memory: { guest: "2Ki" } } } },       { guestMemory: 2048 }],
+    ["migratable",                     withCondition("LiveMigratable", "True"),                     { liveMigratable: { migratable: true } }],
+    ["not migratable",                 withCondition("LiveMigratable", "False", WHY),               { liveMigratable: { migratable: false, ...WHY } }],
+    ["perhaps migratable",             withCondition("LiveMigratable", "Unknown"),                  {}],
+    ["ready",                          withCondition("Ready", "True"),                              {}],
+    ["being migrated",                 withMigration({ startTimestamp: time(0) }),                    { isMigrating: true }],
+    ["… its migration is over",        withMigration({ ...READY, endTimestamp: time(0) }),            {}],
+    ["… is completed",                 withMigration({ completed: true }),                            {}],
+    ["… has failed",                   withMigration({ ...READY, failed: true }),                     {}],
+    ["… runs on its target",           withMigration(READY),                                          { isMigrating: true, guestOnTarget: true }],
+    ["… by post-copy",                 withMigration({ mode: "PostCopy" }),                           { isMigrating: true, guestOnTarget: true }],
+    ["… by pre-copy",                  withMigration({ mode: "PreCopy" }),                            { isMigrating: true }],
+    ["whose migration failed",         withMigration({ migrationUid: "m", ...FAILED }),               { failure: { migrationUID: "m", reason: "why" } }],
+    ["… and does not say why",         withMigration({ migrationUid: "m", failed: true }),            {}],
+    ["… and does not say which",       withMigration(FAILED),                                         {}],
+  ])("%s", (_, tweak, expected) => {
+    expect(Vmi.parse({ metadata, spec: {}, ...tweak })).toStrictEqual({ ...FACTS, ...expected });
+  });
+});
+
+describe("webhooks", () => {
+  const WEBHOOK = { rules: [{ operations: ["CREATE"], resources: ["pods/eviction"], scope: "*" }] };
+  const FACTS = {
+    failurePolicy: "Fail",
+    rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }],
+    matchConditions: [],
+    isSelective: false,
+  };
+
+  // prettier-ignore
+  test.each<[string, object, object]>([
+    ["that leave defaults out",          {},                                                     {}],
+    ["with nulls",                       { matchConditions: null, namespaceSelector: null, objectSelector: null }, {}],
+    ["that fail open",                   { failurePolicy: "Ignore" },                            { failurePolicy: "Ignore" }],
+    ["with a condition",                 { matchConditions: [{ name: "x", expression: "true" }] }, { matchConditions: ["true"] }],
+    ["with empty selectors",             { namespaceSelector: {}, objectSelector: {} },          {}],
+    ["that leave out some namespaces",   { namespaceSelector: { matchLabels: { team: "a" } } },  { isSelective: true }],
+    ["… by an expression",               { namespaceSelector: { matchExpressions: [{ key: "team", operator: "Exists" }] } }, { isSelective: true }],
+    ["that leave out some pods",         { objectSelector: { matchLabels: { app: "a" } } },      { isSelective: true }],
+  ])("%s", (_, tweak, expected) => {
+    expect(WebhookConfiguration.parse({ webhooks: [{ ...WEBHOOK, ...tweak }] }).webhooks).toEqual([{ ...FACTS, ...expected }]);
+  });
 });
 
 // prettier-ignore
