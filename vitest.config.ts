@@ -6,5 +6,7 @@ export default defineConfig({
     globalSetup: ["test/setup/build-worker.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // The machine may be busy: a test waits for a state of the world, never for a time.
+    expect: { poll: { timeout: 20_000, interval: 50 } },
   },
 });

@@ -12,36 +12,32 @@ const PRIORITY_CLASS = { name: "important" };
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
 const REGISTER = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
 
-/** DefaultEvictor with these arguments, and whoever does not tolerate his node's taints has to go. */
-export function policyText(evictor: Readonly<Record<string, unknown>>): string {
-  return dump({
-    apiVersion: "descheduler/v1alpha2",
-    kind: "DeschedulerPolicy",
-    profiles: [
-      {
-        name: "vms",
-        pluginConfig: [
-          { name: "DefaultEvictor", args: evictor },
-          { name: "RemovePodsViolatingNodeTaints", args: {} },
-        ],
-        plugins: { deschedule: { enabled: ["RemovePodsViolatingNodeTaints"] } },
-      },
-    ],
-  });
-}
-
 /** Namespaces, claims and a priority class have to be read for it. */
-export function demanding(namespace: string) {
-  return {
-    namespaceLabelSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
-    priorityThreshold: PRIORITY_CLASS,
-    podProtections: {
-      defaultDisabled: ["PodsWithLocalStorage"],
-      extraEnabled: ["PodsWithPVC"],
-      config: { PodsWithPVC: { protectedStorageClasses: [{ name: "local" }] } },
+const EVICTOR = {
+  namespaceLabelSelector: { matchLabels: { "kubernetes.io/metadata.name": NAMESPACE } },
+  priorityThreshold: PRIORITY_CLASS,
+  podProtections: {
+    defaultDisabled: ["PodsWithLocalStorage"],
+    extraEnabled: ["PodsWithPVC"],
+    config: { PodsWithPVC: { protectedStorageClasses: [{ name: "local" }] } },
+  },
+};
+
+/** Pods that do not tolerate their node's taints have to go. */
+const POLICY_FILE = {
+  apiVersion: "descheduler/v1alpha2",
+  kind: "DeschedulerPolicy",
+  profiles: [
+    {
+      name: "vms",
+      pluginConfig: [
+        { name: "DefaultEvictor", args: EVICTOR },
+        { name: "RemovePodsViolatingNodeTaints", args: {} },
+      ],
+      plugins: { deschedule: { enabled: ["RemovePodsViolatingNodeTaints"] } },
     },
-  };
-}
+  ],
+};
 
 export const deschedule = {
   configuration: {
@@ -57,7 +53,7 @@ export const deschedule = {
     const taints = [{ key: "maintenance", effect: "NoSchedule" }];
     await client.patch(core.nodes, { name: "node01" }, { type: "merge", body: { spec: { taints } } });
     await client.create(core.priorityClasses, { metadata: PRIORITY_CLASS, value: 1000 });
-    const data = { "policy.yaml": policyText(demanding(NAMESPACE)) };
+    const data = { "policy.yaml": dump(POLICY_FILE) };
     await client.create(core.configMaps, { metadata: POLICY, data });
   },
   done: (trial: Trial) => ask(trial, "POST", "/deschedule"),

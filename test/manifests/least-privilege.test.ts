@@ -1,7 +1,6 @@
 /**
- * Least privilege, shown: each single permission taken away, the one request that is then refused, and what no longer works;
- * with all of them it does. That nothing more is needed shows in permissions.test.ts, the relay's permissions in
- * test/relay/permissions.test.ts.
+ * Least privilege, shown: each single permission taken away, the one request that is then refused, and what no longer works.
+ * With all of them it works, and nothing is refused. The relay's permissions: test/relay/permissions.test.ts.
  */
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -13,10 +12,9 @@ import { startTestCluster, type TestCluster } from "../functions/support/test-cl
 import type { After } from "./consequences.ts";
 import { type Deed, DEEDS } from "./deeds.ts";
 import { NEEDS, RELAYS_NEEDS } from "./least-privilege.ts";
-import { granted, type Manifest, permissions, readManifests } from "./shipped.ts";
+import { granted, type Manifest, permissions, readManifests, without } from "./shipped.ts";
 import { tidy } from "./situations.ts";
 import type { Trial } from "./trial.ts";
-import { without } from "./without.ts";
 
 const infra = fileURLToPath(new URL("../../infra/", import.meta.url));
 const rolesOf = (file: string) => granted(readManifests(`../${file}`));

@@ -1,6 +1,6 @@
 /**
  * The shipped manifests, parsed.
- * Owns: finding and reading infra/kubernetes. Does not own: applying them (infra/tools/apply.ts).
+ * Owns: finding and reading infra/kubernetes, a role's single permissions. Does not own: applying them (infra/tools/apply.ts).
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -57,15 +57,30 @@ export function granted(manifests: readonly Manifest[]): readonly Manifest[] {
   return manifests.filter((manifest) => manifest.rules !== undefined && isBound(manifest));
 }
 
-/** `verb group/resource` for every single permission of a manifest, with the one name it is bound to. */
-export function permissions(manifest: Manifest): readonly string[] {
-  return (manifest.rules ?? []).flatMap(({ apiGroups, resources, resourceNames = [""], verbs }) =>
+/** Every single permission as a rule of its own. */
+function atoms({ rules = [] }: Manifest): readonly Rule[] {
+  return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
     apiGroups.flatMap((group) =>
       resources.flatMap((resource) =>
-        resourceNames.flatMap((name) =>
-          verbs.map((verb) => `${verb} ${[group, resource, name].filter(Boolean).join("/")}`),
+        (resourceNames?.map((name) => ({ resourceNames: [name] })) ?? [{}]).flatMap((named) =>
+          verbs.map((verb) => ({ apiGroups: [group], resources: [resource], ...named, verbs: [verb] })),
         ),
       ),
     ),
   );
+}
+
+function nameOf({ apiGroups, resources, resourceNames = [], verbs }: Rule): string {
+  return `${verbs.join()} ${[...apiGroups, ...resources, ...resourceNames].filter(Boolean).join("/")}`;
+}
+
+/** `verb group/resource` for every single permission of a manifest, with the one name it is bound to. */
+export function permissions(manifest: Manifest): readonly string[] {
+  return atoms(manifest).map(nameOf);
+}
+
+/** The same manifest without that permission; unchanged if it grants none such. */
+export function without(manifest: Manifest, permission: string): Manifest {
+  if (manifest.rules === undefined) return manifest;
+  return { ...manifest, rules: atoms(manifest).filter((rule) => nameOf(rule) !== permission) };
 }

@@ -8,8 +8,7 @@ import { serviceAccounts } from "../../infra/sandbox/actors/resources.ts";
 import { kubeconfigText } from "../../infra/sandbox/kubeconfig.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { RELAYS_NEEDS } from "../manifests/least-privilege.ts";
-import { readManifests } from "../manifests/shipped.ts";
-import { without } from "../manifests/without.ts";
+import { readManifests, without } from "../manifests/shipped.ts";
 import { SECRET } from "./fake-worker.ts";
 import { soon, type Stage, startStage } from "./stage.ts";
 

@@ -35,9 +35,9 @@ test("SECURITY.md answers the eighteen threats", () => {
 
 const PERMISSIONS = `# Permissions
 
-What stops working without each permission of each role, by the file in \`infra\` that grants it. One test
-([Lifeboat](../../test/manifests/least-privilege.test.ts), [the relay](../../test/relay/permissions.test.ts)) takes each permission away and sees
-exactly that. [Another](../../test/manifests/permissions.test.ts) sees that Lifeboat asks for nothing else.
+What stops working without each permission of each role, by the file in \`infra\` that grants it. Tests
+([Lifeboat](../../test/manifests/least-privilege.test.ts), [the relay](../../test/relay/permissions.test.ts)) take each permission away and see
+exactly that; with all of them, nothing is refused.
 This page is rendered: \`npx vitest run test/security/document.test.ts -u\`.
 `;
 
