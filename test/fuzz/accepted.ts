@@ -1,19 +1,16 @@
 /**
  * What an accepted configuration is good for: requests that carry what Lifeboat says and nothing else in its place,
  * doors that no short secret opens, settings that the policy was made for.
- * Owns: judging that, by what becomes of it. Does not own: what is accepted (config-properties.ts), the settings that the
- * policy is tried with (policy-settings.ts).
+ * Owns: judging that, by what becomes of it. Does not own: what is accepted (config-properties.ts).
  */
 import { Webhook } from "standardwebhooks";
 import { isSigned } from "../../functions/webhook-signature.ts";
 import { sender } from "../../shared/cluster/transport.ts";
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
-import type { LifeboatConfiguration } from "../../shared/config/lifeboat-configuration.ts";
-import { mergeSettings } from "../../shared/config/settings.ts";
+import { LONGEST_SECONDS } from "../generators/settings.ts";
+import { NOW } from "../policy/fixtures.ts";
 import { expect } from "./expectations.ts";
-import { unforeseen } from "./policy-settings.ts";
 
-const NOW = new Date("2026-11-20T12:00:00.000Z");
 const PATH = "/api/v1/nodes";
 const SHORTEST_TOKEN = 16;
 const SECRET_BYTES = { least: 24, most: 64 };
@@ -84,7 +81,13 @@ async function expectSigning(secret: string): Promise<void> {
   expect(await isSigned("[]", headers, [secret], NOW), "a secret that signs one thing and verifies another");
 }
 
-export function expectForeseen(configuration: LifeboatConfiguration): void {
-  const fields = unforeseen(mergeSettings(undefined, configuration));
-  expect(fields.length === 0, `settings that the policy was never tried with: ${fields.join(", ")}`);
+/** Numbers that policy can count with: seconds up to a week, whole numbers of everything else, and somebody to hold for. */
+export function expectForeseen(value: unknown, key = "spec"): void {
+  if (typeof value === "number") {
+    const isForeseen = /Seconds|Preemption|Taint/.test(key) ? value <= LONGEST_SECONDS : Number.isSafeInteger(value);
+    expect(isForeseen && value >= (key === "maxAttempts" ? 1 : 0), `${key}: ${value}`);
+  }
+  if (typeof value !== "object" || value === null) return;
+  expect(!Array.isArray(value) || value.length > 0, `nothing in ${key}`);
+  for (const [inner, one] of Object.entries(value)) expectForeseen(one, inner);
 }

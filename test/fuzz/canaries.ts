@@ -11,6 +11,17 @@ export const SECRETS = {
   header: "canary-of-the-access-header",
 } as const;
 
+const { token, webhookToken, operatorToken, relaySecret, oldRelaySecret, header } = SECRETS;
+
+/** Of a cluster, but for its address. */
+export const ENTRY = {
+  token,
+  webhookToken,
+  operatorToken,
+  relaySecret: [relaySecret, oldRelaySecret],
+  headers: { "x-access": header },
+};
+
 /** In every answer of the other side, where nobody reads it: in managed fields, in messages of failures, in HTML. */
 export const UPSTREAM = "canary-of-the-upstream";
 

@@ -2,39 +2,31 @@
  * The Worker as one isolate of it would be: its doors, on a platform of ours.
  * Owns: its environment, time, and who asked for what. Does not own: the cluster behind it, what is sent.
  */
+import * as fc from "fast-check";
 import { createApp } from "../../functions/app.ts";
 import type { ClusterRegistry, Env } from "../../functions/env.ts";
 import { runTick } from "../../functions/schedule.ts";
 import { newIsolateState } from "../../functions/target.ts";
+import { type Json, mutated, mutatedText } from "../generators/json.ts";
+import { usually } from "../generators/often.ts";
 import type { Keys, KeysByCluster } from "./authentication.ts";
-import { SECRETS } from "./canaries.ts";
+import { ENTRY, SECRETS } from "./canaries.ts";
 import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.ts";
-import { mutatedText } from "./text-mutations.ts";
-import { mutated, type Json } from "./json-mutations.ts";
 import type { Answer } from "./judge.ts";
-import type { Random } from "./random.ts";
 import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-const { token, webhookToken, operatorToken, relaySecret, oldRelaySecret, header } = SECRETS;
-export const ENTRY = {
-  token,
-  webhookToken,
-  operatorToken,
-  relaySecret: [relaySecret, oldRelaySecret],
-  headers: { "x-access": header },
-};
 const ENTRIES: Json = {
   prod: { server: SERVER, ...ENTRY },
   vpc: { server: "binding:PROD_API", ...ENTRY },
   unbound: { server: "binding:NOTHING", ...ENTRY },
-  bad: { server: "http://example.com", ...ENTRY, more: header },
+  bad: { server: "http://example.com", ...ENTRY, more: SECRETS.header },
 };
 /** People have no token of their own there. */
 const { operatorToken: _, ...ENTRY_OF_KV } = ENTRY;
 const REGISTERED: Readonly<Record<string, string>> = {
   kv: JSON.stringify({ server: `${SERVER}//`, ...ENTRY_OF_KV }),
-  badkv: `{"server": "${header}"`,
+  badkv: `{"server": "${SECRETS.header}"`,
 };
 
 export interface Isolate {
@@ -63,17 +55,21 @@ function keysOf(registryFails: boolean): KeysByCluster {
   return new Map<string, Keys>([...inSecret, ...(registryFails ? [] : [["kv", ENTRY_OF_KV] as const])]);
 }
 
-/** Mostly what it should be. */
-function clustersText(orderly: boolean, random: Random): string {
-  if (orderly) return JSON.stringify(ENTRIES);
-  return random.chance(0.7)
-    ? JSON.stringify(mutated(ENTRIES, random, random.pick([1, 3])))
-    : mutatedText(JSON.stringify(ENTRIES), random);
-}
+const orderly = JSON.stringify(ENTRIES);
+const disorderly = mutated(fc.constant(ENTRIES), [1, 3]).map((entries) => JSON.stringify(entries));
 
-export function openIsolate(cluster: HostileCluster, clock: VirtualClock, random: Random): Isolate {
-  const orderly = random.chance(0.95);
-  const registryFails = random.chance(0.02);
+/** Mostly what it should be. */
+export const environment = fc.record({
+  clusters: usually(fc.constant(orderly), fc.oneof(disorderly, mutatedText(fc.constant(orderly))), 20),
+  registryFails: usually(fc.constant(false), fc.constant(true), 50),
+});
+type Environment = typeof environment extends fc.Arbitrary<infer T> ? T : never;
+
+export function openIsolate(
+  cluster: HostileCluster,
+  clock: VirtualClock,
+  { clusters, registryFails }: Environment,
+): Isolate {
   const log: Readonly<Record<string, unknown>>[] = [];
   const after: Promise<unknown>[] = [];
   const platform = {
@@ -83,7 +79,7 @@ export function openIsolate(cluster: HostileCluster, clock: VirtualClock, random
     log: (line: Readonly<Record<string, unknown>>) => void log.push(line),
   };
   const env: Env = {
-    CLUSTERS: clustersText(orderly, random),
+    CLUSTERS: clusters,
     CLUSTER_REGISTRY: registry(registryFails),
     PROD_API: { fetch: (url: string, init: RequestInit) => cluster.fetch(url, init) },
   };
@@ -95,7 +91,7 @@ export function openIsolate(cluster: HostileCluster, clock: VirtualClock, random
     props: {},
   };
   return {
-    keys: orderly ? keysOf(registryFails) : undefined,
+    keys: clusters === orderly ? keysOf(registryFails) : undefined,
     registryFails,
     log,
     after,

@@ -3,12 +3,12 @@
  * Owns: the checks, and what can be told from a request alone. Does not own: the table (contract.ts).
  */
 import type * as z from "zod/mini";
+import { at, parsedJson } from "../generators/json.ts";
 import { authenticationProblems, type KeysByCluster } from "./authentication.ts";
 import { canaryIn, isStackTrace } from "./canaries.ts";
 import type { Asked } from "./cluster/hostile-cluster.ts";
 import { CONTRACT, type DoorName, doorOf, Failure } from "./contract.ts";
-import { at } from "./corpus.ts";
-import { bodyOf, type FuzzedRequest, ORIGIN, parsed, pathOf } from "./requests/request.ts";
+import { bodyOf, type FuzzedRequest, ORIGIN, pathOf } from "./requests/request.ts";
 
 export interface Answer {
   readonly code: number;
@@ -70,7 +70,7 @@ const ADMISSION: ReadonlySet<DoorName> = new Set(["evictions", "deletions"]);
 
 /** A path with escapes in it may lead nowhere, where a reader would see a door. */
 function isStray({ path }: FuzzedRequest, { code, text }: Answer): boolean {
-  return code === 404 && path.includes("%") && Failure.safeParse(parsed(text)).success;
+  return code === 404 && path.includes("%") && Failure.safeParse(parsedJson(text)).success;
 }
 
 function schemaOf(answers: Readonly<Record<number, z.ZodMiniType>>, code: number): z.ZodMiniType | undefined {
@@ -78,11 +78,11 @@ function schemaOf(answers: Readonly<Record<number, z.ZodMiniType>>, code: number
 }
 
 function isDescribed({ method }: FuzzedRequest, schema: z.ZodMiniType, text: string): boolean {
-  return method === "HEAD" ? text === "" : schema.safeParse(parsed(text) ?? text).success;
+  return method === "HEAD" ? text === "" : schema.safeParse(parsedJson(text) ?? text).success;
 }
 
 function isItsReview(request: FuzzedRequest, text: string): boolean {
-  return at(bodyOf(request), "request", "uid") === at(parsed(text), "response", "uid");
+  return at(bodyOf(request), "request", "uid") === at(parsedJson(text), "response", "uid");
 }
 
 /** Namespace and name of what is asked about. Whoever calls an object by a secret reads nothing but their own words. */

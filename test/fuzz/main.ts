@@ -6,72 +6,71 @@ import { type Arguments, parseArguments, USAGE, UsageError } from "./command-lin
 import { CONFIG_PROPERTIES } from "./config-properties.ts";
 import { DESCHEDULING_PROPERTIES } from "./descheduling-properties.ts";
 import { POLICY_PROPERTIES } from "./policy-properties.ts";
-import { REQUEST_PROPERTIES } from "./request-properties.ts";
-import { Tally } from "./tally.ts";
-import { makeVisit, REQUESTS_A_VISIT } from "./visit.ts";
+import { CounterexampleError } from "./property.ts";
+import { DOORS, REQUESTS_A_VISIT } from "./visit.ts";
 import { visitWorker } from "./worker.ts";
 
-const PROGRESS_MS = 10_000;
+type Answers = ReadonlyMap<string, number>;
 
-async function fuzzDoors({ requests, seed, from }: Arguments, tally: Tally): Promise<void> {
+/** One line a door. */
+function render(answers: Answers): string {
+  const doors = Map.groupBy(
+    [...answers].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    ([outcome]) => outcome.split(" ")[0] ?? "",
+  );
+  const lines = [...doors].map(([door, codes]) => {
+    const counts = codes.map(([outcome, n]) => `${outcome.split(" ")[1]}: ${n}`);
+    return `  ${door.padEnd(14)}  ${counts.join("   ")}`;
+  });
+  return lines.join("\n");
+}
+
+/** Whether all went well: what it came to is printed, or what was outside the contract. */
+async function attempt(name: string, check: () => Promise<Answers>, repeat: (run: number) => string): Promise<boolean> {
   const begun = performance.now();
-  const first = Math.floor(from / REQUESTS_A_VISIT);
-  const last = Math.ceil((from + requests) / REQUESTS_A_VISIT);
-  let told = begun;
-  for (let visit = first; visit < last; visit++) {
-    tally.add(await makeVisit(seed, visit));
-    if (performance.now() - told < PROGRESS_MS) continue;
-    told = performance.now();
-    console.error(`  ${tally.requests} requests, ${tally.found} outside the contract`);
+  try {
+    const answers = await check();
+    const n = [...answers.values()].reduce((sum, one) => sum + one, 0);
+    const seconds = Math.max(1, Math.round((performance.now() - begun) / 1000));
+    if (name !== "") console.log(`${n} requests ${name} in ${seconds} s, by door and code:\n${render(answers)}`);
+    return true;
+  } catch (error) {
+    if (!(error instanceof CounterexampleError)) throw error;
+    console.log(`✗ ${name} ${repeat(error.run)}\n${error.message}\n`);
+    return false;
   }
-  const seconds = (performance.now() - begun) / 1000;
-  const rate = Math.round(tally.requests / seconds);
-  console.log(`${tally.requests} requests in ${Math.round(seconds)} s (${rate} requests/s), by door and code:`);
-  console.log(tally.renderAnswers());
 }
 
-async function fuzzProperties({ properties: numRuns, seed }: Arguments): Promise<number> {
-  if (numRuns === 0) return 0;
-  let failed = 0;
-  const all = [...REQUEST_PROPERTIES, ...POLICY_PROPERTIES, ...DESCHEDULING_PROPERTIES, ...CONFIG_PROPERTIES];
-  for (const { name, check } of all) {
-    try {
-      await check({ seed, numRuns });
-    } catch (error) {
-      failed += 1;
-      console.log(`✗ ${name}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-  console.log(`${all.length} properties of policy and configuration, ${numRuns} examples each: ${failed} failed`);
-  return failed;
-}
-
-async function fuzzWorker({ worker, seed }: Arguments): Promise<number> {
-  if (worker === 0) return 0;
-  const tally = new Tally();
-  const begun = performance.now();
-  await visitWorker({ requests: worker, seed, tally });
-  const seconds = Math.round((performance.now() - begun) / 1000);
-  console.log(`${tally.requests} requests to the Worker in workerd in ${seconds} s, by door and code:`);
-  console.log(tally.renderAnswers());
-  if (tally.found > 0) console.log(`\n${tally.renderFindings(() => `in workerd, --seed ${seed}`)}\n`);
-  return tally.found;
-}
-
-async function main(given: Arguments): Promise<number> {
+async function main({ requests, seed, from, properties: numRuns, worker }: Arguments): Promise<number> {
   let unhandled = 0;
   process.on("unhandledRejection", (reason) => {
     unhandled += 1;
     console.log("✗ unhandled rejection:", reason);
   });
-  console.log(`seed ${given.seed}`);
-  const tally = new Tally();
-  await fuzzDoors(given, tally);
-  const repeat = (request: number) => `npm run fuzz -- --requests 1 --seed ${given.seed} --from ${request}`;
-  if (tally.found > 0) console.log(`\n${tally.renderFindings(repeat)}\n`);
-  const failed = await fuzzProperties(given);
-  const inWorker = await fuzzWorker(given);
-  const outside = tally.found + inWorker;
+  console.log(`seed ${seed}`);
+  const first = Math.floor(from / REQUESTS_A_VISIT);
+  const visits = { seed, numRuns: Math.ceil(requests / REQUESTS_A_VISIT), path: String(first) };
+  const again = (run: number) => `npm run fuzz -- --requests 1 --seed ${seed} --from ${run * REQUESTS_A_VISIT}`;
+  const doors = await attempt("to the doors", () => DOORS.check(visits), again);
+  let failed = 0;
+  const all = [...POLICY_PROPERTIES, ...DESCHEDULING_PROPERTIES, ...CONFIG_PROPERTIES];
+  for (const { name, check } of numRuns === 0 ? [] : all) {
+    const holds = await attempt(
+      "",
+      () => check({ seed, numRuns }),
+      () => name,
+    );
+    if (!holds) failed += 1;
+  }
+  console.log(`${all.length} properties of policy and configuration, ${numRuns} examples each: ${failed} failed`);
+  const inWorker =
+    worker === 0 ||
+    (await attempt(
+      "to the Worker in workerd",
+      () => visitWorker(worker, seed),
+      () => `--seed ${seed}`,
+    ));
+  const outside = [doors, inWorker].filter((holds) => !holds).length;
   console.log(`${outside} answers outside the contract, ${unhandled} unhandled rejections`);
   return outside + unhandled + failed === 0 ? 0 : 1;
 }

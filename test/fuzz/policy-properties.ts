@@ -1,26 +1,72 @@
 /**
- * What every plan keeps to, whatever the cluster: it is made, the same facts give the same one, and it acts on nothing but
- * the objects among them.
- * Owns: that, of each decision about evacuations, budgets, annotations, disruptions and pressure. Does not own: whether a
- * decision is right (test/policy), decisions about requests (request-properties.ts).
+ * What every decision keeps to, whatever the cluster: it is made, the same facts give the same one, and it acts on nothing
+ * but the objects among them.
+ * Owns: that, of answers to requests and of plans, and that each outcome is reached. Does not own: whether a decision is right
+ * (test/policy).
  */
-import * as fc from "fast-check";
 import type { Action } from "../../shared/policy/action.ts";
-import { planBudgets } from "../../shared/policy/budget/budget.ts";
 import { planAnnotations } from "../../shared/policy/annotations/descheduler-annotations.ts";
-import { planDisruptions } from "../../shared/policy/guard/disruption.ts";
-import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
+import { planBudgets } from "../../shared/policy/budget/budget.ts";
 import { refusedMigration } from "../../shared/policy/evacuation/ends.ts";
+import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
 import { planHistory } from "../../shared/policy/evacuation/history.ts";
 import { newEvacuation } from "../../shared/policy/evacuation/identity.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
-import { planPressure } from "../../shared/policy/pressure/pressure.ts";
+import { type AllowReason, decideEviction, type DenyReason } from "../../shared/policy/eviction/eviction.ts";
+import { blindHoldSeconds, decideDeletion, RELEASE_REASONS } from "../../shared/policy/guard/deletion.ts";
+import { planDisruptions } from "../../shared/policy/guard/disruption.ts";
 import { matches } from "../../shared/policy/kube/selector.ts";
+import type { Plan } from "../../shared/policy/action.ts";
+import { planPressure } from "../../shared/policy/pressure/pressure.ts";
+import { deletionFacts, evictionFacts, pressureWorld, type World, world } from "../generators/worlds.ts";
 import { decidedTwice, expect, expectActions, expectPlan } from "./expectations.ts";
-import { selector } from "./policy-budgets.ts";
-import * as any from "./policy-facts.ts";
-import { disruptedWorld, pressureWorld, world } from "./policy-worlds.ts";
 import { type Property, property } from "./property.ts";
+
+/** Every answer to an eviction; a missing one does not compile. */
+const EVICTION_ANSWERS = Object.keys({
+  PodGone: true,
+  PodCompleted: true,
+  NotAVirtualMachine: true,
+  VmiGone: true,
+  VmiDeleting: true,
+  VmiFinal: true,
+  StrategyNone: true,
+  ShutdownByStrategy: true,
+  EvacuationTriggered: true,
+  EvacuationInProgress: true,
+  NotMigratable: true,
+  UnknownStrategy: true,
+  MigrationTarget: true,
+  NotScheduled: true,
+  HotplugOfLiveVmi: true,
+  BackingOff: true,
+} satisfies Record<AllowReason | DenyReason, true>);
+
+/** Only the door is blind. */
+const DELETION_ANSWERS = RELEASE_REASONS.filter((reason) => reason !== "Blind");
+
+/** What is done before the answer; the last of it says what kind of answer it is. */
+function lastVerb(actions: readonly Action[]): string {
+  return actions.at(-1)?.verb ?? "nothing";
+}
+
+/** Each with what it comes to now and then. */
+const PLANS: readonly (readonly [name: string, plan: (w: World) => Plan, reaches: readonly string[]])[] = [
+  ["disruptions", planDisruptions, ["CreateEvacuation", "Mark", "DeletePod"]],
+  ["budgets", planBudgets, ["CreateBudget", "ResizeBudget", "DeleteBudget"]],
+  ["annotations", planAnnotations, ["AnnotatePod"]],
+  ["beginnings", planBeginnings, ["CreateEvacuation"]],
+  ["history", planHistory, ["DeleteEvacuation"]],
+  [
+    "evacuations",
+    planEvacuations,
+    ["CreateEvacuation", "GrowBudget", "Mark", "Unmark", "CreateMigration", "AdoptMigration", "DeleteMigration"].concat(
+      ["Count", "Event"],
+      ACTIVE_PHASES,
+      END_PHASES,
+    ),
+  ],
+];
 
 /** Of the VMI that an action is about. */
 function uidOf(action: Action): string | undefined {
@@ -28,76 +74,78 @@ function uidOf(action: Action): string | undefined {
   return "vmi" in action ? action.vmi.uid : undefined;
 }
 
-const EVACUATING: readonly Action["verb"][] = [
-  "CreateEvacuation",
-  "GrowBudget",
-  "Mark",
-  "Unmark",
-  "CreateMigration",
-  "AdoptMigration",
-  "DeleteMigration",
-  "Count",
-  "Event",
-];
-
 export const POLICY_PROPERTIES: readonly Property[] = [
   property(
-    "disruptions are planned",
-    disruptedWorld,
-    (given) => expectPlan(decidedTwice(given, planDisruptions), given),
-    ["CreateEvacuation", "Mark", "DeletePod"],
+    "an eviction is decided, with one question at most",
+    evictionFacts,
+    (given) => {
+      const decision = decidedTwice(given, decideEviction);
+      const answered = decideEviction({ migrations: [], ...given });
+      expect(answered.verdict !== "Ask", "asked although answered");
+      if (decision.verdict === "Ask") return decision.question;
+      expectActions([...decision.actions, ...decision.story], given);
+      if (decision.verdict === "Deny") expect(decision.message.length > 0, "a denial without a word");
+      return [decision.reason, `${decision.reason}: ${lastVerb(decision.actions)}`];
+    },
+    [...EVICTION_ANSWERS, "Migrations", "EvacuationTriggered: Mark", "ShutdownByStrategy: Unmark"],
   ),
-  property("budgets are planned", world, (given) => expectPlan(decidedTwice(given, planBudgets), given), [
-    "CreateBudget",
-    "ResizeBudget",
-    "DeleteBudget",
-  ]),
-  property("annotations are planned", world, (given) => expectPlan(decidedTwice(given, planAnnotations), given), [
-    "AnnotatePod",
-  ]),
-  property("evacuations are planned", world, (given) => expectPlan(decidedTwice(given, planEvacuations), given), [
-    ...EVACUATING,
-    ...ACTIVE_PHASES,
-    ...END_PHASES,
-  ]),
-  property("beginnings are planned", world, (given) => expectPlan(decidedTwice(given, planBeginnings), given), [
-    "CreateEvacuation",
-  ]),
-  property("history is planned", world, (given) => expectPlan(decidedTwice(given, planHistory), given), [
-    "DeleteEvacuation",
-  ]),
+  property(
+    "a deletion is decided, and held no longer than anybody waits; in the dark likewise",
+    deletionFacts,
+    (given) => {
+      const seconds = decidedTwice(given, (f) => blindHoldSeconds(f, f.settings, f.now));
+      expect(seconds === undefined || (seconds >= 0 && Number.isFinite(seconds)), `held for ${seconds} s`);
+      const blind = `blind: ${seconds === undefined ? "let go" : seconds > 0 ? "held" : "denied"}`;
+      const decision = decidedTwice(given, decideDeletion);
+      expectActions(decision.story, given);
+      if (decision.verdict === "Release") return [blind, decision.reason];
+      expectActions(decision.actions, given);
+      const { holdSeconds, actions } = decision;
+      expect(holdSeconds >= 0 && holdSeconds <= given.patienceSeconds, `held for ${holdSeconds} s`);
+      return [blind, holdSeconds > 0 ? "held" : "denied", `held back, with ${lastVerb(actions)} done`];
+    },
+    [
+      ...DELETION_ANSWERS,
+      "held",
+      "denied",
+      "blind: let go",
+      "blind: held",
+      "blind: denied",
+      ...["Mark", "CreateEvacuation", "nothing"].map((verb) => `held back, with ${verb} done`),
+    ],
+  ),
+  property(
+    "everything is planned for",
+    world,
+    (given) =>
+      PLANS.flatMap(([name, plan]) => {
+        return expectPlan(decidedTwice(given, plan), given).map((outcome) => `${name}: ${outcome}`);
+      }),
+    PLANS.flatMap(([name, , reaches]) => reaches.map((outcome) => `${name}: ${outcome}`)),
+  ),
   property("pressure is planned for", pressureWorld, (given) => expectPlan(decidedTwice(given, planPressure), given), [
     "CreateEvacuation",
     "Mark",
   ]),
   property(
-    "a refused migration has consequences for its VM only",
-    fc.tuple(world, any.vmi),
-    ([given, anyVmi]) => {
-      const [refused = anyVmi] = given.vmis;
-      const [{ name } = { name: "none" }] = given.evacuations;
-      const actions = decidedTwice({ name, vmi: refused, w: given }, (f) => refusedMigration(f, f.vmi, f.w));
-      expectActions(actions, given);
-      for (const action of actions) expect((uidOf(action) ?? refused.uid) === refused.uid, `${action.verb} on another`);
-      return actions.map(({ verb }) => verb);
+    "of a VM: what a refused migration leads to, and its next Evacuation's name; of a budget: whom it selects",
+    world,
+    (given) => {
+      const [{ name: refused } = { name: "none" }] = given.evacuations;
+      const done = given.vmis.flatMap((vmi) => {
+        const { name } = decidedTwice(given, (w) => newEvacuation(vmi, { cause: "Operator", requestedBy: "" }, w));
+        expect(name.length <= 63, "a name too long");
+        expect(!given.evacuations.some((one) => one.name === name), "a name that is taken");
+        const actions = decidedTwice({ name: refused, vmi, w: given }, (f) => refusedMigration(f, f.vmi, f.w));
+        expectActions(actions, given);
+        for (const action of actions) expect((uidOf(action) ?? vmi.uid) === vmi.uid, `${action.verb} on another`);
+        return actions.map(({ verb }) => verb);
+      });
+      const selected = given.budgets.flatMap(({ selector }) => {
+        return given.pods.map(({ labels }) => String(matches(selector, labels)));
+      });
+      return [...done, ...selected];
     },
-    ["WriteStatus", "Event"],
-  ),
-  property(
-    "an Evacuation has a name that no other one about its pod has",
-    fc.tuple(world, any.vmi),
-    ([given, anyVmi]) => {
-      const [vmi = anyVmi] = given.vmis;
-      const beginning = { cause: "Operator", requestedBy: "" } as const;
-      const { name } = decidedTwice(given, (w) => newEvacuation(vmi, beginning, w));
-      expect(name.length <= 63, "a name too long");
-      expect(!given.evacuations.some((one) => one.name === name), "a name that is taken");
-    },
-  ),
-  property(
-    "a selector matches or does not",
-    fc.tuple(selector, any.pod),
-    ([selector, pod]) => String(decidedTwice({ selector, pod }, (f) => matches(f.selector, f.pod.labels))),
-    ["true", "false"],
+    ["WriteStatus", "Event", "true", "false"],
   ),
 ];

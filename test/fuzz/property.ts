@@ -12,52 +12,50 @@ export interface Property {
   /** What some example or other comes to, if there are a few hundred of them: else the property would say little. */
   readonly reaches: readonly string[];
   /**
-   * What the examples have come to. Throws with the smallest one that fast-check finds for which the property does not
-   * hold, and how to repeat it.
+   * How often the examples have come to what. Throws a CounterexampleError with the smallest one that fast-check finds for
+   * which the property does not hold.
    */
-  readonly check: (parameters: Parameters) => ReadonlySet<string> | Promise<ReadonlySet<string>>;
+  readonly check: (parameters: Parameters) => Promise<ReadonlyMap<string, number>>;
 }
 
 interface Parameters {
   readonly seed: number;
   readonly numRuns: number;
+  /** The example to begin with, as fast-check names it. */
+  readonly path?: string;
 }
 
 export function property<T>(
   name: string,
   arbitrary: fc.Arbitrary<T>,
-  holds: (given: T) => Outcomes,
-  reaches: readonly string[] = [],
-): Property {
-  const check = (parameters: Parameters) => {
-    const reached = new Set<string>();
-    const example = fc.property(arbitrary, (given) => note(reached, holds(given)));
-    fc.assert(example, parameters);
-    return reached;
-  };
-  return { name, reaches, check };
-}
-
-export function asyncProperty<T>(
-  name: string,
-  arbitrary: fc.Arbitrary<T>,
-  holds: (given: T) => Promise<Outcomes>,
+  holds: (given: T) => Outcomes | Promise<Outcomes>,
   reaches: readonly string[] = [],
 ): Property {
   const check = async (parameters: Parameters) => {
-    const reached = new Set<string>();
-    const example = fc.asyncProperty(arbitrary, async (given) => note(reached, await holds(given)));
-    await fc.assert(example, parameters);
+    const reached = new Map<string, number>();
+    const example = fc.asyncProperty(arbitrary, async (given) => {
+      for (const outcome of [(await holds(given)) ?? []].flat()) reached.set(outcome, (reached.get(outcome) ?? 0) + 1);
+    });
+    const details = await fc.check(example, parameters);
+    if (details.failed)
+      throw new CounterexampleError(fc.defaultReportMessage(details) ?? name, details.counterexamplePath);
     return reached;
   };
   return { name, reaches, check };
 }
 
-function note(reached: Set<string>, outcomes: Outcomes): void {
-  for (const outcome of [outcomes ?? []].flat()) reached.add(outcome);
+export class CounterexampleError extends Error {
+  override readonly name = "CounterexampleError";
+  /** Which of the examples it was, before it was made smaller. */
+  readonly run: number;
+
+  constructor(message: string, path: string | null) {
+    super(message);
+    this.run = Number.parseInt(path ?? "0", 10);
+  }
 }
 
-/** Whoever changes any of it, throws: modules are strict. Maps and sets are left as they are. */
+/** Writing to any of it throws: modules are strict. Maps and sets are left as they are. */
 export function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   if (value instanceof Map || value instanceof Set) {

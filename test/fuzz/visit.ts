@@ -3,14 +3,17 @@
  * Owns: that course, and everything that was wrong in it. Does not own: what may be answered (judge.ts).
  */
 import { setImmediate } from "node:timers/promises";
+import * as fc from "fast-check";
+import { usually } from "../generators/often.ts";
+import { NOW } from "../policy/fixtures.ts";
 import { canaryIn } from "./canaries.ts";
-import { HostileCluster } from "./cluster/hostile-cluster.ts";
-import type { DoorName } from "./contract.ts";
-import { type Isolate, openIsolate } from "./isolate.ts";
+import { HostileCluster, hostility } from "./cluster/hostile-cluster.ts";
+import { CONTRACT, type DoorName } from "./contract.ts";
+import { environment, type Isolate, openIsolate } from "./isolate.ts";
 import { type Answer, judge } from "./judge.ts";
 import { type InstalledPlatform, installPlatform } from "./platform.ts";
-import { randomOf } from "./random.ts";
-import { type FuzzedRequest, asCurl } from "./requests/request.ts";
+import { type Property, property } from "./property.ts";
+import { asCurl, type FuzzedRequest } from "./requests/request.ts";
 import { anyRequest } from "./requests/requests.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -19,119 +22,112 @@ await import("../../shared/config/lifeboat-configuration.ts");
 await import("../../shared/descheduling/policy-file/parse-descheduler-policy.ts");
 await import("../../shared/descheduling/policy-file/yaml.ts");
 
-const NOW = new Date("2026-11-20T12:00:00.000Z");
 export const REQUESTS_A_VISIT = 4;
 /** Whoever it is, to find that out must not cost much: a signature by each of two secrets, and two digests to compare it with each of eight. */
 const MOST_DIGESTS = 2 + 2 * 2 * 8;
 
-export interface Finding {
-  readonly request: number;
-  readonly problem: string;
-  /** How to ask the same again. */
-  readonly asked: string;
+/** Printed by what is wrong, and not as what was drawn. */
+export const unprinted = { [fc.toStringMethod]: () => "a visit" };
+
+export const visit = fc
+  .record({
+    hostility,
+    environment,
+    requests: fc.array(
+      fc.record({ make: anyRequest, pause: usually(fc.constant(0), fc.constantFrom(1, 31, 600), 5) }),
+      {
+        minLength: REQUESTS_A_VISIT,
+        maxLength: REQUESTS_A_VISIT,
+      },
+    ),
+    ticks: usually(fc.constant(false), fc.constant(true)),
+  })
+  .map((drawn) => ({ ...drawn, ...unprinted }));
+
+export type Visit = typeof visit extends fc.Arbitrary<infer T> ? T : never;
+
+interface Sent {
+  readonly request: FuzzedRequest;
+  readonly now: Date;
+  readonly digests: number;
+  readonly answer: Answer;
 }
 
-export interface Visit {
-  readonly requests: number;
-  readonly answers: readonly { readonly door: DoorName | "scheduled"; readonly code: number }[];
-  readonly findings: readonly Finding[];
+interface Course {
+  readonly cluster: HostileCluster;
+  readonly isolate: Isolate;
+  readonly clock: VirtualClock;
+  readonly platform: InstalledPlatform;
 }
 
-export async function makeVisit(seed: number, visit: number): Promise<Visit> {
-  const random = randomOf(seed, visit);
+/** What was answered, by door and code. Throws saying what was wrong. */
+export async function makeVisit(drawn: Visit): Promise<readonly string[]> {
   const clock = new VirtualClock(NOW);
   const platform = installPlatform(clock);
   try {
-    return await run({ random, clock, platform, first: visit * REQUESTS_A_VISIT });
+    const cluster = new HostileCluster(drawn.hostility, clock);
+    return await run(drawn, { cluster, isolate: openIsolate(cluster, clock, drawn.environment), clock, platform });
   } finally {
     platform.uninstall();
   }
 }
 
-interface Sent {
-  readonly index: number;
-  readonly request: FuzzedRequest;
-  readonly now: Date;
-  readonly answer: Answer;
-}
-
-interface Course {
-  readonly random: ReturnType<typeof randomOf>;
-  readonly clock: VirtualClock;
-  readonly platform: InstalledPlatform;
-  readonly first: number;
-}
-
-async function run(course: Course): Promise<Visit> {
-  const { random, clock, platform, first } = course;
-  const cluster = new HostileCluster(random, clock);
-  const isolate = openIsolate(cluster, clock, random);
-  const findings: Finding[] = [];
+async function run({ requests, ticks }: Visit, course: Course): Promise<readonly string[]> {
+  const { cluster, isolate, clock } = course;
   const sent: Sent[] = [];
-  for (let index = first; index < first + REQUESTS_A_VISIT; index++) {
-    const before = platform.digests();
-    const one = await send(index, isolate, course);
-    if ("problem" in one) findings.push(one);
-    else sent.push(one);
-    const digests = platform.digests() - before;
-    if (isolate.keys !== undefined && digests > MOST_DIGESTS) findings.push(costly(one, index, digests));
-    if (random.chance(0.2)) clock.pass(random.pick([1, 31, 600]));
+  for (const [index, { make, pause }] of requests.entries()) {
+    sent.push(await send(make(clock.now()), index, course));
+    clock.pass(pause);
   }
-  const ticks = random.chance(0.1) ? [await tick(isolate, clock)] : [];
-  const ended = await clock.settle(isolate.after);
-  // A rejection that nobody handles is noticed one turn later.
+  if (ticks) await within(clock, isolate.tick(), "a tick");
+  const hasEnded = await clock.settle(isolate.after);
+  // A rejection that is not handled is noticed one turn later.
   await setImmediate();
-  const judged = sent.map((one) => judgeOne(one, isolate, cluster));
-  const asked = sent.map(({ request }) => asCurl(request)).join("\n\n");
+  const judged = sent.map((one, index) => judgeOne(one, index, course));
   const problems = [
-    ...ticks.flatMap(({ problem }) => problem ?? []),
-    ...(ended ? [] : ["a promise is left pending"]),
+    ...judged.flatMap((one) => one.problems),
+    ...(hasEnded ? [] : ["a promise is left pending"]),
     ...(isolate.keys === undefined ? [] : cluster.problems),
-    ...(await afterProblems(isolate, ended)),
-  ].map((problem) => ({ request: first, problem, asked }));
-  return {
-    requests: REQUESTS_A_VISIT,
-    answers: [...judged.map(({ answer }) => answer), ...ticks.map(({ answer }) => answer)],
-    findings: [...findings, ...judged.flatMap((one) => one.findings), ...problems],
-  };
+    ...(await afterProblems(isolate, hasEnded)),
+  ];
+  if (problems.length > 0) fail(problems, sent);
+  return [...judged.map(({ outcome }) => outcome), ...(ticks ? ["scheduled done"] : [])];
 }
 
-async function send(index: number, isolate: Isolate, { random, clock }: Course): Promise<Sent | Finding> {
-  const now = clock.now();
-  const request = anyRequest(random, now);
-  const answering = isolate.send(request, index).then(
-    (answer) => ({ index, request, now, answer }),
-    (error: unknown) => ({ ...blamed, problem: `the app has thrown: ${wordsOf(error)}` }),
-  );
-  const blamed = { request: index, asked: asCurl(request) };
-  return (await clock.settle([answering])) ? await answering : { ...blamed, problem: "no answer at all" };
+function fail(problems: readonly string[], sent: readonly Pick<Sent, "request">[]): never {
+  throw new Error([...problems, ...sent.map(({ request }) => asCurl(request))].join("\n\n"));
 }
 
-function costly(one: Sent | Finding, request: number, digests: number): Finding {
-  const asked = "problem" in one ? one.asked : asCurl(one.request);
-  return { request, problem: `${digests} digests to find out who asks`, asked };
+/** The clock goes on until it is there. */
+async function within<T>(clock: VirtualClock, working: Promise<T>, what: string): Promise<T> {
+  const ended = await clock.settle([working]);
+  if (!ended) throw new Error(`${what} never ends`);
+  return await working;
 }
 
-function judgeOne({ index, request, now, answer }: Sent, isolate: Isolate, cluster: HostileCluster) {
+async function send(request: FuzzedRequest, index: number, { isolate, clock, platform }: Course): Promise<Sent> {
+  const [now, before] = [clock.now(), platform.digests()];
+  try {
+    const answer = await within(clock, isolate.send(request, index), "an answer");
+    return { request, now, answer, digests: platform.digests() - before };
+  } catch (error) {
+    return fail([`the app has thrown: ${wordsOf(error)}`], [{ request }]);
+  }
+}
+
+function judgeOne({ request, now, answer, digests }: Sent, index: number, { isolate, cluster }: Course) {
   const asked = cluster.asked.filter((one) => one.origin === index);
   const { keys, registryFails: registryFailed } = isolate;
   const { door, problems } = judge(request, answer, { keys, registryFailed, asked, now });
-  const shown = `${asCurl(request)}\n→ ${answer.code} ${answer.text.slice(0, 2000)}`;
-  const findings = problems.map((problem) => ({ request: index, problem, asked: shown }));
-  return { answer: { door, code: answer.code }, findings };
+  const costly = keys !== undefined && digests > MOST_DIGESTS ? [`${digests} digests to find out who asks`] : [];
+  const shown = [...problems, ...costly].map((problem) => {
+    return `${problem}\n${asCurl(request)}\n→ ${answer.code} ${answer.text.slice(0, 2000)}`;
+  });
+  return { outcome: `${door} ${answer.code}`, problems: shown };
 }
 
 function wordsOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
-async function tick(isolate: Isolate, clock: VirtualClock) {
-  const ticking = isolate.tick().then(
-    () => undefined,
-    (error: unknown) => `a tick has thrown: ${wordsOf(error)}`,
-  );
-  const problem = (await clock.settle([ticking])) ? await ticking : "a tick never ends";
-  return { problem, answer: { door: "scheduled", code: 0 } as const };
 }
 
 async function afterProblems({ after, log, registryFails }: Isolate, hasEnded: boolean): Promise<readonly string[]> {
@@ -140,13 +136,41 @@ async function afterProblems({ after, log, registryFails }: Isolate, hasEnded: b
     end.status === "rejected" ? [`rejected after the answer: ${wordsOf(end.reason)}`] : [],
   );
   const lines = log.map((line) => JSON.stringify(line));
-  const leaks = lines.flatMap((line) => {
-    const canary = canaryIn(line);
-    return canary === undefined ? [] : [`a log line tells a secret: ${canary}: ${line.slice(0, 500)}`];
-  });
-  // What nobody expected is a defect, however well it is answered; unless it is the platform's.
-  const unexpected = lines.filter(
-    (line) => line.includes('"error":') && !(registryFails && line.includes("KV GET failed")),
-  );
-  return [...rejected, ...leaks, ...unexpected.map((line) => `an unexpected error: ${line.slice(0, 1500)}`)];
+  // The platform's own failure is none of ours.
+  return [...rejected, ...lines.flatMap((line) => logProblems(line, registryFails ? /KV GET failed/ : undefined))];
 }
+
+/** What nobody expected is a defect, however well it is answered. */
+export function logProblems(line: string, but?: RegExp): readonly string[] {
+  const canary = canaryIn(line);
+  const unexpected = /"error":|Uncaught|exception/.test(line) && but?.test(line) !== true;
+  return [
+    ...(canary === undefined ? [] : [`a log line tells a secret: ${canary}: ${line.slice(0, 500)}`]),
+    ...(unexpected ? [`an unexpected error: ${line.slice(0, 1500)}`] : []),
+  ];
+}
+
+/** What each answers to a caller who may, if all goes well. One of the entries is a wrong one: the fleet is never ready. */
+const OPENED = {
+  evictions: 200,
+  deletions: 200,
+  events: 204,
+  reconcile: 200,
+  deschedule: 200,
+  explain: 200,
+  evacuations: 200,
+  cancel: 200,
+  clusterReadyz: 200,
+  metrics: 200,
+  healthz: 200,
+  readyz: 503,
+  noRoute: 404,
+} as const satisfies Record<DoorName, number>;
+const GUARDED = Object.entries(CONTRACT).flatMap(([door, { key }]) => (key === "None" ? [] : [`${door} 401`]));
+
+export const DOORS: Property = property(
+  "no answer is outside the contract, and every door is opened to some and closed to others",
+  visit,
+  makeVisit,
+  [...Object.entries(OPENED).map(([door, code]) => `${door} ${code}`), ...GUARDED, "evictions 400", "evictions 404"],
+);

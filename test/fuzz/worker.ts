@@ -3,22 +3,17 @@
  * Owns: sending them, by the real clock and several at a time. Does not own: the contract. Who asked for what of the
  * cluster is not known here; visit.ts looks at that.
  */
+import * as fc from "fast-check";
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
 import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
-import { canaryIn } from "./canaries.ts";
-import { startHostileServer } from "./cluster/hostile-server.ts";
-import { ENTRY } from "./isolate.ts";
+import { ENTRY } from "./canaries.ts";
+import { HostileCluster, hostility } from "./cluster/hostile-cluster.ts";
+import { quickly, startHostileServer } from "./cluster/hostile-server.ts";
 import { judge } from "./judge.ts";
-import { randomOf } from "./random.ts";
+import { property } from "./property.ts";
 import { asCurl, type FuzzedRequest, hasBody, headersOf } from "./requests/request.ts";
 import { anyRequest } from "./requests/requests.ts";
-import type { Tally } from "./tally.ts";
-
-interface WorkerRun {
-  readonly requests: number;
-  readonly seed: number;
-  readonly tally: Tally;
-}
+import { logProblems, unprinted } from "./visit.ts";
 
 /** Of those clusters whose entry is a valid one: what it is bound to is looked for later. */
 const KEYS = new Map([
@@ -29,26 +24,44 @@ const KEYS = new Map([
 const AT_A_TIME = 8;
 const HEADERS_TOO_LARGE = 431;
 
-export async function visitWorker({ requests, seed, tally }: WorkerRun): Promise<void> {
-  const server = await startHostileServer(randomOf(seed, 0));
+const batch = fc
+  .record({ hostility, requests: fc.array(anyRequest, { minLength: AT_A_TIME, maxLength: AT_A_TIME }) })
+  .map((drawn) => ({ ...drawn, ...unprinted }));
+
+/** What was answered how often, by door and code. */
+export async function visitWorker(requests: number, seed: number): Promise<ReadonlyMap<string, number>> {
+  let cluster: HostileCluster | undefined;
+  const log: string[] = [];
+  const server = await startHostileServer(() => {
+    if (cluster === undefined) throw new Error("no cluster yet");
+    return cluster;
+  });
   const clusters = {
     prod: { server: server.url, ...ENTRY },
     vpc: { server: "binding:NOTHING", ...ENTRY },
     bad: { server: "http://example.com", ...ENTRY },
   };
-  const onLog = (line: string) => tally.reportAll(logProblems(line), `the log: ${line.slice(0, 1500)}`);
-  const worker = await startWorker({ authority: await createAuthority("fuzzing"), clusters, onLog });
+  const worker = await startWorker({
+    authority: await createAuthority("fuzzing"),
+    clusters,
+    onLog: (line) => void log.push(line),
+  });
+  const batches = property("the Worker in workerd keeps the contract", batch, async (drawn) => {
+    cluster = new HostileCluster(drawn.hostility, quickly);
+    const sent = drawn.requests.map((make) => sendOne(worker, impatient(make(new Date()))));
+    const answers = (await Promise.all(sent)).flat();
+    const alive = await worker.fetch("/healthz");
+    const problems = [
+      ...answers.flatMap((one) => one.problems),
+      ...((await alive.text()) === '{"healthy":true}' ? [] : ["the Worker is no longer there"]),
+      ...cluster.problems,
+      ...log.splice(0).flatMap((line) => logProblems(line)),
+    ];
+    if (problems.length > 0) throw new Error(problems.join("\n\n"));
+    return answers.map(({ outcome }) => outcome);
+  });
   try {
-    for (let sent = 0; sent < requests; sent += AT_A_TIME) {
-      const random = randomOf(seed, sent);
-      server.next(random);
-      const batch = Array.from({ length: AT_A_TIME }, () => impatient(anyRequest(random, new Date())));
-      await Promise.all(batch.map((request) => sendOne(worker, request, tally)));
-      const alive = await worker.fetch("/healthz");
-      if ((await alive.text()) !== '{"healthy":true}')
-        tally.reportAll(["the Worker is no longer there"], "GET /healthz");
-    }
-    tally.reportAll(server.problems(), "what the cluster was asked");
+    return await batches.check({ seed, numRuns: Math.ceil(requests / AT_A_TIME) });
   } finally {
     await worker.stop();
     await server.stop();
@@ -61,7 +74,7 @@ function impatient(request: FuzzedRequest): FuzzedRequest {
   return { ...request, path: `${request.path.split("?")[0]}?timeout=200ms` };
 }
 
-async function sendOne(worker: RunningWorker, request: FuzzedRequest, tally: Tally): Promise<void> {
+async function sendOne(worker: RunningWorker, request: FuzzedRequest) {
   const now = new Date();
   const { method, body, path } = request;
   const sent = hasBody(request) && body !== undefined ? { body } : {};
@@ -71,20 +84,14 @@ async function sendOne(worker: RunningWorker, request: FuzzedRequest, tally: Tal
     response = await worker.fetch(path, { method, headers, redirect: "manual", ...sent });
   } catch {
     // The client's own: a length that is not the body's, a header that it does not send.
-    return;
+    return [];
   }
+  const text = await response.text();
   // The platform's own, before the Worker is asked.
-  if (response.status === HEADERS_TOO_LARGE) return void (await response.text());
+  if (response.status === HEADERS_TOO_LARGE) return [];
   const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
-  const answer = { code: response.status, headers, text: await response.text() };
-  const circumstances = { keys: KEYS, registryFailed: false, asked: [], now };
-  const { door, problems } = judge(request, answer, circumstances);
-  tally.add({ requests: 1, answers: [{ door, code: answer.code }], findings: [] });
-  tally.reportAll(problems, `${asCurl(request)}\n→ ${answer.code} ${answer.text.slice(0, 2000)}`);
-}
-
-function logProblems(line: string): readonly string[] {
-  const canary = canaryIn(line);
-  const leaked = canary === undefined ? [] : [`a log line tells a secret: ${canary}`];
-  return /"error":|Uncaught|exception/i.test(line) ? [...leaked, "an unexpected error"] : leaked;
+  const answer = { code: response.status, headers, text };
+  const { door, problems } = judge(request, answer, { keys: KEYS, registryFailed: false, asked: [], now });
+  const shown = problems.map((problem) => `${problem}\n${asCurl(request)}\n→ ${answer.code} ${text.slice(0, 2000)}`);
+  return [{ outcome: `${door} ${answer.code}`, problems: shown }];
 }

@@ -3,13 +3,13 @@
  * Owns: who asked for what, and what must hold for every request of ours. Does not own: the answers.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { SECRETS } from "../canaries.ts";
-import type { Json } from "../json-mutations.ts";
-import type { Random } from "../random.ts";
+import * as fc from "fast-check";
+import { cluster } from "../../generators/clusters.ts";
+import { parsedJson } from "../../generators/json.ts";
+import { Store } from "../../generators/store.ts";
+import { SECRETS, UPSTREAM } from "../canaries.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
-import { misbehave, type Outcome } from "./misbehaviour.ts";
-import { situate } from "./situation.ts";
-import { Store } from "./store.ts";
+import { behaviour, type Outcome } from "./misbehaviour.ts";
 
 export const SERVER = "https://api.prod.example.com";
 /** Of a Workers VPC binding. */
@@ -26,23 +26,26 @@ export interface Asked {
   readonly event: boolean;
 }
 
+export const hostility = fc.record({
+  cluster,
+  behaviour,
+  /** Of every answer. What goes on after an answer ends by the clock, so a slow cluster makes for a quick run. */
+  seconds: fc.constantFrom(0.1, 0.4, 0.8, 0.8),
+});
+type Hostility = typeof hostility extends fc.Arbitrary<infer T> ? T : never;
+
 export class HostileCluster {
   readonly asked: Asked[] = [];
   /** What is wrong with our own requests to it. */
   readonly problems: string[] = [];
-  readonly #store = new Store();
-  readonly #random: Random;
+  readonly #store: Store;
+  readonly #hostility: Hostility;
   readonly #clock: Pick<VirtualClock, "sleep">;
-  readonly #hostility: number;
-  /** Of every answer. What goes on after an answer ends by the clock, so a slow cluster makes for a quick run. */
-  readonly #seconds: number;
 
-  constructor(random: Random, clock: Pick<VirtualClock, "sleep">) {
-    this.#random = random;
+  constructor(drawn: Hostility, clock: Pick<VirtualClock, "sleep">) {
+    this.#store = new Store(drawn.cluster.collections);
+    this.#hostility = drawn;
     this.#clock = clock;
-    this.#hostility = random.pick([0, 0, 0.02, 0.1, 0.5]);
-    this.#seconds = random.pick([0.1, 0.4, 0.8, 0.8]);
-    situate(this.#store, random);
   }
 
   readonly fetch = async (address: string, init: RequestInit): Promise<Response> => {
@@ -52,28 +55,26 @@ export class HostileCluster {
     const dryRun = url.searchParams.get("dryRun") === "All";
     const request = `${method} ${url.pathname}${url.search}`;
     const event = method === "POST" && url.pathname.endsWith("/events");
+    const { behaviour: all } = this.#hostility;
+    const misbehave = all[this.asked.length % Math.max(all.length, 1)];
     this.asked.push({ origin: origin.getStore(), request, write: method !== "GET" && !dryRun, event });
-    const body: Json | undefined = typeof init.body === "string" ? JSON.parse(init.body) : undefined;
+    const body = typeof init.body === "string" ? parsedJson(init.body) : undefined;
     const good = this.#store.answer({ method, path: url.pathname, query: url.searchParams, body });
-    const outcome: Outcome = this.#random.chance(this.#hostility)
-      ? misbehave(good, this.#random)
-      : { kind: "Reply", reply: good };
-    return await this.#deliver(outcome, good, signal ?? undefined);
+    const reply = { code: good.code, text: withCanaries(JSON.stringify(good.body)) };
+    return await this.#deliver(misbehave?.(good) ?? { kind: "Reply", reply }, reply, signal ?? undefined);
   };
 
   async #deliver(outcome: Outcome, good: { code: number; text: string }, signal?: AbortSignal): Promise<Response> {
-    const seconds = outcome.kind === "Slow" ? outcome.seconds : outcome.kind === "Never" ? Infinity : this.#seconds;
-    await this.#wait(seconds, signal);
+    await this.#wait(outcome.kind === "Slow" ? outcome.seconds : this.#hostility.seconds, signal);
     switch (outcome.kind) {
       case "Broken":
         if (!outcome.within) throw new TypeError("fetch failed");
         return new Response(new ReadableStream({ pull: (c) => c.error(new TypeError("terminated")) }));
       case "Reply": {
-        const { code, text } = outcome.reply;
-        return new Response(text, { status: code, ...(outcome.headers && { headers: outcome.headers }) });
+        const { code, text, headers = {} } = outcome.reply;
+        return new Response(text, { status: code, headers });
       }
       case "Slow":
-      case "Never":
         return new Response(good.text, { status: good.code });
     }
   }
@@ -102,4 +103,9 @@ export class HostileCluster {
     ] as const;
     for (const [isWrong, problem] of wrong) if (isWrong) this.problems.push(problem);
   }
+}
+
+/** Beside each object's name: Lifeboat has no reason to read who has written what. */
+function withCanaries(text: string): string {
+  return text.replaceAll('"metadata":{"uid"', `"metadata":{"managedFields":[{"manager":"${UPSTREAM}"}],"uid"`);
 }

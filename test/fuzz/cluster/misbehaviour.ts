@@ -1,73 +1,77 @@
 /**
  * Ways in which what answers is not the API server one would like.
- * Owns: bad answers, slow ones, none. Does not own: good ones (store.ts).
+ * Owns: bad answers, slow ones, none. Does not own: good ones (test/generators/store.ts).
  */
+import * as fc from "fast-check";
+import { bending, type Json, mutatedText } from "../../generators/json.ts";
+import { usually } from "../../generators/often.ts";
+import { type ApiReply, statusReply } from "../../generators/store.ts";
 import { UPSTREAM } from "../canaries.ts";
-import type { Json } from "../json-mutations.ts";
-import { mutated } from "../json-mutations.ts";
-import type { Random } from "../random.ts";
-import { mutatedText } from "../text-mutations.ts";
-import { type ApiReply, statusReply } from "./store.ts";
+
+export interface Reply {
+  readonly code: number;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 export type Outcome =
-  | { readonly kind: "Reply"; readonly reply: ApiReply; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly kind: "Reply"; readonly reply: Reply }
   /** The connection breaks, before the answer or within it. */
   | { readonly kind: "Broken"; readonly within: boolean }
-  | { readonly kind: "Never" }
   | { readonly kind: "Slow"; readonly seconds: number };
 
-const CODES: readonly (readonly [number, string])[] = [
-  [400, "BadRequest"],
-  [401, "Unauthorized"],
-  [403, "Forbidden"],
-  [404, "NotFound"],
-  [409, "Conflict"],
-  [410, "Expired"],
-  [422, "Invalid"],
-  [429, "TooManyRequests"],
-  [500, "InternalError"],
-  [503, "ServiceUnavailable"],
-];
+/** What becomes of a good answer. */
+export type Misbehave = (good: ApiReply) => Outcome;
 
-const reply = (code: number, text: string): Outcome => ({ kind: "Reply", reply: { code, text } });
+// prettier-ignore
+const CODES = [
+  [400, "BadRequest"], [401, "Unauthorized"], [403, "Forbidden"], [404, "NotFound"], [409, "Conflict"], [410, "Expired"],
+  [422, "Invalid"], [429, "TooManyRequests"], [500, "InternalError"], [503, "ServiceUnavailable"],
+] as const;
 
-function mutatedReply({ code, text }: ApiReply, random: Random): Outcome {
-  if (random.chance(0.3)) return reply(code, mutatedText(text, random));
-  const parsed: Json = JSON.parse(text);
-  return reply(code, JSON.stringify(mutated(parsed, random, random.pick([1, 1, 3, 20]))));
-}
+const instead =
+  (code: number, body: Json | string, headers = {}) =>
+  (): Outcome => {
+    return { kind: "Reply", reply: { code, text: typeof body === "string" ? body : JSON.stringify(body), headers } };
+  };
 
-/** Items of somebody else's; a list that never ends says that there is more. */
-function strangeList(random: Random): Outcome {
-  const items = Array.from({ length: random.pick([0, 3, 300]) }, (_, i) => ({
-    metadata: { name: `i${i}`, uid: UPSTREAM },
-  }));
-  const metadata = random.chance(0.2) ? { continue: "more" } : {};
-  return reply(200, JSON.stringify({ kind: "PodList", metadata, items }));
-}
+const refused = fc.constantFrom(...CODES).map(([code, reason]) => {
+  return instead(code, statusReply(code, reason, `${reason}: ${UPSTREAM}`).body);
+});
+const html = fc.constantFrom(200, 403, 404, 409, 502).map((code) => instead(code, `<html><h1>${UPSTREAM}</h1></html>`));
+const moved = fc.constantFrom(301, 302, 307).map((code) => instead(code, UPSTREAM, { location: "/elsewhere" }));
+const broken = fc.boolean().map((within) => (): Outcome => ({ kind: "Broken", within }));
+const slow = fc.constantFrom(1, 6, 40, Infinity).map((seconds) => (): Outcome => ({ kind: "Slow", seconds }));
+/** Items of another kind; a list that never ends says that there is more. */
+const strange = fc
+  .tuple(fc.constantFrom(0, 3, 300), fc.constantFrom({}, {}, {}, { continue: "more" }))
+  .map(([n, metadata]) => {
+    const items = Array.from({ length: n }, (_, i) => ({ metadata: { name: `i${i}`, uid: UPSTREAM } }));
+    return instead(200, { kind: "PodList", metadata, items });
+  });
+const bent = bending([1, 1, 3, 20]).map(
+  (bend): Misbehave =>
+    ({ code, body }) =>
+      instead(code, bend(body))(),
+);
+const garbled = mutatedText(fc.constant('{"kind":"List","metadata":{},"items":[]}')).map((text) => instead(200, text));
 
-export function misbehave(good: ApiReply, random: Random): Outcome {
-  switch (random.below(10)) {
-    case 0:
-    case 1: {
-      const { code, text } = statusReply(...random.pick(CODES));
-      return reply(code, text);
-    }
-    case 2:
-      return reply(random.pick([200, 403, 404, 409, 502]), `<html><h1>${UPSTREAM}</h1></html>`);
-    case 3:
-      return {
-        kind: "Reply",
-        reply: { code: random.pick([301, 302, 307]), text: UPSTREAM },
-        headers: { location: "/elsewhere" },
-      };
-    case 4:
-      return { kind: "Broken", within: random.chance(0.5) };
-    case 5:
-      return random.chance(0.3) ? { kind: "Never" } : { kind: "Slow", seconds: random.pick([1, 6, 40]) };
-    case 6:
-      return strangeList(random);
-    default:
-      return mutatedReply(good, random);
-  }
-}
+export const misbehave: fc.Arbitrary<Misbehave> = fc.oneof(
+  { weight: 2, arbitrary: refused },
+  html,
+  moved,
+  broken,
+  slow,
+  strange,
+  { weight: 2, arbitrary: bent },
+  garbled,
+);
+
+/** One answer after another, over and over: of so many one is bad. */
+export const behaviour: fc.Arbitrary<readonly (Misbehave | undefined)[]> = fc.oneof(
+  fc.constant([]),
+  fc.constant([]),
+  ...[50, 10, 2].map((times) =>
+    fc.array(usually(fc.constant(undefined), misbehave, times), { minLength: times, maxLength: 2 * times + 5 }),
+  ),
+);

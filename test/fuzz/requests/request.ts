@@ -2,13 +2,15 @@
  * A request as it is about to be sent: as raw as the platform lets it be.
  * Owns: its shape, making it the platform's, and showing it to a reader. Does not own: what is in it.
  */
-import type { Json } from "../json-mutations.ts";
+import { type Json, parsedJson } from "../../generators/json.ts";
+
+export type Header = readonly [name: string, value: string];
 
 export interface FuzzedRequest {
   readonly method: string;
   /** With the query. */
   readonly path: string;
-  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly headers: readonly Header[];
   readonly body?: string | Uint8Array<ArrayBuffer>;
 }
 
@@ -75,14 +77,5 @@ export function textOf(request: FuzzedRequest): string {
 }
 
 export function bodyOf(request: FuzzedRequest): Json | undefined {
-  return parsed(textOf(request));
-}
-
-export function parsed(text: string): Json | undefined {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
+  return parsedJson(textOf(request));
 }

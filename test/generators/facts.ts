@@ -1,0 +1,48 @@
+/**
+ * What Lifeboat makes of a cluster's objects: the facts on which policy decides. An object that does not parse is left out.
+ * Owns: going through the Worker's own border. Does not own: the objects (clusters.ts), worlds of these facts (worlds.ts).
+ */
+import type * as z from "zod/mini";
+import { Budget, ConfigMap, Launcher, Node, Pod } from "../../shared/cluster/kinds/kubernetes.ts";
+import { Migration, Vmi } from "../../shared/cluster/kinds/kubevirt.ts";
+import { Evacuation } from "../../shared/cluster/kinds/lifeboat.ts";
+import { deschedulerPodSchema, NodeWithResources } from "../../shared/descheduling/reads/projections.ts";
+import { deschedulingRegisterOf } from "../../shared/descheduling/reads/register-schema.ts";
+import { DESCHEDULING_CONFIG_MAP } from "../../shared/policy/names.ts";
+import { type Collections, PATH } from "./clusters.ts";
+import type { Json } from "./json.ts";
+
+function read<S extends z.ZodMiniType>(items: readonly Json[] = [], schema: S): readonly z.output<S>[] {
+  return items.flatMap((item) => {
+    const parsed = schema.safeParse(item);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+export function factsOf(found: Collections) {
+  return {
+    pods: read(found[PATH.pods], Pod),
+    launchers: read(found[PATH.pods], Launcher),
+    vmis: read(found[PATH.vmis], Vmi),
+    evacuations: read(found[PATH.evacuations], Evacuation),
+    migrations: read(found[PATH.migrations], Migration),
+    budgets: read(found[PATH.budgets], Budget),
+    nodes: read(found[PATH.nodes], Node),
+  };
+}
+
+export type ClusterFacts = ReturnType<typeof factsOf>;
+
+function isNamed(metadata: Json | undefined, name: string): boolean {
+  return metadata instanceof Object && "name" in metadata && metadata["name"] === name;
+}
+
+/** What descheduling reads. */
+export function deschedulingFactsOf(found: Collections) {
+  const map = found[PATH.configMaps]?.find(({ metadata }) => isNamed(metadata, DESCHEDULING_CONFIG_MAP));
+  return {
+    pods: read(found[PATH.pods], deschedulerPodSchema()),
+    nodes: read(found[PATH.nodes], NodeWithResources),
+    register: deschedulingRegisterOf(read(map === undefined ? [] : [map], ConfigMap)[0]),
+  };
+}
