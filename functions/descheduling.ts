@@ -1,6 +1,6 @@
 /**
- * The descheduling door: a cycle when a caller asks for one, or when the interval has passed.
- * Owns: the bound on a cycle, its answer in JSON, telling what is wrong with the policy. Does not own: the cycle
+ * The descheduling door: runs a cycle on request, and when the interval has passed.
+ * Owns: the bound on a cycle's time, its answer in JSON, reporting an invalid policy. Does not own: the cycle
  * (shared/descheduling/deschedule.ts), authentication (app.ts).
  */
 import type { Context } from "hono";
@@ -8,7 +8,8 @@ import {
   loadDeschedulerPolicy,
   type LoadedPolicy,
 } from "../shared/descheduling/policy-file/load-descheduler-policy.ts";
-import type { Answered, CycleReport, NominationResult } from "../shared/descheduling/cycle/cycle.ts";
+import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.ts";
+import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/eviction-answer.ts";
 import { isDue } from "../shared/descheduling/cycle/register.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
@@ -19,9 +20,9 @@ import type { Target } from "./target.ts";
 
 /** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. */
 const CYCLE_SECONDS = 240;
-/** Of these, for reading and requesting; the rest is for writing down what became of the last request. */
+/** Of these, for reading and requesting; the rest is for recording the outcome of the last request. */
 const REQUESTING_SECONDS = 220;
-/** Of each list of an answer: the counts say how many there are. */
+/** The most entries in each list of an answer; the counts include all. */
 const LISTED = 500;
 
 export async function descheduleNow(c: Context, target: Target): Promise<Response> {
@@ -44,7 +45,7 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   const cluster = target.connect(CYCLE_SECONDS);
   const { settings } = await target.settings(cluster);
   const { intervalSeconds } = settings.descheduling;
-  // In background or not at all: without a caller who watches it, a cycle must not ask for every VM again and again.
+  // In background only: without memory of requests, and a caller who watches, cycles would request every VM again and again.
   if (intervalSeconds <= 0 || !settings.featureGates.includes("EvictionsInBackground")) return;
   if (!isDue(await cluster.getDeschedulingRegister(), intervalSeconds, target.platform.now())) return;
   const loaded = await load(target);
@@ -85,37 +86,11 @@ async function runCycle(
   return report;
 }
 
-/** Every nomination was either requested, whatever became of that, or skipped, and why. */
-const REQUESTED = {
-  Evicted: true,
-  Background: true,
-  Refused: true,
-  Gone: true,
-  Unknown: true,
-  InProgress: false,
-  PodChanged: false,
-  evictionsTotal: false,
-  evictionsPerNode: false,
-  evictionsPerNamespace: false,
-  evacuationsPerNode: false,
-  evacuationsPerNamespace: false,
-} as const satisfies Record<NominationResult, boolean>;
-
+/** A nomination was either requested, with an outcome, or skipped, with a reason why. */
 function rendered({ ended, nodes, pods, inProgress, nominations }: CycleReport) {
-  const listed = (requested: boolean) =>
-    nominations
-      .filter(({ result }) => REQUESTED[result] === requested)
-      .slice(0, LISTED)
-      .map(({ pod, profile, plugin, reason, result }) => {
-        return {
-          pod: keyOf(pod),
-          node: pod.nodeName,
-          profile,
-          plugin,
-          reason,
-          [requested ? "outcome" : "why"]: result,
-        };
-      });
+  const { requested = [], skipped = [] } = Object.groupBy(nominations, ({ result }) =>
+    EVICTION_OUTCOMES.some((outcome) => outcome === result) ? "requested" : "skipped",
+  );
   return {
     ended,
     nodes,
@@ -123,9 +98,13 @@ function rendered({ ended, nodes, pods, inProgress, nominations }: CycleReport) 
     evacuationsInProgress: inProgress,
     nominated: nominations.length,
     results: countsOf(nominations),
-    requested: listed(true),
-    skipped: listed(false),
+    requested: requested.slice(0, LISTED).map((one) => ({ ...renderedPod(one), outcome: one.result })),
+    skipped: skipped.slice(0, LISTED).map((one) => ({ ...renderedPod(one), why: one.result })),
   };
+}
+
+function renderedPod({ pod, profile, plugin, reason }: Answered) {
+  return { pod: keyOf(pod), node: pod.nodeName, profile, plugin, reason };
 }
 
 function countsOf(nominations: readonly Answered[]): Readonly<Record<string, number>> {

@@ -5,7 +5,7 @@
  * No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node.
  */
 import { CAUSES } from "../policy/cause.ts";
-import { COUNTED_RESULTS } from "../descheduling/cycle/register.ts";
+import { EVICTION_OUTCOMES } from "../descheduling/cycle/eviction-answer.ts";
 import { END_PHASES } from "../policy/evacuation/phase.ts";
 import type { Family } from "./open-metrics.ts";
 
@@ -42,5 +42,5 @@ export const LABEL_VALUES: Readonly<
   outcome: END_PHASES,
   strategy: "names of plugins in the cluster's `DeschedulerPolicy`",
   profile: "names of profiles in the cluster's `DeschedulerPolicy`",
-  result: COUNTED_RESULTS.map((result) => result.toLowerCase()),
+  result: EVICTION_OUTCOMES.map((result) => result.toLowerCase()),
 };

@@ -14,7 +14,7 @@ import { inProgressAmong, isConfirmed, keptReservations } from "./in-progress.ts
 import { Counters, type LimitName, VERDICT_AT_LIMIT } from "./limits.ts";
 import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
 import type { Verdict } from "../plugins/plugin.ts";
-import type { DeschedulingRegister, Reservation } from "./register.ts";
+import type { DeschedulingRegister } from "./register.ts";
 import {
   claim,
   CYCLE_ENDS,
@@ -68,8 +68,9 @@ export const VERDICT = {
 } as const satisfies Record<NominationResult, Verdict>;
 
 export function* runCycle(w: CycleWorld): Steps<CycleReport> {
-  const reservations = stillReserved(w);
-  const underWay = underWayAmong(w, reservations);
+  const facts = { ...w, requestTtlSeconds: w.policy.requestTtlSeconds };
+  const reservations = w.inBackground ? keptReservations({ ...facts, reservations: w.register.reservations }) : [];
+  const underWay = w.inBackground ? inProgressAmong({ ...facts, reservations }) : [];
   const requesting: Requesting = {
     ...w,
     counters: new Counters(w.policy.limits, underWay),
@@ -126,19 +127,6 @@ function noted({ uid }: DeschedulerPod, result: NominationResult, { inProgress, 
 
 function isEnd(result: NominationResult | CycleEnd): result is CycleEnd {
   return (CYCLE_ENDS as readonly string[]).includes(result);
-}
-
-function underWayAmong(w: CycleWorld, reservations: readonly Reservation[]): readonly DeschedulerPod[] {
-  if (!w.inBackground) return [];
-  return inProgressAmong(w.pods, { reservations, requestTtlSeconds: w.policy.requestTtlSeconds, now: w.now });
-}
-
-function stillReserved({ register, pods, policy, inBackground, now }: CycleWorld): readonly Reservation[] {
-  if (!inBackground) return [];
-  const { requestTtlSeconds } = policy;
-  const uids = new Set(register.reservations.map(({ uid }) => uid));
-  const found = new Map(pods.flatMap((pod) => (uids.has(pod.uid) ? [[pod.uid, pod] as const] : [])));
-  return keptReservations(register.reservations, found, { requestTtlSeconds, now });
 }
 
 /** A confirmed request needs its time no more: when the confirmation goes, the pod is free to be requested again. */

@@ -1,25 +1,26 @@
 /**
  * What the answer to an eviction means for a descheduling cycle.
- * Owns: code and message → outcome. Does not own: sending evictions (shared/cluster).
+ * Owns: code and message → outcome. Does not own: sending evictions (writes/evict.ts).
  * Upstream: a 429 that begins with a known prefix says that the eviction goes on in background (KEP-1397).
  */
 import { saysBlind } from "../../policy/blind.ts";
 
 /**
- * `Evicted`: the pod is being deleted. `Background`: it is being evacuated. `Gone`: it is no more. `Refused`: neither.
- * `Unknown`: no answer, or by a server that could not see what became of it; it may have begun.
+ * `Evicted`: the pod is being deleted. `Background`: it is being evacuated. `Gone`: it does not exist any more. `Refused`:
+ * none of these. `Unknown`: no answer, or a webhook answered that could not see the pod; the evacuation may have begun.
  */
-export type EvictionOutcome = "Evicted" | "Background" | "Gone" | "Refused" | "Unknown";
+export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
+export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
 
 export interface EvictionAnswer {
   readonly code: number;
-  /** Of the Status. Never to be passed on. */
+  /** The Status's. Never passed on to a caller. */
   readonly message: string;
 }
 
-/** What kube-apiserver puts before the words of an admission webhook. */
+/** The API server's prefix of what an admission webhook says. */
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
-/** What KubeVirt, and Lifeboat with it, puts before its words when the evacuation is under way already. */
+/** The prefix of KubeVirt, and of Lifeboat, where the evacuation is in progress already. */
 const IN_PROGRESS = "Evacuation in progress: ";
 
 /** Without prefixes nothing goes on in background: a 429 is a refusal. */

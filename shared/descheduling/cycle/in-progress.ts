@@ -34,16 +34,21 @@ export function isFresh(time: string | undefined, ttlSeconds: number, now: Date)
 }
 
 export interface InProgressFacts {
+  /** Read after the register. */
+  readonly pods: readonly DeschedulerPod[];
+  /** The register's. */
   readonly reservations: readonly Reservation[];
   readonly requestTtlSeconds: number;
   readonly now: Date;
 }
 
-/** Asked for or under way. A pod that has ended is neither, whatever it carries. */
-export function inProgressAmong(
-  pods: readonly DeschedulerPod[],
-  { reservations, requestTtlSeconds, now }: InProgressFacts,
-): readonly DeschedulerPod[] {
+/** The pods whose evacuation is requested or under way. Never a pod that has ended, whatever its annotations. */
+export function inProgressAmong({
+  pods,
+  reservations,
+  requestTtlSeconds,
+  now,
+}: InProgressFacts): readonly DeschedulerPod[] {
   const reserved = new Set(reservations.map(({ uid }) => uid));
   return pods.filter((pod) => {
     if (isCompleted(pod)) return false;
@@ -53,16 +58,19 @@ export function inProgressAmong(
 }
 
 /**
- * The entries that still speak for their pods; `pods` were read after the register. The others are gone, have expired,
- * or are written on the pod itself by now.
+ * The reservations that still speak for their pods. Of the others the pod is gone, or carries the request itself by now,
+ * or the time has expired.
  */
-export function keptReservations(
-  reservations: readonly Reservation[],
-  podsByUid: ReadonlyMap<string, DeschedulerPod>,
-  { requestTtlSeconds, now }: { readonly requestTtlSeconds: number; readonly now: Date },
-): readonly Reservation[] {
+export function keptReservations({
+  pods,
+  reservations,
+  requestTtlSeconds,
+  now,
+}: InProgressFacts): readonly Reservation[] {
+  const reserved = new Set(reservations.map(({ uid }) => uid));
+  const found = new Map(pods.flatMap((pod) => (reserved.has(pod.uid) ? [[pod.uid, pod] as const] : [])));
   return reservations.filter(({ uid, at }) => {
-    const pod = podsByUid.get(uid);
+    const pod = found.get(uid);
     if (pod === undefined || isConfirmed(pod) || !isFresh(at, requestTtlSeconds, now)) return false;
     return !isFresh(pod.annotations[EVACUATION_REQUESTED_ANNOTATION], requestTtlSeconds, now);
   });

@@ -1,12 +1,13 @@
 /**
- * The limits of a descheduling cycle: what may still be requested after all that has been.
- * Owns: counting, and which limit is reached. Does not own: what is in progress (in-progress.ts), requests (cycle.ts).
- * Upstream: pkg/descheduler/evictions; what is in progress counts from the start of a cycle.
+ * The limits of a descheduling cycle: how many more pods may be requested.
+ * Owns: counting, and which limit is reached. Does not own: which evacuations are in progress (in-progress.ts), requests
+ * (request.ts).
+ * Upstream: pkg/descheduler/evictions; evacuations in progress count from the start of a cycle.
  */
-import type { DeschedulingLimits } from "./policy.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
-import { isEvacuated } from "./in-progress.ts";
 import type { Verdict } from "../plugins/plugin.ts";
+import { isEvacuated } from "./in-progress.ts";
+import type { DeschedulingLimits } from "./policy.ts";
 
 /** In the order in which they are looked at: upstream's. */
 export const LIMITS = [
@@ -19,7 +20,7 @@ export const LIMITS = [
 
 export type LimitName = (typeof LIMITS)[number];
 
-/** What a plugin makes of a limit. One that leaves room for other pods of the node only passes this one over. */
+/** What a plugin is told at a limit. A limit that leaves room for other pods of the node skips this pod only. */
 export const VERDICT_AT_LIMIT = {
   evictionsTotal: "TotalLimit",
   evictionsPerNode: "NodeLimit",
@@ -28,24 +29,29 @@ export const VERDICT_AT_LIMIT = {
   evacuationsPerNamespace: "Skipped",
 } as const satisfies Record<LimitName, Verdict>;
 
-/** Pods of one kind: all, by node, by namespace. */
+type Scope = (pod: DeschedulerPod) => string;
+const all: Scope = () => "";
+const node: Scope = ({ nodeName }) => `node ${nodeName}`;
+const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
+
+const SCOPE = {
+  evictionsTotal: all,
+  evictionsPerNode: node,
+  evictionsPerNamespace: namespace,
+  evacuationsPerNode: node,
+  evacuationsPerNamespace: namespace,
+} as const satisfies Record<LimitName, Scope>;
+
+/** Pods, counted in every scope. */
 class Tally {
-  total = 0;
-  readonly #nodes = new Map<string, number>();
-  readonly #namespaces = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
 
-  add({ nodeName, namespace }: DeschedulerPod): void {
-    this.total += 1;
-    this.#nodes.set(nodeName, this.onNode(nodeName) + 1);
-    this.#namespaces.set(namespace, this.inNamespace(namespace) + 1);
+  add(pod: DeschedulerPod): void {
+    for (const scope of [all, node, namespace]) this.#counts.set(scope(pod), this.of(scope(pod)) + 1);
   }
 
-  onNode(name: string): number {
-    return this.#nodes.get(name) ?? 0;
-  }
-
-  inNamespace(name: string): number {
-    return this.#namespaces.get(name) ?? 0;
+  of(key: string): number {
+    return this.#counts.get(key) ?? 0;
   }
 }
 
@@ -60,9 +66,9 @@ export class Counters {
     for (const pod of inProgress) this.#inProgress.add(pod);
   }
 
-  /** Evacuations in progress, those of this cycle among them. */
+  /** Evacuations in progress, this cycle's requests included. */
   get inProgress(): number {
-    return this.#inProgress.total;
+    return this.#inProgress.of("");
   }
 
   evicted(pod: DeschedulerPod): void {
@@ -73,23 +79,14 @@ export class Counters {
     this.#inProgress.add(pod);
   }
 
-  /** The limit that one pod more would exceed, in upstream's order; undefined if there is none. */
+  /** The first limit that one more pod would exceed. */
   limitReached(pod: DeschedulerPod): LimitName | undefined {
-    const { nodeName, namespace } = pod;
-    const [evicted, inProgress] = [this.#evicted, this.#inProgress];
-    const counts: readonly (readonly [LimitName, number])[] = [
-      ["evictionsTotal", evicted.total + inProgress.total],
-      ["evictionsPerNode", evicted.onNode(nodeName) + inProgress.onNode(nodeName)],
-      ["evictionsPerNamespace", evicted.inNamespace(namespace) + inProgress.inNamespace(namespace)],
-      ...(isEvacuated(pod) ? this.#evacuations(pod) : []),
-    ];
-    return counts.find(([name, count]) => count + 1 > (this.#limits[name] ?? Infinity))?.[0];
-  }
-
-  #evacuations({ nodeName, namespace }: DeschedulerPod): readonly (readonly [LimitName, number])[] {
-    return [
-      ["evacuationsPerNode", this.#inProgress.onNode(nodeName)],
-      ["evacuationsPerNamespace", this.#inProgress.inNamespace(namespace)],
-    ];
+    return LIMITS.find((name) => {
+      const ofEvacuations = name === "evacuationsPerNode" || name === "evacuationsPerNamespace";
+      if (ofEvacuations && !isEvacuated(pod)) return false;
+      const key = SCOPE[name](pod);
+      const count = this.#inProgress.of(key) + (ofEvacuations ? 0 : this.#evicted.of(key));
+      return count >= (this.#limits[name] ?? Infinity);
+    });
   }
 }

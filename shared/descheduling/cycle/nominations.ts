@@ -1,7 +1,7 @@
 /**
- * What a policy wants gone: the nominations of all its profiles' plugins, one after another.
- * Owns: their order, the nodes a cycle is about, and that no target of a migration is ever nominated. Does not own: the
- * plugins, the evictor's filters, what becomes of a nomination (cycle.ts).
+ * Which pods a policy wants to evict: the nominations of the plugins of all profiles, one after another.
+ * Owns: their order, the nodes a cycle looks at, that no target of a migration is ever nominated. Does not own: the
+ * plugins, the evictor's filters, the result of a nomination (cycle.ts).
  * Upstream: pkg/descheduler `runProfiles`.
  */
 import { keyOf, type VmiFacts } from "../../policy/facts.ts";
@@ -24,7 +24,7 @@ type Known = Pick<
 export interface NominationWorld extends Known {
   readonly nodes: readonly DeschedulerNode[];
   readonly pods: readonly DeschedulerPod[];
-  /** By `namespace/name`; of every launcher pod, at least. */
+  /** By `namespace/name`; at least those of all launcher pods. */
   readonly vmis: ReadonlyMap<string, VmiFacts>;
 }
 
@@ -47,7 +47,7 @@ export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Genera
   }
 }
 
-/** Ready ones, cordoned or not, that the policy selects. */
+/** The nodes that are Ready, cordoned or not, and that the policy selects. */
 export function nodesOf(
   { nodeSelector }: DeschedulerPolicy,
   nodes: readonly DeschedulerNode[],
@@ -57,31 +57,21 @@ export function nodesOf(
 
 function indexesOf(pods: readonly DeschedulerPod[]): Pick<EvictorWorld, "podsOn" | "replicasOf"> {
   const byNode = Map.groupBy(pods, (pod) => pod.nodeName);
-  let replicas: ReadonlyMap<string, number> | undefined;
+  const ownedPods = () =>
+    pods.flatMap(({ namespace, owners }) => owners.map(({ uid }) => keyOf({ namespace, name: uid })));
+  let byOwner: ReadonlyMap<string, readonly unknown[]> | undefined;
   return {
     podsOn: (node) => byNode.get(node) ?? [],
     replicasOf(namespace, ownerUID) {
-      replicas ??= countOwned(pods);
-      return replicas.get(keyOf({ namespace, name: ownerUID })) ?? 0;
+      byOwner ??= Map.groupBy(ownedPods(), (owner) => owner);
+      return byOwner.get(keyOf({ namespace, name: ownerUID }))?.length ?? 0;
     },
   };
 }
 
-/** By `namespace/UID`. */
-function countOwned(pods: readonly DeschedulerPod[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const { namespace, owners } of pods) {
-    for (const { uid } of owners) {
-      const key = keyOf({ namespace, name: uid });
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    }
-  }
-  return counts;
-}
-
 /**
- * KubeVirt answers the eviction of a target as it does that of its source: the evicting side believes it on its way, waits
- * for what never comes, and counts one evacuation twice. A launcher pod whose VMI is not known may be one.
+ * KubeVirt answers the eviction of a migration's target as that of its source: the cycle would wait for an evacuation that
+ * never happens, and count one VM twice. A launcher pod whose VMI is not known may be a target.
  */
 function sparingTargets(evictor: Evictor, vmis: ReadonlyMap<string, VmiFacts>): Evictor {
   const isSpared = (pod: DeschedulerPod): boolean => {

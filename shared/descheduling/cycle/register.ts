@@ -9,6 +9,7 @@
  */
 import type { NamespacedName } from "../../policy/facts.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
+import type { EvictionOutcome } from "./eviction-answer.ts";
 
 /** A pod whose evacuation is about to be requested: it counts, although nothing on the pod says so yet. */
 export interface Reservation extends NamespacedName {
@@ -22,12 +23,9 @@ export interface Reservation extends NamespacedName {
 export interface RequestCount {
   readonly profile: string;
   readonly plugin: string;
-  readonly result: CountedResult;
+  readonly result: EvictionOutcome;
   readonly count: number;
 }
-
-export const COUNTED_RESULTS = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
-export type CountedResult = (typeof COUNTED_RESULTS)[number];
 
 /** What the next write is conditional on. `Empty`: the ConfigMap is there without the key. */
 export type Found =

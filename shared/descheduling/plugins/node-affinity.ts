@@ -1,5 +1,5 @@
 /**
- * RemovePodsViolatingNodeAffinity: pods whose node has ceased to be one they ask for, or is no longer the one they like best.
+ * RemovePodsViolatingNodeAffinity: pods whose node no longer meets their affinity, or is no longer the one they prefer.
  * Owns: when a pod's node affinity speaks for another node. Does not own: how terms match (node-selector.ts).
  */
 import { isCompleted } from "../../policy/facts.ts";
@@ -7,11 +7,10 @@ import type { NodeAffinityArguments, NodeAffinityType } from "./arguments.ts";
 import type { DeschedulerNode, DeschedulerPod, Placement } from "./facts.ts";
 import { type NodeFit, nodeFit } from "./node-fit.ts";
 import { isWanted, weightOf } from "./node-selector.ts";
-import { nominateInGroups } from "./nomination-groups.ts";
+import { nominateInGroups, nominationsAmong } from "./nominate.ts";
 import { oncePer } from "./once-per.ts";
 import type { Nomination, Plugin, PluginWorld } from "./plugin.ts";
-import { isSelected } from "./pod-selection.ts";
-import { byNodeName, podOrder } from "./sort.ts";
+import { byNodeName } from "./sort.ts";
 
 export const nodeAffinity: Plugin<NodeAffinityArguments> = {
   name: "RemovePodsViolatingNodeAffinity",
@@ -23,7 +22,7 @@ interface Run {
   readonly args: NodeAffinityArguments;
   readonly world: PluginWorld;
   readonly fit: NodeFit;
-  /** UIDs: whom the first type has nominated, the second does not again. */
+  /** UIDs: a pod that one type has nominated is not nominated by the next. */
   readonly nominated: Set<string>;
 }
 
@@ -32,31 +31,31 @@ function* groups(args: NodeAffinityArguments, world: PluginWorld): Iterable<Iter
   const nodes = world.nodes.toSorted(byNodeName);
   const run: Run = { args, world, fit: nodeFit(nodes, world), nominated: new Set() };
   for (const type of args.nodeAffinityType) {
-    const rule = RULES[type](nodes);
-    for (const node of nodes) yield violators(node, rule, run);
+    const violation = VIOLATIONS[type](nodes);
+    for (const node of nodes) yield violators(node, violation, run);
   }
 }
 
-function* violators(node: DeschedulerNode, rule: Rule, run: Run): Iterable<Nomination> {
+function* violators(node: DeschedulerNode, violation: Violation, run: Run): Iterable<Nomination> {
   const { args, world, fit, nominated } = run;
-  const pods = world.podsOn(node.name).filter((pod) => !isCompleted(pod) && rule.isViolated(pod, node));
-  const mayGo = pods.filter((pod) => isSelected(args, pod) && world.evictor.filter(pod));
-  for (const pod of mayGo.toSorted(podOrder(args, world))) {
-    if (nominated.has(pod.uid) || !world.evictor.preEvictionFilter(pod) || !fit.fitsAny(pod)) continue;
-    nominated.add(pod.uid);
-    yield { pod, reason: rule.reason(node) };
+  const nominationOf = (pod: DeschedulerPod) =>
+    !isCompleted(pod) && violation.isBy(pod, node) ? { pod, reason: violation.reason(node) } : undefined;
+  for (const nomination of nominationsAmong(world.podsOn(node.name), { args, world, nominationOf })) {
+    if (nominated.has(nomination.pod.uid) || !fit.fitsAny(nomination.pod)) continue;
+    nominated.add(nomination.pod.uid);
+    yield nomination;
   }
 }
 
-interface Rule {
-  readonly isViolated: (pod: DeschedulerPod, node: DeschedulerNode) => boolean;
+interface Violation {
+  readonly isBy: (pod: DeschedulerPod, node: DeschedulerNode) => boolean;
   readonly reason: (node: DeschedulerNode) => string;
 }
 
-const RULES = {
+const VIOLATIONS = {
   requiredDuringSchedulingIgnoredDuringExecution: () => ({
     // The nodeSelector counts too, but only for pods that have the affinity: as upstream.
-    isViolated: ({ placement }, node) => placement.required !== undefined && !isWanted(placement, node),
+    isBy: ({ placement }, node) => placement.required !== undefined && !isWanted(placement, node),
     reason: (node) => `node ${node.name} does not meet its required node affinity`,
   }),
   preferredDuringSchedulingIgnoredDuringExecution: (nodes) => {
@@ -65,9 +64,8 @@ const RULES = {
       (placement) => nodes.reduce((most, node) => Math.max(most, weightOf(placement, node)), 0),
     );
     return {
-      isViolated: ({ placement }, node) =>
-        placement.preferred.length > 0 && best(placement) > weightOf(placement, node),
+      isBy: ({ placement }, node) => placement.preferred.length > 0 && best(placement) > weightOf(placement, node),
       reason: (node) => `its preferred node affinity speaks for another node than ${node.name}`,
     };
   },
-} as const satisfies Record<NodeAffinityType, (nodes: readonly DeschedulerNode[]) => Rule>;
+} as const satisfies Record<NodeAffinityType, (nodes: readonly DeschedulerNode[]) => Violation>;

@@ -1,15 +1,14 @@
 /**
- * RemovePodsViolatingNodeTaints: pods on a node that has, since they came, got a taint that they do not tolerate.
- * Owns: which taints count, and whom they drive out. Does not own: NoExecute, which is the taint manager's.
+ * RemovePodsViolatingNodeTaints: pods that do not tolerate a taint that their node got after they came.
+ * Owns: which taints count, and which pods they drive out. Does not own: NoExecute, which is the taint manager's.
  */
 import type { Taint } from "../../policy/facts.ts";
 import { untolerated } from "../../policy/kube/taints.ts";
 import type { NodeTaintsArguments } from "./arguments.ts";
-import type { DeschedulerNode } from "./facts.ts";
-import { nominateInGroups } from "./nomination-groups.ts";
+import type { DeschedulerNode, DeschedulerPod } from "./facts.ts";
+import { nominateInGroups, nominationsAmong } from "./nominate.ts";
 import type { Nomination, Plugin, PluginWorld } from "./plugin.ts";
-import { isSelected } from "./pod-selection.ts";
-import { byNodeName, podOrder } from "./sort.ts";
+import { byNodeName } from "./sort.ts";
 
 export const nodeTaints: Plugin<NodeTaintsArguments> = {
   name: "RemovePodsViolatingNodeTaints",
@@ -18,16 +17,14 @@ export const nodeTaints: Plugin<NodeTaintsArguments> = {
     nominateInGroups(world.nodes.toSorted(byNodeName).map((node) => violators(node, args, world))),
 };
 
-function* violators(node: DeschedulerNode, args: NodeTaintsArguments, world: PluginWorld): Iterable<Nomination> {
+function violators(node: DeschedulerNode, args: NodeTaintsArguments, world: PluginWorld): Iterable<Nomination> {
   const taints = node.taints.filter((taint) => counts(taint, args));
-  if (taints.length === 0) return;
-  const pods = world.podsOn(node.name).filter((pod) => untolerated(taints, pod.tolerations) !== undefined);
-  const mayGo = pods.filter((pod) => isSelected(args, pod) && world.evictor.filter(pod));
-  for (const pod of mayGo.toSorted(podOrder(args, world))) {
+  if (taints.length === 0) return [];
+  const nominationOf = (pod: DeschedulerPod): Nomination | undefined => {
     const taint = untolerated(taints, pod.tolerations);
-    if (taint === undefined || !world.evictor.preEvictionFilter(pod)) continue;
-    yield { pod, reason: `it does not tolerate taint ${nameOf(taint)} of node ${node.name}` };
-  }
+    return taint && { pod, reason: `it does not tolerate taint ${nameOf(taint)} of node ${node.name}` };
+  };
+  return nominationsAmong(world.podsOn(node.name), { args, world, nominationOf });
 }
 
 function counts(taint: Taint, args: NodeTaintsArguments): boolean {

@@ -1,44 +1,38 @@
 /**
- * PodLifeTime: pods that have lived for too long, or have been for too long in a state that the policy names.
- * Owns: its filters and its order. Does not own: how states are read off a pod (shared/cluster).
+ * PodLifeTime: pods that are too old, or are in a state that the policy names.
+ * Owns: its filters and its order. Does not own: how states are read from a pod (reads/projections.ts).
  */
 import type { PodLifeTimeArguments, PodConditionArgument } from "./arguments.ts";
 import type { DeschedulerPod, PodCondition, PodState } from "./facts.ts";
-import type { Plugin, PluginWorld } from "./plugin.ts";
-import { isSelected } from "./pod-selection.ts";
-import { by, podOrder } from "./sort.ts";
+import { nominationsAmong } from "./nominate.ts";
+import type { Plugin } from "./plugin.ts";
+import { by, type Order } from "./sort.ts";
 
 export const podLifeTime: Plugin<PodLifeTimeArguments> = {
   name: "PodLifeTime",
   extensionPoint: "deschedule",
   *nominate(args, world) {
-    const pods = world.nodes.flatMap(({ name }) => world.podsOn(name).filter((pod) => isChosen(pod, args, world)));
     const seconds = args.maxPodLifeTimeSeconds;
     const reason = seconds === undefined ? {} : { reason: `it is older than ${seconds} s` };
-    for (const pod of pods.toSorted(
-      podOrder(
-        args,
-        world,
-        by((p) => p.createdAt),
-      ),
-    )) {
-      if (!world.evictor.preEvictionFilter(pod)) continue;
+    const nominationOf = (pod: DeschedulerPod) => (isChosen(pod, args, world.now) ? { pod, ...reason } : undefined);
+    const pods = world.nodes.flatMap(({ name }) => world.podsOn(name));
+    for (const nomination of nominationsAmong(pods, { args, world, nominationOf }, OLDEST_FIRST)) {
       // A node's limit does not end anything: the next pod may be on another node.
-      if ((yield { pod, ...reason }) === "TotalLimit") return;
+      if ((yield nomination) === "TotalLimit") return;
     }
   },
 };
 
-/** All that is given must hold; of a list, one. */
-function isChosen(pod: DeschedulerPod, args: PodLifeTimeArguments, { now, evictor }: PluginWorld): boolean {
+const OLDEST_FIRST: Order<DeschedulerPod> = by((pod) => pod.createdAt);
+
+/** Every argument that is given must hold; of a list, one entry. */
+function isChosen(pod: DeschedulerPod, args: PodLifeTimeArguments, now: Date): boolean {
   return (
     isOld(pod, args, now) &&
     isInState(pod, args) &&
     isOwned(pod, args) &&
     hasCondition(pod, args, now) &&
-    hasExited(pod, args) &&
-    isSelected(args, pod) &&
-    evictor.filter(pod)
+    hasExited(pod, args)
   );
 }
 

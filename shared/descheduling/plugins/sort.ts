@@ -1,9 +1,9 @@
 /**
- * In which order nodes are looked at and pods nominated.
- * Owns: comparing in several levels, and the levels that all plugins have in common. Does not own: a plugin's own order.
+ * The order in which plugins look at nodes and nominate pods.
+ * Owns: comparing in several levels, the levels that all plugins share. Does not own: a plugin's own order.
  *
- * Upstream leaves ties, and where it does not sort everything, to the order of its cache, which is none. Here the name
- * decides: the same cluster gives the same nominations.
+ * Upstream leaves ties to the order of its cache, which is random. Here the name decides, so that the same cluster gives
+ * the same nominations.
  */
 import type { CommonArguments } from "./arguments.ts";
 import type { DeschedulerNode, DeschedulerPod } from "./facts.ts";
@@ -11,7 +11,7 @@ import type { PluginWorld } from "./plugin.ts";
 
 export type Order<T> = (a: T, b: T) => number;
 
-/** Ascending by what is read from each. */
+/** Ascending by the value that `read` gives. */
 export function by<T>(read: (item: T) => number | string): Order<T> {
   return (a, b) => {
     const [x, y] = [read(a), read(b)];
@@ -20,22 +20,16 @@ export function by<T>(read: (item: T) => number | string): Order<T> {
   };
 }
 
-/** Each level decides what all before it leave open. */
+/** A later level decides only between items that all earlier levels call equal. */
 export function inLevels<T>(...levels: readonly Order<T>[]): Order<T> {
-  return (a, b) => {
-    for (const level of levels) {
-      const order = level(a, b);
-      if (order !== 0) return order;
-    }
-    return 0;
-  };
+  return (a, b) => levels.reduce((order, level) => order || level(a, b), 0);
 }
 
 export const byNodeName: Order<DeschedulerNode> = by((node) => node.name);
 
 const BY_POD_NAME: readonly Order<DeschedulerPod>[] = [by((pod) => pod.namespace), by((pod) => pod.name)];
 
-/** Pods that are on their way already come first, so that they count before any other is asked to go. */
+/** Pods whose evacuation is in progress come first, so that they count before another pod is requested. */
 export function podOrder(
   { sort }: CommonArguments,
   world: Pick<PluginWorld, "isInProgress">,

@@ -14,8 +14,8 @@ const SECONDS: ReadonlyMap<string, number> = new Map([
   ["h", 3600],
 ]);
 
-const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
-const DURATION = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
+/** Sticky: it does not look for a part further on, so that the time grows with the length of the text only. */
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy;
 
 /** Go counts nanoseconds in 64 bits. */
 const LONGEST_SECONDS = 2 ** 63 / 1e9;
@@ -23,8 +23,8 @@ const LONGEST_SECONDS = 2 ** 63 / 1e9;
 /** Undefined for what is none, and for a negative one. */
 export function secondsOf(text: string): number | undefined {
   if (text === "0") return 0;
-  if (!DURATION.test(text)) return undefined;
-  const parts = [...text.matchAll(PART)].map(([, count, unit = ""]) => Number(count) * (SECONDS.get(unit) ?? 0));
-  const seconds = parts.reduce((sum, part) => sum + part, 0);
+  const parts = [...text.matchAll(PART)];
+  if (text === "" || parts.map(([part]) => part).join("") !== text) return undefined;
+  const seconds = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (SECONDS.get(unit) ?? 0), 0);
   return seconds < LONGEST_SECONDS ? seconds : undefined;
 }

@@ -1,9 +1,10 @@
 /**
- * The arguments of DefaultEvictor: keys, defaults and rules as upstream has them.
- * Owns: that schema, the deprecated flags included. Does not own: what DefaultEvictor does (shared/policy).
+ * The arguments of DefaultEvictor: keys, defaults and rules as upstream's.
+ * Owns: that schema, the deprecated flags included. Does not own: what DefaultEvictor does (plugins/default-evictor.ts).
  * Upstream: kubernetes-sigs/descheduler, pkg/framework/plugins/defaultevictor/{types,validation}.go.
  */
 import * as z from "zod/mini";
+import { present } from "../../cluster/projections.ts";
 import {
   DEFAULT_PROTECTIONS,
   type DefaultEvictorArguments,
@@ -102,15 +103,12 @@ function thresholdOf({ priorityThreshold }: File): Pick<DefaultEvictorArguments,
 }
 
 function argumentsOf(file: File): DefaultEvictorArguments {
-  const { nodeSelector, labelSelector, namespaceLabelSelector, minPodAge, nodeFit, minReplicas } = file;
+  const { nodeSelector, labelSelector, namespaceLabelSelector, nodeFit, minReplicas } = file;
   return {
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
-    ...(labelSelector === undefined ? {} : { labelSelector }),
-    ...(namespaceLabelSelector === undefined ? {} : { namespaceLabelSelector }),
+    ...present({ nodeSelector, labelSelector, namespaceLabelSelector, minPodAgeSeconds: file.minPodAge }),
     ...thresholdOf(file),
     nodeFit,
     minReplicas,
-    ...(minPodAge === undefined ? {} : { minPodAgeSeconds: minPodAge }),
     noEvictionPolicy: file.noEvictionPolicy || "Preferred",
     protections: protectionsOf(file),
     protectedStorageClasses: storageClassesOf(file),

@@ -1,8 +1,9 @@
 /**
- * The descheduler's own policy file, as far as Lifeboat carries it out; all else in it is an error.
- * Owns: from the text to the policy. Does not own: reading it from the cluster, what the policy does
- * (shared/policy/descheduling).
+ * The descheduler's own policy file, as far as Lifeboat carries it out; everything else in it is an error.
+ * Owns: the way from the text to the policy. Does not own: reading it from the cluster (load-descheduler-policy.ts), its
+ * keys (policy-file.ts), what the policy does (plugins/, cycle/).
  */
+import { present } from "../../cluster/projections.ts";
 import type { DefaultEvictorArguments } from "../plugins/arguments.ts";
 import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "../cycle/policy.ts";
 import { DESCHEDULER_KEY } from "../../policy/names.ts";
@@ -26,11 +27,10 @@ export async function parseDeschedulerPolicy(text: string): Promise<Parsed<Desch
 function policyOf(file: PolicyFile, profiles: readonly ConfiguredProfile[]): DeschedulerPolicy {
   const { nodeSelector, gracePeriodSeconds } = file;
   return {
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
+    ...present({ nodeSelector, gracePeriodSeconds }),
     limits: limitsOf(file),
     requestTtlSeconds: file.maxEvacuationRequestTTL,
     messagePrefixes: file.evictionMessagePrefixes,
-    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
     notifyFailures: file.evictionFailureEventNotification,
     profiles: profiles.map(({ profile }) => profile),
     needs: needsOf(profiles.map(({ evictor }) => evictor)),
@@ -38,14 +38,13 @@ function policyOf(file: PolicyFile, profiles: readonly ConfiguredProfile[]): Des
 }
 
 function limitsOf(file: PolicyFile): DeschedulingLimits {
-  const limits: readonly (readonly [keyof DeschedulingLimits, number | undefined])[] = [
-    ["evictionsTotal", file.maxNoOfPodsToEvictTotal],
-    ["evictionsPerNode", file.maxNoOfPodsToEvictPerNode],
-    ["evictionsPerNamespace", file.maxNoOfPodsToEvictPerNamespace],
-    ["evacuationsPerNode", file.maxNoOfPodsEvacuationsPerNode],
-    ["evacuationsPerNamespace", file.maxNoOfPodsEvacuationsPerNamespace],
-  ];
-  return Object.fromEntries(limits.filter(([, limit]) => limit !== undefined));
+  return present({
+    evictionsTotal: file.maxNoOfPodsToEvictTotal,
+    evictionsPerNode: file.maxNoOfPodsToEvictPerNode,
+    evictionsPerNamespace: file.maxNoOfPodsToEvictPerNamespace,
+    evacuationsPerNode: file.maxNoOfPodsEvacuationsPerNode,
+    evacuationsPerNamespace: file.maxNoOfPodsEvacuationsPerNamespace,
+  });
 }
 
 function needsOf(evictors: readonly DefaultEvictorArguments[]): PolicyNeeds {

@@ -19,11 +19,9 @@ export function isLabelValue(text: string): boolean {
 const TOKEN = /[!=]=|[=!(),<>]|[^\s=!(),<>]+/g;
 const SYMBOL = /^[=!(),<>]/;
 
-const SET_OPERATORS: ReadonlyMap<string, string> = new Map([
+const OPERATORS: ReadonlyMap<string, string> = new Map([
   ["in", "In"],
   ["notin", "NotIn"],
-]);
-const EQUALITY_OPERATORS: ReadonlyMap<string, string> = new Map([
   ["=", "In"],
   ["==", "In"],
   ["!=", "NotIn"],
@@ -56,10 +54,8 @@ function takeRequirement(tokens: Tokens): LabelSelectorRequirement | undefined {
   const next = tokens.at(-1);
   if (next === undefined || next === ",") return { key: first, operator: "Exists", values: [] };
   tokens.pop();
-  const equality = EQUALITY_OPERATORS.get(next);
-  if (equality !== undefined) return { key: first, operator: equality, values: [takeWord(tokens)] };
-  const operator = SET_OPERATORS.get(next);
-  const values = takeValues(tokens);
+  const operator = OPERATORS.get(next);
+  const values = SYMBOL.test(next) ? [takeWord(tokens)] : takeValues(tokens);
   return operator === undefined || values === undefined ? undefined : { key: first, operator, values };
 }
 

@@ -28,9 +28,19 @@ const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 
 type PodObject = z.output<typeof DeschedulerPodObject>;
 
-/** Of pods; for one list, as it remembers what they have in common. */
+/** For the pods of one list: it remembers what they have in common. */
 export function deschedulerPodSchema() {
-  const memory = {
+  const memory = newMemory();
+  return z.pipe(
+    DeschedulerPodObject,
+    z.transform((pod, { issues }): DeschedulerPod => deschedulerPod(pod, memory, issues)),
+  );
+}
+
+type Memory = ReturnType<typeof newMemory>;
+
+function newMemory() {
+  return {
     computed: remembered(Computed, ["spec"]),
     placement: remembered(Asked, ["spec"]),
     antiAffinity: remembered(AntiAffinity, ["spec", "affinity", "podAntiAffinity", REQUIRED]),
@@ -38,19 +48,6 @@ export function deschedulerPodSchema() {
     text: rememberedValue<string>(),
     states: rememberedValue<readonly PodState[]>(),
   };
-  return z.pipe(
-    DeschedulerPodObject,
-    z.transform((pod, { issues }): DeschedulerPod => deschedulerPod(pod, memory, issues)),
-  );
-}
-
-interface Memory {
-  readonly computed: ReturnType<typeof remembered<typeof Computed>>;
-  readonly placement: ReturnType<typeof remembered<typeof Asked>>;
-  readonly antiAffinity: ReturnType<typeof remembered<typeof AntiAffinity>>;
-  readonly tolerations: ReturnType<typeof remembered<typeof Tolerations>>;
-  readonly text: (text: string) => string;
-  readonly states: (states: readonly PodState[]) => readonly PodState[];
 }
 
 function deschedulerPod({ metadata, spec, status }: PodObject, memory: Memory, issues: Issues): DeschedulerPod {

@@ -1,10 +1,11 @@
 /**
- * The descheduling register as text: from a ConfigMap to a value.
- * Owns: its JSON. Does not own: its meaning (shared/descheduling/cycle/register.ts). What does not parse counts as empty:
- * the next write replaces it, on condition that it is still the same.
+ * The descheduling register, parsed from its ConfigMap.
+ * Owns: its JSON. Does not own: its meaning (cycle/register.ts). A text that does not parse counts as empty: the next
+ * write replaces it, if it is still the same.
  */
 import * as z from "zod/mini";
-import { COUNTED_RESULTS, type DeschedulingRegister, EMPTY_REGISTER } from "../cycle/register.ts";
+import { EVICTION_OUTCOMES } from "../cycle/eviction-answer.ts";
+import { type DeschedulingRegister, EMPTY_REGISTER } from "../cycle/register.ts";
 import { DESCHEDULING_KEY } from "../../policy/names.ts";
 import type { ConfigMapFacts } from "../../cluster/kinds/kubernetes.ts";
 
@@ -19,7 +20,7 @@ const Register = z.lazy(() =>
       z.object({
         profile: z.string(),
         plugin: z.string(),
-        result: z.enum(COUNTED_RESULTS),
+        result: z.enum(EVICTION_OUTCOMES),
         count: z.int().check(z.nonnegative()),
       }),
     ),

@@ -4,6 +4,7 @@
  */
 import * as z from "zod/mini";
 import { ObjectName, ObjectNamespace } from "../../cluster/object-name.ts";
+import { present } from "../../cluster/projections.ts";
 import { PodAnnotations, PodLabels } from "./pod-metadata.ts";
 import { qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
 import { Conditions, listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "../../cluster/kinds/fields.ts";
@@ -82,13 +83,7 @@ export const Tolerations = z.lazy(() =>
   listOf(
     z.pipe(
       Toleration,
-      z.transform(({ key, operator, value, effect, tolerationSeconds }) => ({
-        ...(key === undefined ? {} : { key }),
-        ...(operator === undefined ? {} : { operator }),
-        ...(value === undefined ? {} : { value }),
-        ...(effect === undefined ? {} : { effect }),
-        ...(tolerationSeconds === undefined || tolerationSeconds === null ? {} : { tolerationSeconds }),
-      })),
+      z.transform((t) => ({ ...present({ ...t, tolerationSeconds: t.tolerationSeconds ?? undefined }) })),
     ),
   ),
 );

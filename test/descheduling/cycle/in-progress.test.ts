@@ -33,7 +33,7 @@ const rows: readonly (readonly [what: string, annotations: Record<string, string
 test.each(rows)("%s: %s %s reserved=%s -> %s", (...[, annotations, phase, reserved, counts]) => {
   const pod = { ...plainPod("p"), annotations, phase };
   const reservations = reserved ? [reservationOf(pod, NOW)] : [];
-  const found = inProgressAmong([pod], { reservations, requestTtlSeconds: TTL, now: NOW });
+  const found = inProgressAmong({ pods: [pod], reservations, requestTtlSeconds: TTL, now: NOW });
   expect(found).toEqual(counts ? [pod] : []);
 });
 
@@ -53,11 +53,11 @@ describe("a reservation", () => {
   test.each(reservations)("%s: kept=%4$s", (_, age, annotations, kept) => {
     const pod = { ...plainPod("p"), annotations };
     const entry = reservationOf(pod, at(-age));
-    expect(keptReservations([entry], new Map([[pod.uid, pod]]), settings)).toEqual(kept ? [entry] : []);
+    expect(keptReservations({ ...settings, pods: [pod], reservations: [entry] })).toEqual(kept ? [entry] : []);
   });
 
   test("goes with its pod", () => {
-    expect(keptReservations([reservationOf(vmPod("gone"), NOW)], new Map(), settings)).toEqual([]);
+    expect(keptReservations({ ...settings, pods: [], reservations: [reservationOf(vmPod("gone"), NOW)] })).toEqual([]);
   });
 });
 

@@ -5,7 +5,7 @@
 import { type NominationResult, VERDICT } from "../../../../shared/descheduling/cycle/cycle.ts";
 import { type LimitName, LIMITS, VERDICT_AT_LIMIT } from "../../../../shared/descheduling/cycle/limits.ts";
 import type { Verdict } from "../../../../shared/descheduling/plugins/plugin.ts";
-import { COUNTED_RESULTS } from "../../../../shared/descheduling/cycle/register.ts";
+import { EVICTION_OUTCOMES } from "../../../../shared/descheduling/cycle/eviction-answer.ts";
 import { CYCLE_ENDS, type CycleEnd } from "../../../../shared/descheduling/cycle/request.ts";
 import { code, renderTable } from "./tables.ts";
 
@@ -35,7 +35,7 @@ export function limitTable(): string {
   return renderTable([["limit", "counts", "skipped, because", "the plugin"], ...rows]);
 }
 
-const RESULTS = [...COUNTED_RESULTS, "InProgress", "PodChanged"] as const;
+const RESULTS = [...EVICTION_OUTCOMES, "InProgress", "PodChanged"] as const;
 
 const RESULT_WORDS = {
   Evicted: "the eviction was granted",
