@@ -1,33 +1,135 @@
 /**
  * Policy files, made from their parts.
- * Owns: a head, plugins with the least of arguments. Does not own: what is expected of any of them.
+ * Owns: a head, plugins with the fewest arguments, documents with every key there is. Does not own: expectations.
  */
 import { dump } from "js-yaml";
+import type * as z from "zod/mini";
+import { EvictorArguments } from "../../../shared/descheduling/policy-file/evictor-arguments.ts";
 import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
+import * as schemas from "../../../shared/descheduling/policy-file/plugin-arguments.ts";
+import { PolicyFile } from "../../../shared/descheduling/policy-file/policy-file.ts";
 
 export const HEAD = { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy" };
+export const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+export const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
 
 /** A file with these keys besides. */
 export function parse(tweak: Readonly<Record<string, unknown>>) {
   return parseDeschedulerPolicy(dump({ ...HEAD, ...tweak }));
 }
 
-/** Every plugin that there is, with the least of arguments. */
-const CONFIG = {
+/** Every plugin, with the fewest arguments that it takes. */
+export const LEAST = {
   LowNodeUtilization: { thresholds: { cpu: 20 }, targetThresholds: { cpu: 50 } },
   RemovePodsViolatingNodeTaints: {},
-  RemovePodsViolatingNodeAffinity: { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] },
+  RemovePodsViolatingNodeAffinity: { nodeAffinityType: [REQUIRED] },
   PodLifeTime: { maxPodLifeTimeSeconds: 60 },
   DefaultEvictor: {},
 };
 
-export function configured(...names: readonly (keyof typeof CONFIG)[]) {
-  return names.map((name) => ({ name, args: CONFIG[name] }));
+export type PluginName = keyof typeof LEAST;
+
+export function configured(...names: readonly PluginName[]) {
+  return names.map((name) => ({ name, args: LEAST[name] }));
 }
 
-const ALL = Object.entries(CONFIG).map(([name, args]) => ({ name, args }));
+const ALL = Object.entries(LEAST).map(([name, args]) => ({ name, args }));
 
 /** One profile with these plugins, all of which are configured. */
 export function withPlugins(plugins: unknown, pluginConfig: unknown = ALL) {
   return { profiles: [{ name: "p", pluginConfig, plugins }] };
 }
+
+const SELECTOR = { matchLabels: { app: "db" }, matchExpressions: [{ key: "tier", operator: "In", values: ["a"] }] };
+const SELECTION = { sort: false, namespaces: { include: ["a"] }, labelSelector: SELECTOR };
+
+/** A file and the arguments of each plugin, with every key there is. */
+export const FULL = {
+  file: {
+    ...HEAD,
+    nodeSelector: "zone=a",
+    maxNoOfPodsToEvictPerNode: 1,
+    maxNoOfPodsToEvictPerNamespace: 1,
+    maxNoOfPodsToEvictTotal: 1,
+    maxNoOfPodsEvacuationsPerNode: 1,
+    maxNoOfPodsEvacuationsPerNamespace: 1,
+    maxEvacuationRequestTTL: "5m",
+    evictionMessagePrefixes: ["Eviction triggered"],
+    evictionFailureEventNotification: true,
+    gracePeriodSeconds: 5,
+    metricsCollector: { enabled: false },
+    metricsProviders: [],
+    profiles: [
+      {
+        name: "p",
+        pluginConfig: [{ name: "PodLifeTime", args: {} }],
+        plugins: {
+          presort: { enabled: [], disabled: [] },
+          sort: { enabled: [], disabled: [] },
+          deschedule: { enabled: ["PodLifeTime"], disabled: [] },
+          balance: { enabled: ["LowNodeUtilization"], disabled: [] },
+          filter: { enabled: ["DefaultEvictor"], disabled: [] },
+          preevictionfilter: { enabled: ["DefaultEvictor"], disabled: [] },
+        },
+      },
+    ],
+  },
+  LowNodeUtilization: {
+    sort: false,
+    useDeviationThresholds: false,
+    thresholds: { cpu: 20, memory: 20 },
+    targetThresholds: { cpu: 50, memory: 50 },
+    numberOfNodes: 1,
+    evictableNamespaces: { include: [], exclude: ["kube-system"] },
+    evictionLimits: { node: 2 },
+  },
+  RemovePodsViolatingNodeTaints: {
+    ...SELECTION,
+    includePreferNoSchedule: true,
+    excludedTaints: ["a", "b=c"],
+    includedTaints: [],
+  },
+  RemovePodsViolatingNodeAffinity: { ...SELECTION, nodeAffinityType: [PREFERRED, REQUIRED] },
+  PodLifeTime: {
+    ...SELECTION,
+    maxPodLifeTimeSeconds: 60,
+    states: ["Running", "CrashLoopBackOff"],
+    conditions: [{ type: "Ready", status: "False", reason: "PodCompleted", minTimeSinceLastTransitionSeconds: 60 }],
+    exitCodes: [0, -1],
+    ownerKinds: { include: ["VirtualMachineInstance"] },
+    includingInitContainers: true,
+    includingEphemeralContainers: true,
+  },
+  DefaultEvictor: {
+    nodeSelector: "zone=a",
+    labelSelector: SELECTOR,
+    namespaceLabelSelector: SELECTOR,
+    priorityThreshold: { value: 5 },
+    nodeFit: true,
+    minReplicas: 2,
+    minPodAge: "5m",
+    noEvictionPolicy: "Mandatory",
+    podProtections: {
+      defaultDisabled: ["DaemonSetPods"],
+      extraEnabled: ["PodsWithPVC"],
+      config: { PodsWithPVC: { protectedStorageClasses: [{ name: "fast" }] } },
+    },
+    evictLocalStoragePods: false,
+    evictDaemonSetPods: false,
+    evictSystemCriticalPods: false,
+    evictFailedBarePods: false,
+    ignorePvcPods: false,
+    ignorePodsWithoutPDB: false,
+  },
+};
+
+export type DocumentName = keyof typeof FULL;
+
+export const SCHEMA: Readonly<Record<DocumentName, z.ZodMiniType>> = {
+  file: PolicyFile,
+  LowNodeUtilization: schemas.LowNodeUtilization,
+  RemovePodsViolatingNodeTaints: schemas.NodeTaints,
+  RemovePodsViolatingNodeAffinity: schemas.NodeAffinity,
+  PodLifeTime: schemas.PodLifeTime,
+  DefaultEvictor: EvictorArguments,
+};

@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 import { secondsOf } from "../../../shared/descheduling/policy-file/duration.ts";
 import { selectorOf } from "../../../shared/descheduling/policy-file/selector-text.ts";
-import { matches } from "../../../shared/policy/kube/selector.ts";
 
 const requires = (key: string, operator: string, ...values: readonly string[]) => ({ key, operator, values });
 
@@ -46,22 +45,6 @@ describe("a selector", () => {
     "a/", "/a", "a/b/c", "A.com/b", "a=b!", "ä=b", `${KEY_63}k`, `a=${KEY_63}k`,
   ])("%j is none", (text) => {
     expect(selectorOf(text)).toBeUndefined();
-  });
-
-  // prettier-ignore
-  test.each([
-    ["zone in (a,b),tier!=db,!spot",  { zone: "a" },                       true],
-    ["zone in (a,b),tier!=db,!spot",  { zone: "b", tier: "web" },          true],
-    ["zone in (a,b),tier!=db,!spot",  { zone: "c" },                       false],
-    ["zone in (a,b),tier!=db,!spot",  {},                                  false],
-    ["zone in (a,b),tier!=db,!spot",  { zone: "a", tier: "db" },           false],
-    ["zone in (a,b),tier!=db,!spot",  { zone: "a", spot: "" },             false],
-    ["",                              { zone: "a" },                       true],
-    ["zone",                          { zone: "" },                        true],
-    ["zone=",                         { zone: "" },                        true],
-    ["zone=",                         {},                                  false],
-  ])("%j on %j: %s", (text, labels, selected) => {
-    expect(matches(selectorOf(text), labels)).toBe(selected);
   });
 
   test("however long, takes no time that grows faster than its text", () => {
