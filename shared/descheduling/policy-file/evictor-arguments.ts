@@ -4,7 +4,7 @@
  * Upstream: kubernetes-sigs/descheduler, pkg/framework/plugins/defaultevictor/{types,validation}.go.
  */
 import * as z from "zod/mini";
-import { present } from "../../cluster/projections.ts";
+import { present } from "../../cluster/kinds/fields.ts";
 import {
   DEFAULT_PROTECTIONS,
   type DefaultEvictorArguments,

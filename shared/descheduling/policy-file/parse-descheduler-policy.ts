@@ -3,7 +3,7 @@
  * Owns: the way from the text to the policy. Does not own: reading it from the cluster (load-descheduler-policy.ts), its
  * keys (policy-file.ts), what the policy does (plugins/, cycle/).
  */
-import { present } from "../../cluster/projections.ts";
+import { present } from "../../cluster/kinds/fields.ts";
 import type { DefaultEvictorArguments } from "../plugins/arguments.ts";
 import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "../cycle/policy.ts";
 import { DESCHEDULER_KEY } from "../../policy/names.ts";

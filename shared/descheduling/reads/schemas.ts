@@ -4,7 +4,7 @@
  */
 import * as z from "zod/mini";
 import { ObjectName, ObjectNamespace } from "../../cluster/object-name.ts";
-import { present } from "../../cluster/projections.ts";
+import { present } from "../../cluster/kinds/fields.ts";
 import { PodAnnotations, PodLabels } from "./pod-metadata.ts";
 import { qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
 import { Conditions, listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "../../cluster/kinds/fields.ts";

@@ -1,0 +1,28 @@
+/**
+ * What the package kubevirt-sandbox offers.
+ * Owns: which names are public. In this repository other code imports the files themselves.
+ */
+export { startSandbox, type Sandbox, type SandboxOptions } from "./sandbox.ts";
+export { createNode, createVirtualMachineInstance, type Capacity, type VirtualMachine } from "./fleet.ts";
+export { createPod, createPriorityClass, type PlainPod, type PriorityClassOptions } from "./workloads.ts";
+export { applyManifests } from "./manifests.ts";
+export { createClient, type KubeClient, type Patch, type WatchEvent } from "./actors/client.ts";
+export { createSteppedClock, systemClock, type Clock, type SteppedClock } from "./actors/clock.ts";
+export { waitFor, type Awaited } from "./actors/wait-for.ts";
+export { StatusError } from "./actors/status-error.ts";
+export {
+  configMaps,
+  events,
+  leases,
+  namespaces,
+  nodes,
+  pathOf,
+  podDisruptionBudgets,
+  pods,
+  secrets,
+  serviceAccounts,
+  type Key,
+  type KubeObject,
+  type Resource,
+} from "./actors/resources.ts";
+export { kubeVirts, migrations, virtualMachineInstances } from "./kubevirt/resources.ts";

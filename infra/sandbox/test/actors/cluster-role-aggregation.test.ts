@@ -1,0 +1,97 @@
+/** Roles that gather the rules of others by label, and what comes of it for those who have them. */
+import { expect, test } from "vitest";
+import { clusterRoles, configMaps, namespaces } from "../../actors/resources.ts";
+import { isNotFound, StatusError } from "../../actors/status-error.ts";
+import { useSandbox } from "../with-sandbox.ts";
+
+const world = useSandbox({ empty: true });
+const LABEL = "rbac.authorization.k8s.io/aggregate-to-view";
+const widgets = (verb: string) => ({ apiGroups: ["example.com"], resources: ["widgets"], verbs: [verb] });
+
+const role = (name: string, rules: object[], labels = {}) =>
+  world.sandbox.client.create(clusterRoles, { metadata: { name, labels }, rules: rules as never });
+const rulesOf = async (name: string) => (await world.sandbox.client.get(clusterRoles, { name }))?.rules ?? [];
+const until = (name: string, done: (rules: readonly object[]) => boolean) =>
+  world.until(clusterRoles, { name }, ({ rules }) => done(rules ?? []));
+const has = (rule: object) => (rules: readonly object[]) =>
+  rules.some((one) => JSON.stringify(one) === JSON.stringify(rule));
+
+const matching = (part: string) => ({ matchLabels: { part } });
+
+const may = async (act: () => Promise<unknown>): Promise<string> => {
+  try {
+    await act();
+    return "yes";
+  } catch (error) {
+    return error instanceof StatusError && error.code === 403 ? "no" : isNotFound(error) ? "yes" : String(error);
+  }
+};
+
+test("the roles people are given are filled from the start, each with what the one below it has", async () => {
+  const view = await until("view", (rules) => rules.length > 0);
+  for (const name of ["edit", "admin"])
+    await until(name, (rules) => (view.rules ?? []).every((rule) => has(rule)(rules)));
+});
+
+test("a role labelled for view is in it, in edit and in admin, as long as it is there", async () => {
+  const rule = widgets("get");
+  await role("widgets-view", [rule, rule], { [LABEL]: "true" });
+  for (const name of ["view", "edit", "admin"]) await until(name, has(rule));
+  expect((await rulesOf("view")).filter((one) => has(rule)([one]))).toHaveLength(1);
+  await world.sandbox.client.patch(
+    clusterRoles,
+    { name: "widgets-view" },
+    { type: "merge", body: { rules: [widgets("list")] } },
+  );
+  await until("view", has(widgets("list")));
+  await world.sandbox.client.patch(
+    clusterRoles,
+    { name: "widgets-view" },
+    { type: "merge", body: { metadata: { labels: null } } },
+  );
+  await until("view", (rules) => !has(widgets("list"))(rules));
+});
+
+test("rules that somebody else wrote into it do not stay", async () => {
+  const rule = widgets("delete");
+  const before = await rulesOf("view");
+  await world.sandbox.client.patch(clusterRoles, { name: "view" }, { type: "merge", body: { rules: [rule] } });
+  await until("view", (rules) => JSON.stringify(rules) === JSON.stringify(before));
+});
+
+test("selectors may be several, and no role gathers itself", async () => {
+  const labels = { mine: "yes" };
+  await role("part-a", [widgets("get")], { part: "a" });
+  await role("part-b", [widgets("watch")], { part: "b" });
+  const selectors = [matching("b"), matching("a"), { matchLabels: labels }];
+  await world.sandbox.client.create(clusterRoles, {
+    metadata: { name: "whole", labels },
+    aggregationRule: { clusterRoleSelectors: selectors },
+  });
+  const whole = await until("whole", (rules) => rules.length === 2);
+  expect(whole.rules).toEqual([widgets("watch"), widgets("get")]);
+});
+
+test("who has view may do what was added to it", async () => {
+  const { client } = world.sandbox;
+  await client.create(namespaces, { metadata: { name: "viewed" } });
+  await client.create(configMaps, { metadata: { name: "c", namespace: "viewed" } });
+  const RBAC = "rbac.authorization.k8s.io";
+  await client.raw({
+    method: "POST",
+    path: `/apis/${RBAC}/v1/namespaces/viewed/rolebindings`,
+    body: {
+      metadata: { name: "viewer" },
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "view" },
+      subjects: [{ kind: "User", name: "viewer" }],
+    },
+  });
+  const viewer = client.as("viewer");
+  const secret = { apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true };
+  expect(await may(() => viewer.get(configMaps, { namespace: "viewed", name: "c" }))).toBe("yes");
+  expect(await may(() => viewer.delete(configMaps, { namespace: "viewed", name: "c" }))).toBe("no");
+  expect(await may(() => viewer.list(secret, "viewed"))).toBe("no");
+  await role("secrets-view", [{ apiGroups: [""], resources: ["secrets"], verbs: ["list"] }], { [LABEL]: "true" });
+  await until("view", has({ apiGroups: [""], resources: ["secrets"], verbs: ["list"] }));
+  expect(await may(() => viewer.list(secret, "viewed"))).toBe("yes");
+});

@@ -1,0 +1,141 @@
+/**
+ * What goes by itself: dependents without owners, the content of deleted namespaces, token Secrets without accounts.
+ */
+import { beforeAll, describe, expect, test } from "vitest";
+import { configMaps, namespaces, secrets, serviceAccounts } from "../../actors/resources.ts";
+import { useSandbox } from "../with-sandbox.ts";
+
+const NAMESPACE = "apps";
+const world = useSandbox({ empty: true });
+
+beforeAll(async () => {
+  await world.sandbox.client.create(namespaces, { metadata: { name: NAMESPACE } });
+});
+
+const keyOf = (name: string) => ({ namespace: NAMESPACE, name });
+const exists = async (name: string) => (await world.sandbox.client.get(configMaps, keyOf(name))) !== undefined;
+const isGone = (name: string) => world.pass(async () => !(await exists(name)));
+
+async function create(name: string, owners: readonly { name: string; uid: string; block?: boolean }[] = []) {
+  const ownerReferences = owners.map(({ name, uid, block }) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    name,
+    uid,
+    ...(block && { blockOwnerDeletion: true }),
+  }));
+  const metadata = { namespace: NAMESPACE, name, ...(owners.length > 0 && { ownerReferences }) };
+  return (await world.sandbox.client.create(configMaps, { metadata })).metadata;
+}
+
+const NOBODY = { name: "nobody", uid: "00000000-0000-0000-0000-000000000000" };
+
+describe("the garbage collector", () => {
+  test("an object whose only owner does not exist goes", async () => {
+    await create("orphan", [NOBODY]);
+    await isGone("orphan");
+  });
+
+  test("an owner of the same name but another uid is not the owner", async () => {
+    const namesake = await create("namesake");
+    await create("mistaken", [{ name: namesake.name, uid: NOBODY.uid }]);
+    await isGone("mistaken");
+    expect(await exists("namesake")).toBe(true);
+  });
+
+  test("dependents follow their owner, and theirs follow them", async () => {
+    const owner = await create("grandparent");
+    const child = await create("parent", [owner]);
+    await create("child", [child]);
+    await world.sandbox.client.delete(configMaps, owner);
+    await isGone("child");
+    expect(await exists("parent")).toBe(false);
+  });
+
+  test("of two owners one is enough to stay; the reference to the other goes", async () => {
+    const [stays, goes] = [await create("stays"), await create("goes")];
+    await create("shared", [stays, goes]);
+    await world.sandbox.client.delete(configMaps, goes);
+    const shared = await world.until(
+      configMaps,
+      keyOf("shared"),
+      ({ metadata }) => metadata.ownerReferences?.length === 1,
+    );
+    expect(shared.metadata.ownerReferences).toMatchObject([{ name: "stays" }]);
+  });
+
+  test("deleted in the foreground, an owner waits for the dependents that block it", async () => {
+    const owner = await create("foreground");
+    const dependent = await create("blocking", [{ ...owner, block: true }]);
+    const held = { metadata: { finalizers: ["example.com/hold"] } };
+    await world.sandbox.client.patch(configMaps, dependent, { type: "merge", body: held });
+    await world.sandbox.client.delete(configMaps, owner, { propagationPolicy: "Foreground" });
+    await world.until(configMaps, dependent, ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    expect(await exists("foreground")).toBe(true);
+    await world.sandbox.client.patch(configMaps, dependent, { type: "merge", body: { metadata: { finalizers: [] } } });
+    await isGone("foreground");
+    expect(await exists("blocking")).toBe(false);
+  });
+
+  test("orphaned dependents stay, without their owner", async () => {
+    const owner = await create("leaver");
+    await create("left", [owner]);
+    await world.sandbox.client.delete(configMaps, owner, { propagationPolicy: "Orphan" });
+    await isGone("leaver");
+    const left = await world.sandbox.client.get(configMaps, keyOf("left"));
+    expect(left?.metadata.ownerReferences ?? []).toEqual([]);
+  });
+});
+
+test("a deleted namespace goes with everything in it", async () => {
+  const { client } = world.sandbox;
+  await client.create(namespaces, { metadata: { name: "doomed" } });
+  await client.create(configMaps, { metadata: { namespace: "doomed", name: "content" } });
+  await client.delete(namespaces, { name: "doomed" });
+  await world.pass(async () => (await client.get(namespaces, { name: "doomed" })) === undefined);
+  expect(await client.get(configMaps, { namespace: "doomed", name: "content" })).toBeUndefined();
+});
+
+describe("token Secrets", () => {
+  const type = "kubernetes.io/service-account-token";
+  const createSecret = (name: string, account: string) =>
+    world.sandbox.client.create(secrets, {
+      metadata: { ...keyOf(name), annotations: { "kubernetes.io/service-account.name": account } },
+      type,
+    });
+
+  test("are filled with a token that works, the authority and the namespace", async () => {
+    const { client, caPem } = world.sandbox;
+    const account = await client.create(serviceAccounts, { metadata: keyOf("robot") });
+    await createSecret("robot-token", "robot");
+    const secret = await world.until(secrets, keyOf("robot-token"), ({ data }) => data?.["token"] !== undefined);
+    expect(secret.metadata.annotations).toMatchObject({ "kubernetes.io/service-account.uid": account.metadata.uid });
+    expect(decode(secret.data?.["ca.crt"])).toBe(caPem);
+    expect(decode(secret.data?.["namespace"])).toBe(NAMESPACE);
+    const headers = { authorization: `Bearer ${decode(secret.data?.["token"])}` };
+    const body = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
+    const answer = await client.raw({
+      method: "POST",
+      path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+      headers,
+      body,
+    });
+    expect(answer).toMatchObject({
+      code: 201,
+      body: { status: { userInfo: { username: `system:serviceaccount:${NAMESPACE}:robot` } } },
+    });
+  });
+
+  test("go when their account goes, and at once if there is none", async () => {
+    const { client } = world.sandbox;
+    const isGone = (name: string) => world.pass(async () => (await client.get(secrets, keyOf(name))) === undefined);
+    await createSecret("of-nobody", "nobody");
+    await isGone("of-nobody");
+    await client.delete(serviceAccounts, keyOf("robot"));
+    await isGone("robot-token");
+  });
+});
+
+function decode(text = ""): string {
+  return Buffer.from(text, "base64").toString();
+}

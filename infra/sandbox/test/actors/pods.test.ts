@@ -1,0 +1,167 @@
+/**
+ * Pods from creation to the end: where the scheduler puts them, what their kubelet reports.
+ */
+import { beforeAll, describe, expect, test } from "vitest";
+import { events, leases, nodes, pods, type Pod } from "../../actors/resources.ts";
+import { createNode } from "../../fleet.ts";
+import { useSandbox } from "../with-sandbox.ts";
+
+const NAMESPACE = "default";
+const world = useSandbox({ terminationSeconds: 5 });
+
+// prettier-ignore
+const TAINTED = [{ key: "dedicated", value: "gpu", effect: "NoSchedule" }];
+
+beforeAll(async () => {
+  const { client } = world.sandbox;
+  await Promise.all(["a", "b", "c"].map((name) => createNode(client, name)));
+  await client.patch(nodes, { name: "b" }, { type: "merge", body: { spec: { unschedulable: true } } });
+  await client.patch(nodes, { name: "c" }, { type: "merge", body: { spec: { taints: TAINTED } } });
+});
+
+const containers = [{ name: "c", image: "i" }];
+
+function createPod(name: string, spec: object = {}, labels: Record<string, string> = {}) {
+  return world.sandbox.client.create(pods, {
+    metadata: { namespace: NAMESPACE, name, labels },
+    spec: { containers, ...spec },
+  });
+}
+
+const settled = (name: string) =>
+  world.until(
+    pods,
+    { namespace: NAMESPACE, name },
+    ({ status }) =>
+      status?.phase === "Running" || status?.conditions?.some(({ reason }) => reason === "Unschedulable") === true,
+  );
+
+const beside = (app: string) => ({
+  podAntiAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: [
+      { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { app } } },
+    ],
+  },
+});
+
+const onNode = (name: string) => ({
+  matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [name] }],
+});
+
+describe("placement", () => {
+  const gpu = { key: "dedicated", operator: "Equal", value: "gpu" };
+  // prettier-ignore
+  const rows: readonly (readonly [what: string, spec: object, node: string | undefined])[] = [
+    ["neither cordoned nor tainted",          {},                                                                       "a"],
+    ["the tainted one, tolerated and chosen", { tolerations: [gpu], nodeSelector: { "kubernetes.io/hostname": "c" } },  "c"],
+    ["a toleration of another value",         { tolerations: [{ ...gpu, value: "x" }], nodeSelector: { "kubernetes.io/hostname": "c" } }, undefined],
+    ["everything tolerated",                  { tolerations: [{ operator: "Exists" }], nodeSelector: { "kubernetes.io/hostname": "b" } }, "b"],
+    ["a node that does not exist",            { nodeSelector: { "kubernetes.io/hostname": "z" } },                      undefined],
+    ["required by affinity, but cordoned",    { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [onNode("b")] } } } }, undefined],
+    ["preferred, and possible",               { tolerations: [gpu], affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("c") }] } } }, "c"],
+    ["preferred, but impossible",             { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("b") }] } } }, "a"],
+    ["named outright",                        { nodeName: "b" },                                                        "b"],
+  ];
+  test.each(rows)("%s", async (what, spec, node) => {
+    const name = what.replaceAll(/[^a-z]+/g, "-");
+    await createPod(name, spec);
+    expect((await settled(name)).spec?.nodeName).toBe(node);
+  });
+
+  test("never beside what it repels, nor beside what repels it", async () => {
+    await createPod("hermit", { affinity: beside("hermit") }, { app: "hermit" });
+    expect((await settled("hermit")).spec?.nodeName).toBe("a");
+    await createPod("visitor", {}, { app: "hermit" });
+    expect((await settled("visitor")).spec?.nodeName).toBeUndefined();
+  });
+
+  test("fewest pods first", async () => {
+    const tolerations = [{ operator: "Exists" }];
+    await Promise.all(
+      ["even-1", "even-2", "even-3", "even-4", "even-5"].map((name) => createPod(name, { tolerations })),
+    );
+    await Promise.all(["even-1", "even-2", "even-3", "even-4", "even-5"].map(settled));
+    const { items } = await world.sandbox.client.list(pods, NAMESPACE, { fieldSelector: "status.phase=Running" });
+    const found = ["a", "b", "c"].map((node) => items.filter(({ spec }) => spec?.nodeName === node).length);
+    expect(Math.max(...found) - Math.min(...found)).toBeLessThanOrEqual(1);
+  });
+
+  test("a pod that fits nowhere says why, and goes as soon as it fits", async () => {
+    const nodeSelector = { "kubernetes.io/hostname": "d" };
+    await createPod("patient", { nodeSelector });
+    const waiting = await settled("patient");
+    const message =
+      "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable." +
+      " preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.";
+    expect(waiting.status).toMatchObject({ phase: "Pending" });
+    expect(waiting.status?.conditions).toContainEqual(
+      expect.objectContaining({ type: "PodScheduled", status: "False", reason: "Unschedulable", message }),
+    );
+    const fieldSelector = "involvedObject.name=patient";
+    const { items } = await world.sandbox.client.list(events, NAMESPACE, { fieldSelector });
+    expect(items.map(({ reason, message }) => ({ reason, message }))).toEqual([
+      { reason: "FailedScheduling", message },
+    ]);
+    await createNode(world.sandbox.client, "d");
+    expect((await world.until(pods, { namespace: NAMESPACE, name: "patient" }, isRunning)).spec?.nodeName).toBe("d");
+  });
+});
+
+const isRunning = ({ status }: Pod) => status?.phase === "Running";
+
+describe("the kubelet", () => {
+  test("of a node that does not exist runs nothing, until the node is there", async () => {
+    await createPod("early", { nodeName: "e" });
+    await createPod("on-time", { nodeName: "a" });
+    await settled("on-time");
+    const early = await world.sandbox.client.get(pods, { namespace: NAMESPACE, name: "early" });
+    expect(early?.status?.phase).toBe("Pending");
+    await createNode(world.sandbox.client, "e");
+    await world.until(pods, { namespace: NAMESPACE, name: "early" }, isRunning);
+  });
+
+  test("reports a pod as running and ready, with an address", async () => {
+    await createPod("worker");
+    const { status } = await settled("worker");
+    expect(status).toMatchObject({
+      phase: "Running",
+      containerStatuses: [{ name: "c", ready: true, restartCount: 0 }],
+    });
+    expect(status?.podIP).toMatch(/^10\.\d+\.\d+\.\d+$/);
+    expect(status?.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "True" }));
+  });
+
+  test("lets a deleted pod end in its own time, then takes the object away", async () => {
+    const key = { namespace: NAMESPACE, name: "worker" };
+    await world.sandbox.client.delete(pods, key);
+    const terminating = await world.until(pods, key, ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    expect(terminating.status?.phase).toBe("Running");
+    const before = world.clock.now().getTime();
+    await world.pass(async () => (await world.sandbox.client.get(pods, key)) === undefined);
+    expect((world.clock.now().getTime() - before) / 1_000).toBeGreaterThanOrEqual(4);
+  });
+
+  test("kills it when the grace period is over", async () => {
+    const key = { namespace: NAMESPACE, name: "short" };
+    await createPod("short");
+    await settled("short");
+    await world.sandbox.client.delete(pods, key, { gracePeriodSeconds: 1 });
+    const ended = world.until(pods, key, ({ status }) => status?.phase === "Failed");
+    await world.pass(async () => (await world.sandbox.client.get(pods, key)) === undefined);
+    expect((await ended).status?.containerStatuses?.[0]?.state?.terminated).toMatchObject({ exitCode: 137 });
+  });
+
+  test("keeps its node ready and its Lease fresh", async () => {
+    const node = await world.sandbox.client.get(nodes, { name: "a" });
+    expect(node?.status?.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "True" }));
+    const key = { namespace: "kube-node-lease", name: "a" };
+    const first = await world.sandbox.client.get(leases, key);
+    await world.pass(
+      async () => (await world.sandbox.client.get(leases, key))?.spec?.renewTime !== first?.spec?.renewTime,
+    );
+    expect((await world.sandbox.client.get(leases, key))?.spec).toMatchObject({
+      holderIdentity: "a",
+      leaseDurationSeconds: 40,
+    });
+  });
+});

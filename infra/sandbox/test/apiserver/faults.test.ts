@@ -1,0 +1,205 @@
+/** Faults on demand: each kind of fault, whom it hits, and that a seed repeats it. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Fault, FaultPlan } from "../../apiserver/faults.ts";
+import { readRequest } from "../../apiserver/request-info.ts";
+import { useHook } from "../contract/hook.ts";
+import { allow, CLOSED, CONFIG_MAPS, configuration, NAME } from "../contract/webhook.ts";
+import { type Started, start } from "./started.ts";
+
+const MAPS = "/api/v1/namespaces/default/configmaps";
+const map = (name: string) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name },
+  data: { key: "x".repeat(1000) },
+});
+
+let started: Started;
+beforeAll(async () => {
+  started = await start();
+});
+afterAll(() => started.stop());
+beforeEach(async () => {
+  started.server.faults.clear();
+  await started.admin.send({ method: "DELETE", path: MAPS });
+});
+
+const create = (name: string) => started.admin.send({ method: "POST", path: MAPS, body: map(name) });
+const read = (name: string) => started.admin.send({ method: "GET", path: `${MAPS}/${name}` });
+const inject = (fault: Fault): void => started.server.faults.inject(fault);
+
+describe("errors by verb and kind", () => {
+  const match = { verbs: ["create"], resources: ["configmaps"] };
+  test.each([
+    [409, "Conflict"],
+    [422, "Invalid"],
+    [429, "TooManyRequests"],
+    [500, "InternalError"],
+    [503, "ServiceUnavailable"],
+  ] as const)("%i %s", async (code, reason) => {
+    inject({ match, effect: { type: "Error", code }, times: 1 });
+    expect((await create("a")).body).toMatchObject({ kind: "Status", status: "Failure", code, reason });
+    expect((await read("a")).code, "nothing was done").toBe(404);
+    expect((await create("a")).code, "once").toBe(201);
+  });
+
+  test("429 says when to come back", async () => {
+    inject({ effect: { type: "Error", code: 429, retryAfterSeconds: 7 } });
+    expect((await create("a")).headers["retry-after"]).toBe("7");
+  });
+
+  test.each<readonly [string, Fault["match"]]>([
+    ["another verb", { verbs: ["get"] }],
+    ["another kind", { resources: ["pods"] }],
+    ["another group", { groups: ["policy"] }],
+    ["a subresource", { subresources: ["status"] }],
+    ["another namespace", { namespaces: ["kube-system"] }],
+    ["another user", { users: ["somebody"] }],
+  ])("%s is not hit", async (_title, other) => {
+    inject({ ...(other && { match: other }), effect: { type: "Error", code: 500 } });
+    expect((await create("a")).code).toBe(201);
+  });
+});
+
+describe("connections", () => {
+  test("reset before anything is done", async () => {
+    inject({ match: { verbs: ["create"] }, effect: { type: "ConnectionReset" }, times: 1 });
+    await expect(create("a")).rejects.toThrow();
+    expect((await read("a")).code).toBe(404);
+  });
+
+  test("lost answer: it is done, and the client does not know", async () => {
+    inject({ match: { verbs: ["create"] }, effect: { type: "LostAnswer" }, times: 1 });
+    await expect(create("a")).rejects.toThrow();
+    expect((await read("a")).code).toBe(200);
+  });
+
+  test("truncated body", async () => {
+    inject({ match: { verbs: ["get"] }, effect: { type: "TruncatedBody" }, times: 1 });
+    await create("a");
+    await expect(read("a")).rejects.toThrow();
+  });
+
+  test("hang: no answer until the client gives up", async () => {
+    inject({ match: { verbs: ["list"] }, effect: { type: "Hang" }, times: 1 });
+    const { admin, server } = started;
+    const hanging = admin.send({ method: "GET", path: MAPS }).catch((error: unknown) => error);
+    await expect.poll(() => server.faults.injected.at(-1)?.effect.type).toBe("Hang");
+    await admin.stop();
+    expect(await hanging).toBeInstanceOf(Error);
+  });
+
+  test("a watch breaks after its second event", async () => {
+    inject({ match: { verbs: ["watch"] }, effect: { type: "DroppedWatch", afterEvents: 2 }, times: 1 });
+    for (const name of ["a", "b", "c"]) await create(name);
+    await expect(started.admin.send({ method: "GET", path: `${MAPS}?watch=true` })).rejects.toThrow();
+  });
+
+  test("one that ends before its second event ends as any other", async () => {
+    await create("a");
+    started.server.compact();
+    inject({ match: { verbs: ["watch"] }, effect: { type: "DroppedWatch", afterEvents: 2 } });
+    const expired = await started.admin.send({ method: "GET", path: `${MAPS}?watch=true&resourceVersion=1` });
+    expect(expired.text).toContain('"code":410');
+    const ended = await started.admin.send({ method: "GET", path: `${MAPS}?watch=true&timeoutSeconds=1` });
+    expect(ended.text).toContain('"type":"ADDED"');
+  });
+
+  test("latency delays and changes nothing", async () => {
+    inject({ effect: { type: "Latency", milliseconds: 50 }, times: 1 });
+    const before = performance.now();
+    expect((await create("a")).code).toBe(201);
+    expect(performance.now() - before).toBeGreaterThanOrEqual(49);
+  });
+});
+
+describe("calls of webhooks", () => {
+  const hook = useHook();
+  const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  const configure = async (failurePolicy: string) => {
+    await started.admin.send({ method: "DELETE", path: `${path}/default` });
+    const configured = { kind: "Validating", namespace: "default", rule: CONFIG_MAPS, failurePolicy } as const;
+    expect((await started.admin.send({ method: "POST", path, body: configuration(hook, configured) })).code).toBe(201);
+  };
+  afterAll(() => started.admin.send({ method: "DELETE", path: `${path}/default` }));
+
+  const match = { webhooks: [NAME] };
+  const failed = {
+    code: 500,
+    message: expect.stringContaining(`failed calling webhook "${NAME}": failed to call webhook`),
+  };
+  const reviews = () => hook.calls.filter(({ url }) => url.startsWith("/review")).length;
+
+  test.each([
+    ["LostReview", 0, "write: broken pipe"],
+    ["LostVerdict", 1, "EOF"],
+  ] as const)("%s: %i reviews arrive, and failurePolicy decides", async (type, arrived, why) => {
+    for (const failurePolicy of ["Fail", "Ignore"]) {
+      await configure(failurePolicy);
+      hook.calls.length = 0;
+      inject({ match, effect: { type }, times: 1 });
+      const { code, body } = await create(failurePolicy.toLowerCase());
+      if (failurePolicy === "Ignore") expect(code).toBe(201);
+      else expect(body).toMatchObject({ ...failed, message: expect.stringMatching(new RegExp(`: ${why}$`)) });
+      expect(reviews()).toBe(arrived);
+    }
+    expect(started.server.faults.injected.at(-1)?.effect).toEqual({ type });
+    expect((await create("again")).code).toBe(201);
+  });
+
+  test.each<readonly [string, Fault["match"]]>([
+    ["another webhook's", { webhooks: ["other.example.com"] }],
+    ["another request's", { webhooks: [NAME], verbs: ["delete"] }],
+  ])("%s is not hit", async (_title, other) => {
+    await configure("Fail");
+    inject({ ...(other && { match: other }), effect: { type: "LostReview" } });
+    expect((await create("a")).code).toBe(201);
+  });
+
+  test("one that breaks on a connection that was used before is not repeated", async () => {
+    await configure("Fail");
+    expect((await create("a")).code).toBe(201);
+    hook.calls.length = 0;
+    hook.respond = () => CLOSED;
+    expect((await create("b")).body).toMatchObject(failed);
+    hook.respond = allow;
+    expect(reviews()).toBe(1);
+  });
+});
+
+describe("seeds", () => {
+  const user = { username: "u", groups: [] };
+  const hits = (seed: number): readonly number[] => {
+    const plan = new FaultPlan(seed);
+    plan.inject({ effect: { type: "Error", code: 500 }, probability: 0.3 });
+    const info = readRequest("GET", "/api/v1/pods");
+    return Array.from({ length: 1000 }, () => plan.draw(info, user).length);
+  };
+
+  test("the same seed repeats, another does not", () => {
+    expect(hits(1)).toEqual(hits(1));
+    expect(hits(1)).not.toEqual(hits(2));
+  });
+
+  test("the probability is kept", () => {
+    const share = hits(3).reduce((sum, hit) => sum + hit, 0) / 1000;
+    expect(share).toBeGreaterThan(0.25);
+    expect(share).toBeLessThan(0.35);
+  });
+
+  test("requests in between do not disturb", () => {
+    const plan = new FaultPlan(1);
+    plan.inject({ effect: { type: "Error", code: 500 }, probability: 0.3 });
+    const [info, other] = [readRequest("GET", "/api/v1/pods"), readRequest("GET", "/api/v1/nodes")];
+    const drawn = Array.from({ length: 1000 }, () => {
+      plan.draw(other, user);
+      return plan.draw(info, user).length;
+    });
+    expect(drawn).toEqual(hits(1));
+  });
+
+  test("a plan without a seed tells the one it drew", () => {
+    const plan = new FaultPlan();
+    expect(new FaultPlan(plan.seed).seed).toBe(plan.seed);
+  });
+});

@@ -1,0 +1,155 @@
+/** What goes wrong with one request, watch or connection goes wrong for its client alone: the server lives on. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createSteppedClock } from "../../actors/clock.ts";
+import { Renderer } from "../../apiserver/representation.ts";
+import { useHook } from "../contract/hook.ts";
+import { CONFIG_MAPS, configuration, type Respond } from "../contract/webhook.ts";
+import { ADMIN_TOKEN, type Started, start } from "./started.ts";
+
+const MAPS = "/api/v1/namespaces/default/configmaps";
+
+const END_OF_STREAM = /\r\n0\r\n\r\n$/;
+
+const clock = createSteppedClock();
+/** Watches that have begun. */
+let watches = 0;
+const setTimer: typeof clock.setTimer = (ms, fn) => {
+  watches += 1;
+  return clock.setTimer(ms, fn);
+};
+const hook = useHook();
+let started: Started;
+beforeAll(async () => {
+  started = await start({ now: () => clock.now(), setTimer });
+});
+afterAll(() => started.stop());
+/** Where the server says what it could not answer. */
+beforeEach(() => vi.spyOn(console, "error").mockImplementation(() => undefined));
+afterEach(async () => {
+  vi.restoreAllMocks();
+  expect((await started.admin.send({ method: "GET", path: "/livez" })).text).toBe("ok");
+});
+
+const create = (metadata: unknown, data = {}) =>
+  started.admin.send({ method: "POST", path: MAPS, body: { metadata, data } });
+const name = (prefix: string) => ({ generateName: `${prefix}-` });
+
+const denies =
+  (status: object): Respond =>
+  (uid) => ({ uid, allowed: false, status });
+
+describe("a webhook's answer that nobody can send on", () => {
+  const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  beforeAll(async () => {
+    const body = configuration(hook, { kind: "Validating", namespace: "default", rule: CONFIG_MAPS });
+    expect((await started.admin.send({ method: "POST", path, body })).code).toBe(201);
+  });
+  afterAll(() => started.admin.send({ method: "DELETE", path: `${path}/default` }));
+
+  test.each<[number, string, Respond]>([
+    [500, "warnings that are no texts", (uid) => ({ uid, allowed: true, warnings: [5, null] })],
+    [500, "a code that is none", denies({ code: 1000 })],
+    [500, "a time to come back that is none", denies({ code: 429, details: { retryAfterSeconds: "a\r\nb" } })],
+    [400, "a code of success", denies({ code: 204 })],
+    [400, "a code that is no number", denies({ code: "many" })],
+  ])("%i: %s", async (code, _title, respond) => {
+    hook.respond = respond;
+    expect((await create(name("hooked"))).body).toMatchObject({ kind: "Status", status: "Failure", code });
+  });
+});
+
+/** Bytes as they are, over TLS. */
+function say(text: string): TLSSocket {
+  const options = { port: started.server.port, host: "127.0.0.1", ca: started.authority.caPem };
+  const client = connectTls(options).setEncoding("latin1");
+  client.write(text.replace("AUTHORIZED", `HTTP/1.1\r\nhost: it\r\nauthorization: Bearer ${ADMIN_TOKEN}`));
+  return client;
+}
+
+async function readUntil(client: TLSSocket, end: RegExp): Promise<string> {
+  let all = "";
+  for await (const part of client.iterator({ destroyOnReturn: false })) {
+    all += String(part);
+    if (end.test(all.slice(-1000))) break;
+  }
+  return all;
+}
+
+describe("watches", () => {
+  test("one that fails is broken off; the write and the other watches do not notice", async () => {
+    const { body } = await started.admin.send({ method: "GET", path: MAPS });
+    const path = `${MAPS}?watch=true&timeoutSeconds=5&resourceVersion=${Object(body.metadata).resourceVersion}`;
+    const rendered = vi.spyOn(Renderer.prototype, "event").mockImplementationOnce(() => {
+      throw new Error("a bug");
+    });
+    const ends = Promise.allSettled([1, 2, 3].map(() => started.admin.send({ method: "GET", path })));
+    expect((await create(name("watched"))).code).toBe(201);
+    await expect.poll(() => rendered.mock.calls.length).toBe(3);
+    clock.advance(5000);
+    const seen = (await ends).map((end) =>
+      end.status === "fulfilled" ? String(end.value.text.includes("watched-")) : "broken",
+    );
+    expect(seen.toSorted((a, b) => a.localeCompare(b))).toEqual(["broken", "true", "true"]);
+  });
+
+  test("time is up for one whose client has stopped reading, and others write on", async () => {
+    const before = watches;
+    const client = say(`GET ${MAPS}?watch=true&timeoutSeconds=5 AUTHORIZED\r\n\r\n`);
+    await expect.poll(() => watches).toBe(before + 1);
+    for (let i = 0; i < 10; i++) expect((await create(name("large"), { key: "x".repeat(1_000_000) })).code).toBe(201);
+    clock.advance(5000);
+    for (let i = 0; i < 3; i++) expect((await create(name("after"))).code).toBe(201);
+    expect(await readUntil(client, END_OF_STREAM)).not.toContain("after-");
+  });
+
+  // Node's own timers take what is longer than 25 days for nothing.
+  test.each(["0", "99999999", "61"])("timeoutSeconds=%s is more than a minute: a bookmark comes", async (seconds) => {
+    const before = watches;
+    const query = `watch=true&fieldSelector=metadata.name=none&allowWatchBookmarks=true&timeoutSeconds=${seconds}`;
+    const client = say(`GET ${MAPS}?${query} AUTHORIZED\r\n\r\n`);
+    await expect.poll(() => watches).toBe(before + 1);
+    clock.advance(60_000);
+    expect(await readUntil(client, /"BOOKMARK".*\n/)).not.toMatch(END_OF_STREAM);
+    await expect.poll(() => watches).toBe(before + 2);
+    clock.advance(1000);
+    if (seconds === "61") expect(await readUntil(client, END_OF_STREAM)).toContain('"BOOKMARK"');
+    client.destroy();
+  });
+});
+
+test.each([
+  ["no TLS at all", "GET / HTTP/1.1\r\n\r\n"],
+  ["half a handshake", "\u0016\u0003\u0001\u0002\0"],
+])("a connection with %s", async (_title, bytes) => {
+  const client = connect(started.server.port, "127.0.0.1").on("error", () => undefined);
+  await once(client, "connect");
+  client.write(bytes, () => client.resetAndDestroy());
+  await once(client, "close");
+});
+
+test.each([
+  ["no HTTP", "hello\r\n\r\n", "400"],
+  ["a path that is no URL", "GET // AUTHORIZED\r\n\r\n", "500"],
+  ["an expectation that nobody meets", "GET /livez AUTHORIZED\r\nexpect: more\r\n\r\n", "417"],
+])("a request with %s", async (_title, text, code) => {
+  const client = say(text);
+  const [answer] = await once(client, "data");
+  expect(String(answer)).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
+  client.destroy();
+});
+
+describe("nulls in metadata", () => {
+  test.each<[object, object]>([
+    [{ labels: { a: null } }, { labels: { a: "" } }],
+    [{ annotations: { a: null } }, { annotations: { a: "" } }],
+    [{ labels: null, annotations: null, finalizers: null, ownerReferences: null }, {}],
+  ])("%j", async (metadata, stored) => {
+    const { code, body } = await create({ ...name("null"), ...metadata });
+    expect(code).toBe(201);
+    const { labels, annotations, finalizers, ownerReferences } = Object(body.metadata);
+    expect({ labels, annotations, finalizers, ownerReferences }).toEqual(stored);
+  });
+});

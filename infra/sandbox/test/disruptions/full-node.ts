@@ -1,0 +1,91 @@
+/**
+ * A node that is full, another that is not, priority classes, and a gate before deletions: what preemption needs.
+ * Owns: setting that up for a test file, clearing it between tests. Does not own: expectations.
+ */
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { pods, type Pod } from "../../actors/resources.ts";
+import { createNode } from "../../fleet.ts";
+import { createPod, createPriorityClass, type PlainPod } from "../../workloads.ts";
+import { useSandbox, type World } from "../with-sandbox.ts";
+import { startGate, type Gate } from "./gate.ts";
+
+export const namespace = "default";
+export const GRACE = 7;
+export const MESSAGE = "default-scheduler: preempting to accommodate a higher priority pod";
+
+export interface Stage {
+  readonly world: World;
+  readonly gate: Gate;
+  /** Fills node `full` with pods of equal size, the first first. */
+  occupy(...victims: readonly (readonly [name: string, priorityClassName: string])[]): Promise<void>;
+  /** To be scheduled to node `full` or `roomy`. */
+  place(node: string, pod: Omit<PlainPod, "nodeSelector"> & { memory: string }): Promise<Pod>;
+  get(name: string): Promise<Pod | undefined>;
+  until(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
+}
+
+/** Only valid inside tests and hooks. */
+export function useFullNode(): Stage {
+  const world = useSandbox({ terminationSeconds: GRACE });
+  let gate: Gate | undefined;
+  const started = () => {
+    if (gate === undefined) throw new Error("the gate is not there yet");
+    return gate;
+  };
+
+  beforeAll(async () => {
+    const { client } = world.sandbox;
+    await createNode(client, "full", { memory: "12Gi" });
+    await createNode(client, "roomy");
+    await Promise.all([
+      createPriorityClass(client, "low", 10),
+      createPriorityClass(client, "middle", 20),
+      createPriorityClass(client, "high", 30),
+      createPriorityClass(client, "polite", 30, { preemptionPolicy: "Never" }),
+    ]);
+    gate = await startGate(world);
+  });
+  afterAll(() => gate?.stop());
+
+  /** Nothing of one test is there for the next. */
+  afterEach(async () => {
+    const { client } = world.sandbox;
+    started().answer("allow");
+    started().release("allow");
+    const names = () => client.list(pods, namespace).then(({ items }) => items.map(({ metadata }) => metadata.name));
+    for (const name of await names()) await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
+    await world.pass(async () => (await names()).length === 0);
+    started().forget();
+  });
+
+  const until: Stage["until"] = (name, condition) => world.until(pods, { namespace, name }, condition);
+  const place: Stage["place"] = (node, { memory, ...pod }) => {
+    const nodeSelector = { "kubernetes.io/hostname": node };
+    return createPod(world.sandbox.client, { graceSeconds: GRACE, ...pod, nodeSelector, requests: { memory } });
+  };
+  return {
+    world,
+    get gate() {
+      return started();
+    },
+    async occupy(...victims) {
+      const memory = `${12 / victims.length}Gi`;
+      for (const [name, priorityClassName] of victims) {
+        await place("full", { name, priorityClassName, memory });
+        await until(name, isRunning);
+      }
+    },
+    place,
+    get: (name) => world.sandbox.client.get(pods, { namespace, name }),
+    until,
+  };
+}
+
+export function isRunning({ status }: Pod): boolean {
+  return status?.phase === "Running";
+}
+
+/** What the scheduler says of it ends like this. */
+export function saying(text: string): (pod: Pod) => boolean {
+  return ({ status }) => status?.conditions?.[0]?.message?.endsWith(text) ?? false;
+}

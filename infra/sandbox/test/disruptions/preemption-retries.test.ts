@@ -1,0 +1,111 @@
+/**
+ * Preemption that is refused, as observed on Kubernetes 1.36: what the scheduler does when it is denied or kept waiting.
+ */
+import { KubeConfig } from "@kubernetes/client-node";
+import { describe, expect, test } from "vitest";
+import { pods } from "../../actors/resources.ts";
+import { createTransport } from "../../actors/transport.ts";
+import { isRunning, MESSAGE, namespace, useFullNode } from "./full-node.ts";
+import { disruptionTarget } from "./gate.ts";
+
+const stage = useFullNode();
+
+describe("a denied deletion", () => {
+  const perSecond = 50;
+  const burst = 100;
+
+  test("is tried again without back-off, at the client's rate limit, until there is nobody to make room for", async () => {
+    await stage.occupy(["victim", "low"]);
+    stage.gate.answer("deny");
+    await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
+    const tries = () => stage.gate.asked("victim").length;
+    // A few requests of the burst are needed to set the condition.
+    await expect.poll(tries, { timeout: 10_000 }).toBeGreaterThan(burst - 10);
+    const since = disruptionTarget(await stage.get("victim"))?.lastTransitionTime;
+    for (const seconds of [2, 4]) {
+      stage.world.clock.advance(2_000);
+      await expect.poll(tries, { timeout: 10_000 }).toBeGreaterThan(burst + seconds * perSecond - 10);
+      expect(tries()).toBeLessThanOrEqual(burst + seconds * perSecond);
+    }
+    await stage.place("roomy", { name: "bystander", memory: "1Gi" });
+    await stage.until("bystander", isRunning);
+    const victim = await stage.get("victim");
+    expect(victim?.metadata).not.toHaveProperty("deletionTimestamp");
+    expect(disruptionTarget(victim)).toMatchObject({ status: "True", lastTransitionTime: since });
+    expect((await stage.get("important"))?.status).toMatchObject({ phase: "Pending", nominatedNodeName: "full" });
+
+    await stage.world.sandbox.client.delete(pods, { namespace, name: "important" });
+    stage.world.clock.advance(20);
+    await expect.poll(async () => stage.get("important")).toBeUndefined();
+    const before = tries();
+    stage.world.clock.advance(10_000);
+    await stage.place("roomy", { name: "later", memory: "1Gi" });
+    await stage.until("later", isRunning);
+    expect(tries()).toBeLessThanOrEqual(before + 1);
+  });
+});
+
+describe("a held deletion", () => {
+  test("is one attempt however long it takes, and others are scheduled meanwhile", async () => {
+    await stage.occupy(["victim", "low"]);
+    stage.gate.answer("hold");
+    await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
+    for (const attempt of [1, 2, 3]) {
+      await expect.poll(() => stage.gate.held()).toBe(1);
+      stage.world.clock.advance(8_000);
+      await stage.place("roomy", { name: `bystander-${attempt}`, memory: "1Gi" });
+      await stage.until(`bystander-${attempt}`, isRunning);
+      expect(stage.gate.asked("victim")).toHaveLength(attempt);
+      stage.gate.release("deny");
+    }
+  });
+
+  test("after 120 s the condition is taken back; the next attempt sets it again, with a new time", async () => {
+    await stage.occupy(["victim", "low"]);
+    stage.gate.answer("hold");
+    await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
+    await expect.poll(() => stage.gate.held()).toBe(1);
+    const first = disruptionTarget(await stage.get("victim"));
+    stage.world.clock.advance(119_000);
+    expect(disruptionTarget(await stage.get("victim"))).toMatchObject({ status: "True" });
+    stage.world.clock.advance(1_000);
+    const reset = await stage.until("victim", (pod) => disruptionTarget(pod)?.status === "False");
+    expect(disruptionTarget(reset)).not.toHaveProperty("reason");
+    stage.world.clock.advance(5_000);
+    stage.gate.release("deny");
+    const again = await stage.until("victim", (pod) => disruptionTarget(pod)?.status === "True");
+    expect(disruptionTarget(again)).toMatchObject({ reason: "PreemptionByScheduler", message: MESSAGE });
+    const [before, after] = [first, disruptionTarget(again)].map((one) => Date.parse(one?.lastTransitionTime ?? ""));
+    expect((after ?? 0) - (before ?? 0)).toBe(125_000);
+  });
+
+  test("that is not answered in time goes through", async () => {
+    await stage.occupy(["victim", "low"]);
+    stage.gate.answer("hold");
+    await stage.gate.setTimeout(1);
+    await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
+    await stage.until("victim", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    expect(stage.gate.asked("victim")).toHaveLength(1);
+    await stage.gate.setTimeout(30);
+  });
+
+  test("whose client goes away leaves the pod alone", async () => {
+    await stage.occupy(["victim", "low"]);
+    stage.gate.answer("hold");
+    const config = new KubeConfig();
+    config.loadFromString(stage.world.sandbox.kubeconfig);
+    const transport = createTransport(config);
+    const gone = new AbortController();
+    const headers = { "impersonate-user": "system:kube-scheduler" };
+    const path = `/api/v1/namespaces/${namespace}/pods/victim`;
+    const deletion = transport.send({ method: "DELETE", path, headers }, gone.signal);
+    await expect.poll(() => stage.gate.held()).toBe(1);
+    gone.abort();
+    await expect(deletion).rejects.toThrow();
+    await expect.poll(() => stage.gate.held()).toBe(0);
+    transport.close();
+    await stage.place("roomy", { name: "bystander", memory: "1Gi" });
+    await stage.until("bystander", isRunning);
+    expect((await stage.get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
+  });
+});

@@ -1,0 +1,102 @@
+/**
+ * Preemption, as observed on Kubernetes 1.36: who has to go, what is said and asked, who gets the room.
+ */
+import { describe, expect, test } from "vitest";
+import { events } from "../../actors/resources.ts";
+import { GRACE, isRunning, MESSAGE, namespace, saying, useFullNode } from "./full-node.ts";
+import { disruptionTarget } from "./gate.ts";
+
+const stage = useFullNode();
+
+describe("a pod that fits nowhere", () => {
+  test("is nominated, its victim told why, deleted and waited for", async () => {
+    await stage.occupy(["victim", "low"]);
+    stage.gate.answer("hold");
+    const { metadata } = await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
+    await expect.poll(() => stage.gate.held()).toBe(1);
+    const [asked] = stage.gate.asked();
+    expect(asked).toMatchObject({
+      user: "system:kube-scheduler",
+      name: "victim",
+      object: null,
+      options: { gracePeriodSeconds: GRACE },
+    });
+    expect(disruptionTarget(asked?.oldObject)).toMatchObject({
+      status: "True",
+      reason: "PreemptionByScheduler",
+      message: MESSAGE,
+    });
+    await stage.until("important", ({ status }) => status?.nominatedNodeName === "full");
+
+    stage.gate.release("allow");
+    await stage.until("victim", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    await stage.until("important", saying("preemption: not eligible due to a terminating pod on the nominated node."));
+    expect((await stage.get("important"))?.status).toMatchObject({ phase: "Pending", nominatedNodeName: "full" });
+    stage.world.clock.advance(GRACE * 1_000);
+    const bound = await stage.until("important", isRunning);
+    expect(bound.spec?.nodeName).toBe("full");
+    expect(bound.status).not.toHaveProperty("nominatedNodeName");
+    expect(stage.gate.asked()).toHaveLength(1);
+
+    const fieldSelector = "involvedObject.name=victim,reason=Preempted";
+    const { items } = await stage.world.sandbox.client.list(events, namespace, { fieldSelector });
+    const message = `Preempted by pod ${metadata.uid} on node full`;
+    expect(items).toEqual([expect.objectContaining({ type: "Normal", message, count: 1 })]);
+  });
+
+  test("of the same priority, or with preemptionPolicy Never, it only waits", async () => {
+    await stage.occupy(["equal", "high"]);
+    await stage.place("full", { name: "another", priorityClassName: "high", memory: "1Gi" });
+    await stage.place("full", { name: "polite", priorityClassName: "polite", memory: "1Gi" });
+    const futile =
+      "0/2 nodes are available: 1 Insufficient memory, 1 node(s) didn't match Pod's node affinity/selector. " +
+      "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, " +
+      "1 Preemption is not helpful for scheduling.";
+    const another = await stage.until("another", saying(futile));
+    const polite = await stage.until("polite", saying("preemption: not eligible due to preemptionPolicy=Never."));
+    for (const { status } of [another, polite]) expect(status).not.toHaveProperty("nominatedNodeName");
+    expect(stage.gate.asked()).toEqual([]);
+  });
+
+  test("the room made for it is not given to a less important one", async () => {
+    await stage.occupy(["victim", "low"]);
+    await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
+    await stage.until("victim", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    await stage.place("full", { name: "greedy", priorityClassName: "middle", memory: "8Gi" });
+    await stage.until("greedy", ({ status }) => status?.conditions?.[0]?.reason === "Unschedulable");
+    stage.world.clock.advance(GRACE * 1_000);
+    await stage.until("important", isRunning);
+    expect((await stage.get("greedy"))?.status?.phase).toBe("Pending");
+  });
+});
+
+test("a more important pod takes over what was nominated to another", async () => {
+  await stage.occupy(["victim", "low"]);
+  stage.gate.answer("hold");
+  await stage.place("full", { name: "first", priorityClassName: "middle", memory: "8Gi" });
+  await stage.until("first", ({ status }) => status?.nominatedNodeName === "full");
+  await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
+  await stage.until("important", ({ status }) => status?.nominatedNodeName === "full");
+  await stage.until("first", ({ status }) => status?.nominatedNodeName === undefined);
+  await expect.poll(() => stage.gate.held()).toBe(2);
+  stage.gate.answer("allow");
+  stage.gate.release("allow");
+  await stage.until("victim", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+  await stage.until("important", saying("not eligible due to a terminating pod on the nominated node."));
+  stage.world.clock.advance(GRACE * 1_000);
+  await stage.until("important", isRunning);
+  expect((await stage.get("first"))?.status?.phase).toBe("Pending");
+});
+
+describe("several victims", () => {
+  test("go one after another, the most important first, and one denial spares the rest", async () => {
+    await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
+    stage.gate.answer((name) => (name === "a" ? "allow" : "deny"));
+    await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });
+    await expect.poll(() => stage.gate.asked().map(({ name }) => name)).toEqual(["a", "b"]);
+    await stage.until("important", saying("not eligible due to a terminating pod on the nominated node."));
+    expect(stage.gate.asked().map(({ name }) => name)).toEqual(["a", "b"]);
+    expect(disruptionTarget(await stage.get("c"))).toBeUndefined();
+    expect((await stage.get("b"))?.metadata.deletionTimestamp).toBeUndefined();
+  });
+});

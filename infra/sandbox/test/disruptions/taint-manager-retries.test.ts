@@ -1,0 +1,140 @@
+/**
+ * The taint manager when it is refused, as observed on Kubernetes 1.36: how soon it gives up, and what it does about
+ * taints that come and go meanwhile.
+ */
+import { describe, expect, test } from "vitest";
+import { pods } from "../../actors/resources.ts";
+import { eventually } from "../with-sandbox.ts";
+import { begun, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, useTaintedNode } from "./tainted-node.ts";
+
+const stage = useTaintedNode();
+const { world, taint, run, get, tolerate, messagesAbout, settle } = stage;
+
+/** The time between two attempts begins when the answer to the first has arrived, so it passes in small steps. */
+const untilAsked = (count: number, name = "victim") =>
+  expect
+    .poll(
+      () => {
+        const asked = stage.gate.asked(name).length;
+        if (asked < count) world.clock.advance(1);
+        return asked;
+      },
+      { interval: 10, timeout: 10_000 },
+    )
+    .toBe(count);
+
+/** Denied so many times in all, and never again. */
+async function exhaust(expected: number): Promise<void> {
+  await untilAsked(expected);
+  await settle();
+  world.clock.advance(600_000);
+  await settle();
+  expect(stage.gate.asked("victim")).toHaveLength(expected);
+}
+
+describe("a refused deletion", () => {
+  test("is tried five times within 100 ms, then never again, until tolerations or taints change", async () => {
+    await run("victim");
+    stage.gate.answer("deny");
+    await taint(MAINTENANCE);
+    await exhaust(5);
+    const [first, last] = [stage.gate.asked("victim")[0], stage.gate.asked("victim")[4]];
+    expect((last?.at.getTime() ?? Infinity) - (first?.at.getTime() ?? 0)).toBeLessThanOrEqual(100);
+
+    const body = { metadata: { annotations: { touched: "yes" } } };
+    await world.sandbox.client.patch(pods, { namespace, name: "victim" }, { type: "merge", body });
+    await exhaust(5);
+    await tolerate("victim", [{ key: "other" }]);
+    await exhaust(10);
+    await taint([...MAINTENANCE, { key: "more", effect: "NoExecute" }]);
+    await exhaust(15);
+    expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
+  });
+
+  test("held every time, is waited for every time", async () => {
+    await run("victim");
+    stage.gate.answer("hold");
+    await taint(MAINTENANCE);
+    for (const attempt of [1, 2, 3, 4, 5]) {
+      await untilAsked(attempt);
+      world.clock.advance(8_000);
+      await settle();
+      expect(stage.gate.held()).toBe(1);
+      stage.gate.release("deny");
+      await expect.poll(() => stage.gate.held()).toBe(0);
+    }
+    await settle();
+    world.clock.advance(600_000);
+    await settle();
+    expect(stage.gate.asked("victim")).toHaveLength(5);
+  });
+});
+
+/** Set, and seen: what is planned is planned. */
+async function taintAndSee(): Promise<void> {
+  stage.gate.answer((name) => (name === "sign" ? "deny" : "hold"));
+  await run("sign");
+  await taint(MAINTENANCE);
+  await eventually(() => stage.gate.asked("sign").length).toBeGreaterThan(0);
+}
+
+/** Taken away, and seen: a plan was cancelled. */
+async function untaintAndSee(): Promise<void> {
+  const sign = await run("sign-too", FOR_A_MINUTE);
+  await taint([]);
+  await eventually(() => messagesAbout(sign)).toEqual(new Set([cancelled(sign)]));
+}
+
+function deny(): void {
+  stage.gate.answer("deny");
+  stage.gate.release("deny");
+}
+
+describe("while a deletion is held", () => {
+  test("a taint that goes leaves it its five attempts, and has five more when it comes again", async () => {
+    const victim = await run("victim");
+    await taintAndSee();
+    await untilAsked(1);
+    await untaintAndSee();
+    deny();
+    await exhaust(5);
+    expect(await messagesAbout(victim)).toEqual(new Set([begun(victim)]));
+    await taint(MAINTENANCE);
+    await exhaust(10);
+  });
+
+  test("a taint that goes and comes again has it tried twice at a time", async () => {
+    await run("victim");
+    await taintAndSee();
+    await untilAsked(1);
+    await untaintAndSee();
+    await taint(MAINTENANCE);
+    await untilAsked(2);
+    deny();
+    await exhaust(10);
+  });
+
+  test("a taint that goes leaves it its five attempts, although one that was planned is told as cancelled", async () => {
+    const victim = await run("victim", FOR_A_MINUTE);
+    await taintAndSee();
+    world.clock.advance(60_000);
+    await untilAsked(1);
+    await taint([]);
+    await eventually(() => messagesAbout(victim)).toEqual(new Set([cancelled(victim), begun(victim)]));
+    deny();
+    await exhaust(5);
+  });
+
+  test("a taint that is suddenly tolerated for a minute plans no other", async () => {
+    await run("victim");
+    await taintAndSee();
+    await untilAsked(1);
+    await tolerate("victim", FOR_A_MINUTE);
+    await run("other", FOR_A_MINUTE);
+    deny();
+    await untilAsked(5);
+    world.clock.advance(60_000);
+    await untilAsked(5, "other");
+    expect(stage.gate.asked("victim")).toHaveLength(5);
+  });
+});

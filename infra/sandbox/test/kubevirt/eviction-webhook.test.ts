@@ -1,0 +1,192 @@
+/**
+ * What virt-api itself answers to evictions, as recorded from the real one and as its own tests say (KubeVirt 1.9).
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { ownerReferenceTo, pods, type Pod } from "../../actors/resources.ts";
+import * as kubevirt from "../../kubevirt/resources.ts";
+import { FOREIGN, startGuests, VIRT_CONTROLLER, type Guests } from "./guests.ts";
+
+const NAMESPACE = "kvf";
+const VMI = "guest";
+const LAUNCHER = "virt-launcher-guest-aaaaa";
+
+let guests: Guests;
+
+beforeAll(async () => {
+  guests = await startGuests();
+  const { client } = guests.sandbox;
+  await client.create(kubevirt.virtualMachineInstances, {
+    metadata: { namespace: NAMESPACE, name: VMI },
+    spec: { domain: { devices: {} } },
+  });
+});
+afterAll(() => guests.stop());
+
+interface State {
+  readonly cluster?: string;
+  readonly strategy?: string;
+  readonly migratable?: boolean;
+  readonly mark?: string;
+  readonly nodeName?: string;
+  readonly annotations?: Record<string, string | null>;
+}
+
+const key = { namespace: NAMESPACE, name: VMI };
+
+async function setState({ cluster, strategy, migratable = false, mark, nodeName = "node01", annotations }: State) {
+  const { client } = guests.sandbox;
+  const conditions = [{ type: "LiveMigratable", status: migratable ? "True" : "False" }];
+  const status = { nodeName, conditions, evacuationNodeName: mark ?? null, phase: "Running" };
+  const body = { metadata: { annotations: annotations ?? null }, spec: { evictionStrategy: strategy ?? null }, status };
+  await client.as(VIRT_CONTROLLER).patch(kubevirt.virtualMachineInstances, key, { type: "merge", body });
+  const configuration = { spec: { configuration: { evictionStrategy: cluster ?? null } } };
+  await client.patch(
+    kubevirt.kubeVirts,
+    { namespace: "kubevirt", name: "kubevirt" },
+    { type: "merge", body: configuration },
+  );
+}
+
+async function createPod(name: string, app: string, owner: Pod["metadata"]["ownerReferences"] = []) {
+  const metadata = {
+    namespace: NAMESPACE,
+    name,
+    labels: { "kubevirt.io": app },
+    annotations: { "kubevirt.io/domain": VMI },
+    ownerReferences: owner,
+  };
+  const spec = { nodeName: "node01", containers: [{ name: "compute", image: "i" }] };
+  return guests.sandbox.client.create(pods, { metadata, spec });
+}
+
+/** A launcher on node01, and nothing else. */
+beforeEach(async () => {
+  const { client } = guests.sandbox;
+  for (const { metadata } of (await client.list(pods, NAMESPACE)).items)
+    await client.delete(pods, metadata, { gracePeriodSeconds: 0 });
+  const vmi = await client.get(kubevirt.virtualMachineInstances, key);
+  await createPod(LAUNCHER, "virt-launcher", vmi && [ownerReferenceTo(vmi, kubevirt.virtualMachineInstances)]);
+});
+
+async function evict(name: string, more: { annotations?: Record<string, string>; dryRun?: boolean } = {}) {
+  const { annotations, dryRun = false } = more;
+  const metadata = { namespace: NAMESPACE, name, ...(annotations && { annotations }) };
+  const body = {
+    apiVersion: "policy/v1",
+    kind: "Eviction",
+    metadata,
+    ...(dryRun && { deleteOptions: { dryRun: ["All"] } }),
+  };
+  return guests.ask(FOREIGN, { method: "POST", path: `/api/v1/namespaces/${NAMESPACE}/pods/${name}/eviction`, body });
+}
+
+async function vmiAfter() {
+  return guests.sandbox.client.get(kubevirt.virtualMachineInstances, key);
+}
+
+const denied = (message: string, hook = "virt-launcher") => ({
+  code: 429,
+  message: `admission webhook "${hook}-eviction-interceptor.kubevirt.io" denied the request: ${message}`,
+});
+
+const TRIGGERED = denied(`Eviction triggered evacuation of VMI "${NAMESPACE}/${VMI}"`);
+const IN_PROGRESS = denied(`Evacuation in progress: Eviction triggered evacuation of VMI "${NAMESPACE}/${VMI}"`);
+const PINNED = denied(`VMI ${VMI} is configured with an eviction strategy but is not live-migratable`);
+const EVICTED = { code: 201 };
+
+describe("a launcher pod", () => {
+  type Row = readonly [
+    cluster: string | undefined,
+    strategy: string | undefined,
+    migratable: boolean,
+    answer: object,
+    mark: string | undefined,
+  ];
+  // prettier-ignore
+  const rows: readonly Row[] = [
+    // cluster               VMI                      migratable  answer     mark
+    [undefined,              "LiveMigrate",           true,       TRIGGERED, "node01" ],
+    [undefined,              "LiveMigrateIfPossible", true,       TRIGGERED, "node01" ],
+    [undefined,              "External",              false,      TRIGGERED, "node01" ],
+    [undefined,              "External",              true,       TRIGGERED, "node01" ],
+    ["LiveMigrate",          undefined,               true,       TRIGGERED, "node01" ],
+    ["LiveMigrateIfPossible", undefined,              true,       TRIGGERED, "node01" ],
+    ["External",             undefined,               false,      TRIGGERED, "node01" ],
+    [undefined,              undefined,               true,       EVICTED,   undefined],
+    [undefined,              "None",                  true,       EVICTED,   undefined],
+    [undefined,              "LiveMigrateIfPossible", false,      EVICTED,   undefined],
+    ["None",                 undefined,               true,       EVICTED,   undefined],
+    ["LiveMigrateIfPossible", undefined,              false,      EVICTED,   undefined],
+    ["LiveMigrate",          "None",                  true,       EVICTED,   undefined],
+    [undefined,              "LiveMigrate",           false,      PINNED,    undefined],
+    ["LiveMigrate",          undefined,               false,      PINNED,    undefined],
+  ];
+  test.each(rows)("cluster %s, VMI %s, migratable %s", async (...[cluster, strategy, migratable, answer, mark]) => {
+    await setState({ ...(cluster && { cluster }), ...(strategy && { strategy }), migratable });
+    expect(await evict(LAUNCHER)).toMatchObject(answer);
+    expect((await vmiAfter())?.status?.evacuationNodeName).toBe(mark);
+  });
+
+  test("of a marked VMI: in progress", async () => {
+    await setState({ strategy: "LiveMigrate", migratable: true, mark: "node01" });
+    expect(await evict(LAUNCHER)).toMatchObject(IN_PROGRESS);
+  });
+
+  test("on another node than its VMI: refused, not marked", async () => {
+    await setState({ strategy: "LiveMigrate", migratable: true, nodeName: "node02" });
+    expect(await evict(LAUNCHER)).toMatchObject(denied("Eviction request for target Pod"));
+    expect((await vmiAfter())?.status).not.toHaveProperty("evacuationNodeName");
+  });
+
+  test("a dry run gets the same answer and writes nothing", async () => {
+    await setState({ strategy: "LiveMigrate", migratable: true });
+    expect(await evict(LAUNCHER, { dryRun: true })).toMatchObject(TRIGGERED);
+    expect((await vmiAfter())?.status).not.toHaveProperty("evacuationNodeName");
+  });
+
+  test("a completed one goes", async () => {
+    await setState({ strategy: "LiveMigrate", migratable: true });
+    const status = { status: { phase: "Succeeded" } };
+    await guests.sandbox.client.patch(
+      pods,
+      { namespace: NAMESPACE, name: LAUNCHER },
+      { type: "merge", body: status },
+      { subresource: "status" },
+    );
+    expect(await evict(LAUNCHER)).toMatchObject(EVICTED);
+  });
+});
+
+describe("as the descheduler asks", () => {
+  const annotations = { "requested-by": "sigs.k8s.io/descheduler", reason: "triggered by p/s: r" };
+
+  test("the VMI says so, if it has another annotation", async () => {
+    await setState({ strategy: "LiveMigrate", migratable: true, annotations: { some: "annotation" } });
+    expect(await evict(LAUNCHER, { annotations })).toMatchObject(TRIGGERED);
+    expect((await vmiAfter())?.metadata.annotations).toMatchObject({
+      [kubevirt.ANNOTATION.evictionSource]: "descheduler",
+    });
+  });
+
+  test("a VMI without any cannot be marked", async () => {
+    await setState({ strategy: "LiveMigrate", migratable: true });
+    const answer = await evict(LAUNCHER, { annotations });
+    expect(answer.code).toBe(429);
+    expect(answer.message).toContain("denied the request: kubevirt failed marking the vmi for eviction: ");
+    expect((await vmiAfter())?.status).not.toHaveProperty("evacuationNodeName");
+  });
+});
+
+describe("other pods", () => {
+  test("a hotplug pod of a live VMI stays", async () => {
+    const launcher = await guests.sandbox.client.get(pods, { namespace: NAMESPACE, name: LAUNCHER });
+    await createPod("hp-volume-aaaaa", "hotplug-disk", launcher && [ownerReferenceTo(launcher, pods)]);
+    const message = `cannot evict hotplug pod: hp-volume-aaaaa associated with running vmi: ${VMI} in namespace ${NAMESPACE}`;
+    expect(await evict("hp-volume-aaaaa")).toMatchObject(denied(message, "hotplug-pod"));
+  });
+
+  test("an ordinary pod goes, whatever its name", async () => {
+    await createPod("virt-launcher-impostor", "something-else");
+    expect(await evict("virt-launcher-impostor")).toMatchObject(EVICTED);
+  });
+});

@@ -1,0 +1,78 @@
+/** What KubeVirt's definitions make of VMIs and migrations, without anybody of KubeVirt's. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { KUBEVIRT_DEFINITIONS } from "../../kubevirt/kinds.ts";
+import { type Started, start } from "../apiserver/started.ts";
+
+let started: Started;
+beforeAll(async () => void (started = await start({ definitions: KUBEVIRT_DEFINITIONS })));
+afterAll(() => started.stop());
+
+const UNCHECKED =
+  "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+const KINDS = {
+  virtualmachineinstances: "VirtualMachineInstance",
+  virtualmachineinstancemigrations: "VirtualMachineInstanceMigration",
+} as const;
+type Plural = keyof typeof KINDS;
+
+const [VMIS, MIGRATIONS] = ["virtualmachineinstances", "virtualmachineinstancemigrations"] as const;
+const domain = { devices: {}, memory: { guest: "1Gi" } };
+
+async function create(plural: Plural, body: object) {
+  const path = `/apis/kubevirt.io/v1/namespaces/default/${plural}?dryRun=All`;
+  const head = { apiVersion: "kubevirt.io/v1", kind: KINDS[plural], metadata: { name: "x" } };
+  const {
+    code,
+    body: answer,
+    headers,
+  } = await started.admin.send({ method: "POST", path, body: { ...head, ...body } });
+  const message =
+    typeof answer["message"] === "string" ? answer["message"].replace(/^.*" is invalid: /, "") : undefined;
+  return { code, message, warning: headers["warning"], spec: answer["spec"], status: answer["status"] };
+}
+
+// prettier-ignore
+describe("refused", () => {
+  test.each<[string, Plural, object, string]>([
+    ["a VMI without a spec",            VMIS,       {},                                                  `[spec: Required value, ${UNCHECKED}]`],
+    ["a VMI without a domain",          VMIS,       { spec: {} },                                        `[spec.domain: Required value, ${UNCHECKED}]`],
+    ["a VMI without devices",           VMIS,       { spec: { domain: {} } },                            `[spec.domain.devices: Required value, ${UNCHECKED}]`],
+    ["no amount of memory",             VMIS,       { spec: { domain: { devices: {}, memory: { guest: "much" } } } }, "spec.domain.memory.guest: Invalid value: \"much\": spec.domain.memory.guest in body should match '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$'"],
+    ["a number for a node",             VMIS,       { spec: { domain }, status: { evacuationNodeName: 5 } }, `[status.evacuationNodeName: Invalid value: "integer": status.evacuationNodeName in body must be of type string: "integer", ${UNCHECKED}]`],
+    ["a condition that says nothing",   VMIS,       { spec: { domain }, status: { conditions: [{ type: "Ready" }] } }, `[status.conditions[0].status: Required value, ${UNCHECKED}]`],
+    ["a disk without a name",           VMIS,       { spec: { domain: { devices: { disks: [{}] } } } },  `[spec.domain.devices.disks[0].name: Required value, ${UNCHECKED}]`],
+    ["a path that leads elsewhere",     VMIS,       { spec: { domain, volumes: [{ name: "v", containerPath: { path: "../etc" } }] } }, "[spec.volumes[0].containerPath.path: Invalid value: \"../etc\": path must be absolute (start with '/'), spec.volumes[0].containerPath.path: Invalid value: \"../etc\": path must not contain '..']"],
+    ["a migration without a spec",      MIGRATIONS, {},                                                  "spec: Required value"],
+    ["a migration of a number",         MIGRATIONS, { spec: { vmiName: 7 } },                            'spec.vmiName: Invalid value: "integer": spec.vmiName in body must be of type string: "integer"'],
+  ])("%s", async (_, plural, body, message) => {
+    expect(await create(plural, body)).toMatchObject({ code: 422, message });
+  });
+});
+
+// prettier-ignore
+describe("accepted", () => {
+  test.each<[string, Plural, object, object, string | undefined]>([
+    ["a VMI's status: it has no subresource",  VMIS,       { spec: { domain }, status: { phase: "Running" } }, { spec: { domain }, status: { phase: "Running" } }, undefined],
+    ["a time that is not known",               VMIS,       { spec: { domain }, status: { conditions: [{ type: "a", status: "True", lastProbeTime: null }] } }, { status: { conditions: [{ type: "a", status: "True", lastProbeTime: null }] } }, undefined],
+    ["but for what is unknown",                VMIS,       { spec: { domain, colour: "red" } },                { spec: { domain } },        '299 - "unknown field \\"spec.colour\\""'],
+    ["a migration's status is dropped",        MIGRATIONS, { spec: { vmiName: "x" }, status: { phase: "Running" } }, { spec: { vmiName: "x" }, status: undefined }, undefined],
+    ["a migration, but for what is unknown",   MIGRATIONS, { spec: { vmiName: "x", colour: "red" } },          { spec: { vmiName: "x" } },  '299 - "unknown field \\"spec.colour\\""'],
+  ])("%s", async (...[, plural, body, expected, warning]) => {
+    expect(await create(plural, body)).toMatchObject({ code: 201, warning, ...expected });
+  });
+});
+
+test("an older version is told to be one", async () => {
+  const { code, headers } = await started.admin.send({
+    method: "GET",
+    path: "/apis/kubevirt.io/v1alpha3/virtualmachineinstances",
+  });
+  const warning = '299 - "kubevirt.io/v1alpha3 is now deprecated and will be removed in a future release."';
+  expect({ code, warning: headers["warning"] }).toEqual({ code: 200, warning });
+});
+
+test.each([VMIS, MIGRATIONS])("%s are not selected by fields of theirs", async (plural) => {
+  const path = `/apis/kubevirt.io/v1/namespaces/default/${plural}?fieldSelector=status.phase%3DRunning`;
+  const { code, body } = await started.admin.send({ method: "GET", path });
+  expect({ code, message: body["message"] }).toEqual({ code: 400, message: "field label not supported: status.phase" });
+});

@@ -1,0 +1,105 @@
+/**
+ * The sandbox's actors when the API server is a bad one: what they are about happens all the same.
+ */
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { createClient } from "../actors/client.ts";
+import { namespaces, pods } from "../actors/resources.ts";
+import { waitFor } from "../actors/wait-for.ts";
+import type { Fault } from "../apiserver/server.ts";
+import { createNode, createVirtualMachineInstance } from "../fleet.ts";
+import { USERS } from "../identities.ts";
+import { kubeconfigOf } from "../kubeconfig.ts";
+import * as kubevirt from "../kubevirt/resources.ts";
+import { startSandbox, type Sandbox } from "../sandbox.ts";
+
+const NAMESPACE = "guests";
+const TIMEOUT_MS = 40_000;
+
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0 });
+  await Promise.all(["node-1", "node-2"].map((name) => createNode(sandbox.client, name)));
+});
+afterEach(() => sandbox.apiServer.faults.clear());
+afterAll(() => sandbox.stop());
+
+/** Without virt-api: what it cannot read it refuses, and that is the end of it. */
+const ACTORS = Object.values(USERS)
+  .map(({ user }) => user)
+  .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user);
+
+/** A guest comes, is moved, and goes. */
+async function live(name: string) {
+  const { client } = sandbox;
+  const key = { namespace: NAMESPACE, name };
+  await createVirtualMachineInstance(client, { ...key, evictionStrategy: "LiveMigrate", node: "node-1" });
+  const { metadata } = await client.create(kubevirt.migrations, {
+    metadata: { generateName: `${name}-`, namespace: NAMESPACE },
+    spec: { vmiName: name },
+  });
+  await waitFor(client, {
+    resource: kubevirt.migrations,
+    key: metadata,
+    what: "done",
+    until: ({ status }) => status?.phase === "Succeeded",
+    timeoutMs: TIMEOUT_MS,
+  });
+  await client.delete(kubevirt.virtualMachineInstances, key);
+  const left = async () =>
+    (await client.list(pods, NAMESPACE)).items.filter(
+      ({ metadata }) => metadata.annotations?.[kubevirt.ANNOTATION.domain] === name,
+    ).length;
+  await expect.poll(left, { timeout: TIMEOUT_MS, interval: 50 }).toBe(0);
+}
+
+type Row = readonly [what: string, fault: Pick<Fault, "effect" | "probability">, verbs: readonly string[] | undefined];
+
+// prettier-ignore
+const rows: readonly Row[] = [
+  ["errors",             { effect: { type: "Error", code: 500 },                     probability: 0.2  }, undefined],
+  ["conflicts",          { effect: { type: "Error", code: 409 },                     probability: 0.2  }, undefined],
+  ["throttling",         { effect: { type: "Error", code: 429, retryAfterSeconds: 1 }, probability: 0.2 }, undefined],
+  ["broken-connections", { effect: { type: "ConnectionReset" },                      probability: 0.2  }, undefined],
+  ["lost-answers",       { effect: { type: "LostAnswer" },                           probability: 0.1  }, undefined],
+  ["truncated-answers",  { effect: { type: "TruncatedBody" },                        probability: 0.1  }, undefined],
+  ["dropped-watches",    { effect: { type: "DroppedWatch", afterEvents: 3 },         probability: 1    }, ["watch"]],
+  ["a-slow-network",     { effect: { type: "Latency", milliseconds: 30 },            probability: 1    }, undefined],
+];
+test.each(rows)("%s", async (what, fault, verbs) => {
+  const { faults } = sandbox.apiServer;
+  faults.inject({ ...fault, match: { users: ACTORS, ...(verbs && { verbs }) } });
+  await live(what).catch((error: unknown) => {
+    throw new Error(`with faultSeed ${faults.seed}`, { cause: error });
+  });
+  expect(faults.injected.length).toBeGreaterThan(0);
+});
+
+test("an API server that is away for a while", async () => {
+  const key = { namespace: NAMESPACE, name: "outage" };
+  await createVirtualMachineInstance(sandbox.client, key);
+  await sandbox.apiServer.suspend();
+  await expect(sandbox.client.get(kubevirt.virtualMachineInstances, key)).rejects.toThrow("ECONNREFUSED");
+  await sandbox.apiServer.resume();
+  const vmi = await sandbox.client.get(kubevirt.virtualMachineInstances, key);
+  expect(vmi?.status?.phase).toBe("Running");
+  await live("after-the-outage");
+});
+
+test("changes forgotten: what watched them lists again", async () => {
+  sandbox.apiServer.faults.inject({
+    effect: { type: "DroppedWatch", afterEvents: 1 },
+    match: { users: ACTORS, verbs: ["watch"] },
+  });
+  const living = live("compacted");
+  sandbox.apiServer.compact();
+  await living;
+});
+
+test("no answer at all: the client gives up", async () => {
+  const { url, caPem, adminToken: token } = sandbox;
+  const client = createClient(kubeconfigOf({ url, caPem, user: "admin", token }), { timeoutMs: 100 });
+  sandbox.apiServer.faults.inject({ effect: { type: "Hang" }, match: { verbs: ["get"] } });
+  await expect(client.get(namespaces, { name: "default" })).rejects.toThrow("no answer within 100 ms");
+  client.close();
+});

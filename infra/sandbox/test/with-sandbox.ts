@@ -1,0 +1,55 @@
+/**
+ * A sandbox per test file, whose time the tests step through.
+ * Owns: starting and stopping it, waiting in its time. Does not own: what is in it.
+ */
+import { afterAll, beforeAll, expect } from "vitest";
+import { createSteppedClock, type SteppedClock } from "../actors/clock.ts";
+import type { Key, KubeObject, Resource } from "../actors/resources.ts";
+import { waitFor } from "../actors/wait-for.ts";
+import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox.ts";
+
+/** Asks again until it is so; a busy machine may take its time. */
+export function eventually<T>(ask: () => T | Promise<T>) {
+  return expect.poll(ask, { timeout: 20_000, interval: 20 });
+}
+
+export interface World {
+  readonly sandbox: Sandbox;
+  readonly clock: SteppedClock;
+  until<T extends KubeObject>(resource: Resource<T>, key: Key, condition: (object: T) => boolean): Promise<T>;
+  /** Lets time pass, a second at a time, until it is so. */
+  pass(condition: () => Promise<boolean>, limitSeconds?: number): Promise<void>;
+}
+
+/** Only valid inside tests and hooks. Actors may fail with what is `expected`, and with nothing else. */
+export function useSandbox(options: Omit<SandboxOptions, "clock"> = {}, expected = /^$/): World {
+  const clock = createSteppedClock();
+  const failures: unknown[] = [];
+  let sandbox: Sandbox | undefined;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ ...options, clock, onError: (error) => failures.push(error) });
+  });
+  afterAll(async () => {
+    await sandbox?.stop();
+    expect(failures.filter((error) => !expected.test(String(error)))).toEqual([]);
+  });
+  const started = () => {
+    if (sandbox === undefined) throw new Error("the sandbox is not started yet");
+    return sandbox;
+  };
+  return {
+    clock,
+    get sandbox() {
+      return started();
+    },
+    until: (resource, key, until) =>
+      waitFor(started().client, { resource, key, what: "as expected", until, timeoutMs: 20_000 }),
+    async pass(condition, limitSeconds = 3_600) {
+      for (let second = 0; second < limitSeconds; second++) {
+        if (await condition()) return;
+        clock.advance(1_000);
+      }
+      throw new Error(`not so after ${limitSeconds} s of the sandbox's time`);
+    },
+  };
+}
