@@ -1,15 +1,15 @@
 /**
- * What every actor is given and gives back.
+ * The contract between an actor and the code that starts it.
  * Owns: that contract. Does not own: any behaviour.
  */
 import type { Clock } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
 
 export interface ActorOptions {
-  /** The API server, as whom the actor acts. */
+  /** A client of the API server, with the actor's own identity. */
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** Told about what did not work and will be tried again. */
+  /** Gets each error that the actor will retry. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -17,7 +17,7 @@ export interface Actor {
   stop(): Promise<void>;
 }
 
-/** Stops one group after another: as a rule the controllers before what they read from. */
+/** Stops one group after another: usually the controllers before the informers they read from. */
 export function actorOf(...groups: readonly (readonly Actor[])[]): Actor {
   return {
     async stop() {

@@ -1,10 +1,10 @@
 /**
- * Objects by key, and by whatever else they are looked up by.
+ * Objects by key and by index.
  * Owns: the objects, the indexes, telling listeners. Does not own: where the objects come from (informer.ts).
  */
 import { keyOf, type KubeObject } from "./resources.ts";
 
-/** `object` is undefined when it went, `previous` when it came. */
+/** `object` is undefined for a deletion, `previous` for an addition. */
 export type OnChange<T> = (object: T | undefined, previous: T | undefined) => void;
 
 export interface Cache<T extends KubeObject> {
@@ -14,7 +14,7 @@ export interface Cache<T extends KubeObject> {
   readonly onChange: (listener: OnChange<T>) => void;
   set(object: T): void;
   remove(key: string): void;
-  /** Everything that is not among these is gone. */
+  /** Removes every object that is not in the list. */
   replace(objects: ReadonlyMap<string, T>): void;
 }
 

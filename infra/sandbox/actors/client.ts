@@ -46,7 +46,7 @@ export interface WriteOptions {
 export interface KubeClient {
   /** The answer, whatever its code; every other method throws a StatusError on 400 and above. */
   raw(request: RawRequest): Promise<RawAnswer>;
-  /** What no kind describes; undefined if there is nothing at this path. */
+  /** For paths that no Resource describes; undefined if there is nothing at this path. */
   read(path: string): Promise<unknown>;
   /** A missing object is undefined. */
   get<T extends KubeObject>(resource: Resource<T>, key: Key): Promise<T | undefined>;
@@ -56,13 +56,13 @@ export interface KubeClient {
   patch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: Patch, options?: WriteOptions): Promise<T>;
   /** True if there was something to delete. */
   delete(resource: Resource, key: Key, options?: Readonly<Record<string, unknown>>): Promise<boolean>;
-  /** All of a namespace. */
+  /** All objects of the resource in a namespace. */
   deleteAll(resource: Resource, namespace: string, options?: Readonly<Record<string, unknown>>): Promise<void>;
   /** POST to a subresource: binding, eviction, token. */
   post(resource: Resource, key: Key, subresource: string, body: unknown): Promise<unknown>;
   /** Ends when the server ends the stream; throws when refused, cut off or aborted. */
   watch<T extends KubeObject>(resource: Resource<T>, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
-  /** The same server and connections, as somebody else. */
+  /** The same server and connections, as another user. */
   as(user: string, groups?: readonly string[]): KubeClient;
   close(): void;
 }
@@ -134,7 +134,7 @@ function typed(resource: Resource, object: object): object {
   return { apiVersion: resource.apiVersion, kind: resource.kind, ...object };
 }
 
-/** Not everything that refuses speaks JSON. */
+/** Proxies and broken servers may answer errors in plain text. */
 async function readBody(response: IncomingMessage): Promise<unknown> {
   response.setEncoding("utf8");
   const text = (await response.toArray()).join("");

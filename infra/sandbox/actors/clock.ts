@@ -1,10 +1,10 @@
 /**
- * Time, handed to every actor: the real one, or one that tests step through.
+ * The clock that every actor gets: the system's, or one that tests step through.
  * Owns: what "now" and "later" mean. Does not own: anything that happens then.
  */
 export interface Clock {
   now(): Date;
-  /** Runs `fn` once, `ms` from now or after 24 days, Node's longest; the returned function cancels it. */
+  /** Runs `fn` once after `ms`, capped at 24 days, Node's longest timer. The returned function cancels it. */
   setTimer(ms: number, fn: () => void): () => void;
 }
 
@@ -31,7 +31,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Until then, or until the signal. */
+/** Resolves after `ms`, or when the signal aborts. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.setTimer(ms, resolve);
@@ -43,7 +43,7 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 export interface SteppedClock extends Clock {
-  /** Moves time on and fires every timer due on the way, in order, each at its own time. */
+  /** Moves time forward and fires every due timer in order, each at its own time. */
   advance(ms: number): void;
 }
 

@@ -1,6 +1,7 @@
 /**
- * kube-controller-manager's cluster role aggregation: a role with an aggregationRule has the rules of all it selects.
- * Owns: gathering them. Does not own: which roles gather which (the API server's bootstrap policy, and who adds to it).
+ * kube-controller-manager's cluster role aggregation: a role with an aggregationRule gets the rules of all roles it
+ * selects.
+ * Owns: collecting them. Does not own: which roles aggregate which (the API server's bootstrap policy and its users).
  */
 import { isDeepStrictEqual } from "node:util";
 import { matchesSelector } from "../labels.ts";

@@ -1,5 +1,5 @@
 /**
- * Status conditions: one per type, and a transition time that only moves when the status does.
+ * Status conditions: one per type, and a transition time that only changes with the status.
  * Owns: setting one. Does not own: what any of them means.
  */
 export interface Condition {
@@ -20,7 +20,7 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
   return findCondition(conditions, type)?.status === "True";
 }
 
-/** The conditions with this one among them, in its old place if it had one. */
+/** The conditions with this one set; an existing one keeps its position. */
 export function withCondition<C extends Condition>(conditions: readonly C[] | undefined, next: C, now: string): C[] {
   const before = findCondition(conditions, next.type);
   const unchanged = before !== undefined && before.status === next.status;

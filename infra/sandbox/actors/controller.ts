@@ -1,5 +1,5 @@
 /**
- * The loop every actor runs: changes become keys, keys are reconciled one at a time each, failures come back later.
+ * The loop every actor runs: changes become keys, each key is reconciled by one worker at a time, failures are retried.
  * Owns: the work queue, retries, delays. Does not own: what reconciling means; it sees a key, never an event.
  */
 import type { Clock } from "./clock.ts";
@@ -7,22 +7,22 @@ import type { Informer } from "./informer.ts";
 import type { KubeObject } from "./resources.ts";
 import { isConflict, isNotFound } from "./status-error.ts";
 
-/** When to look again, if a change does not come first. */
+/** When to reconcile again, unless a change comes first. */
 export type Result = { readonly requeueAfterMs: number } | void;
 
 export interface ControllerOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly reconcile: (key: string) => Promise<Result>;
-  /** Keys reconciled at the same time; never the same key twice. */
+  /** How many keys are reconciled at the same time; never the same key twice. */
   readonly workers?: number;
-  /** Told about failures, except those that only mean "look again": somebody was faster, or the object is gone. */
+  /** Gets failures, except a conflict with another writer and a missing object, which only mean "look again". */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
 export interface Controller {
   enqueue(key: string, afterMs?: number): void;
-  /** Reconciles the keys of every change `informer` sees, what is already cached included. */
+  /** Reconciles the key of every change that `informer` sees, and of every object in its cache. */
   watch<T extends KubeObject>(informer: Informer<T>, keysOf: (object: T) => readonly string[]): void;
   stop(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export function startController(options: ControllerOptions): Controller {
     next();
   };
 
-  /** The earliest of several requests to come back wins. */
+  /** Of several requested delays the earliest counts. */
   const schedule = (key: string, afterMs: number) => {
     const at = clock.now().getTime() + afterMs;
     const pending = timers.get(key);
@@ -68,7 +68,7 @@ export function startController(options: ControllerOptions): Controller {
   };
 
   const work = async (key: string) => {
-    // Let the changes that arrive together be seen together.
+    // Changes that arrive together are handled together.
     await Promise.resolve();
     try {
       const result = await reconcile(key);

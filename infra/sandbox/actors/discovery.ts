@@ -1,6 +1,6 @@
 /**
- * Which kinds an API server serves.
- * Owns: reading the discovery documents. Does not own: remembering them.
+ * The kinds that an API server serves.
+ * Owns: reading the discovery documents. Does not own: caching them.
  */
 import type { KubeClient } from "./client.ts";
 import type { Resource } from "./resources.ts";
@@ -14,7 +14,7 @@ interface ApiResourceList {
   readonly resources: readonly { name: string; kind: string; namespaced: boolean; verbs: readonly string[] }[];
 }
 
-/** Nothing if the group version does not exist. */
+/** Empty if the group version does not exist. */
 export async function discoverGroupVersion(
   client: KubeClient,
   apiVersion: string,

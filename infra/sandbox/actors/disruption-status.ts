@@ -1,6 +1,7 @@
 /**
- * The arithmetic of disruption budgets: pods and a budget in, its status out.
- * Owns: the numbers and the condition, to the letter of kube-controller-manager. Does not own: where `scale` comes from.
+ * The arithmetic of disruption budgets: from pods and a budget to its status.
+ * Owns: the numbers and the condition, exactly as kube-controller-manager computes them. Does not own: how `scale` is
+ * found.
  */
 import { isTrue, findCondition, withCondition } from "./conditions.ts";
 import type { Pod, PodDisruptionBudget } from "./resources.ts";
@@ -16,12 +17,12 @@ export interface Expectation {
   readonly desiredHealthy: number;
 }
 
-/** Whether the wanted numbers depend on how many pods their controllers want, not on how many there are. */
+/** Whether the expected count depends on how many pods the controllers want, rather than on how many exist. */
 export function needsScale({ minAvailable, maxUnavailable }: Spec): boolean {
   return maxUnavailable !== undefined || (minAvailable !== undefined && typeof minAvailable === "string");
 }
 
-/** `scale` is the sum of what the pods' controllers want. */
+/** `scale` is the sum of the replicas that the pods' controllers want. */
 export function expectationOf(spec: Spec, podCount: number, scale: number): Expectation {
   const { minAvailable, maxUnavailable } = spec;
   if (maxUnavailable !== undefined)
@@ -31,7 +32,7 @@ export function expectationOf(spec: Spec, podCount: number, scale: number): Expe
   return { expectedPods: scale, desiredHealthy: scaled(minAvailable, scale) };
 }
 
-/** Percentages round up, both ways. */
+/** Percentages round up, for both fields. */
 function scaled(value: number | string, total: number): number {
   if (typeof value === "number") return value;
   const percent = /^(\d+)%$/.exec(value)?.[1];
@@ -40,9 +41,9 @@ function scaled(value: number | string, total: number): number {
 }
 
 export interface Disrupted {
-  /** Granted evictions whose pod is still there and still expected to go. */
+  /** Granted evictions whose pod still exists and is still expected to go. */
   readonly disruptedPods: Record<string, string>;
-  /** Pods that should have gone by now, and have not. */
+  /** Pods that were to be deleted by now and were not. */
   readonly overdue: readonly Pod[];
   /** When the first of `disruptedPods` becomes overdue. */
   readonly recheckAt?: number;
@@ -87,7 +88,7 @@ export function statusOf(pdb: PodDisruptionBudget, count: Count, now: string): S
   };
 }
 
-/** What cannot be computed allows nothing. */
+/** A budget whose numbers cannot be computed allows no disruption. */
 export function failedStatus({ status }: PodDisruptionBudget, message: string, now: string): Status {
   const { observedGeneration } = status ?? {};
   return {

@@ -1,7 +1,7 @@
 /**
- * The condition by which Kubernetes' own components say that they are about to delete a pod.
- * Owns: setting it; nothing is written that is there already, and only a change of its status moves its transition time.
- * Does not own: the deletion, taking it back (disruption.ts).
+ * The DisruptionTarget condition, by which Kubernetes' components say that they are about to delete a pod.
+ * Owns: setting it. An identical condition is not written again, and only a changed status changes its transition time.
+ * Does not own: the deletion, resetting the condition (disruption.ts).
  */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
@@ -36,7 +36,7 @@ export async function markDisruptionTarget(
   await client.patch(pods, { namespace, name }, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** Nothing to write: the condition says all of it already. */
+/** Nothing to write: the condition is identical. */
 export function isMarked(pod: Pod, { reason, message }: Disruption): boolean {
   const there = findCondition(pod.status?.conditions, DISRUPTION_TARGET);
   return there?.status === "True" && there.reason === reason && there.message === message;

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's disruption controller: keeps every budget's status true, and lets go of DisruptionTarget
- * conditions that came to nothing.
+ * kube-controller-manager's disruption controller: keeps the status of every budget current, and resets
+ * DisruptionTarget conditions whose pod was not deleted.
  * Owns: when budgets are recomputed, their Events. Does not own: the arithmetic (disruption-status.ts).
  */
 import { matchesSelector } from "../labels.ts";
@@ -17,11 +17,11 @@ import { keyOf, podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget }
 import { scaleOf, UncountableError } from "./scale.ts";
 
 export interface DisruptionOptions extends ActorOptions {
-  /** kube-controller-manager's own account, through which all its controllers read. */
+  /** kube-controller-manager's own account; all its controllers read through it. */
   readonly reader: KubeClient;
 }
 
-/** A DisruptionTarget whose pod is still there after this time was a false alarm. */
+/** After this time a DisruptionTarget condition whose pod still exists is stale. */
 const STALE_CONDITION_MS = 120_000;
 const UNCOUNTABLE_RETRY_MS = 10_000;
 
@@ -117,7 +117,7 @@ export function startDisruptionController(options: DisruptionOptions): Actor {
   return actorOf([budgetController, conditionController], [allPods, budgets]);
 }
 
-/** No selector selects nothing, an empty one everything. */
+/** A missing selector selects no pod, an empty one every pod. */
 function selects(pdb: PodDisruptionBudget, pod: Pod): boolean {
   const selector = pdb.spec?.selector;
   return selector !== undefined && matchesSelector(selector, pod.metadata.labels ?? {});

@@ -1,6 +1,6 @@
 /**
- * Events, told as Kubernetes' components tell them: repeated ones are counted, not repeated.
- * Owns: the Event objects of one component. Does not own: when something is worth telling.
+ * Events as Kubernetes' components write them: a repeated event increments a count.
+ * Owns: the Event objects of one component. Does not own: when an event is written.
  */
 import { createHash } from "node:crypto";
 import { timestamp, type Clock } from "./clock.ts";
@@ -15,11 +15,11 @@ export interface Occurrence {
 }
 
 export interface EventRecorder {
-  /** Never fails: what cannot be told must not stop the work. */
+  /** Never fails: an Event that cannot be written must not stop the work. */
   record(about: KubeObject, kind: Resource, occurrence: Occurrence): Promise<void>;
 }
 
-/** `host`: the node, of a component that runs on every one. */
+/** `host`: the node, for a component that runs on every node. */
 export function createEventRecorder(client: KubeClient, clock: Clock, component: string, host?: string): EventRecorder {
   const record = async (about: KubeObject, kind: Resource, occurrence: Occurrence) => {
     const { name, namespace = "default", uid, resourceVersion } = about.metadata;

@@ -1,7 +1,7 @@
 /**
- * kube-controller-manager's garbage collector: what nobody owns any more goes.
+ * kube-controller-manager's garbage collector: deletes objects whose owners are all gone.
  * Owns: deletion of dependents; the finalizers foregroundDeletion and orphan. Does not own: namespaces (namespaces.ts),
- * who belongs to whom (owner-graph.ts).
+ * the ownership graph (owner-graph.ts).
  */
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
@@ -26,7 +26,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     else if (finalizers.includes(FOREGROUND)) await deleteDependents(item);
   };
 
-  /** An object goes with the last of its owners; of several, those that are gone are forgotten. */
+  /** An object is deleted with the last of its owners. If it keeps an owner, references to missing ones are removed. */
   const release = async (item: Item, references: readonly V1OwnerReference[]) => {
     if (references.length === 0) return;
     const owners = await Promise.all(
@@ -42,7 +42,9 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     }
   };
 
-  /** An owner that the graph does not know is asked for: deleting by a cache that lags would be a disaster. */
+  /**
+   * Reads an owner that the graph does not contain from the API server: a lagging cache must not delete live objects.
+   */
   const stateOf = async (item: Item, reference: V1OwnerReference) => {
     const { apiVersion, kind, name, uid, blockOwnerDeletion } = reference;
     const resource = graph.resourceOf(apiVersion, kind);
@@ -93,7 +95,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
   };
 
   const controller = startController({ name: "garbage-collector", reconcile, ...options });
-  // A change matters to the object itself, to what it owns, and to the owners that wait for it.
+  // A change concerns the object itself, its dependents, and the owners that wait for it.
   graph.onChange(({ metadata }) => {
     controller.enqueue(metadata.uid);
     for (const { object } of graph.dependentsOf(metadata.uid)) controller.enqueue(object.metadata.uid);
@@ -106,7 +108,7 @@ function blocks(references: readonly V1OwnerReference[] | undefined, owner: stri
   return (references ?? []).some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true);
 }
 
-/** Deleted in the foreground: it goes after its dependents. */
+/** Foreground deletion: the object goes after its dependents. */
 function isWaiting({ metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): boolean {
   return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
 }

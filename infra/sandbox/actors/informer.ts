@@ -1,6 +1,6 @@
 /**
- * A cache of one kind: list, then watch, for ever; survives dropped watches, restarts and expired versions.
- * Owns: being up to date, indexes over the cache. Does not own: what anybody does about a change.
+ * A cache of one kind: lists once, then watches; survives dropped watches, restarts and expired versions.
+ * Owns: keeping it current, indexes over the cache. Does not own: reactions to a change.
  */
 import { createCache, type Cache } from "./cache.ts";
 import { pause, type Clock } from "./clock.ts";
@@ -18,11 +18,11 @@ export interface InformerOptions<T extends KubeObject> {
   readonly clock: Clock;
   readonly resource: Resource<T>;
   readonly selectors?: Selectors;
-  /** Name of an index to the values an object has in it. */
+  /** From the name of an index to the values an object has in it. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
-  /** Keeps less than the whole object. */
+  /** Keeps a part of each object only. */
   readonly project?: (object: T) => T;
-  /** Told what the server refuses; it is asked again. */
+  /** Gets each refusal of the server; the request is repeated. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -58,7 +58,7 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
     return version;
   };
 
-  /** Where the next watch begins; undefined: nowhere, list first. */
+  /** The version at which the next watch starts; undefined: list first. */
   let version: string | undefined;
 
   const follow = async (resourceVersion: string): Promise<void> => {
@@ -71,7 +71,10 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
     }
   };
 
-  /** What the server refuses is listed anew (a kind that is gone has nothing); after a broken connection the watch goes on. */
+  /**
+   * After a refusal it lists again (a kind that is gone has no objects); after a broken connection it continues the
+   * watch.
+   */
   const recover = (error: unknown) => {
     if (!(error instanceof StatusError)) return;
     version = undefined;

@@ -1,18 +1,18 @@
 /**
  * A stream of JSON documents, one per line, as a watch sends them.
- * Owns: putting chunks back together, losing none. Does not own: what the documents mean.
+ * Owns: joining chunks without losing any. Does not own: what the documents mean.
  */
 import { on } from "node:events";
 import type { Readable } from "node:stream";
 
 /**
- * Reads as fast as the stream delivers: iterating over the stream itself would drop what is still buffered when the
- * connection breaks, and a watch that always breaks early would never get anywhere.
+ * Reads as fast as the stream delivers. Iterating over the stream itself would drop what is still buffered when the
+ * connection breaks, and a watch whose connection always breaks early would make no progress.
  */
 export async function* readJsonLines(stream: Readable): AsyncIterable<unknown> {
   let rest = "";
   stream.setEncoding("utf8");
-  // One that breaks when nobody reads it any more is no defect.
+  // A stream may break after its reader has left; that is no error.
   stream.on("error", () => undefined);
   try {
     const chunks = stream.closed ? [] : on(stream, "data", { close: ["close"] });

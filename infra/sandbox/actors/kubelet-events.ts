@@ -1,6 +1,6 @@
 /**
- * What a kubelet tells about the pods of its node.
- * Owns: as whom, and the Events of ending containers. Does not own: why they end.
+ * The Events a kubelet writes about the pods of its node.
+ * Owns: the identity, and the Events of ending containers. Does not own: why they end.
  */
 import type { KubeClient } from "./client.ts";
 import type { Clock } from "./clock.ts";

@@ -1,6 +1,6 @@
 /**
- * Pods that a kubelet has decided to end by itself, without asking the API server.
- * Owns: which ones and why, what their status says once they have ended. Does not own: the decision (pressure.ts).
+ * Pods that a kubelet evicts by itself, without asking the API server.
+ * Owns: which ones and why, and their status once they have ended. Does not own: the decision (pressure.ts).
  */
 import { withCondition, type Condition } from "./conditions.ts";
 import { DISRUPTION_TARGET } from "./disruption-target.ts";
@@ -10,7 +10,7 @@ type PodStatus = NonNullable<Pod["status"]>;
 
 export interface KubeletEvictions {
   begin(podUid: string, message: string): void;
-  /** Of an evicted pod that has ended, more than how it ended: that it was evicted. */
+  /** What the status of an ended pod says in addition if it was evicted. */
   explain(podUid: string, ended: PodStatus | undefined, now: string): PodStatus | undefined;
 }
 

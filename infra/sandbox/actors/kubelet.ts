@@ -1,7 +1,7 @@
 /**
- * The kubelets of all nodes, in one process: every write is made as the node it is about.
- * Owns: what happens to a pod once it is bound. Does not own: the nodes themselves (node-heartbeat.ts),
- * which processes run (runtime.ts), where pods go (scheduler.ts), ending them under pressure (pressure.ts).
+ * The kubelets of all nodes, in one process; each write has the identity of the node it is about.
+ * Owns: what happens to a pod once it is bound. Does not own: the nodes themselves (node-heartbeat.ts), which processes
+ * run (runtime.ts), where pods go (scheduler.ts), ending them under pressure (pressure.ts).
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
@@ -30,7 +30,7 @@ export function asNode(client: KubeClient, node: string): KubeClient {
 export function startKubelets(options: KubeletOptions): Actor {
   const { client, clock, runtime, evictions, outages } = options;
   const machines = startInformer({ ...options, resource: nodes });
-  // A pod without a node is not a kubelet's business.
+  // Kubelets ignore pods without a node.
   const bound = startInformer({
     ...options,
     resource: pods,
@@ -55,7 +55,7 @@ export function startKubelets(options: KubeletOptions): Actor {
 
   const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
 
-  /** It runs, and while this kubelet was silent somebody else said it was not ready. */
+  /** The pod runs, but the node controller marked it not ready while this kubelet was silent. */
   const isMisjudged = ({ metadata, status }: Pod): boolean =>
     runtime.isRunning(metadata.uid) && !isTrue(status?.conditions, "Ready");
 
@@ -64,7 +64,7 @@ export function startKubelets(options: KubeletOptions): Actor {
     return evictions.explain(pod.metadata.uid, ended(pod, exitCode, now), now);
   };
 
-  /** The containers get their grace; the last state is reported; then the object goes. */
+  /** The containers get their grace period, the kubelet reports the last state, then the object is deleted. */
   const terminate = async (kubelet: KubeClient, pod: Pod): Promise<Result> => {
     const { uid, deletionGracePeriodSeconds = 30 } = pod.metadata;
     if (!isFinished(pod) && runtime.exitCodeOf(uid) === undefined) {

@@ -1,5 +1,5 @@
 /**
- * kube-controller-manager's namespace controller: a namespace that is being deleted is emptied, then let go.
+ * kube-controller-manager's namespace controller: empties a namespace that is being deleted, then releases it.
  * Owns: the content and the finalizer `kubernetes` of terminating namespaces. Does not own: live ones.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
@@ -11,11 +11,11 @@ import { namespaces, type Namespace } from "./resources.ts";
 import { unlessNotFound } from "./status-error.ts";
 
 const FINALIZER = "kubernetes";
-/** Content that terminates on its own time (pods with grace) is looked at again. */
+/** When to look again at content that takes its time to terminate, such as pods with a grace period. */
 const LOOK_AGAIN_MS = 1_000;
 
 export interface NamespaceControllerOptions extends ActorOptions {
-  /** kube-controller-manager's own account, through which all its controllers read. */
+  /** kube-controller-manager's own account; all its controllers read through it. */
   readonly reader: KubeClient;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the node controllers know, read once for all of them through kube-controller-manager's own account.
+ * The caches of the node controllers, shared by all of them and read with kube-controller-manager's own account.
  * Owns: the caches. Does not own: any decision.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";

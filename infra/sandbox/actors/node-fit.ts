@@ -1,6 +1,6 @@
 /**
- * Whether a pod may go to a node: one row per reason why not, in kube-scheduler's order and words.
- * Owns: the rows. Does not own: which of the nodes that fit is taken (scheduler.ts), what is free there (resource-fit.ts).
+ * Whether a pod fits a node: one row for each obstacle, in kube-scheduler's order and words.
+ * Owns: the rows. Does not own: which fitting node is chosen (scheduler.ts), free resources (resource-fit.ts).
  */
 import { matchesSelector } from "../labels.ts";
 import { isTrue } from "./conditions.ts";
@@ -11,7 +11,7 @@ type PodSpec = NonNullable<Pod["spec"]>;
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
 export type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
-/** The reason this node is not for this pod, if there is one. */
+/** Why the pod cannot run on this node, if it cannot. */
 type Filter = (pod: Pod, node: Node, neighbours: readonly Pod[]) => string | undefined;
 
 const UNSCHEDULABLE: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
@@ -70,7 +70,7 @@ function bars(taint: Taint, pod: Pod): boolean {
   return taint.effect !== "PreferNoSchedule" && !isTolerated(taint, pod);
 }
 
-/** No effect means every effect; no key, with Exists, every taint. */
+/** A toleration without effect matches every effect; one without key and with Exists matches every taint. */
 export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   const { value: taintValue = "" } = taint;
   if (effect && effect !== taint.effect) return false;
@@ -101,7 +101,7 @@ function matchesTerm(
   );
 }
 
-/** Anti-affinity by hostname only, the kind KubeVirt gives a migration target against its source. */
+/** Only anti-affinity by hostname, which KubeVirt sets on a migration's target against its source. */
 function repels(pod: Pod, other: Pod): boolean {
   const terms = pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
   return terms.some(

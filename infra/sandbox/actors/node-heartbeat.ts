@@ -1,6 +1,6 @@
 /**
- * The nodes of the cluster: what their kubelets say about them, again and again.
- * Owns: node status and Leases. Does not own: pods on them (kubelet.ts), what happens when a heartbeat is missed.
+ * The nodes of the cluster, as their kubelets report them again and again.
+ * Owns: node status and Leases. Does not own: pods on them (kubelet.ts), the consequences of a missed heartbeat.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { microTimestamp, timestamp } from "./clock.ts";
@@ -54,7 +54,7 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
   const register = async (kubelet: KubeClient, node: Node) => {
     const now = timestamp(clock);
     let conditions = node.status?.conditions ?? [];
-    // A kubelet that comes back looks anew; what it finds is told by its eviction manager.
+    // A kubelet that comes back starts from scratch; its eviction manager reports what it finds.
     for (const condition of [...pressureConditions(() => false), READY])
       conditions = withCondition(conditions, { ...condition, lastHeartbeatTime: now }, now);
     const status = { ...describe(node), conditions };
@@ -79,7 +79,7 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
 }
 
 function describe(node: Node): Node["status"] & object {
-  // A node may be registered with the size it is to have.
+  // A node may be registered with the capacity it is to have.
   const capacity = { ...CAPACITY, ...node.status?.capacity };
   return {
     ...node.status,

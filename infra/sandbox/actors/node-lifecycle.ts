@@ -1,7 +1,7 @@
 /**
- * kube-controller-manager's node controller: notices nodes that fell silent, and taints every node for the state it is in.
- * Owns: Ready=Unknown, the taints, the Ready condition of pods on silent nodes. Does not own: which state calls for which
- * taint (node-taints.ts), removing pods (taint-manager.ts).
+ * kube-controller-manager's node controller: notices silent nodes, and taints every node according to its state.
+ * Owns: Ready=Unknown, the taints, the Ready condition of pods on silent nodes. Does not own: which state leads to
+ * which taint (node-taints.ts), removing pods (taint-manager.ts).
  */
 import type { Actor } from "./actor.ts";
 import { timestamp } from "./clock.ts";
@@ -13,7 +13,7 @@ import { taintsFor } from "./node-taints.ts";
 import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
 
 const LOOK_MS = 5_000;
-/** 50 s, counted in looks: no node dies because the clock jumped, as that of a laptop does, or of a test. */
+/** 50 s, counted in looks: a jump of the clock, as after a laptop's sleep or in a test, does not make a node silent. */
 const SILENT_LOOKS = 10;
 const LEASES = "kube-node-lease";
 const REPORTED = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
@@ -42,7 +42,7 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
     return { requeueAfterMs: nextLook - clock.now().getTime() };
   };
 
-  /** Changes of the node bring us here between looks; those do not count. */
+  /** Changes of the node also lead here between looks; they do not count as looks. */
   const listen = (name: string): Heartbeat => {
     const now = clock.now().getTime();
     const renewed = caches.leases.get(`${LEASES}/${name}`)?.spec?.renewTime;
@@ -76,7 +76,7 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
   const taint = async (node: Node): Promise<void> => {
     const taints = taintsFor(node, timestamp(clock));
     if (taints === undefined) return;
-    // Taints are replaced as a whole: whoever was faster must not lose his.
+    // A patch replaces all taints, so it tests the resourceVersion: another writer's taints must not be lost.
     const { resourceVersion } = node.metadata;
     await client.patch(nodes, node.metadata, {
       type: "merge",

@@ -1,6 +1,6 @@
 /**
- * What the kubelets measure: how much of a node's memory, disk and process table is left, how much memory a pod uses.
- * Owns: those numbers, real ones being out of reach. Does not own: which of them are too low (pressure-thresholds.ts).
+ * What the kubelets measure: what is left of a node's memory, disk and process table, and how much memory a pod uses.
+ * Owns: those numbers, which a test sets. Does not own: which of them are too low (pressure-thresholds.ts).
  */
 import { parseQuantity } from "./quantity.ts";
 import { requestOf } from "./resource-fit.ts";
@@ -15,9 +15,9 @@ export interface Observation {
 }
 
 export interface NodeStats {
-  /** From now on the pod's processes use so much, instead of half of what it requests. */
+  /** Sets the memory that the pod's processes use; without it they use half of what the pod requests. */
   useMemory(pod: Key, quantity: string): void;
-  /** From now on this is left on the node, whatever its pods use; without a quantity, what they leave. */
+  /** Sets what is left on the node, whatever its pods use; without a quantity it is again what the pods leave. */
   setAvailable(node: string, signal: Signal, quantity?: string): void;
   memoryOf(pod: Pod): number;
   observe(node: Node, running: readonly Pod[]): Readonly<Record<Signal, Observation>>;

@@ -1,6 +1,6 @@
 /**
- * The taints a node gets for the state it is in.
- * Owns: that table. Does not own: finding out the state (node-lifecycle.ts), what a taint leads to.
+ * The taints that a node gets for its state.
+ * Owns: that table. Does not own: finding out the state (node-lifecycle.ts), the effect of a taint.
  */
 import { findCondition } from "./conditions.ts";
 import type { Taint } from "./node-fit.ts";
@@ -21,7 +21,7 @@ const TABLE: readonly { readonly type: string; readonly status: string; readonly
 ];
 const UNSCHEDULABLE = `${PREFIX}unschedulable`;
 
-/** The node's taints as they should be; undefined if that is how they are. */
+/** The taints that the node should have; undefined if it has them. */
 export function taintsFor(node: Node, now: string): Taint[] | undefined {
   const wanted = TABLE.filter(({ type, status }) => findCondition(node.status?.conditions, type)?.status === status)
     .flatMap(({ key, effects }) => effects.map((effect): Taint => ({ key: PREFIX + key, effect })))

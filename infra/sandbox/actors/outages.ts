@@ -1,6 +1,6 @@
 /**
- * Nodes whose kubelet does nothing at the moment, as when the machine is off.
- * Owns: which ones. Does not own: who notices that, and what follows (node-lifecycle.ts).
+ * Nodes whose kubelet is stopped, as when the machine is off.
+ * Owns: which ones. Does not own: noticing it and the consequences (node-lifecycle.ts).
  */
 export interface Outages {
   isDown(node: string): boolean;

@@ -1,6 +1,6 @@
 /**
- * Who belongs to whom, over every kind there is.
- * Owns: the graph, kept up by informers that know no more than metadata. Does not own: deleting anything.
+ * Which object owns which, over every kind.
+ * Owns: the graph, which informers keep current from metadata only. Does not own: deleting anything.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { discoverAll, type DiscoveredResource } from "./discovery.ts";
@@ -16,14 +16,14 @@ export interface OwnerGraph extends Actor {
   find(uid: string): Item | undefined;
   dependentsOf(uid: string): readonly Item[];
   resourceOf(apiVersion: string, kind: string): DiscoveredResource | undefined;
-  /** Told the uid of everything that came, changed or went. */
+  /** Gets the uid of every object that was added, changed or deleted. */
   onChange(listener: (object: KubeObject) => void): void;
   readonly synced: Promise<void>;
 }
 
-/** New kinds (a CRD was installed) are noticed after this time. */
+/** How often it looks for new kinds (a CRD was installed). */
 const REDISCOVER_MS = 30_000;
-/** Never owned, never owning, and too many to watch; kube-controller-manager ignores them too. */
+/** Kinds that own nothing, have no owner and are too many to watch; kube-controller-manager ignores them too. */
 const IGNORED = ["events"];
 
 export function startOwnerGraph(options: ActorOptions): OwnerGraph {
@@ -81,7 +81,7 @@ export function startOwnerGraph(options: ActorOptions): OwnerGraph {
   };
 }
 
-/** Most changes are none of the garbage collector's business. */
+/** Most changes do not concern the garbage collector. */
 function sameBonds(object: KubeObject | undefined, previous: KubeObject | undefined): boolean {
   if (object === undefined || previous === undefined) return false;
   const [now, before] = [object, previous].map(({ metadata }) => JSON.stringify({ ...metadata, resourceVersion: "" }));

@@ -1,7 +1,8 @@
 /**
- * kube-controller-manager's pod garbage collector: ends pods nobody else can end, those that terminate on a node that is
- * out of service.
- * Owns: deciding that, phase Failed, the forced deletion. Does not own: what is deleted but has no owner (garbage-collector.ts).
+ * kube-controller-manager's pod garbage collector: deletes pods that terminate on a node that is out of service, where
+ * no kubelet can end them.
+ * Owns: that decision, phase Failed, the forced deletion. Does not own: objects whose owner is gone
+ * (garbage-collector.ts).
  */
 import type { Actor } from "./actor.ts";
 import { isTrue } from "./conditions.ts";
@@ -24,7 +25,7 @@ export function startPodGarbageCollector(options: NodeControllerOptions): Actor 
     return { requeueAfterMs: EVERY_MS };
   };
 
-  /** No kubelet will say how it ended. */
+  /** No kubelet will report how the pod ended. */
   const end = async (pod: Pod): Promise<void> => {
     const { uid } = pod.metadata;
     if (!isFinished(pod)) {

@@ -1,5 +1,5 @@
 /**
- * What a kubelet reports about a pod that runs, and about one that has ended.
+ * The status that a kubelet reports for a running pod and for one that has ended.
  * Owns: pod status, from the kubelet's point of view. Does not own: when to report it (kubelet.ts).
  */
 import { createHash } from "node:crypto";
@@ -33,7 +33,7 @@ export function running(pod: Pod, now: string): PodStatus {
   };
 }
 
-/** Undefined if that is what the pod already says. */
+/** Undefined if the pod has this status already. */
 export function ended(pod: Pod, exitCode: number, now: string): PodStatus | undefined {
   if (isFinished(pod)) return undefined;
   const reason = exitCode === 0 ? "Completed" : "Error";
@@ -78,7 +78,7 @@ function conditionsOf(pod: Pod, wanted: Record<string, boolean>, now: string, re
   );
 }
 
-/** An address of its own for everything, without anybody handing them out. */
+/** A distinct address for each seed, without an allocator. */
 export function podAddress(identity: string): string {
   const [a = 0, b = 0, c = 0] = createHash("sha256").update(identity).digest();
   return `10.${a}.${b}.${(c % 254) + 1}`;

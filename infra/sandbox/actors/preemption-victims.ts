@@ -1,6 +1,6 @@
 /**
- * Who would have to go for a pod to fit, and on which node that costs least.
- * Owns: that choice, by kube-scheduler's rules. Does not own: carrying it out (preemption.ts).
+ * Which pods must go for a pod to fit, and on which node that costs least.
+ * Owns: that choice, by kube-scheduler's rules. Does not own: the deletions (preemption.ts).
  */
 import { matchesSelector } from "../labels.ts";
 import { whyNot } from "./node-fit.ts";
@@ -10,13 +10,13 @@ export interface Candidate {
   readonly node: string;
   /** The most important first. */
   readonly victims: readonly Pod[];
-  /** How many of them a budget wants to keep. */
+  /** How many of them are protected by a budget. */
   readonly violations: number;
 }
 
 export interface Situation {
   readonly node: Node;
-  /** On the node, or nominated to it by somebody at least as important. */
+  /** On the node, or nominated to it with the same or a higher priority. */
   readonly neighbours: readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
@@ -25,19 +25,19 @@ export function priorityOf({ spec }: Pod): number {
   return spec?.priority ?? 0;
 }
 
-/** Preemption can only help against what other pods take, not against what the node is. */
+/** Preemption only helps against what other pods use, not against properties of the node. */
 export function mayHelp(pod: Pod, node: Node): boolean {
   return whyNot(pod, node, []) === undefined;
 }
 
-/** undefined: not even without all that is less important would the pod fit. */
+/** undefined: the pod would not fit even without all pods of lower priority. */
 export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation): Candidate | undefined {
   const lower = neighbours.filter((other) => priorityOf(other) < priorityOf(pod)).toSorted(byImportance);
   const staying = neighbours.filter((other) => !lower.includes(other));
   if (lower.length === 0 || whyNot(pod, node, staying) !== undefined) return undefined;
   const violating = violatingPods(lower, budgets);
   const victims = new Set(lower);
-  // Whoever need not go is spared: the budgets' pods before the others, the important before the less so.
+  // Spares the pods that need not go: first those protected by budgets, and higher priorities before lower ones.
   for (const other of [...lower.filter((one) => violating.has(one)), ...lower.filter((one) => !violating.has(one))]) {
     if (whyNot(pod, node, [...staying, other]) !== undefined) continue;
     staying.push(other);
@@ -55,7 +55,7 @@ function startOf({ status, metadata }: Pod): number {
   return Date.parse(status?.startTime ?? metadata.creationTimestamp);
 }
 
-/** Each pod uses up one disruption of every budget that selects it; those that find none left violate it. */
+/** Each pod uses one disruption of every budget that selects it; the pods for which none is left violate the budget. */
 function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): ReadonlySet<Pod> {
   const left = new Map(budgets.map((budget) => [budget, budget.status?.disruptionsAllowed ?? 0]));
   const violating = new Set<Pod>();
@@ -73,17 +73,17 @@ function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudg
 function selects({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   const { labels = {}, namespace } = pod.metadata;
   const { selector } = spec ?? {};
-  // Unlike an eviction, preemption takes a pod without labels for nobody's.
+  // Unlike an eviction, preemption holds that no budget selects a pod without labels.
   if (metadata.namespace !== namespace || selector === undefined || Object.keys(labels).length === 0) return false;
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   return !isEmpty && matchesSelector(selector, labels);
 }
 
-/** One after another, each decides only between those the earlier ones find equal; smaller is cheaper. */
+/** Criteria in order: each decides only between the nodes that the earlier ones rank equal; smaller is cheaper. */
 const COSTS: readonly ((candidate: Candidate) => number)[] = [
   ({ violations }) => violations,
   ({ victims }) => Math.max(...victims.map(priorityOf)),
-  // Shifted, so that a victim of negative priority is still worse than none.
+  // Shifted, so that a victim of negative priority still costs more than no victim.
   ({ victims }) => victims.reduce((sum, victim) => sum + priorityOf(victim) + 2 ** 31, 0),
   ({ victims }) => victims.length,
   ({ victims }) => -earliestStart(victims),
@@ -96,7 +96,7 @@ export function cheapest(candidates: readonly Candidate[]): Candidate | undefine
   })[0];
 }
 
-/** Of the most important victims: what has run for long is rather kept. */
+/** The earliest start among the victims of highest priority: pods that have run for long are kept if possible. */
 function earliestStart(victims: readonly Pod[]): number {
   const highest = Math.max(...victims.map(priorityOf));
   return Math.min(...victims.filter((victim) => priorityOf(victim) === highest).map(startOf));

@@ -1,7 +1,8 @@
 /**
- * kube-scheduler's preemption: makes room for a pod by deleting less important ones, in the background, while other pods
- * go on being scheduled.
- * Owns: which node is nominated, the deletions and their order. Does not own: whom to delete (preemption-victims.ts).
+ * kube-scheduler's preemption: deletes pods of lower priority to make room for a pod, in the background, while the
+ * scheduler goes on with other pods.
+ * Owns: which node is nominated, the deletions and their order. Does not own: which pods to delete
+ * (preemption-victims.ts).
  */
 import type { ActorOptions } from "./actor.ts";
 import { isTrue, findCondition } from "./conditions.ts";
@@ -17,32 +18,32 @@ import { isNotFound, StatusError } from "./status-error.ts";
 export interface PreemptionOptions extends ActorOptions {
   readonly recorder: EventRecorder;
   readonly nodes: () => Iterable<Node>;
-  /** What has to be taken into account when `pod` is to go to a node. */
+  /** What the choice of a node for `pod` has to consider. */
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly nominatedTo: (node: string) => readonly Pod[];
-  /** The pod is to be looked at again, at once. */
+  /** Schedules the pod again, at once. */
   readonly activate: (pod: Pod) => void;
 }
 
 export type Attempt =
   | { readonly outcome: "Nominated"; readonly node: string }
-  /** Nothing changes: it may not preempt, or what it preempted is still going. */
+  /** Nothing changes: the pod may not preempt, or its earlier victims are still terminating. */
   | { readonly outcome: "NotEligible"; readonly message: string }
   | { readonly outcome: "Futile"; readonly message: string };
 
 export interface Preemption {
-  /** Victims of the pod are being deleted; until that has an outcome it need not be looked at. */
+  /** Victims of the pod are being deleted; it is not scheduled again before that ends. */
   isRunning(pod: Pod): boolean;
   attempt(pod: Pod): Attempt;
-  /** The pod is no more. */
+  /** The pod no longer exists. */
   forget(pod: Pod): void;
   readonly synced: Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * The client's default limit. Nothing else slows down a preemption that is refused: it is tried again at once.
- * (Bindings count against the same limit there, not here: a sandbox with thousands of pods should start quickly.)
+ * The client's default limit. Nothing else slows down a refused preemption, which is retried at once. (In a real
+ * scheduler bindings count too. Here they do not, so that a sandbox with thousands of pods starts quickly.)
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
@@ -51,7 +52,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
   const limiter = createRateLimiter(clock, CLIENT_LIMIT);
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const running = new Set<string>();
-  /** Deleted by us, by uid; the watch may not have told us yet. */
+  /** Uids of pods that preemption has deleted; the watch may not show it yet. */
   const deleted = new Set<string>();
   let stopped = false;
 
@@ -76,7 +77,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     return { outcome: "Nominated", node: best.node };
   };
 
-  /** What the pod preempted on the node it is nominated to is still ending. */
+  /** The pod's victims on its nominated node are still terminating. */
   const isWaitedFor = (pod: Pod): boolean => {
     const { nominatedNodeName } = pod.status ?? {};
     if (nominatedNodeName === undefined) return false;
@@ -96,7 +97,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     running.add(pod.metadata.uid);
     try {
       await releaseOthers(pod, node);
-      // One after another: the first that is refused spares the rest.
+      // One after another: a refused deletion spares the remaining victims.
       for (const victim of victims) if (!isGoing(victim)) await remove(victim, pod, node);
     } catch (error) {
       if (!stopped && !(error instanceof StatusError)) options.onError?.(error, pod.metadata.name);
@@ -106,7 +107,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     if (!stopped) options.activate(pod);
   };
 
-  /** Less important pods that were promised this node will have to find another. */
+  /** Pods of lower priority that were nominated to this node lose the nomination. */
   const releaseOthers = async (pod: Pod, node: string): Promise<void> => {
     const others = options.nominatedTo(node).filter((other) => priorityOf(other) < priorityOf(pod));
     const body = { status: { nominatedNodeName: null } };

@@ -1,6 +1,6 @@
 /**
- * Who has to go first when a node runs short, and what is said about it.
- * Owns: the kubelet's order, its words. Does not own: how much anybody uses (node-stats.ts), killing (pressure.ts).
+ * Which pod a kubelet evicts first when its node runs short, and the message about it.
+ * Owns: the kubelet's order and words. Does not own: usage (node-stats.ts), ending the pod (pressure.ts).
  */
 import type { Observation, Signal } from "./node-stats.ts";
 import { priorityOf } from "./preemption-victims.ts";
@@ -9,7 +9,7 @@ import { inKi } from "./quantity.ts";
 import { requestOf } from "./resource-fit.ts";
 import type { Pod } from "./resources.ts";
 
-/** From here on a pod counts as critical, and is never evicted. */
+/** From this priority on a pod is critical, and is never evicted. */
 const SYSTEM_CRITICAL = 2_000_000_000;
 
 export const RESOURCE = {
@@ -20,7 +20,9 @@ export const RESOURCE = {
 
 type Usage = (pod: Pod) => number;
 
-/** For memory: who exceeds his request, then the less important, then who exceeds it most; else the less important. */
+/**
+ * For memory: pods above their request first, then lower priority, then the largest excess. Otherwise: lower priority.
+ */
 export function rank(pods: readonly Pod[], signal: Signal, memoryOf: Usage): readonly Pod[] {
   const excess = (pod: Pod) => (signal === "memory.available" ? memoryOf(pod) - requestOf(pod, "memory") : 0);
   return pods

@@ -1,6 +1,6 @@
 /**
- * When a node is under pressure, and when that costs a pod its life: the kubelet's eviction thresholds.
- * Owns: their configuration and arithmetic. Does not own: who has to go (pressure-ranking.ts), the clock.
+ * The kubelet's eviction thresholds: when a node is under pressure, and when the kubelet evicts a pod for it.
+ * Owns: their configuration and arithmetic. Does not own: which pod goes (pressure-ranking.ts), the clock.
  */
 import { SIGNALS, type Observation, type Signal } from "./node-stats.ts";
 import { parseQuantity } from "./quantity.ts";
@@ -10,13 +10,13 @@ export interface EvictionConfiguration {
   readonly evictionHard?: Partial<Record<Signal, string>>;
   readonly evictionSoft?: Partial<Record<Signal, string>>;
   readonly evictionSoftGracePeriod?: Partial<Record<Signal, string>>;
-  /** Seconds; 0: a soft eviction kills at once. */
+  /** In seconds. 0: a soft eviction kills at once. */
   readonly evictionMaxPodGracePeriod?: number;
-  /** How long a condition outlasts its cause. */
+  /** How long a condition stays after its cause has gone. */
   readonly evictionPressureTransitionPeriod?: string;
 }
 
-/** The kubelet's own. */
+/** The kubelet's defaults. */
 export const DEFAULT_EVICTION: Required<EvictionConfiguration> = {
   evictionHard: { "memory.available": "100Mi", "nodefs.available": "10%" },
   evictionSoft: {},
@@ -38,7 +38,7 @@ export interface Threshold {
   readonly isHard: boolean;
 }
 
-/** The hard ones first. */
+/** Hard thresholds first. */
 export function thresholdsOf(configuration: Required<EvictionConfiguration>): readonly Threshold[] {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod } = configuration;
   const of = (quantities: Partial<Record<Signal, string>>, isHard: boolean) =>

@@ -1,7 +1,7 @@
 /**
- * The kubelets' eviction managers: watch over their nodes' resources, report pressure, and end pods when it gets serious.
- * Owns: the pressure conditions, evictions by the kubelet, which ask nobody. Does not own: the measurements
- * (node-stats.ts), the thresholds (pressure-thresholds.ts), who has to go (pressure-ranking.ts).
+ * The kubelets' eviction managers: they monitor the resources of their nodes, report pressure, and evict pods.
+ * Owns: the pressure conditions, evictions by the kubelet (no API request, so no budget applies). Does not own: the
+ * measurements (node-stats.ts), the thresholds (pressure-thresholds.ts), which pod goes (pressure-ranking.ts).
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
@@ -28,14 +28,14 @@ export interface EvictionManagerOptions extends ActorOptions {
 }
 
 const MONITOR_MS = 10_000;
-/** What a hard eviction leaves a pod, whatever the pod asks for. */
+/** The grace period of a hard eviction, whatever the pod's own is. */
 const HARD_GRACE_SECONDS = 1;
 
 interface NodeState {
   readonly firstMet: Map<limits.Threshold, number>;
   /** By condition. */
   readonly lastMet: Map<string, number>;
-  /** Uid of the pod that is being ended: one after another. */
+  /** Uid of the pod that is being evicted; there is one at a time. */
   evicting?: string;
 }
 
@@ -94,7 +94,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
 
   const isEvicting = ({ evicting }: NodeState): boolean => evicting !== undefined && runtime.isRunning(evicting);
 
-  /** A condition comes with the first threshold that is met, long before a soft one costs anything. */
+  /** The first met threshold sets the condition, long before a soft threshold evicts a pod. */
   const report = async (node: Node, { lastMet }: NodeState): Promise<void> => {
     const now = clock.now().getTime();
     const isUnder = (type: string) => now - (lastMet.get(type) ?? -Infinity) < transitionMs;
@@ -116,7 +116,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
     }
   };
 
-  /** Nobody is asked: the containers end, and only then does the API server hear of it. */
+  /** No eviction request: the containers end, and only then does the kubelet report it to the API server. */
   const evict = async (node: Node, { due, running, of }: Shortage): Promise<void> => {
     const { name } = node.metadata;
     const recorder = createKubeletRecorder(asNode(client, name), clock, name);

@@ -2,7 +2,7 @@
  * Kubernetes' quantities (`100m`, `1.5Gi`, `1e3`) as numbers.
  * Owns: reading and printing them. Does not own: what is measured.
  */
-/** From the suffix's place: every step is a thousand times, or 1024 times, the one before. */
+/** Each suffix is 1000 or 1024 times the one before it. */
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 

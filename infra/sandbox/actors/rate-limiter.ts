@@ -1,6 +1,6 @@
 /**
- * A client's rate limit, as client-go has it: so many requests a second, and a number of them at once.
- * Owns: whose turn it is. Does not own: the requests.
+ * A client's rate limit, as in client-go: requests a second, and a burst.
+ * Owns: when each request may be sent. Does not own: the requests.
  */
 import type { Clock } from "./clock.ts";
 
@@ -16,7 +16,7 @@ export interface RateLimit {
 
 export function createRateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
   const intervalMs = 1000 / perSecond;
-  /** When all requests so far would have been sent at an even pace. */
+  /** When all earlier requests would have been sent at an even pace. */
   let evenly = 0;
   return {
     async take() {

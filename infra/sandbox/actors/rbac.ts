@@ -1,7 +1,7 @@
 /**
- * ClusterRoles and their bindings in short, for components that are not Kubernetes' own (those have theirs from the start:
+ * ClusterRoles and their bindings in short form, for components that are not Kubernetes' own (those have theirs in
  * apiserver/bootstrap-roles.yaml).
- * Owns: the form. Does not own: what anybody may do.
+ * Owns: the form. Does not own: the rules.
  */
 const GROUP = "rbac.authorization.k8s.io";
 const API_VERSION = `${GROUP}/v1`;

@@ -1,5 +1,5 @@
 /**
- * Whether what a pod requests is still free on a node: cpu, memory, and the number of pods.
+ * Whether a node has the resources that a pod requests: cpu, memory, and the number of pods.
  * Owns: that arithmetic. Does not own: every other reason for or against a node (node-fit.ts).
  */
 import { parseQuantity } from "./quantity.ts";
@@ -10,7 +10,7 @@ export type Measured = (typeof MEASURED)[number];
 
 const DEFAULT_POD_LIMIT = 110;
 
-/** Watched objects never change, so what was once summed up stays true. */
+/** Watched objects never change, so a sum can be cached. */
 const sums = new WeakMap<Pod, Readonly<Record<Measured, number>>>();
 
 /** Init containers run one after another, before the others. */
@@ -30,7 +30,7 @@ function sumOf({ spec }: Pod, resource: Measured): number {
   return Math.max(together, ...each(spec?.initContainers)) + parseQuantity(spec?.overhead?.[resource] ?? 0);
 }
 
-/** In kube-scheduler's words; undefined: it fits. */
+/** In kube-scheduler's words; undefined if the pod fits. */
 export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod[]): string | undefined {
   const { allocatable = {} } = status ?? {};
   if (neighbours.length >= Number(allocatable["pods"] ?? DEFAULT_POD_LIMIT)) return "Too many pods";

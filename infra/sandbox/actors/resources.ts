@@ -1,6 +1,6 @@
 /**
- * The kinds the actors work with, typed as they travel: client-node's models with timestamps as strings.
- * Owns: which path a kind lives at. Does not own: KubeVirt's kinds (kubevirt/resources.ts), requests.
+ * The kinds that actors use, typed as they travel: client-node's models with timestamps as strings.
+ * Owns: the path of each kind. Does not own: KubeVirt's kinds (kubevirt/resources.ts), requests.
  */
 import type {
   V1ClusterRole,
@@ -41,14 +41,14 @@ export interface Metadata {
   finalizers?: string[];
 }
 
-/** An object as an API server hands it out. */
+/** An object as an API server returns it. */
 export interface KubeObject {
   apiVersion?: string;
   kind?: string;
   metadata: Metadata;
 }
 
-/** An object as a client sends it to be created. */
+/** An object as a client sends it in a create request. */
 export type Draft<T extends KubeObject> = Omit<T, "metadata"> & {
   metadata: Partial<Metadata> & { generateName?: string };
 };
@@ -58,7 +58,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Only for the type checker: what the resource holds. */
+  /** Only for the type checker: the type of the resource's objects. */
   readonly holds?: T;
 }
 

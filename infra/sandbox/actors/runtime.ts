@@ -1,5 +1,5 @@
 /**
- * What runs in the pods: the nodes' container runtime, shared by the kubelets and whoever is inside a container.
+ * The container runtime of the nodes, shared by the kubelets and by actors that play processes inside a container.
  * Owns: which pods' processes run, have been told to end, or have ended. Does not own: pod status (kubelet.ts).
  */
 import type { Clock } from "./clock.ts";
@@ -8,18 +8,18 @@ import { keyOf, type KubeObject } from "./resources.ts";
 export interface ContainerRuntime {
   /** Starts a pod's processes, once. */
   start(pod: KubeObject): void;
-  /** The uid of the pod of this key (`namespace/name`) that was started last. */
+  /** The uid of the last started pod with this key (`namespace/name`). */
   uidOf(podKey: string): string | undefined;
-  /** SIGTERM: by default the processes end after `terminationMs`, at the latest after the grace period. */
+  /** SIGTERM: the processes end after `terminationMs` by default, and no later than the grace period. */
   terminate(podUid: string, graceMs: number): void;
   /** A process ends by itself. */
   exit(podUid: string, exitCode: number): void;
   /** Undefined while running. */
   exitCodeOf(podUid: string): number | undefined;
   isRunning(podUid: string): boolean;
-  /** Told to end, or ended. */
+  /** It was told to end, or has ended. */
   isEnding(podUid: string): boolean;
-  /** The pod is gone from the API server: what still runs is killed. How it ended stays known. */
+  /** The pod is gone from the API server: its remaining processes are killed. Their exit code stays known. */
   remove(podUid: string): void;
   onExit(listener: (podUid: string) => void): void;
 }

@@ -1,6 +1,6 @@
 /**
- * How many pods the controllers of some pods want.
- * Owns: finding that out, for built-in kinds and for any with a scale subresource. Does not own: what it is for.
+ * How many replicas the controllers of a set of pods want.
+ * Owns: finding that out, for built-in kinds and any kind with a scale subresource. Does not own: what uses the number.
  */
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import type { KubeClient } from "./client.ts";
@@ -9,11 +9,11 @@ import { controllerOf, pathOf, type KubeObject, type Pod, type Resource } from "
 
 export interface Scale {
   readonly expected: number;
-  /** Pods that nobody controls. */
+  /** Pods without a controller. */
   readonly unmanaged: readonly Pod[];
 }
 
-/** The numbers do not follow from the cluster's state; trying again does not help until that changes. */
+/** The numbers cannot be computed from the cluster's state; retrying does not help until the state changes. */
 export class UncountableError extends Error {
   override readonly name = "UncountableError";
 }
@@ -57,7 +57,7 @@ async function controllerFor(
   if (builtIn === undefined) return scaled(client, reference, namespace);
   const found = await client.get(builtIn, { namespace, name });
   if (found?.metadata.uid !== uid) return undefined;
-  // A ReplicaSet of a Deployment wants what its Deployment wants, however far a rollout is.
+  // A ReplicaSet of a Deployment counts with the Deployment's replicas, also during a rollout.
   const above = controllerOf(found);
   if (above?.kind === "Deployment") return controllerFor(client, above, namespace);
   return { uid, replicas: found.spec?.replicas ?? 1 };

@@ -1,7 +1,8 @@
 /**
- * The scheduler: of the nodes that fit, a pending pod goes to the one it prefers, else to the one with the fewest pods;
- * if none fits it waits, says why, and is nominated to a node where it may preempt others.
- * Owns: bindings. Does not own: which nodes fit (node-fit.ts), what it says (unschedulable.ts), preempting (preemption.ts).
+ * The scheduler: binds a pending pod to the fitting node that it prefers, otherwise to the one with the fewest pods. If
+ * no node fits, the pod waits, its condition says why, and it may be nominated to a node where it preempts others.
+ * Owns: bindings. Does not own: which nodes fit (node-fit.ts), the condition (unschedulable.ts), preemption
+ * (preemption.ts).
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
@@ -30,7 +31,7 @@ export function startScheduler(options: ActorOptions): Actor {
       nominated: (pod: Pod) => (isOurs(pod) ? [pod.status?.nominatedNodeName ?? ""] : []),
     },
   });
-  /** Bound by us, not yet seen as bound. */
+  /** Bound by this scheduler, but the watch does not show it yet. */
   const assumed = new Map<string, Pod>();
 
   const podsOn = (node: string): Pod[] => {
@@ -41,7 +42,7 @@ export function startScheduler(options: ActorOptions): Actor {
 
   const nominatedTo = (node: string): readonly Pod[] => all.byIndex("nominated", node);
 
-  /** Room that was made for a pod is not given to a less important one. */
+  /** A pod of lower priority does not get the room that was made for this one. */
   const neighboursOn = (node: string, pod: Pod): readonly Pod[] => {
     const isExpected = ({ metadata }: Pod) => metadata.uid !== pod.metadata.uid && !assumed.has(metadata.uid);
     const expected = nominatedTo(node).filter(isExpected);
@@ -92,7 +93,7 @@ export function startScheduler(options: ActorOptions): Actor {
     await recorder.record(pod, pods, { type: "Normal", reason: "Scheduled", message });
   };
 
-  // One at a time: each placement must see the one before.
+  // One at a time: each placement must see the one before it.
   const controller = startController({ name: NAME, reconcile, ...options, workers: 1 });
   const retryPending = () =>
     all

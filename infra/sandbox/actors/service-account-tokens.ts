@@ -1,6 +1,6 @@
 /**
  * kube-controller-manager's token controller: fills Secrets of type kubernetes.io/service-account-token.
- * Owns: token, ca.crt and namespace in them; deletes them when their account is gone. Does not own: other Secrets.
+ * Owns: token, ca.crt and namespace in them; deletes them with their account. Does not own: other Secrets.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
@@ -32,7 +32,9 @@ export function startServiceAccountTokenController(options: TokenControllerOptio
     else if (!isFilled(secret)) await fill(secret, name, account.metadata.uid);
   };
 
-  /** Asked, not remembered: a cache that lags would delete the Secret of an account that was just created. */
+  /**
+   * Reads the account from the API server: a lagging cache would delete the Secret of an account that was just created.
+   */
   const accountOf = async ({ metadata }: Secret, name: string): Promise<ServiceAccount | undefined> => {
     const account = await client.get(serviceAccounts, { namespace: metadata.namespace, name });
     const { [ACCOUNT_UID]: expected = account?.metadata.uid } = metadata.annotations ?? {};

@@ -1,6 +1,6 @@
 /**
- * What an API server says when it refuses.
- * Owns: the error and what its codes mean to a client. Does not own: what anybody does about it.
+ * An API server's refusal as an error.
+ * Owns: the error and what its codes mean to a client. Does not own: how a client reacts.
  */
 export interface Status {
   readonly reason: string;
@@ -29,7 +29,7 @@ const hasCode = (error: unknown, ...codes: readonly number[]) =>
 
 export const isNotFound = (error: unknown): boolean => hasCode(error, 404);
 
-/** For what may be gone already: to be caught with. */
+/** For `catch` where the object may be gone already. */
 export function unlessNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
@@ -37,7 +37,7 @@ export function unlessNotFound(error: unknown): undefined {
 export const isAlreadyExists = (error: unknown): boolean =>
   hasCode(error, 409) && (error as StatusError).reason === "AlreadyExists";
 
-/** Another writer was faster, so the version is old or a JSON patch's test fails: look again. */
+/** Another writer was faster, so the version is old or a JSON patch's test fails: read again. */
 export const isConflict = (error: unknown): boolean =>
   (hasCode(error, 409) && (error as StatusError).reason !== "AlreadyExists") ||
   (hasCode(error, 422) && (error as StatusError).status.message === PATCH_REJECTED);
@@ -45,7 +45,7 @@ export const isConflict = (error: unknown): boolean =>
 export const isOverQuota = (error: unknown): boolean =>
   hasCode(error, 403) && messageOf(error).includes("exceeded quota");
 
-/** In the server's own words, if it was the server. */
+/** The server's own message, if the error comes from the server. */
 export function messageOf(error: unknown): string {
   if (error instanceof StatusError) return error.status.message ?? error.message;
   return error instanceof Error ? error.message : String(error);

@@ -1,6 +1,8 @@
 /**
- * kube-controller-manager's taint manager: deletes pods that do not tolerate a NoExecute taint of their node, or no longer.
- * Owns: when, and how often it tries. Does not own: what is tolerated (tolerations.ts), who sets taints (node-lifecycle.ts).
+ * kube-controller-manager's taint manager: deletes pods that do not, or no longer, tolerate a NoExecute taint of their
+ * node.
+ * Owns: when, and how often it retries. Does not own: what is tolerated (tolerations.ts), setting taints
+ * (node-lifecycle.ts).
  */
 import type { Actor } from "./actor.ts";
 import { pause } from "./clock.ts";
@@ -11,7 +13,7 @@ import { keyOf, pods, type Node, type Pod } from "./resources.ts";
 import { StatusError } from "./status-error.ts";
 import { noExecuteTaints, toleratedFor } from "./tolerations.ts";
 
-/** After these it gives up, until the pod's tolerations or the node's taints change. */
+/** After this many attempts it gives up, until the pod's tolerations or the node's taints change. */
 const ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 10;
 const DISRUPTION: Disruption = {
@@ -22,14 +24,14 @@ const DISRUPTION: Disruption = {
 export function startTaintManager(options: NodeControllerOptions): Actor {
   const { client, clock, caches } = options;
   const recorder = createEventRecorder(client, clock, "taint-eviction-controller");
-  /** Planned or under way, until it has been tried: what stops its timer; undefined where it began at once. */
+  /** Planned or running deletions. The value stops the timer; undefined where the deletion began at once. */
   const work = new Map<string, (() => void) | undefined>();
   const stopped = new AbortController();
 
   const consider = (pod: Pod, node: Node): void => {
     const ms = toleratedFor(pod, noExecuteTaints(node)) * 1000;
     const isLater = ms > 0 && ms < Infinity;
-    // A change of the time that is tolerated moves no plan, and none is made while a deletion is tried.
+    // A changed tolerationSeconds does not move an existing plan, and no plan is made while a deletion is tried.
     if (isLater && work.has(keyOf(pod))) return;
     forget(pod);
     if (isLater) work.set(keyOf(pod), plan(pod, ms));
@@ -56,7 +58,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
     work.delete(keyOf(pod));
   };
 
-  /** Or needs no other attempt. It reads neither the node nor the tolerations again. */
+  /** True if it was deleted or needs no other attempt. Attempts read neither the node nor the tolerations again. */
   const isRemoved = async (pod: Pod): Promise<boolean> => {
     if (stopped.signal.aborted) return true;
     try {
@@ -65,7 +67,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
       await client.delete(pods, pod.metadata);
       return true;
     } catch (error) {
-      // Being refused is an answer; everything else is a fault.
+      // A refusal is an answer; any other error is a fault.
       if (!(error instanceof StatusError) && !stopped.signal.aborted) options.onError?.(error, keyOf(pod));
       return false;
     }
@@ -80,7 +82,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
     if (node !== undefined && (previous === undefined || placeOf(previous) !== placeOf(pod))) consider(pod, node);
   });
   caches.nodes.onChange((node, previous) => {
-    // A node that is gone changes nothing: what is planned for its pods stays planned.
+    // A deleted node changes nothing: planned deletions of its pods stay planned.
     if (node === undefined) return;
     if (JSON.stringify(noExecuteTaints(node)) === JSON.stringify(noExecuteTaints(previous))) return;
     for (const pod of caches.podsOn(node.metadata.name)) consider(pod, node);
@@ -92,7 +94,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   };
 }
 
-/** All that the taint manager looks at in a pod. */
+/** The only fields of a pod that the taint manager uses. */
 function placeOf({ spec }: Pod): string {
   return JSON.stringify([spec?.nodeName, spec?.tolerations]);
 }

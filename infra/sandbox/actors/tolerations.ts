@@ -1,6 +1,6 @@
 /**
- * How long a pod may stay on a node that wants it gone.
- * Owns: matching tolerations against NoExecute taints. Does not own: removing the pod (taint-manager.ts).
+ * How long a pod tolerates the NoExecute taints of its node.
+ * Owns: matching tolerations against those taints. Does not own: removing the pod (taint-manager.ts).
  */
 import { tolerates, type Taint } from "./node-fit.ts";
 import type { Node, Pod } from "./resources.ts";
@@ -9,10 +9,10 @@ export function noExecuteTaints(node: Node | undefined): readonly Taint[] {
   return (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
 }
 
-/** Seconds; 0: it has to go now, Infinity: it may stay. */
+/** In seconds. 0: the pod must go now; Infinity: it may stay. */
 export function toleratedFor(pod: Pod, taints: readonly Taint[]): number {
   const { tolerations = [] } = pod.spec ?? {};
-  // The first toleration that fits a taint is the one that counts for it.
+  // The first matching toleration counts for a taint.
   const used = taints.map((taint) => tolerations.find((toleration) => tolerates(toleration, taint)));
   return Math.min(
     Infinity,

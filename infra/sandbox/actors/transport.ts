@@ -19,7 +19,7 @@ export interface RawRequest {
   readonly headers?: OutgoingHttpHeaders;
 }
 
-/** Per client; what is more waits in line. */
+/** Per client; further requests wait. */
 const MAX_CONNECTIONS = 32;
 
 export interface TransportOptions {
@@ -36,7 +36,7 @@ class StaleConnectionError extends Error {
 }
 
 export interface Transport {
-  /** With a signal it is a stream, which lasts until then. */
+  /** With a signal the answer is a stream that lasts until the signal aborts. */
   send(request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage>;
   close(): void;
 }
@@ -45,7 +45,7 @@ export function createTransport(config: KubeConfig, { timeoutMs = TIMEOUT_MS }: 
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no current cluster");
   const requests = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
-  // A watch holds its connection: it must not take one from the requests.
+  // A watch holds its connection, so it must not use one that requests need.
   const watches = new Agent();
   const credentials = readCredentials(config);
 
@@ -75,7 +75,7 @@ export function createTransport(config: KubeConfig, { timeoutMs = TIMEOUT_MS }: 
         return await attempt(request, signal);
       } catch (error) {
         if (!(error instanceof StaleConnectionError)) throw error;
-        // The server may have closed the connection long ago. Whether a write was done we cannot know.
+        // The server may have closed an idle connection. A write may or may not have been done, so it is not repeated.
         if (request.method !== "GET") throw error.cause;
         return attempt(request, signal);
       }
@@ -96,7 +96,7 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
   const { headers, ...tls } = options;
-  // Made once: to read the authority's certificate again for every connection costs more than the handshake.
+  // Created once: reading the CA certificate for every connection costs more than the handshake.
   const secureContext = createSecureContext(tls);
   return { tls: { ...tls, secureContext }, identity: (headers ?? {}) as OutgoingHttpHeaders };
 }
@@ -107,7 +107,7 @@ function urlOf(server: string, { path, query = {} }: RawRequest): URL {
   return url;
 }
 
-/** The same connections, as somebody else. */
+/** The same connections, as another user. */
 export function impersonate(transport: Transport, user: string, groups: readonly string[]): Transport {
   const identity = { "impersonate-user": user, ...(groups.length > 0 && { "impersonate-group": [...groups] }) };
   return {

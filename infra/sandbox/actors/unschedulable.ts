@@ -1,5 +1,5 @@
 /**
- * What a pod that fits nowhere is told: why, and which node is being cleared for it.
+ * What an unschedulable pod's status says: why, and which node is being cleared for it.
  * Owns: PodScheduled=False, nominatedNodeName, the Event. Does not own: the reasons (node-fit.ts, preemption.ts).
  */
 import type { KubeClient } from "./client.ts";
@@ -17,7 +17,7 @@ export interface Teller {
 }
 
 export interface Refusal {
-  /** Why not, once for each node. */
+  /** The reason for each node. */
   readonly reasons: readonly string[];
   readonly attempt: Attempt;
 }
@@ -40,7 +40,7 @@ export async function tellUnschedulable(teller: Teller, pod: Pod, refusal: Refus
   await client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** Who may not preempt just now keeps what it was promised. */
+/** A pod that may not preempt at the moment keeps its nomination. */
 function nominationAfter(attempt: Attempt, { status }: Pod): string | undefined {
   switch (attempt.outcome) {
     case "Nominated":

@@ -1,6 +1,6 @@
 /**
- * Waiting for an object to be as wanted, by watching it.
- * Owns: the waiting and its end. Does not own: what is wanted.
+ * Waits until an object fulfils a condition, by watching it.
+ * Owns: the waiting and its end. Does not own: the condition.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "./client.ts";
@@ -10,7 +10,7 @@ import { StatusError } from "./status-error.ts";
 export interface Awaited<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly key: Key;
-  /** What is waited for, for the error when it does not come. */
+  /** Describes the wanted state, for the error at the timeout. */
   readonly what: string;
   readonly until: (object: T) => boolean;
   readonly timeoutMs?: number;
@@ -35,7 +35,7 @@ export async function waitFor<T extends KubeObject>(client: KubeClient, awaited:
   throw new Error(`${resource.kind} ${name} is not ${what} after ${timeoutMs} ms; last seen: ${JSON.stringify(last)}`);
 }
 
-/** Without a resourceVersion a watch begins with what is there; it may end or break at any time. */
+/** Without a resourceVersion a watch begins with the current state; it may end or break at any time. */
 async function* statesOf<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
