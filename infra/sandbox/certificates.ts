@@ -1,6 +1,6 @@
 /**
- * A certificate authority that lives in memory.
- * Owns: keys and certificates of the sandbox. Does not own: who trusts them, what they protect.
+ * An in-memory certificate authority.
+ * Owns: keys and certificates of the sandbox. Does not own: which clients trust them, what they protect.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";
@@ -75,7 +75,7 @@ function randomSerial(): string {
   return `01${randomBytes(15).toString("hex")}`;
 }
 
-/** Starts a day early: a container's clock may lag behind the one that made the certificate. */
+/** Valid from yesterday: a container's clock may be behind the clock that made the certificate. */
 function validity(): { notBefore: Date; notAfter: Date } {
   const now = Date.now();
   return { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + 3650 * DAY_MS) };

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager, as far as every sandbox has it.
- * Owns: which controllers there are and as whom they act. Does not own: what they do.
+ * The part of kube-controller-manager that every sandbox has.
+ * Owns: which controllers run, and their accounts. Does not own: what they do.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { startClusterRoleAggregation } from "./actors/cluster-role-aggregation.ts";

@@ -1,5 +1,5 @@
 /**
- * Nodes and virtual machines for the sandbox, made through the API as an administrator would.
+ * Creates nodes and virtual machines through the API, as an administrator would.
  * Owns: their specs, waiting until they run. Does not own: running them (actors/, kubevirt/).
  */
 import type { KubeClient } from "./actors/client.ts";
@@ -11,10 +11,10 @@ import * as kubevirt from "./kubevirt/resources.ts";
 
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** What a node has of each resource, where it is to have less or more than the kubelets' 32 CPUs and 128Gi. */
+/** A node's quantity of each resource, where it differs from the kubelets' 32 CPUs and 128Gi. */
 export type Capacity = Readonly<Record<string, string>>;
 
-/** Resolves when pods and virtual machines can be placed on it. */
+/** Resolves when the node accepts pods and virtual machines. */
 export async function createNode(client: KubeClient, name: string, capacity: Capacity = {}): Promise<Node> {
   await client.create(nodes, {
     metadata: { name, labels: { [HOSTNAME]: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" } },
@@ -35,12 +35,12 @@ export interface VirtualMachine {
   readonly name: string;
   readonly evictionStrategy?: string;
   readonly labels?: Record<string, string>;
-  /** False: something about it cannot be moved, by default its disk. */
+  /** False: the VM has a part that cannot be migrated, by default its disk. */
   readonly migratable?: boolean;
   readonly reason?: string;
-  /** Where it starts if there is room; it may be moved anywhere. */
+  /** Where the VM starts if there is room; it may migrate to any node. */
   readonly node?: string;
-  /** The guest's; its launcher requests as much. */
+  /** The guest's memory; its launcher requests the same amount. */
   readonly memory?: string;
   readonly priorityClassName?: string;
   readonly tolerations?: NonNullable<Spec["tolerations"]>;
@@ -53,14 +53,14 @@ interface Obstacle {
   readonly devices?: NonNullable<Spec["domain"]["devices"]>;
 }
 
-/** What makes a VMI report each reason. */
+/** What in a VMI's spec leads to each reason. */
 const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   DisksNotLiveMigratable: { volumes: [{ name: "disk", hostDisk: { path: "/var/disk.img", type: "DiskOrCreate" } }] },
   HostDeviceNotLiveMigratable: { devices: { hostDevices: [{ name: "gpu", deviceName: "example.com/gpu" }] } },
   InterfaceNotLiveMigratable: { devices: { interfaces: [{ name: "default", bridge: {} }] } },
 };
 
-/** Resolves when it runs in a ready launcher pod. */
+/** Resolves when the VMI runs in a ready launcher pod. */
 export async function createVirtualMachineInstance(
   client: KubeClient,
   vm: VirtualMachine,

@@ -1,6 +1,7 @@
 /**
- * Who is who in the sandbox: the accounts its actors act as, each with a token made up at start.
- * Owns: users and groups, in Kubernetes' and KubeVirt's own names. Does not own: what they may do (bootstrap-roles.yaml, kubevirt/manifests.ts).
+ * The accounts of the sandbox's actors, each with a token made at start.
+ * Owns: users and groups, named as Kubernetes and KubeVirt name them. Does not own: their permissions
+ * (bootstrap-roles.yaml, kubevirt/manifests.ts).
  */
 import { randomBytes } from "node:crypto";
 
@@ -27,7 +28,7 @@ export interface Identity {
 
 export type Role = keyof typeof USERS;
 
-/** Token to user, as an API server's token file has it. */
+/** From token to user, as in an API server's token file. */
 export type TokenFile = Readonly<Record<string, Identity>>;
 
 export interface Identities {

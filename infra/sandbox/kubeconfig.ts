@@ -1,5 +1,5 @@
 /**
- * Kubeconfigs for the sandbox: as text for kubectl, as objects for our own clients.
+ * Kubeconfigs for the sandbox: as text for kubectl, as objects for clients in this process.
  * Owns: that format. Does not own: which tokens exist (identities.ts).
  */
 import { KubeConfig } from "@kubernetes/client-node";

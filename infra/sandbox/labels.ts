@@ -1,5 +1,5 @@
 /**
- * Which labels a selector matches: what an API server and its clients have to agree on.
+ * Which labels a selector matches, for the API server and its clients alike.
  * Owns: LabelSelector objects and their requirements. Does not own: selectors in a query (apiserver/selectors.ts).
  */
 export type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
@@ -17,7 +17,7 @@ export interface LabelSelector {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** An empty selector matches everything; what an absent one means is for its owner to say. */
+/** An empty selector matches everything; what a missing one means depends on the kind. */
 export function matchesSelector({ matchLabels, matchExpressions }: LabelSelector, labels: Labels): boolean {
   const equal = Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value);
   return equal && matchesLabels((matchExpressions ?? []) as LabelRequirement[], labels);

@@ -1,6 +1,6 @@
 /**
- * Everything that runs pods and virtual machines, and ends them: nodes and KubeVirt.
- * Owns: installing KubeVirt and starting these together. Does not own: what they do.
+ * Everything that runs pods and virtual machines and ends them: nodes and KubeVirt.
+ * Owns: installing KubeVirt and starting both. Does not own: what they do.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import type { KubeClient } from "./actors/client.ts";

@@ -1,7 +1,6 @@
 /**
- * Puts manifests into a cluster, as an administrator does.
- * Owns: where a manifest goes, that definitions come first; what is there already is patched, not replaced. Does not own: what
- * is in them.
+ * Applies manifests to a cluster, as an administrator does.
+ * Owns: the path of a manifest, definitions first, patching existing objects. Does not own: the manifests.
  */
 import type { KubeClient } from "./actors/client.ts";
 import { discoverGroupVersion } from "./actors/discovery.ts";
@@ -10,7 +9,7 @@ import type { KubeObject, Resource } from "./actors/resources.ts";
 import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 
-/** In order: a namespace comes before what is in it. Before all others definitions, until the API server serves them. */
+/** In the given order, after all definitions: these are applied first, until the API server serves them. */
 export async function applyManifests(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
   const { kind } = definitions;
   const [first, rest] = [manifests.filter((one) => one.kind === kind), manifests.filter((one) => one.kind !== kind)];

@@ -1,6 +1,6 @@
 /**
- * The nodes of the cluster and everybody who decides about the pods on them, except KubeVirt.
- * Owns: starting scheduler, node controllers and kubelets together. Does not own: what they do, what else there is.
+ * The nodes of the cluster and all components that decide about their pods, except KubeVirt.
+ * Owns: starting scheduler, node controllers and kubelets together. Does not own: what they do.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { createKubeletEvictions } from "./actors/kubelet-evictions.ts";
@@ -18,11 +18,11 @@ import { startScheduler } from "./actors/scheduler.ts";
 import { startTaintManager } from "./actors/taint-manager.ts";
 import type { Role } from "./identities.ts";
 
-/** What happens to nodes from outside. */
+/** What a test can do to nodes from outside. */
 export interface NodeKnobs {
   /** Stops a node's kubelet, as when the machine is off, and starts it again. */
   readonly kubelets: Outages;
-  /** How much memory pods use, how much of what a node has left. */
+  /** Sets how much memory pods use, and how much of each resource a node has left. */
   readonly stats: NodeStats;
 }
 
@@ -33,7 +33,7 @@ export function createNodeKnobs(): NodeKnobs {
 export interface NodesOptions extends NodeKnobs {
   readonly optionsOf: (role: Role) => ActorOptions;
   readonly runtime: ContainerRuntime;
-  /** When the kubelets evict; absent fields are the kubelet's own defaults. */
+  /** The kubelets' eviction thresholds; missing fields have the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration | undefined;
 }
 

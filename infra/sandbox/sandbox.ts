@@ -1,6 +1,6 @@
 /**
  * A cluster in one process: an API server, the actors that bring it to life, and KubeVirt.
- * Owns: who is started as whom, in which order, and stopping all of it. Does not own: any behaviour.
+ * Owns: starting everything in order, each part with its account, and stopping it. Does not own: any behaviour.
  */
 import { createAuthority, type Authority } from "./certificates.ts";
 import { FaultPlan, startApiServer, type ApiServer } from "./apiserver/server.ts";
@@ -18,26 +18,28 @@ import { startMachines } from "./machines.ts";
 import { createNodeKnobs, type NodeKnobs } from "./nodes.ts";
 
 export interface SandboxOptions {
-  /** 0 or absent: any free port. */
+  /** 0 or missing: any free port. */
   readonly port?: number;
-  /** API server, disruption controller, garbage collector and token controller only; KubeVirt's kinds are known. */
+  /**
+   * Only the API server, disruption controller, garbage collector and token controller. KubeVirt's kinds are served.
+   */
   readonly empty?: boolean;
   readonly migrationSeconds?: number;
   /** How long a container takes to end after SIGTERM. */
   readonly terminationSeconds?: number;
-  /** KubeVirt's own, which migrates what is marked; on unless switched off. */
+  /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */
   readonly evacuationController?: boolean;
   readonly deschedulerAnnotations?: boolean;
-  /** KubeVirt's own, which deletes budgets whose controller is a VMI; on unless switched off. */
+  /** KubeVirt deletes budgets whose controller is a VMI; on by default. */
   readonly budgetDeletion?: boolean;
-  /** Whether virt-api answers evictions, too; it does unless switched off. */
+  /** virt-api reviews evictions; on by default. */
   readonly evictionWebhook?: boolean;
-  /** When the kubelets evict; absent fields are the kubelet's own defaults. */
+  /** The kubelets' eviction thresholds; missing fields have the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration;
   readonly clock?: Clock;
   /** Repeats the faults of an earlier run. */
   readonly faultSeed?: number;
-  /** Told what did not work for an actor and will be tried again. */
+  /** Gets each error that an actor will retry. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -47,27 +49,27 @@ export interface Sandbox {
   readonly adminToken: string;
   /** For user kubernetes-admin, group system:masters. */
   readonly kubeconfig: string;
-  /** What the sandbox trusts; a Worker's serving certificate comes from here too. */
+  /** The CA that the sandbox trusts; webhooks get their serving certificates from it. */
   readonly authority: Authority;
   readonly client: KubeClient;
-  /** What can happen to the API server while it runs. */
+  /** What a test can do to the API server while it runs. */
   readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "closeIdleAfter">;
   readonly migrations: Pick<MigrationPlan, "configure">;
-  /** KubeVirt's own, which migrates what is marked; on unless switched off. */
+  /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */
   readonly evacuationController: { enabled: boolean };
-  /** KubeVirt's own, on launcher pods; off unless asked for. */
+  /** KubeVirt's annotations on launcher pods; off by default. */
   readonly deschedulerAnnotations: { enabled: boolean };
   readonly budgetDeletion: { enabled: boolean };
   /** Stops a node's kubelet, as when the machine is off, and starts it again. */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start">;
-  /** How much memory pods use, how much of what a node has left. */
+  /** Sets how much memory pods use, and how much of each resource a node has left. */
   readonly stats: Pick<NodeKnobs["stats"], "useMemory" | "setAvailable">;
   stop(): Promise<void>;
 }
 
 type Close = () => Promise<void> | void;
 
-/** If it does not start, nothing of it is left running. */
+/** If the start fails, everything already started is stopped. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const closers: Close[] = [];
   const stop = async () => {

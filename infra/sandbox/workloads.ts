@@ -1,5 +1,5 @@
 /**
- * What else runs in a cluster beside virtual machines: priority classes and plain pods.
+ * Creates what runs in a cluster beside virtual machines: priority classes and plain pods.
  * Owns: their specs. Does not own: nodes and VMs (fleet.ts), running anything (actors/).
  */
 import type { KubeClient } from "./actors/client.ts";
@@ -25,7 +25,7 @@ export interface PlainPod {
   readonly namespace?: string;
   readonly name: string;
   readonly labels?: Record<string, string>;
-  /** Bound to it from the start, as a DaemonSet's or a static pod is; the scheduler is not asked. */
+  /** Bound to this node from the start, without the scheduler, as the pods of a DaemonSet or static pods are. */
   readonly node?: string;
   /** Where the scheduler may place it. */
   readonly nodeSelector?: Record<string, string>;
@@ -35,7 +35,7 @@ export interface PlainPod {
   readonly graceSeconds?: number;
 }
 
-/** Resolves as soon as it exists; it may have to wait for a place. */
+/** Resolves when the pod exists; it may still wait for a node. */
 export function createPod(client: KubeClient, pod: PlainPod): Promise<Pod> {
   const { namespace = "default", name, labels, node, requests = {}, graceSeconds = 30, ...rest } = pod;
   const { priorityClassName, tolerations, nodeSelector } = rest;

@@ -1,17 +1,17 @@
 /**
- * Conditions of VMIs and migrations, as KubeVirt's condition managers keep them.
- * Owns: when one is replaced, what its unset times look like. Does not own: what any of them says.
+ * Conditions of VMIs and migrations, as KubeVirt's condition managers write them.
+ * Owns: when one is replaced, the form of unset times. Does not own: what any of them says.
  */
 import { findCondition, type Condition } from "../actors/conditions.ts";
 
 type Conditions = readonly Condition[];
 
-/** KubeVirt writes a time it has not set as null, and expects to find null there. */
+/** KubeVirt writes an unset time as null, and expects to read null there. */
 export function conditionOf(said: Condition, at: string | null = null): Condition {
   return { lastProbeTime: at, lastTransitionTime: at, ...said };
 }
 
-/** A condition is replaced when its status or its reason changes; another message alone changes nothing. */
+/** A changed status or reason replaces a condition; a changed message alone does not. */
 export function withCondition(conditions: Conditions | undefined, next: Condition): Condition[] {
   const before = findCondition(conditions, next.type);
   if (before === undefined) return [...(conditions ?? []), next];

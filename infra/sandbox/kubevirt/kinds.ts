@@ -1,5 +1,5 @@
 /**
- * KubeVirt's custom kinds, as its CustomResourceDefinitions say: the files of definitions/.
+ * KubeVirt's custom kinds, from its CustomResourceDefinitions in definitions/.
  * Owns: reading them. Does not own: their fields as controllers see them (resources.ts).
  */
 import { readFileSync } from "node:fs";

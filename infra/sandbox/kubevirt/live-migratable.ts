@@ -1,6 +1,6 @@
 /**
- * Whether a VMI can be migrated live, read off its spec as virt-handler does.
- * Owns: the LiveMigratable condition and its reasons. Does not own: what a strategy makes of it.
+ * Whether a VMI can be migrated live, which virt-handler decides from its spec.
+ * Owns: the LiveMigratable condition and its reasons. Does not own: how eviction strategies use it.
  */
 import type { Condition } from "../actors/conditions.ts";
 import { conditionOf } from "./conditions.ts";

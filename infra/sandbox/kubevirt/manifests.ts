@@ -1,6 +1,6 @@
 /**
- * KubeVirt's installation: its namespace, accounts, roles (rbac.yaml) and the KubeVirt object, in upstream's names.
- * Owns: what virt-operator would have put there. Does not own: the webhooks (webhooks/configurations.ts).
+ * KubeVirt's installation: its namespace, accounts, roles (rbac.yaml) and the KubeVirt object, with upstream's names.
+ * Owns: what virt-operator would install. Does not own: the webhooks (webhooks/configurations.ts).
  */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";

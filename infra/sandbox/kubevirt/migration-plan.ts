@@ -1,12 +1,12 @@
 /**
- * How migrations go in this sandbox: how long they take, how they end, how long KubeVirt waits after one that failed;
- * changeable while it runs.
- * Owns: the knobs. Does not own: migrating (virt-handler.ts).
+ * How long migrations take in this sandbox, how they end, and how long KubeVirt waits after a failed one. All of it can
+ * change while the sandbox runs.
+ * Owns: these settings. Does not own: migrating (virt-handler.ts).
  */
 export interface Attempt {
   readonly namespace: string;
   readonly name: string;
-  /** Counts the migrations of this VMI that got as far as moving memory, from 1. */
+  /** Counts this VMI's migrations that began to move memory, from 1. */
   readonly attempt: number;
 }
 
@@ -16,7 +16,9 @@ export interface MigrationPlan {
   configure(options: {
     readonly seconds?: number | ((attempt: Attempt) => number);
     readonly outcome?: (attempt: Attempt) => Outcome;
-    /** KubeVirt's own pause after the first failure of a migration that nobody asked for in person; doubles. */
+    /**
+     * KubeVirt's back-off after the first failure of a migration that no user asked for; it doubles with each failure.
+     */
     readonly backoffSeconds?: number;
   }): void;
   secondsOf(attempt: Attempt): number;

@@ -1,6 +1,6 @@
 /**
- * Phases of VMIs and migrations, and when each was entered.
- * Owns: writing that down. Does not own: when to move on.
+ * Phases of VMIs and migrations, and when each began.
+ * Owns: recording that. Does not own: when a phase changes.
  */
 import type { PhaseTransition } from "./resources.ts";
 

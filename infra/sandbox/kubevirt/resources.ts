@@ -1,5 +1,5 @@
 /**
- * KubeVirt's kinds as its controllers see them: the fields they read and write, nothing else.
+ * KubeVirt's kinds as its controllers see them: only the fields that they read and write.
  * Owns: those types, labels and annotations. Does not own: how the API server treats the kinds (kinds.ts).
  */
 import type { Condition } from "../actors/conditions.ts";

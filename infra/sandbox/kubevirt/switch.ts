@@ -1,19 +1,19 @@
 /**
- * Something of KubeVirt's that can be switched while it runs.
- * Owns: the position, telling who depends on it. Does not own: what it switches.
+ * A part of KubeVirt that can be switched on and off while it runs.
+ * Owns: its position, telling listeners. Does not own: what it switches.
  */
 export interface Switch {
   enabled: boolean;
   onChange(listener: () => void): void;
 }
 
-/** What KubeVirt does or leaves to others. */
+/** The parts of KubeVirt that can be switched. */
 export interface Switches {
-  /** Migrates what is marked; off unless asked for. */
+  /** Migrates marked VMIs; on by default. */
   readonly evacuationController: Switch;
-  /** On launcher pods; off unless asked for. */
+  /** Annotates launcher pods; off by default. */
   readonly deschedulerAnnotations: Switch;
-  /** Deletes budgets whose controller is a VMI; on unless switched off. */
+  /** Deletes budgets whose controller is a VMI; on by default. */
   readonly budgetDeletion: Switch;
 }
 

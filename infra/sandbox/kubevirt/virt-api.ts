@@ -1,5 +1,5 @@
 /**
- * virt-api, as far as admission goes: an HTTPS server on loopback that answers the API server's reviews.
+ * The admission webhooks of virt-api: an HTTPS server on loopback that answers the API server's reviews.
  * Owns: the server. Does not own: the answers (webhooks/), its registration (webhooks/configurations.ts).
  */
 import { createServer } from "node:https";
@@ -63,7 +63,10 @@ interface AdmissionReview {
 
 type Handler = (review: AdmissionReview) => Promise<AdmissionResponse>;
 
-/** The webhook's rule says which kind arrives. What virt-api cannot find out it refuses, with the error's text. */
+/**
+ * The webhook's rules determine the kind that arrives. If virt-api cannot find out what it needs, it denies the request
+ * with the error's text.
+ */
 function handlerOf<T extends KubeObject>(admit: Admit<T>): Handler {
   return async ({ request }) => {
     try {

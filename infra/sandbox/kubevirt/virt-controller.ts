@@ -1,5 +1,5 @@
 /**
- * virt-controller: KubeVirt's controllers, in one process, as one account.
+ * virt-controller: KubeVirt's controllers, in one process with one account.
  * Owns: starting and stopping them together. Does not own: what any of them does.
  */
 import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
@@ -25,6 +25,6 @@ export function startVirtController(options: VirtControllerOptions): Actor {
     startBudgetController(options, world, options.budgetDeletion),
     startDeschedulerAnnotations(options, world, options.deschedulerAnnotations),
   ];
-  // First the caches: a controller may be waiting for them.
+  // The caches stop first: a controller may be waiting for them.
   return actorOf([world], controllers);
 }

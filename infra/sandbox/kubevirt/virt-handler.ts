@@ -1,7 +1,7 @@
 /**
  * virt-handler on all nodes, in one process: what happens to the guest itself.
- * Owns: Running and the end of a VMI, LiveMigratable, moving it, the nodes' schedulable label.
- * Does not own: pods (kubelet), how a migration goes (migration-plan.ts), its phases (virt-controller/).
+ * Owns: Running and the end of a VMI, LiveMigratable, moving the guest, the nodes' schedulable label. Does not own:
+ * pods (kubelet), the outcome of a migration (migration-plan.ts), its phases (virt-controller/).
  */
 import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
 import { timestamp } from "../actors/clock.ts";
@@ -57,7 +57,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
       ...enterPhase(vmi.status ?? {}, "Running", now),
       interfaces: [{ name: "default", ipAddress: podAddress(launcher) }],
       conditions: withCondition(vmi.status?.conditions, liveMigratable(vmi.spec)),
-      // No node has SELinux.
+      // The nodes have no SELinux.
       selinuxContext: "none",
       migrationMethod: "LiveMigration",
       migrationTransport: "Unix",
@@ -65,7 +65,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     await client.update(kubevirt.virtualMachineInstances, { ...vmi, status });
   };
 
-  /** The launcher was told to end, or died: so did the guest. True if it has. */
+  /** The launcher was told to end, or died, and the guest with it. True if the guest has ended. */
   const end = async (vmi: Vmi): Promise<boolean> => {
     const launcher = launcherOf(vmi);
     const exitCode = launcher === undefined ? undefined : runtime.exitCodeOf(launcher);
@@ -75,7 +75,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return true;
   };
 
-  /** A launcher whose guest has ended elsewhere waits for it in vain; a real one does so for some minutes. */
+  /** Ends a launcher whose guest has ended on another node. A real one waits some minutes for the guest. */
   const giveUp = ({ status }: Vmi): Result => {
     const waiting = Object.keys(status?.activePods ?? {}).filter((uid) => runtime.exitCodeOf(uid) === undefined);
     for (const uid of waiting) if (runtime.isRunning(uid)) runtime.exit(uid, 0);
@@ -103,7 +103,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   return actorOf([guests, heartbeats], [vmis, knownNodes]);
 }
 
-/** The launcher on the VMI's node; while it migrates there is another one elsewhere. */
+/** The launcher on the VMI's node; during a migration there is another one on another node. */
 function launcherOf({ status }: Vmi): string | undefined {
   return Object.entries(status?.activePods ?? {}).find(([, node]) => node === status?.nodeName)?.[0];
 }

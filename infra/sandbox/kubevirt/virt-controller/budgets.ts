@@ -1,6 +1,7 @@
 /**
- * virt-controller's disruption budget controller, as it is since KubeVirt 1.6: it only deletes. Off, it is as before 1.6.
- * Owns: budgets whose controller is a VMI. Does not own: anybody else's.
+ * virt-controller's disruption budget controller. Since KubeVirt 1.6 it only deletes; switched off, KubeVirt is as
+ * before 1.6.
+ * Owns: budgets whose controller is a VMI. Does not own: other budgets.
  */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";

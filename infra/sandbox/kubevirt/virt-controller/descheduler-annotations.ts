@@ -1,6 +1,6 @@
 /**
- * What virt-controller tells the descheduler on launcher pods: only ask, and: I am on my way.
- * Owns: both annotations on the pod the guest runs in. Does not own: migration targets, which carry neither.
+ * What virt-controller tells the descheduler on launcher pods: request evictions only, and an eviction is in progress.
+ * Owns: both annotations on the pod in which the guest runs. Does not own: migration targets, which have neither.
  */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { isTrue } from "../../actors/conditions.ts";

@@ -1,6 +1,6 @@
 /**
- * virt-controller's evacuation controller: a migration for every VMI that has to leave its node.
- * Owns: `kubevirt-evacuation-…` migrations. Does not own: limits and back-off (migration-queue.ts), which marks are set.
+ * virt-controller's evacuation controller: creates a migration for every VMI that must leave its node.
+ * Owns: `kubevirt-evacuation-…` migrations. Does not own: limits and back-off (migration-queue.ts), setting marks.
  */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { isTrue } from "../../actors/conditions.ts";
@@ -15,7 +15,7 @@ import { isActive, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 
-/** What a real virt-controller takes from a mark to the migration. */
+/** How long a real virt-controller takes from a mark to the migration. */
 const REACTION_MS = 150;
 const DEFAULT_DRAIN_TAINT = "kubevirt.io/drain";
 
@@ -32,7 +32,7 @@ export function startEvacuationController(options: ActorOptions, world: World, t
     const drained = isDrained(node, world.configuration().migrations?.nodeDrainTaintKey ?? DEFAULT_DRAIN_TAINT);
     const leaving = world.vmisOn(nodeName).filter((vmi) => (drained || isMarked(vmi)) && mayMigrate(vmi));
     created.expect(nodeName, leaving.length);
-    // All at once: the limits are the migration controller's.
+    // All of them at once: the migration controller applies the limits.
     const done = await Promise.allSettled(leaving.map((vmi) => evacuate(vmi, nodeName)));
     for (const one of done) if (one.status === "rejected") throw one.reason;
   };
@@ -77,7 +77,7 @@ export function startEvacuationController(options: ActorOptions, world: World, t
   world.migrations.onChange((migration, previous) => {
     const { metadata, spec } = (migration ?? previous) as kubevirt.VirtualMachineInstanceMigration;
     lookAt(world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName);
-    // Whoever made it: one that this controller did not create lowers what it expects, too.
+    // As in KubeVirt, a migration of another creator lowers the expectations too.
     const evacuated = metadata.annotations?.[kubevirt.ANNOTATION.evacuationMigration];
     if (previous === undefined && evacuated !== undefined) created.observe(evacuated);
   });

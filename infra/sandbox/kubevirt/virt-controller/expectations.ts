@@ -1,6 +1,7 @@
 /**
- * How much a controller has created that its caches do not show yet, counted by key as KubeVirt counts it.
- * Owns: the counts, and that they expire. Does not own: what is created; one more that arrives lowers the count, whoever made it.
+ * How many objects a controller has created that its caches do not show yet, counted by key as KubeVirt does.
+ * Owns: the counts, and their expiry. Does not own: the objects. Each object that arrives lowers the count, also one of
+ * another creator.
  */
 import type { Clock } from "../../actors/clock.ts";
 
@@ -15,7 +16,7 @@ export function createExpectations(clock: Clock) {
     return left <= 0 || clock.now().getTime() - since > EXPIRES_MS;
   };
   return {
-    /** Forgets what was expected before. */
+    /** Replaces earlier expectations. */
     expect: (key: string, count: number) => void expected.set(key, { left: count, since: clock.now().getTime() }),
     observe(key: string) {
       const { left, since } = expected.get(key) ?? { left: 0, since: 0 };

@@ -1,5 +1,5 @@
 /**
- * Launcher pods, as virt-controller creates them.
+ * Launcher pods as virt-controller creates them.
  * Owns: their name, labels, annotations and spec. Does not own: when one is created.
  */
 import { createHash } from "node:crypto";
@@ -11,16 +11,16 @@ type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
 const DEFAULT_GRACE_SECONDS = 30;
-/** What the launcher adds to the guest's own grace: for itself, and for the kubelet. */
+/** What the launcher adds to the guest's grace period: for itself, and for the kubelet. */
 const EXTRA_GRACE_SECONDS = 30;
-/** Every other annotation of the VMI is copied, as all its labels are. */
+/** These annotations stay on the VMI. The pod gets all others, and all labels. */
 const NOT_COPIED = /^(kubectl\.kubernetes\.io|kubevirt\.io\/(storage|latest)-observed-api-version)/;
 
 export function launcherPod(vmi: Vmi): Draft<Pod> {
   return pod(vmi, vmi.metadata.uid);
 }
 
-/** The pod a migration moves the VM into: anywhere but beside the one it leaves. */
+/** The pod that a migration moves the VM into; anti-affinity keeps it off the source's node. */
 export function targetPod(vmi: Vmi, migration: Migration): Draft<Pod> {
   const { name, uid } = migration.metadata;
   const target = pod(vmi, uid);
@@ -91,8 +91,8 @@ const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 const PREFIX_LENGTH = 58;
 
 /**
- * What `generateName: virt-launcher-<vmi>-` looks like, but the same every time it is asked for the same seed:
- * a second creation of the same pod is then an AlreadyExists, whatever the caches say.
+ * A name like those of `generateName: virt-launcher-<vmi>-`, but always the same for the same seed, so that a second
+ * creation of the same pod is AlreadyExists, whatever the caches show.
  */
 function podName(vmi: string, seed: string): string {
   const suffix = [...createHash("sha256").update(seed).digest().subarray(0, 5)].map(

@@ -1,5 +1,5 @@
 /**
- * What virt-controller tells the handlers, through the VMI: migrate there, or stop; end a backup.
+ * How virt-controller tells the handlers, through the VMI, to migrate or to stop, and ends a backup.
  * Owns: the beginning of a VMI's migrationState, and abortRequested. Does not own: the rest of it (virt-handler/).
  */
 import type { KubeClient } from "../../actors/client.ts";
@@ -32,7 +32,7 @@ export async function requestAbort(client: KubeClient, vmi: Vmi, migration: Migr
   await patchVmi(client, vmi, { ...vmi, status });
 }
 
-/** A real one asks virt-api, and virt-handler reports this end some moments later. */
+/** In a cluster virt-controller asks virt-api for it, and virt-handler reports the end some moments later. */
 export async function abortBackup(client: KubeClient, vmi: Vmi, now: string): Promise<void> {
   const { changedBlockTracking: { state, backupStatus } = { state: "" } } = vmi.status ?? {};
   const aborted = { ...backupStatus, endTimestamp: now, completed: true, failed: true, backupMsg: "backup aborted" };

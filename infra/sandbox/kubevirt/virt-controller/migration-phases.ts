@@ -1,6 +1,6 @@
 /**
- * Where a migration stands, read off the world: its VMI, its target pod, its own last phase.
- * Owns: the order of the phases, what each waits for and says. Does not own: bringing any of it about.
+ * The phase of a migration, derived from its VMI, its target pod and its last phase.
+ * Owns: the order of the phases, their conditions and messages. Does not own: the steps themselves (migration.ts).
  */
 import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
@@ -12,7 +12,7 @@ export interface MigrationFacts {
   readonly migration: kubevirt.VirtualMachineInstanceMigration;
   readonly vmi: kubevirt.VirtualMachineInstance;
   readonly target: Pod | undefined;
-  /** A quota refused the target pod just now. */
+  /** A quota has just refused the target pod. */
   readonly overQuota?: boolean;
 }
 
@@ -23,7 +23,7 @@ const PENDING_MS = 15 * 60_000;
 
 const phaseOf = ({ migration }: MigrationFacts): string => migration.status?.phase ?? "";
 
-/** The VMI's migration state, if it is about this migration. */
+/** The VMI's migration state, if it belongs to this migration. */
 export function stateFor({ migration, vmi }: MigrationFacts): kubevirt.MigrationState | undefined {
   const { migrationState } = vmi.status ?? {};
   return migrationState?.migrationUid === migration.metadata.uid ? migrationState : undefined;
@@ -55,7 +55,7 @@ function isLost(facts: MigrationFacts): boolean {
   return ended || cancelled || state?.failed === true;
 }
 
-/** Once handed over, the VMI's own migration state says how far the handlers are; no phase is left out. */
+/** After the hand-over, the VMI's migration state shows the handlers' progress; no phase is skipped. */
 function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState | undefined): string {
   if (phase === "Scheduling") return isReady(target) ? "Scheduled" : phase;
   if (state === undefined) return phase === "Scheduled" ? phase : "Failed";
@@ -71,7 +71,7 @@ function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState |
   }
 }
 
-/** A migration that waits for its turn or its back-off says nothing of it; a backup and a quota it tells. */
+/** The status of a waiting migration names a backup or a quota, but not the queue or its back-off. */
 export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   const { conditions = [] } = facts.migration.status ?? {};
   const told = (type: string) => conditionOf({ type, status: "True", lastProbeTime: now });
@@ -87,13 +87,13 @@ export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   return facts.overQuota === true ? withCondition(others, told(OVER_QUOTA)) : others;
 }
 
-/** Its name. */
+/** The name of the backup. */
 function runningBackup({ status }: kubevirt.VirtualMachineInstance): string | undefined {
   const { backupName, completed } = status?.changedBlockTracking?.backupStatus ?? {};
   return completed === true ? undefined : backupName;
 }
 
-/** Every other migration waits for a backup until it is over. */
+/** Other migrations wait until the backup is over. */
 export function endsBackup({ migration, vmi }: MigrationFacts): boolean {
   return runningBackup(vmi) !== undefined && migration.spec.priority === "system-critical";
 }
@@ -102,7 +102,7 @@ export function isReady(target: Pod | undefined): target is Pod {
   return target?.spec?.nodeName !== undefined && isTrue(target.status?.conditions, "Ready");
 }
 
-/** How long a target pod may stay Pending; one that nobody can place is given up sooner than one that is slow to start. */
+/** How long a target pod may stay Pending; an unschedulable pod gets less time than one that starts slowly. */
 export function patienceWith({ metadata, status }: Pod, now: Date): number | undefined {
   if (status?.phase !== "Pending" || metadata.deletionTimestamp !== undefined) return undefined;
   const unschedulable = findCondition<Condition>(status.conditions, "PodScheduled")?.reason === "Unschedulable";

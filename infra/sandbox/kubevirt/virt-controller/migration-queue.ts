@@ -1,5 +1,5 @@
 /**
- * Which pending migration may have its target pod now: after its back-off, within both limits; who is asked first.
+ * Which pending migration may have its target pod now: after its back-off, within both limits, by priority.
  * Owns: the limits, the waiting, the priorities. Does not own: creating the pod (migration.ts).
  */
 import * as kubevirt from "../resources.ts";
@@ -29,9 +29,9 @@ const ONE_AT_A_TIME: Turn = { turn: "Later", afterMs: 1_000 };
 
 export interface Queue {
   readonly world: World;
-  /** Target pods. */
+  /** The target pods that the caches do not show yet. */
   readonly created: Expectations;
-  /** KubeVirt's pause after a first failure; doubles. */
+  /** KubeVirt's back-off after the first failure; it doubles with each failure. */
   readonly backoffMs: number;
   readonly now: Date;
 }
@@ -41,14 +41,14 @@ export function turnOf(migration: Migration, vmi: Vmi, queue: Queue): Turn {
   const backoff = backoffOf(migration, queue) - now.getTime();
   if (backoff > 0) return { turn: "Later", afterMs: backoff, reason: "MigrationBackoff" };
   const launchers = world.podsOf(vmi);
-  // What only a change of the VMI or its pods can end is not looked at again before that.
+  // No retry by time: only a change of the VMI or its pods can end this wait.
   if (currentPod(vmi, launchers) === undefined) return { turn: "Later" };
   if (!created.areAllMet() || launchers.filter(isActive).length > 1) return ONE_AT_A_TIME;
   if (!isWithinLimits(vmi, world)) return { turn: "Later", afterMs: priorityOf(migration).againMs };
   return { turn: vmi.status?.phase === "Running" ? "Now" : "Later" };
 }
 
-/** The pending ones that are looked at when another one ends. */
+/** The pending migrations to look at when another one ends. */
 export function nextInLine(world: World): readonly Migration[] {
   const pending = world.unfinished().filter(({ status }) => status?.phase === "Pending");
   const byPriority = pending.toSorted((a, b) => priorityOf(b).rank - priorityOf(a).rank);
@@ -67,7 +67,7 @@ function limits(world: World): { readonly perCluster: number; readonly outboundP
   };
 }
 
-/** Only what runs counts: a migration that waits takes no place, whatever its priority. */
+/** Only running migrations count: a waiting one takes no place, whatever its priority. */
 function isWithinLimits({ status }: Vmi, world: World): boolean {
   const { perCluster, outboundPerNode } = limits(world);
   const running = world.unfinished().filter((migration) => isStarted(migration, world));
@@ -78,7 +78,7 @@ function isWithinLimits({ status }: Vmi, world: World): boolean {
   return running.length < perCluster && fromHere.length < outboundPerNode;
 }
 
-/** Past Pending, or its target pod is there already. */
+/** Past Pending, or with a target pod. */
 function isStarted(migration: Migration, world: World): boolean {
   const phase = migration.status?.phase ?? "";
   if (phase !== "" && phase !== "Pending") return true;
@@ -90,7 +90,10 @@ function vmiOf({ metadata, spec }: Migration, world: World): Vmi | undefined {
   return world.vmis.get(`${metadata.namespace}/${spec.vmiName}`);
 }
 
-/** When it is over: a pause for every failure in a row, doubling; only migrations nobody asked for in person count and wait. */
+/**
+ * When the back-off ends. It doubles with each consecutive failure; only migrations that no user asked for count and
+ * wait.
+ */
 function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   const [newest, previous, ...older] = world
     .migrationsOf(`${migration.metadata.namespace}/${migration.spec.vmiName}`)

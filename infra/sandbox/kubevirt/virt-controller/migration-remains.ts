@@ -1,7 +1,7 @@
 /**
- * What virt-controller does about a migration that is over.
- * Owns: telling the VMI, keeping its state, letting go of it; of a VMI's finished ones only the five newest stay.
- * Does not own: when it is over (migration-phases.ts).
+ * What virt-controller does about a finished migration.
+ * Owns: telling the VMI, recording the final state, releasing the object; only the five newest of a VMI are kept. Does
+ * not own: when it is finished (migration-phases.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
@@ -17,14 +17,14 @@ type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 const KEPT = 5;
 
-/** What is left to do, one step at a time: every step changes something, so that there is another look. */
+/** The remaining work, one step at a time: every step changes an object, which leads to another look. */
 export async function clearAway(options: ActorOptions, world: World, migration: Migration, vmi: Vmi): Promise<void> {
   const { client } = options;
   const now = timestamp(options.clock);
   const { migrationState: state } = vmi.status ?? {};
   const isOurs = state?.migrationUid === migration.metadata.uid;
   if (isOurs && migration.status?.phase === "Failed" && state.completed !== true) {
-    // It failed before its source knew of it: nothing else would end this state.
+    // It failed before its source knew of it, so no handler would end this state.
     const unless = { startTimestamp: now, endTimestamp: now, failureReason: "Target pod is down" };
     const migrationState = { ...unless, ...state, completed: true, failed: true };
     return patchVmi(client, vmi, { ...vmi, status: { ...vmi.status, migrationState } });
@@ -45,7 +45,7 @@ async function release(client: KubeClient, migration: Migration): Promise<void> 
   await client.update(kubevirt.migrations, { ...migration, metadata: { ...migration.metadata, finalizers: rest } });
 }
 
-/** Its defunct launcher goes with it. */
+/** Deletes the defunct launcher with it. */
 async function forgetOld(client: KubeClient, all: readonly Migration[]): Promise<void> {
   const finished = all
     .filter(({ status, metadata }) => kubevirt.isFinal(status) && metadata.deletionTimestamp === undefined)

@@ -1,7 +1,7 @@
 /**
  * virt-controller's migration controller: takes a migration through KubeVirt's phases.
- * Owns: the migration's status, its target pod, its finalizer. Does not own: whose turn it is (migration-queue.ts), what
- * stays of finished ones (migration-remains.ts), moving the guest (virt-handler/).
+ * Owns: the migration's status, its target pod, its finalizer. Does not own: the queue (migration-queue.ts), finished
+ * migrations (migration-remains.ts), moving the guest (virt-handler/).
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
@@ -36,7 +36,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     const { metadata, spec, status } = migration;
     const vmi = world.vmis.get(`${metadata.namespace}/${spec.vmiName}`);
     if (vmi === undefined) {
-      // KubeVirt deletes it, and then looks at it no more, whatever holds it.
+      // KubeVirt deletes it and then ignores it, whatever finalizers it still has.
       if (metadata.deletionTimestamp === undefined) await client.delete(kubevirt.migrations, metadata);
       return undefined;
     }
@@ -56,7 +56,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     }
   };
 
-  /** What the phase the migration is in asks for; the next look will see what came of it. */
+  /** Performs what the migration's phase needs; the next look sees the result. */
   const act = async (facts: Facts): Promise<Result> => {
     const { migration, vmi, target } = facts;
     if (vmi.metadata.deletionTimestamp !== undefined) return undefined;
@@ -103,7 +103,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     }
   };
 
-  /** A target pod that stays Pending is deleted in the end; its migration then fails for want of it. */
+  /** A target pod that stays Pending too long is deleted, and its migration then fails. */
   const wait = async (target: Pod): Promise<Result> => {
     const left = phases.patienceWith(target, clock.now());
     if (left === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * How virt-controller changes a VMI that virt-handler owns: by patches that test what they replace.
- * Owns: which fields it replaces this way. Does not own: what changes, trying again when a test fails.
+ * How virt-controller changes a VMI that virt-handler owns: by patches that test the values they replace.
+ * Owns: which fields it replaces this way. Does not own: the new values, retries when a test fails.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
@@ -23,7 +23,7 @@ export async function patchVmi(client: KubeClient, before: Vmi, after: Vmi): Pro
   if (body.length > 0) await client.patch(kubevirt.virtualMachineInstances, metadata, { type: "json", body });
 }
 
-/** It tests for conditions as it reads them: a null that another writer left out is there again. */
+/** It tests for conditions as it reads them, with a null where another writer left the field out. */
 function asRead({ conditions }: kubevirt.VirtualMachineInstanceStatus) {
   return conditions?.map((condition) => conditionOf(condition));
 }

@@ -1,7 +1,7 @@
 /**
- * What virt-controller reports of a VMI, read off its launcher pods.
- * Owns: phases Pending to Scheduled and Failed, activePods, the conditions Ready and EvictionRequested.
- * Does not own: when it is reported (vmi.ts), what virt-handler reports.
+ * What virt-controller reports of a VMI, derived from its launcher pods.
+ * Owns: phases Pending to Scheduled and Failed, activePods, the conditions Ready and EvictionRequested. Does not own:
+ * when it is reported (vmi.ts), virt-handler's part.
  */
 import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
@@ -13,7 +13,7 @@ import { isActive } from "./world.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Status = kubevirt.VirtualMachineInstanceStatus;
 
-/** The VMI as its pods say it should be. */
+/** The VMI with the status that follows from its pods. */
 export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[], now: string): Vmi {
   const { status = {}, metadata } = vmi;
   const active = launchers.filter(isActive);
@@ -60,7 +60,7 @@ function notReady(reason: string, message: string, now: string): Condition {
   return conditionOf({ type: "Ready", status: "False", reason, message }, now);
 }
 
-/** There while the VMI is marked, gone when it is not. */
+/** Present while the VMI is marked. */
 function withEvictionRequested(conditions: readonly Condition[], { status }: Vmi, now: string): Condition[] {
   const type = "EvictionRequested";
   if (status?.evacuationNodeName === undefined) return withoutCondition(conditions, type);

@@ -1,6 +1,6 @@
 /**
- * virt-controller's VMI controller: a launcher pod for every VMI, and the VMI's state up to the hand-over to virt-handler.
- * Owns: the launcher pod, the VMI's finalizer, when its status is looked at. Does not own: what the status says
+ * virt-controller's VMI controller: a launcher pod for every VMI, and its state up to the hand-over to virt-handler.
+ * Owns: the launcher pod, the VMI's finalizer, when its status is computed. Does not own: the content of the status
  * (vmi-status.ts), Running and after (virt-handler.ts), migrations (migration.ts).
  */
 import { isDeepStrictEqual } from "node:util";
@@ -38,7 +38,7 @@ export function startVmiController(options: ActorOptions, world: World): Control
     else await sync(vmi, pod, launchers);
   };
 
-  /** How a guest ended is virt-handler's to say; only if it does not, the VM counts as lost. */
+  /** virt-handler reports how a guest ended. If it does not, the VM counts as lost. */
   const patienceWith = (vmi: Vmi, pod: Pod | undefined): number => {
     const { uid } = vmi.metadata;
     const isRunning = vmi.status?.phase === "Running";
@@ -67,12 +67,12 @@ export function startVmiController(options: ActorOptions, world: World): Control
 
   const sync = async (vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[]) => {
     const next = stateOf(vmi, pod, launchers, timestamp(clock));
-    // From Scheduled on virt-handler owns it.
+    // From Scheduled on, virt-handler owns the VMI.
     if (["Scheduled", "Running"].includes(vmi.status?.phase ?? "")) return patchVmi(client, vmi, next);
     if (!isDeepStrictEqual(vmi, next)) await client.update(kubevirt.virtualMachineInstances, next);
   };
 
-  /** A deleted VMI takes its pods with it, then goes itself. */
+  /** The pods of a deleted VMI are deleted first, then the VMI. */
   const finish = async (vmi: Vmi, launchers: readonly Pod[]): Promise<Result> => {
     for (const { metadata } of launchers)
       if (metadata.deletionTimestamp === undefined)

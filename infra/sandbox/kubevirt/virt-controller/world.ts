@@ -1,5 +1,5 @@
 /**
- * What virt-controller knows: its caches, and the questions it asks them.
+ * virt-controller's caches, and queries over them.
  * Owns: the caches. Does not own: any decision.
  */
 import { actorOf, type Actor, type ActorOptions } from "../../actors/actor.ts";
@@ -31,7 +31,7 @@ export interface World extends Actor {
   migrationsOf(vmiKey: string): readonly Migration[];
   unfinished(): readonly Migration[];
   configuration(): NonNullable<kubevirt.KubeVirt["spec"]["configuration"]>;
-  /** The VMI's own strategy, else the cluster's, else None. */
+  /** The VMI's own strategy, otherwise the cluster's, otherwise None. */
   strategyOf(vmi: Vmi): string;
 }
 
@@ -82,7 +82,7 @@ export function isActive({ status }: Pod): boolean {
   return !kubevirt.isFinal(status);
 }
 
-/** Of the launchers on the VMI's node (on any, while it has none) one that lives, else the newest. */
+/** Of the launchers on the VMI's node (on any node, while the VMI has none): a living one, otherwise the newest. */
 export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined {
   const { nodeName } = vmi.status ?? {};
   const here = launchers.filter((pod) => nodeName === undefined || pod.spec?.nodeName === nodeName);
@@ -90,7 +90,7 @@ export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined
   return newest.find(isActive) ?? newest[0];
 }
 
-/** Timestamps are whole seconds; within one, what was written last is newer. */
+/** Timestamps are whole seconds; within a second the higher resourceVersion is newer. */
 export function newestFirst({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
   return (
     b.creationTimestamp.localeCompare(a.creationTimestamp) || Number(b.resourceVersion) - Number(a.resourceVersion)

@@ -1,7 +1,7 @@
 /**
- * Moving a guest: the source's and the target's handler, who talk through the VMI's migrationState.
- * Owns: that state from the hand-over to the end, the VMI's new node, clearing its evacuation mark.
- * Does not own: the migration object (virt-controller/).
+ * Moves a guest: the source's and the target's handler, which communicate through the VMI's migrationState.
+ * Owns: that state from the hand-over to the end, the VMI's new node, clearing its evacuation mark. Does not own: the
+ * migration object (virt-controller/).
  */
 import { timestamp } from "../../actors/clock.ts";
 import type { ActorOptions } from "../../actors/actor.ts";
@@ -23,7 +23,7 @@ export interface GuestMigrationOptions extends ActorOptions {
 
 export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi) => Promise<Result> {
   const { client, clock, runtime, plan } = options;
-  /** Migrations of a VMI that began to move memory, by VMI uid. */
+  /** How many migrations of a VMI began to move memory, by VMI uid. */
   const attempts = new Map<string, { readonly migrationUid: string; readonly since: number }[]>();
 
   const launcher = ({ metadata }: Vmi, pod = ""): string | undefined => runtime.uidOf(`${metadata.namespace}/${pod}`);
@@ -39,7 +39,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     return move(vmi, state);
   };
 
-  /** The target's handler opens its ports once the launcher there runs. */
+  /** The target's handler opens its ports when the launcher there runs. */
   const prepare = async (vmi: Vmi, state: State): Promise<Result> => {
     const target = launcher(vmi, state.targetPod);
     if (target === undefined || !runtime.isRunning(target)) return undefined;
@@ -60,7 +60,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     const target = launcher(vmi, state.targetPod);
     if (target !== undefined && runtime.exitCodeOf(target) !== undefined)
       return fail(vmi, state, "the target pod ended during the migration");
-    // SIGTERM shuts the guest down, and no migration outruns that.
+    // SIGTERM shuts the guest down, and the migration fails.
     const source = launcher(vmi, state.sourcePod);
     if (source !== undefined && runtime.isEnding(source)) return fail(vmi, state, "the guest is shutting down");
     const { attempt, since } = attemptOf(vmi, state);
@@ -70,7 +70,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     return arrive(vmi, state);
   };
 
-  /** The guest runs on the target: from here on this is its node, and nothing is left to evacuate. */
+  /** The guest runs on the target: the VMI gets its new node, and the mark is cleared. */
   const arrive = async (vmi: Vmi, state: State): Promise<Result> => {
     const now = timestamp(clock);
     const { [kubevirt.ANNOTATION.evictionSource]: _source, ...annotations } = vmi.metadata.annotations ?? {};
@@ -102,7 +102,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   const fail = (vmi: Vmi, state: State, failureReason: string): Promise<Result> =>
     write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
 
-  /** Once it is over, the launcher without the guest ends, and the target's handler takes its label off. */
+  /** After the migration the launcher without the guest ends, and the target's handler removes its label. */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {
     const failed = state.failed === true;
     const empty = launcher(vmi, failed ? state.targetPod : state.sourcePod);
@@ -117,7 +117,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     await client.update(kubevirt.virtualMachineInstances, { ...vmi, status: { ...vmi.status, migrationState } });
   };
 
-  /** Timestamps in the status are whole seconds; a migration may be shorter than that. */
+  /** Timestamps in the status are whole seconds, and a migration may be shorter. */
   const attemptOf = (vmi: Vmi, { migrationUid = "" }: State): { readonly attempt: Attempt; readonly since: number } => {
     const { name, namespace = "", uid } = vmi.metadata;
     const known = attempts.get(uid) ?? [];

@@ -1,5 +1,5 @@
 /**
- * How virt-api registers its webhooks: configurations.yaml, pointed to where it is.
+ * How virt-api registers its webhooks: configurations.yaml with virt-api's URL.
  * Owns: both webhook configurations. Does not own: the answers.
  */
 import { readFileSync } from "node:fs";
@@ -31,7 +31,7 @@ export interface VirtApiAddress {
 }
 
 export interface Registration {
-  /** Whether virt-api is asked about evictions. */
+  /** Whether the API server asks virt-api about evictions. */
   readonly evictionWebhook: boolean;
 }
 

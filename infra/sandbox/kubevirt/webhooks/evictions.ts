@@ -1,6 +1,6 @@
 /**
- * virt-api's own answer to evictions of launcher and hotplug pods; also what marks a VMI where nobody else does.
- * Owns: the order of its checks and its texts, odd ones included. Does not own: migrating what is marked.
+ * virt-api's answer to evictions of launcher and hotplug pods. It marks the VMI unless the VMI is marked already.
+ * Owns: the order of its checks and its texts, including upstream's odd ones. Does not own: migrating marked VMIs.
  */
 import type { KubeClient, Patch } from "../../actors/client.ts";
 import { isTrue } from "../../actors/conditions.ts";
@@ -20,7 +20,7 @@ const DESCHEDULER = "sigs.k8s.io/descheduler";
 export function admitEviction(client: KubeClient): Admit<Eviction> {
   return async (request) => {
     const { namespace = "", name = "" } = request;
-    // Whatever keeps it from seeing the pod, it lets the eviction go on.
+    // If virt-api cannot read the pod, for whatever reason, it allows the eviction.
     const pod = await client.get(pods, { namespace, name }).catch(() => undefined);
     if (pod === undefined) return ALLOWED;
     if (isHotplugPod(pod)) return hotplugEviction(client, pod);
@@ -92,7 +92,7 @@ async function evacuate(
   return denied(triggered);
 }
 
-/** The API server does not lift the one inside the Eviction into the request. */
+/** The API server does not copy the dryRun inside the Eviction into the request. */
 function isDryRun({ dryRun, object }: AdmissionRequest<Eviction>): boolean {
   return dryRun === true || object.deleteOptions?.dryRun?.[0] === "All";
 }
@@ -103,14 +103,15 @@ function markOf({ metadata }: Vmi, pod: Pod, eviction: Eviction): Patch {
   const escaped = kubevirt.ANNOTATION.evictionSource.replace("/", "~1");
   const value = "descheduler";
   const hasAnnotations = Object.keys(metadata.annotations ?? {}).length > 0;
-  // Upstream escapes the name here, too, where it must not: the API server refuses it, and nothing is marked.
+  // Upstream escapes the name here too, although it must not: the API server refuses the request, and the VMI stays
+  // unmarked.
   const source = hasAnnotations
     ? { op: "replace", path: `/metadata/annotations/${escaped}`, value }
     : { op: "add", path: "/metadata/annotations", value: { [escaped]: value } };
   return { type: "json", body: [mark, source] };
 }
 
-/** The VMI, or why it cannot be had; one that is gone is no exception. */
+/** The VMI, or why it cannot be read; a missing one gives an error too. */
 async function getVmi(client: KubeClient, key: { namespace: string; name: string }): Promise<Vmi | string> {
   try {
     const vmi = await client.get(kubevirt.virtualMachineInstances, key);

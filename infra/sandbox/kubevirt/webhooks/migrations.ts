@@ -1,6 +1,6 @@
 /**
  * virt-api's admission of VirtualMachineInstanceMigrations.
- * Owns: what may be migrated, by whom, and when. Does not own: migrating (virt-controller/).
+ * Owns: which VMIs may be migrated, by which users, and when. Does not own: migrating (virt-controller/).
  */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";

@@ -1,6 +1,6 @@
 /**
  * Admission reviews as virt-api answers them.
- * Owns: the answers' shapes. Does not own: what is admitted.
+ * Owns: the form of the answers. Does not own: which requests are admitted.
  */
 import type { KubeObject } from "../../actors/resources.ts";
 import { KUBEVIRT_NAMESPACE } from "../resources.ts";
@@ -40,13 +40,13 @@ export type Admit<T extends KubeObject = KubeObject> = (
 
 export const ALLOWED: AdmissionResponse = { allowed: true };
 
-/** An invalid field: 422 with its cause. */
+/** An invalid field: 422 with a cause. */
 export function invalid(cause: Cause): AdmissionResponse {
   const { message } = cause;
   return { allowed: false, status: { code: 422, reason: "Invalid", message, details: { causes: [cause] } } };
 }
 
-/** Anything else: 400 and the text. */
+/** Any other error: 400 with its text. */
 export function refused(message: string): AdmissionResponse {
   return { allowed: false, status: { code: 400, message } };
 }

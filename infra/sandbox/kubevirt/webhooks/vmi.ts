@@ -1,6 +1,6 @@
 /**
  * virt-api's admission of VirtualMachineInstances.
- * Owns: who may change their status, spec and reserved labels. Does not own: migrations (migrations.ts).
+ * Owns: which accounts may change their status, spec and reserved labels. Does not own: migrations (migrations.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import { FINALIZER, LABEL, type VirtualMachineInstance } from "../resources.ts";
@@ -15,7 +15,7 @@ const RESERVED_LABELS = [
   LABEL.installStrategy,
 ];
 
-/** The kind has no status subresource, so this is all that keeps others from writing it: it silently puts it back. */
+/** The kind has no status subresource, so only this protects the status: for other accounts it silently restores it. */
 export const mutateVmi: Admit<VirtualMachineInstance> = (request) => {
   const { object, oldObject, operation } = request;
   if (operation === "CREATE") {
