@@ -1,5 +1,5 @@
 /**
- * Questions about oneself and about others' permissions: SelfSubjectAccessReview and its relatives, TokenReview.
+ * Questions about permissions and identities: SelfSubjectAccessReview and its relatives, TokenReview.
  * Owns: these create-only resources. Does not own: the decisions they report (authorization.ts, authentication.ts).
  */
 import { userOf } from "./authentication.ts";
@@ -71,7 +71,7 @@ function subjectErrors({ username, groups }: User): readonly FieldError[] {
   return invalidIf(nobody, "spec.user", "", "at least one of user or group must be specified");
 }
 
-/** A local review is about its own namespace. */
+/** A local review concerns its own namespace. */
 function placeErrors(place: string, resource: unknown): readonly FieldError[] {
   const namespace = stringAt(resource, "namespace");
   const elsewhere = place !== "" && namespace !== place;

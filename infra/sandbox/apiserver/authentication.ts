@@ -1,5 +1,5 @@
 /**
- * Who is asking?
+ * Which user sends a request.
  * Owns: bearer tokens, static ones and those of ServiceAccounts; anonymous requests. Does not own: impersonation.
  */
 import type { IncomingHttpHeaders } from "node:http";
@@ -10,14 +10,14 @@ import { fail } from "./status.ts";
 const AUTHENTICATED = "system:authenticated";
 const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
-/** No credentials at all make an anonymous request; wrong ones are refused. */
+/** A request without credentials is anonymous; one with wrong credentials is refused. */
 export function authenticate(state: ServerState, { authorization }: IncomingHttpHeaders): User {
   if (authorization === undefined) return ANONYMOUS;
   const token = /^Bearer\s+(\S+)$/i.exec(authorization)?.[1];
   return userOf(state, token ?? "")?.user ?? fail({ reason: "Unauthorized" });
 }
 
-/** For which of the audiences the token is; this server's own where none is named. */
+/** Which of the audiences the token is for; without audiences, this server's own. */
 export function userOf(state: ServerState, token: string, named: readonly string[] = []): Authenticated | undefined {
   const audiences = named.length === 0 ? [ISSUER] : named;
   const fixed = state.staticTokens.get(token);

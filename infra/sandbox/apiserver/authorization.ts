@@ -1,6 +1,6 @@
 /**
- * May this user do that? Role-based access control, from the roles and bindings in the store.
- * Owns: the decision and the words of its refusal. Does not own: who the user is (authentication.ts).
+ * Role-based access control, from the roles and bindings in the store.
+ * Owns: the decision and the words of a refusal. Does not own: the user's identity (authentication.ts).
  */
 import type { ServerState, User } from "./context.ts";
 import { RBAC_GROUP } from "./kinds/rbac.ts";
@@ -24,7 +24,7 @@ export interface Rule {
 
 export interface Verdict {
   readonly allowed: boolean;
-  /** Roles that bindings name and that do not exist; the refusal mentions them. */
+  /** Missing roles that bindings refer to; the refusal names them. */
   readonly reason: string;
 }
 
@@ -93,7 +93,7 @@ function rulesOf(state: ServerState, binding: KubeObject, missing: string[]): re
   return [];
 }
 
-/** The role a binding refers to, if there is one. */
+/** The role of a binding, if it exists. */
 export function roleOf(state: ServerState, binding: KubeObject): KubeObject | undefined {
   const isRole = stringAt(binding, "roleRef.kind") === "Role";
   const roles = state.store.collection(`${RBAC_GROUP}/${isRole ? "roles" : "clusterroles"}`);

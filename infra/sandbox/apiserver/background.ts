@@ -1,4 +1,4 @@
-/** What the server does by itself after an answer, as the real one's controllers do: if it fails, it harms no request. */
+/** Work that the server does after an answer, as the real server's controllers do. Its failure affects no request. */
 export function inBackground(work: Promise<unknown>): void {
   work.catch((error: unknown) => console.error(error));
 }

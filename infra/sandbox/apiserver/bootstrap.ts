@@ -1,5 +1,5 @@
 /**
- * What a new cluster has before anybody creates anything: namespaces, default roles, priority classes.
+ * The objects of a new cluster: namespaces, default roles, priority classes.
  * Owns: those objects; the roles are in bootstrap-roles.yaml. Does not own: how they are stored (server.ts).
  */
 import { systemPriorityClasses } from "./kinds/scheduling.ts";

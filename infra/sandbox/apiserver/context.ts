@@ -1,6 +1,6 @@
 /**
- * What every step of a request has at hand.
- * Owns: the types of the server's state, of a request on its way, and of its answer. Does not own: any behaviour.
+ * What every step of a request can use.
+ * Owns: the types of the server's state, of a request in progress, and of its answer. Does not own: any behaviour.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { FaultPlan } from "./faults.ts";
@@ -27,7 +27,7 @@ export interface ServerState {
   readonly tokenIssuer: TokenIssuer;
   readonly faults: FaultPlan;
   readonly now: () => Date;
-  /** Calls once, so many milliseconds from now; the returned function cancels it. */
+  /** Calls once after the given milliseconds; the returned function cancels it. */
   readonly setTimer: (ms: number, fn: () => void) => () => void;
 }
 
@@ -37,9 +37,9 @@ export interface RequestContext {
   readonly user: User;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Become `Warning:` headers of the answer. */
+  /** Sent as `Warning:` headers of the answer. */
   readonly warnings: string[];
-  /** Aborted when the client is gone. */
+  /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
 }
 
@@ -62,11 +62,11 @@ export interface ListMeta {
   readonly remainingItemCount?: number;
 }
 
-/** Where a watch writes its events, already in the representation the client accepts. */
+/** Where a watch writes its events, in the representation that the client accepts. */
 export interface WatchSink {
-  /** The client has to read before it is sent more. */
+  /** The client must read before more is sent. */
   readonly isFull: boolean;
-  /** Rings when it has read, or is gone. */
+  /** Rings when the client has read, or has gone. */
   readonly bell: Bell;
   send(type: string, stored: StoredObject): void;
   /** A bookmark, or a Status as an ERROR. */

@@ -28,11 +28,11 @@ export async function handleCreate(ctx: ResourceContext): Promise<Answer> {
 }
 
 export interface CreateOptions extends WriteOptions {
-  /** Who owns which field; without it everything is the client's. */
+  /** Computes managedFields; without it the client owns all fields. */
   readonly track?: (object: KubeObject) => void;
 }
 
-/** `object` is in the served version, the answer in the stored one. */
+/** `object` is in the served version, the result in the stored one. */
 export async function createObject(
   ctx: ResourceContext,
   object: KubeObject,
@@ -72,7 +72,7 @@ function prepare(ctx: ResourceContext, served: KubeObject): KubeObject {
   return object;
 }
 
-/** Without vowels and look-alikes, as k8s.io/apimachinery/pkg/util/rand. */
+/** Without vowels and similar characters, as k8s.io/apimachinery/pkg/util/rand. */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 const LONGEST_PREFIX = 58;
 

@@ -1,6 +1,6 @@
 /**
  * From the bytes of a request to an object of the expected kind.
- * Owns: accepted body formats, fields said twice, the checks that body and URL agree. Does not own: the fields of a kind
+ * Owns: accepted body formats, duplicate fields, the checks that body and URL agree. Does not own: the fields of a kind
  * (schema/check.ts).
  */
 import { CORE_SCHEMA, boolYaml11Tag, intYaml11Tag, load as loadAs, mergeTag } from "js-yaml";
@@ -10,7 +10,7 @@ import { type KubeObject, type Tree, apiVersionOf, isRecord, stringAt, textOf, v
 import { decodeProtobuf } from "./protobuf.ts";
 import { badRequest, fail, unsupportedFormat } from "./status.ts";
 
-/** The real server reads YAML 1.1, in which `yes` is true, but leaves times as texts. */
+/** The real server reads YAML 1.1, in which `yes` is true, but leaves timestamps as strings. */
 const YAML = { schema: CORE_SCHEMA.withTags(boolYaml11Tag, intYaml11Tag, mergeTag) };
 const load = (text: string): unknown => loadAs(text, YAML);
 
@@ -40,11 +40,11 @@ export function parseYaml(text: string, refuse = (why: string) => badRequest(`er
 const FORMATS: Readonly<Record<string, typeof parseJson>> = {
   "application/json": parseJson,
   "application/yaml": parseYaml,
-  // curl's default: the real server, too, then takes the body for JSON.
+  // curl's default content type: the real server reads the body as JSON too.
   "application/x-www-form-urlencoded": parseJson,
 };
 
-/** `type`: what the request expects in its body. */
+/** `type`: the kind that the request expects in its body. */
 export function decodeBody(ctx: RequestContext, type = "object"): Tree {
   if (mediaTypeOf(ctx) === "application/vnd.kubernetes.protobuf") return decodeProtobuf(ctx.body);
   const parse = FORMATS[mediaTypeOf(ctx)];
@@ -71,7 +71,7 @@ function summaryOf(body: Buffer): string {
 
 const TYPE_META = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
-/** The fields that a body has twice in one object, of which the last counts: `spec.containers[0].name`. */
+/** Fields that occur twice in one object of the body; the last one counts: `spec.containers[0].name`. */
 export function duplicateFields(ctx: RequestContext): readonly string[] {
   if (!/json|form/.test(mediaTypeOf(ctx))) return [];
   let count = 0;
@@ -94,7 +94,7 @@ function namedTwice(value: unknown, path: string): readonly string[] {
   });
 }
 
-/** The object in the body, with the apiVersion, kind and namespace that the URL says. */
+/** The object in the body, with apiVersion, kind and namespace from the URL. */
 export function decodeObject(ctx: ResourceContext): KubeObject {
   return checkObject(ctx, decodeBody(ctx, ctx.kind.kind));
 }
@@ -110,7 +110,7 @@ export function checkObject(ctx: ResourceContext, value: Tree): KubeObject {
   return object;
 }
 
-/** Nothing is kept of what is there but empty. */
+/** Empty values are not stored. */
 function dropEmpty(meta: Tree): void {
   for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {
     const value = meta[field];
@@ -124,7 +124,7 @@ function checkType({ kind, state }: ResourceContext, value: Tree): void {
   const given = textOf((value.kind ||= kind.kind));
   const refuse = (why: string): never =>
     badRequest(`${given} in version "${apiVersion.split("/").at(-1)}" cannot be handled as a ${kind.kind}: ${why}`);
-  // What is sent to a subresource is of a kind that has no resource of its own.
+  // The body of a subresource has a kind without a resource of its own.
   if (apiVersion === expected && given === kind.kind) return;
   if (!kind.custom && state.kinds.ofObject(apiVersion, given) === undefined) {
     refuse(`no kind "${given}" is registered for version "${apiVersion}" in scheme "${SCHEME}"`);
@@ -137,7 +137,7 @@ function checkType({ kind, state }: ResourceContext, value: Tree): void {
   badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected})`);
 }
 
-/** Where the real server is compiled from. */
+/** The build path in the real server's messages. */
 const SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 
 function alignNamespace(object: KubeObject, namespace: string): void {

@@ -1,5 +1,5 @@
 /**
- * DELETE: what goes at once, what has to wait, and for whom.
+ * DELETE: at once, after a grace period, or after finalizers.
  * Owns: grace, finalizers, propagation, preconditions, collections. Does not own: collecting orphans and emptying
  * namespaces (controllers, over HTTP).
  */
@@ -34,10 +34,10 @@ export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
   return { type: "Document", code: 200, body: successStatus(200, details) };
 }
 
-/** Namespaces that a cluster does not work without. */
+/** Namespaces that the server refuses to delete. */
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
-/** These answer with the deleted object instead of a Status. */
+/** For these kinds the answer is the deleted object instead of a Status. */
 const RETURNED_WHOLE = new Set(["pods", "serviceaccounts", "persistentvolumeclaims"]);
 
 export function successStatus(code: number, details?: unknown): unknown {
@@ -56,11 +56,11 @@ export async function handleDeleteCollection(ctx: ResourceContext): Promise<Answ
 
 export interface Deletion {
   readonly object: KubeObject;
-  /** false: it waits for its grace period or its finalizers. */
+  /** false: the object waits for its grace period or its finalizers. */
   readonly gone: boolean;
 }
 
-/** For requests by a client: with admission. */
+/** For a client's request: with admission. */
 export async function deleteObject(
   ctx: ResourceContext,
   options: DeleteOptions & { readonly isDryRun: boolean },
@@ -88,11 +88,11 @@ export async function deleteObject(
       });
     }
     const deletion = remove(state, kind, { stored, options });
-    if (deletion !== undefined) return deletion; // else it changed during admission: look again
+    if (deletion !== undefined) return deletion; // otherwise it changed during admission: read again
   }
 }
 
-/** A pod that ends at once is marked as terminating first, then deleted: webhooks are asked about both. */
+/** A pod without a grace period is marked as terminating first, then deleted: webhooks review both. */
 function statesOf(kind: ResourceKind, before: KubeObject, marked: KubeObject): readonly KubeObject[] {
   const isSeenToEnd = isPod(kind) && isFinished(marked) && !isDeepStrictEqual(before, marked);
   return isSeenToEnd ? [before, marked] : [before];
@@ -103,7 +103,7 @@ interface Removal {
   readonly options: DeleteOptions & { readonly isDryRun?: boolean };
 }
 
-/** For the server itself as well; undefined: the object is no longer what `stored` says. */
+/** Also for the server itself; undefined: the object is no longer at the revision `stored`. */
 export function remove(state: ServerState, kind: ResourceKind, { stored, options }: Removal): Deletion | undefined {
   const collection = collectionOf(state, kind);
   const before = parse(stored);
@@ -139,7 +139,7 @@ function isPod(kind: ResourceKind): boolean {
   return kind.plural === "pods" && kind.group === "";
 }
 
-/** Only a pod that runs somewhere needs time to terminate; the kubelet there ends it with a grace of 0. */
+/** Only a pod on a node needs time to terminate; the kubelet there ends it with a grace period of 0. */
 function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): number {
   if (!isPod(kind)) return 0;
   const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
@@ -150,7 +150,7 @@ function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: aske
   return grace < 0 ? 1 : grace;
 }
 
-/** What the garbage collector takes away again when it is done. */
+/** Finalizers that the garbage collector removes when it is done. */
 const WAITING: Readonly<Record<string, readonly string[]>> = { Orphan: ["orphan"], Foreground: ["foregroundDeletion"] };
 
 function finalizersAfter(kind: ResourceKind, { metadata }: KubeObject, options: DeleteOptions): string[] {
@@ -166,7 +166,7 @@ function ownFinalizers({ finalizer }: ResourceKind, { deletionTimestamp }: KubeO
   return finalizer === undefined || deletionTimestamp !== undefined ? [] : [finalizer];
 }
 
-/** The object as the request leaves it; undefined: it terminates already, and no sooner was asked for. */
+/** The object after the request; undefined: it terminates already, and the request does not shorten that. */
 function mark(
   state: ServerState,
   kind: ResourceKind,
@@ -187,7 +187,8 @@ function mark(
     if (metadata.generation !== undefined) metadata.generation += 1;
     if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
   } else if (given > 0) {
-    // The shorter grace counts from the first request on; when it is over already, the kubelet still has a second.
+    // The shorter grace period counts from the first request. If it has passed already, the kubelet still gets a
+    // second.
     const end = Date.parse(deletionTimestamp) - milliseconds(given) + milliseconds(grace);
     metadata.deletionTimestamp = timestamp(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(grace, 1) : grace;
@@ -195,7 +196,7 @@ function mark(
   return object;
 }
 
-/** Go counts nanoseconds in 64 bits: a very long grace wraps around. */
+/** Go counts nanoseconds in 64 bits: a very long grace period wraps around. */
 function milliseconds(seconds: number): number {
   return Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 }

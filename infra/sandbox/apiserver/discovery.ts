@@ -1,5 +1,5 @@
 /**
- * What the server serves, as clients ask for it: groups, versions, resources, aggregated or one by one.
+ * Discovery: groups, versions and resources, aggregated or one by one.
  * Owns: the discovery documents and /version. Does not own: the schemas (schema/openapi.ts).
  */
 import { REVIEWS } from "./access-reviews.ts";

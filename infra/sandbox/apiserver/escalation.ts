@@ -1,5 +1,5 @@
 /**
- * Nobody gives away permissions they do not have themselves.
+ * Users cannot grant permissions that they do not have.
  * Owns: that check when roles and bindings are written. Does not own: what a role allows (authorization.ts).
  */
 import { type Attributes, type Rule, decide, roleOf } from "./authorization.ts";
@@ -15,7 +15,7 @@ export function refuseEscalation(ctx: ResourceContext, object: KubeObject): void
   if (ctx.kind.group !== RBAC_GROUP || ctx.user.groups.includes("system:masters")) return;
   const { namespace = "" } = object.metadata;
   if (ROLES.has(ctx.kind.kind)) {
-    // A role that gathers others can come to mean anything.
+    // An aggregated role can gain any rule later.
     const rules = isRecord(object.aggregationRule) ? FULL : viewAs<Rule[]>(recordsAt(object, "rules"));
     if (!mayEverything(ctx, "escalate", object)) refuseMissing(ctx, object, rules);
   } else if (BINDINGS.has(ctx.kind.kind)) {
@@ -26,7 +26,7 @@ export function refuseEscalation(ctx: ResourceContext, object: KubeObject): void
   }
 }
 
-/** `escalate` on a role, or `bind` on the role a binding names, lifts the check. */
+/** The verbs `escalate` on a role, or `bind` on the role of a binding, lift the check. */
 function mayEverything({ state, user }: ResourceContext, verb: "escalate" | "bind", role: KubeObject): boolean {
   const { name = "", namespace = "" } = role.metadata;
   const resource = role.kind === "Role" ? "roles" : "clusterroles";
@@ -50,7 +50,7 @@ function refuseMissing(ctx: ResourceContext, object: KubeObject, rules: readonly
   fail({ reason: "Forbidden", resource: resourceOf(kind), name, message });
 }
 
-/** A rule allows every combination of what it lists. */
+/** A rule allows every combination of the values it lists. */
 function singleRights(rule: Rule, namespace: string): readonly Attributes[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const names = resourceNames.length === 0 ? [""] : resourceNames;

@@ -1,5 +1,5 @@
 /**
- * POST pods/{name}/eviction: a deletion that asks the disruption budgets first.
+ * POST pods/{name}/eviction: a deletion that disruption budgets can refuse.
  * Owns: the budgets' arithmetic and the answers. Does not own: keeping a budget's status (a controller, over HTTP).
  */
 import { isDeepStrictEqual } from "node:util";
@@ -35,7 +35,7 @@ export async function handleEviction(ctx: ResourceContext): Promise<Answer> {
   return { type: "Document", code: 201, body: successStatus(201) };
 }
 
-/** What the query says of dry runs is written into the options the eviction brings, for webhooks to see. */
+/** The dryRun of the query is copied into the options in the eviction's body, for webhooks to see. */
 function deleteOptionsOf({ info }: ResourceContext, eviction: KubeObject): DeleteOptions {
   const dryRun = info.query.getAll("dryRun");
   if (!isRecord(eviction.deleteOptions)) return { dryRun };
@@ -65,7 +65,7 @@ function evict(ctx: ResourceContext, options: Options): void {
 const MORE_THAN_ONE =
   "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
-/** A pod that does not run (yet, or any more) cannot be disrupted. */
+/** A pod that does not run yet, or no longer runs, cannot be disrupted. */
 function ignoresBudgets(pod: KubeObject): boolean {
   const phase = stringAt(pod, "status.phase");
   return (
@@ -82,7 +82,7 @@ function budgetsOf({ state, info }: ResourceContext, pod: StoredObject): readonl
     });
 }
 
-/** An unready pod is not among the healthy ones: while the budget is met (or if the policy says so) it may go. */
+/** An unready pod does not count as healthy: it may go while the budget is met, or if the policy allows it. */
 function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   const ready = recordsAt(pod, "status.conditions").some((one) => one.type === "Ready" && one.status === "True");
   if (ready) return false;
@@ -91,7 +91,7 @@ function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   return stringAt(budget, "spec.unhealthyPodEvictionPolicy") === "AlwaysAllow" || (healthy >= desired && desired > 0);
 }
 
-/** The controller learns from disruptedPods what it will see missing soon. */
+/** disruptedPods tells the controller which pods will be missing soon. */
 function spend(ctx: ResourceContext, budget: StoredObject, dryRun: boolean): void {
   const { name: podName } = ctx.info;
   const object = parse(budget);
@@ -130,7 +130,7 @@ function markDisrupted({ state }: ResourceContext, pod: KubeObject): void {
   const status = childOf(pod, "status");
   const conditions = recordsAt(status, "conditions");
   const before = conditions.find((one) => one.type === "DisruptionTarget");
-  // Only where the kubelet, or the condition before, tells generations.
+  // Only where the kubelet, or the previous condition, sets a generation.
   const isTracked = status.observedGeneration !== undefined || before?.observedGeneration !== undefined;
   const condition = {
     type: "DisruptionTarget",

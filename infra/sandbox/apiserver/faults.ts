@@ -1,10 +1,9 @@
 /**
  * Faults on demand, for clients that must survive them.
- * Owns: what can go wrong, for which requests, how often; a seed that repeats it. Does not own: doing it to a connection
- * (pipeline.ts) or to a webhook's call (webhooks.ts).
- *
- * Chance is drawn from the seed, the fault, the request's verb and path (and the webhook's name), and how often that was
- * asked before: two runs that ask the same get the same faults, whatever else happens at the same time.
+ * Owns: the faults, for which requests, how often; a seed that repeats them. Does not own: performing one on a
+ * connection (pipeline.ts) or a webhook's call (webhooks.ts). Each draw depends on the seed, the fault, the request's
+ * verb and path (and the webhook's name), and how often that request came before. So two runs with the same requests
+ * get the same faults, independently of other requests at the same time.
  */
 import { randomInt } from "node:crypto";
 import type { User } from "./context.ts";
@@ -12,9 +11,9 @@ import type { RequestInfo } from "./request-info.ts";
 import { type Failure, fail } from "./status.ts";
 
 export type Effect =
-  /** The request waits, then goes on. */
+  /** The request waits, then continues. */
   | { readonly type: "Latency"; readonly milliseconds: number }
-  /** An error instead of doing anything. */
+  /** An error answer; nothing is done. */
   | { readonly type: "Error"; readonly code: ErrorCode; readonly retryAfterSeconds?: number }
   /** The connection breaks before anything is done. */
   | { readonly type: "ConnectionReset" }
@@ -24,18 +23,20 @@ export type Effect =
   | { readonly type: "LostAnswer" }
   /** Everything is done, and the connection breaks in the middle of the answer. */
   | { readonly type: "TruncatedBody" }
-  /** A watch breaks after so many events. */
+  /** A watch breaks after this many events. */
   | { readonly type: "DroppedWatch"; readonly afterEvents: number }
-  /** The call of a webhook breaks before it arrives, as on a connection that was just closed: its failurePolicy decides. */
+  /**
+   * The call to a webhook breaks before it arrives, as on a connection that was just closed: its failurePolicy decides.
+   */
   | { readonly type: "LostReview" }
-  /** The webhook has done what it does, and its answer is lost: its failurePolicy decides. */
+  /** The webhook does its work, and its answer is lost: its failurePolicy decides. */
   | { readonly type: "LostVerdict" };
 
 const OF_CALLS: readonly Effect["type"][] = ["LostReview", "LostVerdict"];
 
 export type ErrorCode = 409 | 422 | 429 | 500 | 503;
 
-/** What is absent matches everything. */
+/** A missing field matches everything. */
 export interface FaultMatch {
   readonly verbs?: readonly string[];
   readonly groups?: readonly string[];
@@ -43,22 +44,22 @@ export interface FaultMatch {
   readonly subresources?: readonly string[];
   readonly namespaces?: readonly string[];
   readonly users?: readonly string[];
-  /** Of lost reviews and verdicts: the webhooks' names. */
+  /** For lost reviews and verdicts: the webhooks' names. */
   readonly webhooks?: readonly string[];
 }
 
 export interface Fault {
   readonly match?: FaultMatch;
   readonly effect: Effect;
-  /** From 0 to 1, the default. */
+  /** From 0 to 1; 1 by default. */
   readonly probability?: number;
-  /** At most so often. */
+  /** The maximum number of times. */
   readonly times?: number;
 }
 
 export class FaultPlan {
   readonly seed: number;
-  /** What has been done so far, for the message of a failing test. */
+  /** The faults so far, for the message of a failing test. */
   readonly injected: (Pick<RequestInfo, "verb" | "path"> & { readonly effect: Effect })[] = [];
   #faults: { readonly fault: Fault; left: number }[] = [];
   readonly #asked = new Map<string, number>();
@@ -75,7 +76,7 @@ export class FaultPlan {
     this.#faults = [];
   }
 
-  /** The effects on this request, or on the call of a webhook about it, in the order in which the faults were injected. */
+  /** The effects on this request, or on a webhook's call about it, in the order in which the faults were injected. */
   draw(info: RequestInfo, user: User, webhook = ""): readonly Effect[] {
     const request = `${webhook}${info.verb} ${info.path}`;
     const drawn = this.#faults.filter(({ fault, left }, index) => {

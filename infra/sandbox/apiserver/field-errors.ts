@@ -54,7 +54,7 @@ export function requiredIf(isMissing: boolean, ...error: Parameters<typeof requi
   return isMissing ? [requiredValue(...error)] : [];
 }
 
-/** What is absent is not wrong. */
+/** Missing values are valid. */
 export function oneOf(field: string, value: unknown, supported: readonly string[]): readonly FieldError[] {
   return value === undefined || supported.includes(textOf(value)) ? [] : [unsupportedValue(field, value, supported)];
 }

@@ -1,17 +1,19 @@
 /**
- * Sets of fields of objects, the algebra under server-side apply.
- * Owns: which fields an object has, how two objects differ, merging and removing fields. Does not own: who owns a field
- * (managed-fields.ts), which lists are maps in disguise (kinds/).
- * The rules are those of sigs.k8s.io/structured-merge-diff.
+ * Sets of fields of objects, the algebra behind server-side apply, by the rules of sigs.k8s.io/structured-merge-diff.
+ * Owns: which fields an object has, how two objects differ, merging and removing fields. Does not own: the owners of a
+ * field (managed-fields.ts), which lists are maps (kinds/).
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Fields, isRecord } from "./objects.ts";
 
-/** Which parts of a kind are taken apart. */
+/** Which parts of a kind are split into fields. */
 export interface FieldSchema {
-  /** Path of a list → the keys that identify an item; empty: the items themselves; absent: the list is one value. */
+  /**
+   * From the path of a list to the keys that identify an item. Empty: the items themselves; missing: the list is
+   * atomic.
+   */
   readonly lists: Readonly<Record<string, readonly string[]>>;
-  /** Paths of maps that are one value. */
+  /** Paths of atomic maps. */
   readonly atomicMaps: readonly string[];
 }
 
@@ -28,7 +30,7 @@ export interface Difference {
   readonly removed: FieldSet;
 }
 
-/** Where the walk is: as elements, and as the path without list items that the schema speaks of. */
+/** A position in the walk: as elements, and as the schema's path without list items. */
 interface Place {
   readonly schema: FieldSchema;
   readonly key: string;
@@ -48,7 +50,7 @@ function below({ schema, key, path }: Place, element: string): Place {
   };
 }
 
-/** The parts of a map, or of a list with keys; undefined: the value is one whole. */
+/** The parts of a map, or of a list with keys; undefined: the value is atomic. */
 function partsOf(value: unknown, { schema, path }: Place): Map<string, unknown> | undefined {
   if (isRecord(value)) {
     if (schema.atomicMaps.includes(path)) return undefined;
@@ -59,7 +61,7 @@ function partsOf(value: unknown, { schema, path }: Place): Map<string, unknown> 
   return new Map(value.map((item: unknown) => [elementOf(item, keys), item]));
 }
 
-/** What the API's defaulting would fill in before an item is identified. */
+/** The keys that the API's defaults fill in before an item is identified. */
 const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: "TCP" };
 
 function elementOf(item: unknown, keys: readonly string[]): string {
@@ -74,7 +76,7 @@ export function fieldsOf(object: unknown, schema: FieldSchema): FieldSet {
   return fields;
 }
 
-/** `withMaps`: a map or list that came as a whole is a field itself, beside what is in it. */
+/** `withMaps`: a map or list is a field itself, in addition to its content. */
 function collect(value: unknown, place: Place, into: { fields: FieldSet; withMaps: boolean }): void {
   const parts = partsOf(value, place);
   const isItem = place.key.slice(place.key.lastIndexOf("\n") + 1).startsWith("k:");
@@ -125,7 +127,7 @@ function assemble(parts: Map<string, unknown>, asList: boolean): unknown {
   return Object.fromEntries([...parts].map(([element, part]) => [element.slice(2), part]));
 }
 
-/** What of the value is left without these fields; a map emptied by that goes, too. */
+/** The value without these fields; a map that becomes empty is removed too. */
 export function removeFields(value: unknown, fields: FieldSet, schema: FieldSchema): unknown {
   return fields.size === 0 ? value : remove(value, fields, root(schema));
 }
@@ -148,7 +150,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** Does somebody own a field at or below this one? */
+/** Whether the set has a field at or below this one. */
 export function hasBelow(fields: FieldSet, key: string): boolean {
   return fields.has(key) || [...fields].some((field) => field.startsWith(`${key}\n`));
 }

@@ -1,7 +1,7 @@
 /**
- * Acting as somebody else, by `Impersonate-*` headers.
- * Owns: who may, in both ways: constrained (one identity, for certain requests only) and by the verb `impersonate`.
- * Does not own: what the impersonated user may do (authorization.ts).
+ * Impersonation of another user, by `Impersonate-*` headers.
+ * Owns: which users may, in both ways: constrained (one identity, for certain requests only) and by the verb
+ * `impersonate`. Does not own: what the impersonated user may do (authorization.ts).
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { withAuthenticated } from "./authentication.ts";
@@ -37,7 +37,7 @@ export function impersonate(
   return refuse(user, attributes, reason);
 }
 
-/** The first that is not allowed. */
+/** The first attribute that is not allowed. */
 function refusalOf(state: ServerState, user: User, checks: readonly Attributes[]) {
   for (const attributes of checks) {
     const { allowed, reason } = decide(state, user, attributes);
@@ -78,8 +78,8 @@ function identityOf({ username, groups, uid, extra }: Wanted): User {
 }
 
 /**
- * Two permissions make it: `impersonate-on:<mode>:<verb>` on what is asked for, `impersonate:<mode>` on the identity. Of
- * service accounts and nodes nothing but the name can be given.
+ * It needs two permissions: `impersonate-on:<mode>:<verb>` on the resource of the request, `impersonate:<mode>` on the
+ * identity. For service accounts and nodes only the name can be given.
  * https://github.com/kubernetes/enhancements/tree/master/keps/sig-auth/5284-constrained-impersonation
  */
 function constrainedChecks(wanted: Wanted, info: RequestInfo): readonly Attributes[] | undefined {
@@ -95,7 +95,7 @@ function nodeOf(username: string): string | undefined {
   return /^system:node:(.+)$/.exec(username)?.[1];
 }
 
-/** Groups, uid and extra are asked for one by one. */
+/** Groups, uid and extra are authorized one by one. */
 function attributesOf({ username, groups, uid, extra }: Wanted, verb: string, group: string): readonly Attributes[] {
   const account = serviceAccountOf(username);
   const node = verb === "impersonate" ? undefined : nodeOf(username);

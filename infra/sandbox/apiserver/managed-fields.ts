@@ -1,7 +1,7 @@
 /**
- * metadata.managedFields: who owns which fields.
- * Owns: how writes change ownership, what a conflict is. Does not own: sets of fields (fields.ts), the apply patch itself
- * (patch/apply.ts).
+ * metadata.managedFields: the owners of each field.
+ * Owns: how writes change ownership, what a conflict is. Does not own: sets of fields (fields.ts), the apply patch
+ * itself (patch/apply.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import { type FieldSet, decodeFields, differenceOf, encodeFields, minus, showField } from "./fields.ts";
@@ -9,7 +9,7 @@ import type { ResourceKind } from "./kinds/kind.ts";
 import type { KubeObject, ManagedFieldsEntry } from "./objects.ts";
 import { fail } from "./status.ts";
 
-/** Who writes, and how. */
+/** The writer, and the kind of write. */
 export interface Writer {
   readonly manager: string;
   readonly operation: "Apply" | "Update";
@@ -23,7 +23,7 @@ const SYSTEM_METADATA = [
   "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "name", "namespace",
   "resourceVersion", "selfLink", "uid",
 ];
-/** What the system sets is nobody's. */
+/** Fields that the system sets have no owner. */
 const NOT_OWNED = new Set([
   "apiVersion",
   "kind",
@@ -38,17 +38,17 @@ export function ownable(fields: Iterable<string>): FieldSet {
 export interface Write {
   readonly previous: KubeObject | undefined;
   readonly writer: Writer;
-  /** The fields of an applied configuration; changing another's takes force. */
+  /** The fields of an applied configuration; changing another manager's field needs force. */
   readonly applied?: { readonly fields: FieldSet; readonly force: boolean };
 }
 
-/** What changed belongs to the writer, whoever had it before; after an apply, what was applied. */
+/** The writer becomes the only owner of changed fields; after an apply, it owns the applied fields. */
 export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write): void {
   const { previous, writer, applied } = write;
   const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
   const changed = ownable([...added, ...modified]);
   const entries = entriesBefore(kind, object, write);
-  if (previous !== undefined && entries.length === 0) return; // forgotten, up to the next apply
+  if (previous !== undefined && entries.length === 0) return; // reset until the next apply
   const own = entries.find((entry) => isSame(entry, writer));
   const others = entries.filter((entry) => entry !== own);
   if (applied?.force === false) refuseConflicts(others, changed);
@@ -72,7 +72,7 @@ function entriesBefore(
   return [entryOf({ ...writer, manager: "before-first-apply", operation: "Update" }, { fields, own: undefined })];
 }
 
-/** The fields that an earlier apply by this writer owned. */
+/** The fields that this writer owns from an earlier apply. */
 export function ownedBy({ metadata: { managedFields = [] } }: KubeObject, writer: Writer) {
   const own = managedFields.filter((entry) => isSame(entry, writer));
   const others = managedFields.filter((entry) => !own.includes(entry));
@@ -109,7 +109,7 @@ function shownManager({ manager, operation, subresource, apiVersion }: ManagedFi
   return operation === "Apply" ? name : `${name} using ${apiVersion}`;
 }
 
-/** A manager that applies is the same in any version. */
+/** A manager that applies is the same one in any version. */
 function isSame(entry: ManagedFieldsEntry, writer: Writer): boolean {
   const [one, other] = [entry, writer].map(({ manager, operation, apiVersion, subresource = "" }) =>
     [manager, operation, operation === "Apply" ? "" : apiVersion, subresource].join("\n"),
@@ -123,7 +123,7 @@ function without(entry: ManagedFieldsEntry, lost: FieldSet): ManagedFieldsEntry 
   return left.size === fields.size ? entry : { ...entry, fieldsV1: encodeFields(left) };
 }
 
-/** The entry keeps its time as long as its fields stay. */
+/** The entry keeps its time while its fields stay the same. */
 function entryOf(
   writer: Writer,
   { fields, own }: { fields: FieldSet; own: ManagedFieldsEntry | undefined },
@@ -134,7 +134,7 @@ function entryOf(
   return { ...rest, fieldsType: "FieldsV1", fieldsV1, ...(subresource !== "" && { subresource }) };
 }
 
-/** In an order of their own: a write that changes nothing leaves no trace. */
+/** Sorted, so that a write without changes leaves no trace. */
 function setEntries(object: KubeObject, entries: readonly ManagedFieldsEntry[]): void {
   const kept = entries.filter(({ fieldsV1 }) => Object.keys(fieldsV1).length > 0);
   if (kept.length === 0) delete object.metadata.managedFields;
@@ -145,7 +145,7 @@ function orderOf({ operation, time, manager, apiVersion, subresource }: ManagedF
   return [operation, time, manager, apiVersion, subresource].join("\n");
 }
 
-/** Without ownership; and with the maps that every object has, so that nobody comes to own them as such. */
+/** Without managedFields, and with the maps that every object has, so that no manager owns these maps as such. */
 function bare(object: KubeObject | undefined): object {
   if (object === undefined) return { metadata: {}, spec: { containers: [] }, status: {} };
   const { managedFields: _ownership, ...metadata } = object.metadata;

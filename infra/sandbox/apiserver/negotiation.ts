@@ -1,6 +1,6 @@
 /**
  * Which representation of an answer the client accepts.
- * Owns: the Accept header. Does not own: making the representations (representation.ts).
+ * Owns: the Accept header. Does not own: creating the representations (representation.ts).
  */
 import { fail } from "./status.ts";
 

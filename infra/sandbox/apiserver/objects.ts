@@ -1,5 +1,5 @@
 /**
- * What every Kubernetes object looks like, and how to look into one.
+ * The parts that all Kubernetes objects share, and access to their fields.
  * Owns: the types of objects and their metadata. Does not own: what any kind means (kinds/).
  */
 export interface OwnerReference {
@@ -21,7 +21,7 @@ export interface ManagedFieldsEntry {
   subresource?: string;
 }
 
-/** The FieldsV1 format: `f:name`, `k:{…}`, `v:…` and `.` are the keys, each holding what lies below. */
+/** The FieldsV1 format: the keys are `f:name`, `k:{…}`, `v:…` and `.`, and each contains the elements below it. */
 export interface Fields {
   [key: string]: Fields;
 }
@@ -81,7 +81,7 @@ export function stringAt(object: unknown, path: string): string {
   return textOf(fieldAt(object, path));
 }
 
-/** Of a scalar; everything else has none. */
+/** The text of a scalar; other values have none. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
@@ -102,7 +102,7 @@ export function stringsAt(object: unknown, path: string): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
-/** The map at a key, made if there is none. */
+/** The map at a key; created if it is missing. */
 export function childOf(parent: Tree, key: string): Tree {
   const value = parent[key];
   if (isRecord(value)) return value;
@@ -112,8 +112,8 @@ export function childOf(parent: Tree, key: string): Tree {
 }
 
 /**
- * What a kind's stored objects look like, once they have been admitted and validated.
- * The only place where JSON is given a type without a check.
+ * The stored object as its kind's type, after admission and validation. The only place where JSON gets a type without a
+ * check.
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export function viewAs<T>(value: unknown): T {
@@ -125,7 +125,7 @@ export function apiVersionOf(group: string, version: string): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** `pods`, `virtualmachineinstances.kubevirt.io`: how messages name a resource. */
+/** `pods`, `virtualmachineinstances.kubevirt.io`: a resource's name in messages. */
 export function qualified({ group, resource }: GroupResource): string {
   return group === "" ? resource : `${resource}.${group}`;
 }

@@ -1,7 +1,6 @@
 /**
- * The options that a request carries in its query, or in a DeleteOptions body.
- * Owns: reading and checking them, which go together. Does not own: what they change, select (reading.ts) or begin
- * (watch.ts).
+ * The options of a request, from its query or from a DeleteOptions body.
+ * Owns: reading and checking them. Does not own: their effect on writes, lists (reading.ts) and watches (watch.ts).
  */
 import type { AdmissionSubject } from "./admission/review.ts";
 import { type RequestContext, type ResourceContext, timestamp } from "./context.ts";
@@ -71,7 +70,7 @@ export function readDryRun(kind: string, values: readonly string[]): boolean {
   return values.length > 0;
 }
 
-/** What admission is asked about a write; a patch has the options of the update that it becomes. */
+/** The options that an AdmissionReview shows; those of a patch become the options of an update. */
 export function admissionOf({ info: { query } }: RequestContext, dryRun: boolean, oldObject?: KubeObject) {
   const given = [...query].filter(
     ([name, value]) => ["fieldManager", "fieldValidation"].includes(name) && value !== "",
@@ -82,7 +81,7 @@ export function admissionOf({ info: { query } }: RequestContext, dryRun: boolean
   return (object: KubeObject): AdmissionSubject => ({ operation, object, oldObject, options, dryRun });
 }
 
-/** As whom a request owns the fields it sets. */
+/** The field manager of a request. */
 export function writerOf(ctx: ResourceContext, operation: Writer["operation"] = "Update"): Writer {
   const { kind, info, state } = ctx;
   return {
@@ -94,12 +93,12 @@ export function writerOf(ctx: ResourceContext, operation: Writer["operation"] = 
   };
 }
 
-/** The real server, too, falls back on the first word of the user agent. */
+/** The real server also falls back on the first word of the user agent. */
 function defaultManager(ctx: RequestContext): string {
   return ctx.headers["user-agent"]?.split("/")[0]?.slice(0, MANAGER_LIMIT) || "unknown";
 }
 
-/** Beside a body the query does not count. */
+/** With a body, the query does not count. */
 export async function readDeleteOptions(ctx: RequestContext): Promise<DeleteOptions & { readonly isDryRun: boolean }> {
   const options = ctx.body.length > 0 ? await optionsFromBody(ctx) : optionsFromQuery(ctx.info.query);
   const { propagationPolicy: policy, orphanDependents } = options;
@@ -142,7 +141,7 @@ function integerIn(text: string): number {
   return Math.abs(Number(text)) < 2 ** 63 ? Number(text) : refuse("value out of range");
 }
 
-/** As Go reads a query: all but 0 and false is true. */
+/** As Go parses a query: every value but 0 and false is true. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }

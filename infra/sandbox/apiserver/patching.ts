@@ -1,6 +1,6 @@
 /**
- * PATCH: which format a request's patch is in, and what it makes of the current object.
- * Owns: choosing among the formats, which kinds take which. Does not own: the formats themselves (patch/).
+ * PATCH: the format of a request's patch, and its result for the current object.
+ * Owns: choosing the format, which kinds accept which. Does not own: the formats themselves (patch/).
  */
 import { type Answer, type ResourceContext } from "./context.ts";
 import { checkObject, mediaTypeOf, parseJson } from "./decoding.ts";
@@ -54,7 +54,7 @@ export async function handlePatch(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-/** What a patch leaves cannot be read as an object of the kind. It is shown in the order of Go's JSON. */
+/** The patched object cannot be read as an object of the kind. The message shows it in the order of Go's JSON. */
 function refusePatched(patched: unknown, why: string): never {
   const { managedFields, ...metadata } = recordAt(patched, "metadata");
   const { metadata: _last, ...rest }: Tree = isRecord(patched) ? patched : {};

@@ -1,5 +1,5 @@
 /**
- * The way of every request: authenticate, impersonate, authorize, dispatch, render.
+ * The steps of every request: authenticate, impersonate, authorize, dispatch, render.
  * Owns: that order, reading the body, writing answers and errors. Does not own: any of the steps.
  */
 import { once } from "node:events";
@@ -20,7 +20,7 @@ import { Bell } from "./watch-log.ts";
 
 const BODY_LIMIT = 3 * 1024 * 1024;
 
-/** Never rejects: whatever goes wrong in a request, goes wrong for its client alone. */
+/** Never rejects: an error in a request affects its client only. */
 export async function handleRequest(
   state: ServerState,
   request: IncomingMessage,
@@ -28,7 +28,7 @@ export async function handleRequest(
 ): Promise<void> {
   const aborted = new AbortController();
   response.on("close", () => aborted.abort()).on("error", () => response.destroy());
-  // It would tell how long connections are kept, which the real server does not.
+  // The real server does not send the header that tells how long connections are kept.
   response.removeHeader("connection");
   const warnings: string[] = [];
   try {
@@ -43,25 +43,25 @@ export async function handleRequest(
     try {
       writeFailure(response, error, warnings);
     } catch (bug) {
-      // It could not be sent, as a webhook's status code that is none.
+      // Node could not send the answer, for example because of a webhook's invalid status code.
       writeFailure(response, bug, []);
     }
   }
 }
 
-/** Faults that come before anything is done. */
+/** Faults before anything is done. */
 async function suffer(effects: readonly Effect[], ctx: RequestContext, response: ServerResponse): Promise<void> {
   for (const effect of effects) {
     if (effect.type === "Latency") await delay(effect.milliseconds);
     else if (effect.type === "Error") failWith(effect, ctx.info);
     else if (effect.type === "ConnectionReset") response.destroy();
     else if (effect.type === "Hang") await once(ctx.signal, "abort");
-    // Nobody is there any more who could be answered: the request must not be done either.
+    // The client has gone and can get no answer, so the request must not be done.
     if (response.destroyed) fail({ reason: "ServiceUnavailable", message: "the connection is gone" });
   }
 }
 
-/** Faults that hit the answer: the connection breaks before it, in it, or between events. */
+/** Faults in the answer: the connection breaks before it, within it, or between events. */
 function spoil(effects: readonly Effect[], response: ServerResponse): void {
   for (const effect of effects) {
     if (effect.type === "LostAnswer") response.destroy();
@@ -70,7 +70,7 @@ function spoil(effects: readonly Effect[], response: ServerResponse): void {
   }
 }
 
-/** Lets so many writes through, of the last one only a part. */
+/** Allows this many writes, and of the last one only a part. */
 function breakAfter(response: ServerResponse, { writes, part }: { writes: number; part: number }): void {
   let left = writes;
   const write = response.write.bind(response);
@@ -80,7 +80,7 @@ function breakAfter(response: ServerResponse, { writes, part }: { writes: number
     if (left > 0) return write(chunk);
     return write(chunk.slice(0, Math.ceil(chunk.length * part)), () => response.destroy());
   };
-  // A watch may come to its own end before.
+  // A watch may end by itself before that.
   const ended = (chunk?: string) => (chunk === undefined ? end() : limited(chunk));
   Object.assign(response, { write: limited, end: ended });
   if (left === 0) response.destroy();
@@ -110,7 +110,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return size <= BODY_LIMIT ? Buffer.concat(chunks) : fail({ reason: "RequestEntityTooLarge", limit: BODY_LIMIT });
 }
 
-/** A bug of this server: say so, where the person running it sees it. */
+/** Reports a bug of this server on its own standard error. */
 function unexpected(error: unknown): Failure {
   console.error(error);
   return { reason: "InternalError", message: error instanceof Error ? error.message : String(error) };
@@ -142,7 +142,7 @@ async function write(response: ServerResponse, { ctx, answer, representation }: 
   }
 }
 
-/** Answers that show objects come from handlers of resources: see routes.ts. */
+/** Handlers of resources create the answers that contain objects (routes.ts). */
 function rendererFor(ctx: RequestContext, representation: Representation): Renderer {
   const { info } = ctx;
   const kind = info.isResource ? ctx.state.kinds.find(info.group, info.version, info.resource) : undefined;

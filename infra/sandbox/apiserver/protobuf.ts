@@ -1,7 +1,7 @@
 /**
  * Bodies in protobuf: kubectl's typed commands (create namespace, drain, auth can-i, create token) send nothing else.
- * Owns: reading the wire format, by the field numbers of the messages in protobuf-messages.yaml.
- * Does not own: answers, which are always JSON; kinds that no stock client sends this way (they are refused by name).
+ * Owns: reading the wire format, by the field numbers of the messages in protobuf-messages.yaml. Does not own: answers,
+ * which are always JSON; kinds that no stock client sends in protobuf (the refusal names them).
  */
 import { childOf, stringAt } from "./objects.ts";
 import { readYaml } from "./read-yaml.ts";
@@ -78,7 +78,7 @@ function readMessage(bytes: Buffer, name: string): Record<string, unknown> {
   return name === "IntOrString" || name === "Time" || name === "MicroTime" ? result : withoutEmpty(result);
 }
 
-/** Go writes empty strings and messages where JSON leaves them out. */
+/** Go writes empty strings and messages where JSON omits them. */
 function withoutEmpty(message: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== "" && value !== undefined));
 }
@@ -111,7 +111,7 @@ const SCALARS: Readonly<Record<string, (reader: Reader) => unknown>> = {
   bool: (reader) => reader.varint() === 1,
 };
 
-/** A negative number is its two's complement in 64 bits. */
+/** Negative numbers are two's complement in 64 bits. */
 function signed(value: number): number {
   return value >= 2 ** 63 ? value - 2 ** 64 : value;
 }
@@ -125,7 +125,7 @@ function readValue(reader: Reader, type: string): unknown {
   return message;
 }
 
-/** Go's zero time is a message without fields: no time at all. */
+/** Go's zero time is a message without fields, and means no time. */
 function timeOf({ seconds, nanos = 0 }: Record<string, unknown>): string | undefined {
   if (typeof seconds !== "number") return undefined;
   const micros = String(Math.floor(Number(nanos) / 1000)).padStart(6, "0");

@@ -1,4 +1,4 @@
-/** Tables of facts that stand as YAML beside the code that goes by them. */
+/** Reads the YAML tables beside the code. */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import { viewAs } from "./objects.ts";

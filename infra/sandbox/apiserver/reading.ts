@@ -28,7 +28,7 @@ export function handleList(ctx: ResourceContext): Answer {
 
 export interface Selection {
   readonly matches: (stored: StoredObject) => boolean;
-  /** What the index may narrow the search by. */
+  /** The selector requirements that the index can use. */
   readonly entries: readonly string[];
   readonly isEverything: boolean;
 }
@@ -47,7 +47,7 @@ export function readSelection(ctx: ResourceContext): Selection {
   };
 }
 
-/** Selectors name fields as the kind does; the store knows them by their path. */
+/** Selectors use the kind's names of fields, the store their paths. */
 function byPath({ custom, selectableFields }: ResourceKind, requirement: FieldRequirement): FieldRequirement {
   const path = selectableFields[requirement.field];
   if (path !== undefined) return { ...requirement, field: path };
@@ -70,7 +70,7 @@ export function selectObjects(ctx: ResourceContext): { items: readonly StoredObj
   const options = readListOptions(ctx.info.query, "list");
   const selection = readSelection(ctx);
   const { revision, candidates } = readStart(ctx, options, selection);
-  // A list of any revision comes whole.
+  // A list of any revision is not paged.
   const limit = options.limit > 0 && options.version !== "0" ? options.limit : Number.POSITIVE_INFINITY;
   const items: StoredObject[] = [];
   let left = candidates.length;
@@ -82,7 +82,7 @@ export function selectObjects(ctx: ResourceContext): { items: readonly StoredObj
   const metadata = { resourceVersion: String(revision) };
   const last = items.at(-1);
   if (left === 0 || last === undefined) return { items, metadata };
-  // A next page, even if nothing on it is selected.
+  // There is a next page, even if the selector matches nothing on it.
   const token = encodeToken(ctx, revision, `${keyOf(last)}\0`);
   const remaining = selection.isEverything && { remainingItemCount: left };
   return { items, metadata: { ...metadata, continue: token, ...remaining } };
@@ -96,7 +96,7 @@ interface Start {
 function readStart(ctx: ResourceContext, options: ListOptions, { entries }: Selection): Start {
   const { token, version, match, limit } = options;
   const { collection, info, state } = ctx;
-  // What is left for other pages is counted without the index.
+  // The remaining items are counted without the index.
   const present = (from = ""): Start => ({
     revision: state.store.revision,
     candidates: collection.list(info.namespace, limit > 0 ? [] : entries, from),
@@ -122,13 +122,13 @@ export function readRevision(
   return refuse(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`);
 }
 
-/** Clients only know revisions that there were. */
+/** Clients only know revisions that existed. */
 function requireRevision({ state }: ResourceContext, asked: number): void {
   const current = state.store.revision;
   if (asked > current) fail({ reason: "TooLargeResourceVersion", asked, current });
 }
 
-/** The collection as it was: the present, with the objects that have changed since then put back. */
+/** The collection at a past revision: the present one, with later changes undone. */
 function past(ctx: ResourceContext, revision: number, from = ""): Start {
   requireRevision(ctx, revision);
   const { collection, info } = ctx;
@@ -163,10 +163,10 @@ export function keyOf({ namespace, name }: StoredObject): string {
   return `${namespace}/${name}`;
 }
 
-/** In a token: as of now. */
+/** In a token: at the current revision. */
 const LATEST = -1;
 
-/** The key in it is without the namespace that the request names anyway. */
+/** The token's key omits the namespace that the request names. */
 function encodeToken({ info }: ResourceContext, rv: number, from: string): string {
   const start = from.slice(info.namespace.length);
   return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv, start })).toString("base64url");
@@ -180,7 +180,7 @@ function decodeToken({ info, kind }: ResourceContext, text: string): { revision:
       return { revision: rv, from: kind.namespaced && info.namespace === "" ? key : `${info.namespace}/${key}` };
     }
   } catch {
-    // said below
+    // reported below
   }
   return badRequest("invalid continue token: continue key is not valid");
 }

@@ -13,7 +13,7 @@ export interface RenderingOptions {
   readonly kind: ResourceKind;
   readonly as: Representation;
   readonly now: () => Date;
-  /** What of an object comes with its row in a table: None, Metadata, Object. */
+  /** How much of an object is in its table row: None, Metadata, Object. */
   readonly includeObject: string;
 }
 
@@ -60,7 +60,7 @@ export class Renderer {
   #eventObject(stored: StoredObject): string {
     if (this.#as !== "Table") return this.object(stored);
     const table = this.#table([parse(stored)]);
-    // A client keeps the columns from the first event.
+    // A client keeps the columns of the first event.
     const columnDefinitions = this.#describesColumns ? table.columnDefinitions : null;
     this.#describesColumns = false;
     return JSON.stringify({ ...table, columnDefinitions, metadata: { resourceVersion: String(stored.revision) } });

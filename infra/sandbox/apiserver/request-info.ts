@@ -1,7 +1,7 @@
 /**
- * What a request asks for, read from its method and URL alone.
- * Owns: the verb, group, resource, namespace and name that authorization and routing see.
- * Does not own: whether any of it exists (routes.ts).
+ * The attributes of a request that follow from its method and URL alone.
+ * Owns: the verb, group, resource, namespace and name that authorization and routing see. Does not own: whether any of
+ * it exists (routes.ts).
  */
 import { isTrue } from "./options.ts";
 import { parseFieldSelector } from "./selectors.ts";
@@ -34,7 +34,7 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** Below a namespace's name these are parts of the namespace itself, not resources inside it. */
+/** After a namespace's name these are subresources of the namespace, not resources in it. */
 const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
 
 export function readRequest(method: string, target: string): RequestInfo {
@@ -77,7 +77,7 @@ function placeOf(parts: readonly string[]) {
     const [name = "", ...subresource] = rest;
     return { namespace: second, resource: third, name, subresource: subresource.join("/") };
   }
-  // RBAC of a namespace object looks into that namespace, as in the real server.
+  // RBAC for a namespace object uses the roles in that namespace, as in the real server.
   const namespace = first === "namespaces" ? second : "";
   return {
     namespace,
@@ -99,6 +99,6 @@ function nameFromSelector(query: URLSearchParams): string {
     const requirements = parseFieldSelector(query.get("fieldSelector") ?? "");
     return requirements.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value ?? "";
   } catch {
-    return ""; // malformed: the handler says so, after authorization
+    return ""; // malformed: the handler reports it after authorization
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Which handler answers a request.
- * Owns: the table of verbs and subresources, the paths that are no resources. Does not own: what the handlers do.
+ * Owns: the table of verbs and subresources, the paths that are not resources. Does not own: what the handlers do.
  */
 import { REVIEWS, handleReview } from "./access-reviews.ts";
 import { handleBinding } from "./binding.ts";
@@ -59,19 +59,19 @@ function resource(ctx: RequestContext, info: ResourceRequest): Answer | Promise<
   return handler({ ...ctx, info: { ...info, namespace }, kind, collection: collectionOf(ctx.state, kind) });
 }
 
-/** Only a group of the server's own knows what a Status is. */
+/** Only the server's own groups know the kind Status. */
 function unknown({ state }: RequestContext, { group, version }: ResourceRequest): never {
   const isOwn = state.kinds.all().some((one) => !one.custom && one.group === group && one.version === version);
   return fail({ reason: isOwn ? "NoSuchResource" : "PageNotFound" });
 }
 
-/** Across all namespaces there are only lists and watches; a named object lies in one. */
+/** Across all namespaces there are only lists and watches; a named object needs its namespace. */
 function isMisplacedKind(info: ResourceRequest, namespaced: boolean): boolean {
   if (!namespaced) return info.namespace !== "" && info.resource !== "namespaces";
   return info.namespace === "" && info.verb !== "list" && info.verb !== "watch" && info.name !== "";
 }
 
-/** They lead to a kubelet, or to an aggregated server, and neither is here. */
+/** They lead to a kubelet or an aggregated server; neither exists here. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   pods: ["attach", "exec", "log", "portforward", "proxy", "resize", "ephemeralcontainers"],
   nodes: ["proxy"],
@@ -108,7 +108,7 @@ function nonResource(ctx: RequestContext): Answer | Promise<Answer> {
   return document(discoveryOf(ctx, path.split("/").filter(Boolean)));
 }
 
-/** How much there is of each kind. */
+/** The number of objects of each kind. */
 function metricsText({ state }: RequestContext): string {
   const lines = state.kinds.all().map((kind) => {
     const count = collectionOf(state, kind).list("").length;

@@ -15,7 +15,7 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** What is left to read, the next first. */
+/** The remaining tokens, the next one first. */
 type Tokens = string[];
 
 const TOKEN = /!=|==|[=!<>(),]|[^\s=!<>(),]+/g;
@@ -96,7 +96,7 @@ function exactValue(tokens: Tokens): string {
   return isEnd(peek(tokens)) ? "" : identifier(tokens);
 }
 
-/** `(a,b)`; where a value is missing it is the empty one. */
+/** `(a,b)`; a missing value is the empty one. */
 function valueSet(tokens: Tokens): readonly string[] {
   const open = take(tokens);
   if (open !== "(") return badRequest(`${WHERE}found '${open}' expected: '('`);

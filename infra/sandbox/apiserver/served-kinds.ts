@@ -19,7 +19,7 @@ export function serveDefinitions(state: ServerState): void {
     const definition = parse(object);
     if (type === "DELETED") state.kinds.uninstall(definition);
     else if (isEstablished(definition)) install(state, definition);
-    // The real server's controllers, too, come after the answer.
+    // The real server's controllers also run after the answer.
     inBackground(setImmediate().then(() => settleDefinitions(state)));
   };
 }
@@ -32,7 +32,7 @@ function install(state: ServerState, definition: KubeObject): void {
   }
 }
 
-/** Until nothing is left to be said or done. */
+/** Repeats until nothing changes. */
 export function settleDefinitions(state: ServerState): void {
   const definitions = collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS);
   const now = timestamp(state.now());
@@ -43,7 +43,7 @@ export function settleDefinitions(state: ServerState): void {
   }
 }
 
-/** The objects go with their definition, and the definition when the last of them has gone. */
+/** The objects are deleted with their definition, and the definition after the last of them. */
 function empty(state: ServerState, stored: StoredObject): void {
   const definition = parse(stored);
   for (const kind of kindsOf(definition).slice(0, 1)) {

@@ -1,7 +1,7 @@
 /**
  * An API server in memory, over HTTPS, that behaves like kube-apiserver 1.36.
- * Owns: the listener, the state behind it, its beginning and end. Does not own: requests (pipeline.ts), what controllers,
- * kubelets and schedulers do: they are clients like any other.
+ * Owns: the listener, the state behind it, start and stop. Does not own: requests (pipeline.ts), controllers, kubelets
+ * and schedulers, which are ordinary clients.
  */
 import { once } from "node:events";
 import { type Server, createServer } from "node:https";
@@ -23,17 +23,17 @@ export { type Effect, type Fault, FaultPlan } from "./faults.ts";
 export interface ApiServerOptions {
   /** Issues the serving certificate. */
   readonly authority: Authority;
-  /** 0, the default: any free one. */
+  /** 0, the default: any free port. */
   readonly port?: number;
   /** As in kube-apiserver's --token-auth-file. */
   readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups?: readonly string[] }>>;
-  /** CustomResourceDefinitions that are there from the start. */
+  /** CustomResourceDefinitions that are served from the start. */
   readonly definitions?: readonly KubeObject[];
-  /** What is to go wrong; more can be injected while it runs. */
+  /** Faults from the start; a test can inject more while the server runs. */
   readonly faults?: FaultPlan;
-  /** The clock: timestamps, grace periods, the expiry of tokens. */
+  /** The clock of timestamps, grace periods and the expiry of tokens. */
   readonly now?: () => Date;
-  /** The clock of watches: their bookmarks, their end. */
+  /** The clock of watches: their bookmarks and their end. */
   readonly setTimer?: ServerState["setTimer"];
 }
 
@@ -41,13 +41,13 @@ export interface ApiServer {
   readonly url: string;
   readonly port: number;
   readonly faults: FaultPlan;
-  /** Breaks all connections and refuses new ones, but forgets nothing. */
+  /** Breaks all connections and refuses new ones, but keeps all state. */
   suspend(): Promise<void>;
-  /** The end of a suspension: on the same port, with the same objects. */
+  /** Ends a suspension: on the same port, with the same objects. */
   resume(): Promise<void>;
   /** Forgets all changes up to now, as etcd does every five minutes: older watches and pages get 410 Expired. */
   compact(): void;
-  /** Closes idle connections after so long (absent: 90 s, as the real server does), without a word to the client. */
+  /** Closes idle connections after this time (missing: 90 s, as the real server does), without notice to the client. */
   closeIdleAfter(ms?: number): void;
   stop(): Promise<void>;
 }
@@ -59,11 +59,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const state = createState(options);
   const { certPem: cert, keyPem: key } = await options.authority.issue([HOST, "localhost", "::1"]);
   const server = createServer({ cert, key }, (request, response) => void handleRequest(state, request, response));
-  // Watches last.
+  // Watches end last.
   server.requestTimeout = 0;
   const closeIdleAfter = (ms = 90_000) => Object.assign(server, { keepAliveTimeout: ms, keepAliveTimeoutBuffer: 0 });
   closeIdleAfter();
-  // A connection that cannot be accepted, as for too many open files, is its client's trouble.
+  // A connection that cannot be accepted, for example because of too many open files, affects its client only.
   server.on("error", () => undefined);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -90,7 +90,7 @@ async function listen(server: Server, port: number): Promise<number> {
   return isRecord(address) ? Number(address.port) : 0;
 }
 
-/** Also those that are still shaking hands, of which `closeAllConnections` does not know. */
+/** Includes connections in the TLS handshake, which `closeAllConnections` does not know. */
 function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
@@ -98,7 +98,7 @@ function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   });
 }
 
-/** What there is before the first request. */
+/** The state before the first request. */
 export function createState(options: Omit<ApiServerOptions, "authority" | "port">): ServerState {
   const {
     tokens,

@@ -1,6 +1,6 @@
 /**
  * ServiceAccount tokens: signed by this server, bound to the account's uid, valid until they expire.
- * Owns: TokenRequest, issuing and verifying. Does not own: who may ask for one (authorization.ts).
+ * Owns: TokenRequest, issuing and verifying. Does not own: who may request one (authorization.ts).
  */
 import { generateKeyPairSync, randomUUID, sign, verify } from "node:crypto";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
@@ -34,12 +34,12 @@ interface Reference {
   readonly uid: string;
 }
 
-/** Objects that have to be there as long as the token is to be good. */
+/** Objects that must exist for the token to be valid. */
 type Bound = { readonly [Kind in "pod" | "secret" | "node"]?: Reference };
 
 export class TokenIssuer {
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  /** Tokens whose signature was found to be ours: it stays so, whatever becomes of the account. */
+  /** Tokens with a verified signature; that stays true, whatever happens to the account. */
   readonly #read = new Map<string, Claims>();
 
   issue(claims: Claims): string {
@@ -48,7 +48,7 @@ export class TokenIssuer {
     return `${payload}.${signature.toString("base64url")}`;
   }
 
-  /** undefined: not one of ours. */
+  /** undefined: not a token of this server. */
   read(token: string): Claims | undefined {
     const known = this.#read.get(token);
     if (known !== undefined) return known;
@@ -115,7 +115,7 @@ function refuse(name: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) fail({ reason: "Invalid", kind: TOKEN_REQUEST, name, errors });
 }
 
-/** A token can be bound to an object: it lives no longer than that. */
+/** A token can be bound to an object: it is valid no longer than the object exists. */
 function boundTo(ctx: ResourceContext, wanted: unknown): Bound {
   if (!isRecord(wanted)) return {};
   const [kind = "", name = "", version = "", uid] = ["kind", "name", "apiVersion", "uid"].map((key) =>
@@ -144,7 +144,7 @@ export interface Authenticated {
   readonly audiences: readonly string[];
 }
 
-/** undefined: forged, expired, or of an account or for an object that is gone. */
+/** undefined: forged, expired, or its account or object no longer exists. */
 export function accountOfToken(state: ServerState, token: string): Authenticated | undefined {
   const claims = state.tokenIssuer.read(token);
   if (claims === undefined) return undefined;

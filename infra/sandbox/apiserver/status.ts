@@ -1,5 +1,5 @@
 /**
- * Everything that can be wrong with a request, and how the client is told.
+ * Every failure of a request, and the Status that the client gets for it.
  * Owns: the union of failures and its one renderer; the real server's codes, reasons and messages are in failures.yaml.
  * Does not own: when each happens.
  */
@@ -40,7 +40,7 @@ export type Failure =
   | { readonly reason: "WebhookDenied"; readonly message: string; readonly status: DenialStatus }
   | { readonly reason: "NonResourceForbidden" | "BadRequest" | "UnsupportedMediaType"; readonly message: string }
   | { readonly reason: "WebhookFailed" | "InternalError" | "ServiceUnavailable"; readonly message: string }
-  /** An error that the real server does not classify; something that it can and this one cannot. */
+  /** An error that the real server does not classify, or a feature that this server does not have. */
   | { readonly reason: "Unclassified" | "NotImplemented"; readonly message: string };
 
 interface DenialStatus {
@@ -49,7 +49,7 @@ interface DenialStatus {
   readonly details?: unknown;
 }
 
-/** Carries a failure from wherever it is found to the pipeline, which renders it. */
+/** Carries a failure to the pipeline, which renders it. */
 export class RequestFailure extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {
@@ -110,7 +110,7 @@ function answerTo(failure: Failure): Answer {
   };
 }
 
-/** What the templates can speak of. */
+/** The variables of the templates. */
 function valuesOf(failure: Failure): Tree {
   if (failure.reason === "Invalid") {
     const { errors, name, kind } = failure;

@@ -1,22 +1,22 @@
 /**
  * The objects, as etcd would keep them: JSON text under sorted keys, one revision counter for all.
- * Owns: resourceVersions, compare-and-swap, the indexes that make selected lists cheap, the log that watches read.
- * Does not own: what may be written (creation.ts, updating.ts, deletion.ts).
+ * Owns: resourceVersions, compare-and-swap, the indexes for selected lists, the log that watches read. Does not own:
+ * what may be written (creation.ts, updating.ts, deletion.ts).
  */
 import { type KubeObject, type NamespacedName, stringAt, viewAs } from "./objects.ts";
 import { fail } from "./status.ts";
 import { WatchLog } from "./watch-log.ts";
 
-/** One revision of one object. Text, not a tree: a tenth of the memory, a read copies nothing, nobody can change it. */
+/** One revision of one object. It is text, not a tree: a tenth of the memory, no copy for a read, and immutable. */
 export interface StoredObject extends NamespacedName {
   readonly revision: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** The values its kind can be selected by, under their paths. */
+  /** The values that selectors can match, by path. */
   readonly fields: Readonly<Record<string, string>>;
   readonly json: string;
 }
 
-/** Selector label → path. */
+/** From a selector's label to the path. */
 export type SelectableFields = Readonly<Record<string, string>>;
 
 export class Store {
@@ -42,9 +42,9 @@ export class Store {
 }
 
 const SELECTIVE = 8;
-/** Of a request to etcd. */
+/** The maximum size of a request to etcd. */
 const SIZE_LIMIT = 1.5 * 1024 * 1024;
-/** What a field that is not set is selected by, if not by nothing. */
+/** The value by which selectors match an unset field, if it is not the empty one. */
 const UNSET: Readonly<Record<string, string>> = { "spec.unschedulable": "false", "spec.hostNetwork": "false" };
 
 export class Collection {
@@ -53,7 +53,7 @@ export class Collection {
   readonly #nextRevision: () => number;
   readonly #objects = new Map<string, StoredObject>();
   readonly #keys: string[] = [];
-  /** `label=value` → the keys of the objects that carry it; fields are indexed beside labels. */
+  /** From `label=value` to the keys of the objects that have it; fields are indexed like labels. */
   readonly #index = new Map<string, Set<string>>();
 
   constructor(fields: SelectableFields, nextRevision: () => number) {
@@ -61,9 +61,9 @@ export class Collection {
     this.indexBy([fields]);
   }
 
-  /** From now on; the objects that there are, too. */
+  /** Indexes existing and future objects. */
   indexBy(fields: readonly SelectableFields[]): void {
-    // Name and namespace are the key already.
+    // Name and namespace are in the key already.
     const paths = fields.flatMap((one) => Object.values(one)).filter((path) => !path.startsWith("metadata.n"));
     this.#paths = [...new Set(paths)];
     for (const [key, stored] of this.#objects) {
@@ -83,7 +83,7 @@ export class Collection {
     return this.#objects.get(`${namespace}/${name}`);
   }
 
-  /** undefined: the name is taken. */
+  /** undefined: the name exists already. */
   create(object: KubeObject): StoredObject | undefined {
     const key = keyOf(object);
     if (this.#objects.has(key)) return undefined;
@@ -104,7 +104,7 @@ export class Collection {
     return stored;
   }
 
-  /** The last state, under the revision of its removal; undefined: `previous` is no longer the current revision. */
+  /** The last state, with the revision of its removal; undefined: `previous` is no longer the current revision. */
   remove(previous: StoredObject, last: KubeObject): StoredObject | undefined {
     const key = `${previous.namespace}/${previous.name}`;
     if (this.#objects.get(key) !== previous) return undefined;
@@ -116,7 +116,7 @@ export class Collection {
     return stored;
   }
 
-  /** In key order, from a key on; `entries` (label=value) narrow the search to what the index holds for the rarest. */
+  /** In key order, from a key on; of `entries` (label=value) the rarest narrows the search. */
   list(namespace: string, entries: readonly string[] = [], from = ""): readonly StoredObject[] {
     return this.#candidates(namespace, entries, from).flatMap((key) => this.#objects.get(key) ?? []);
   }
@@ -124,7 +124,7 @@ export class Collection {
   #candidates(namespace: string, entries: readonly string[], from: string): readonly string[] {
     const sets = entries.map((entry) => this.#index.get(entry) ?? new Set<string>());
     const [rarest] = sets.toSorted((a, b) => a.size - b.size);
-    // What many of the objects carry is found faster in key order than by sorting.
+    // If many objects have the label, a walk in key order is faster than sorting.
     if (rarest !== undefined && rarest.size * SELECTIVE < this.#keys.length) {
       const keys = namespace === "" ? [...rarest] : [...rarest].filter((key) => key.startsWith(`${namespace}/`));
       return keys.filter((key) => key >= from).toSorted();
@@ -165,7 +165,7 @@ export class Collection {
     if (keys?.size === 0) this.#index.delete(entry);
   }
 
-  /** Of the first key not before `key`. */
+  /** The position of the first key that is not before `key`. */
   #position(key: string): number {
     let [low, high] = [0, this.#keys.length];
     while (low < high) {
@@ -183,7 +183,7 @@ export function parse(stored: StoredObject): KubeObject {
 
 const trees = new WeakMap<StoredObject, KubeObject>();
 
-/** For what is read on every request, like roles. Shared: never change it. */
+/** For objects that every request reads, like roles. Shared: never change it. */
 export function parsedOnce(stored: StoredObject): KubeObject {
   let tree = trees.get(stored);
   if (tree === undefined) {

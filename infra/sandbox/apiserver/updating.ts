@@ -1,7 +1,7 @@
 /**
  * PUT and PATCH: changes to an existing object.
- * Owns: the read-change-admit-check-write loop all changes go through, what each subresource may change (finalize, too).
- * Does not own: the patch formats (patch/), deletion (deletion.ts).
+ * Owns: the read-change-admit-check-write loop of all changes, what each subresource may change (finalize, too). Does
+ * not own: the patch formats (patch/), deletion (deletion.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
@@ -24,10 +24,10 @@ export type Part = "main" | "status" | "finalize";
 
 export interface Modification {
   readonly part: Part;
-  /** From the current state (a copy, in the served version) to the wanted one; called again if somebody else was faster. */
+  /** From the current state (a copy, in the served version) to the wanted one; called again after a conflict. */
   readonly change: (current: KubeObject) => KubeObject;
   readonly dryRun?: boolean;
-  /** Who owns which field afterwards; without it the changed fields become the client's. */
+  /** Computes managedFields; without it the client owns the changed fields. */
   readonly track?: (object: KubeObject, previous: KubeObject) => void;
 }
 
@@ -47,7 +47,7 @@ export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-/** PUT namespaces/{name}/finalize: the only way to take the namespace's own finalizer away. */
+/** PUT namespaces/{name}/finalize: the only way to remove the namespace's own finalizer. */
 export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
   const change = await replaceWith(ctx, readWriteOptions(ctx));
   const object = await modifyObject(ctx, {
@@ -68,7 +68,7 @@ async function replaceWith(ctx: ResourceContext, options: WriteOptions): Promise
   };
 }
 
-/** A change leaves the name that is on the URL. */
+/** The name stays the one in the URL. */
 export function checkName({ info: { name } }: ResourceContext, { metadata }: KubeObject): void {
   const missing = `the name of the object (${name} based on URL) was undeterminable: name must be provided`;
   if (!metadata.name) badRequest(missing);
@@ -99,11 +99,11 @@ export async function modifyObject(
     if (isDeepStrictEqual(object, previous)) return stored;
     if (modification.dryRun) return object;
     const written = isFinished(object) ? collection.remove(stored, object) : collection.replace(stored, object);
-    if (written !== undefined) return written; // else somebody else was faster: look again
+    if (written !== undefined) return written; // otherwise another request was faster: read again
   }
 }
 
-/** A change by the server itself, without admission and validation; undefined: the object is gone. */
+/** A change by the server itself, without admission and validation; undefined: the object no longer exists. */
 export function changeStored(
   collection: Collection,
   key: NamespacedName,
@@ -116,7 +116,7 @@ export function changeStored(
   return isDeepStrictEqual(object, parse(stored)) ? stored : collection.replace(stored, object);
 }
 
-/** A deleted object goes with its last finalizer, unless it still has time to terminate. */
+/** A deleted object is removed with its last finalizer, unless it still has time to terminate. */
 export function isFinished({ kind, metadata, spec }: KubeObject): boolean {
   if (metadata.deletionTimestamp === undefined || (metadata.finalizers?.length ?? 0) > 0) return false;
   const held = kind === "Namespace" && isRecord(spec) && Array.isArray(spec.finalizers) && spec.finalizers.length > 0;
@@ -144,7 +144,7 @@ function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMe
   const { kind, info } = ctx;
   if (!meta.resourceVersion && info.verb === "update" && !kind.unconditionalUpdate) {
     const errors = [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")];
-    // The real server, too, names the resource here where the kind should stand.
+    // The real server also names the resource here in place of the kind.
     fail({ reason: "Invalid", kind: { group: kind.group, kind: kind.plural }, name: info.name, errors });
   }
   if (meta.resourceVersion && meta.resourceVersion !== previous.resourceVersion) {
@@ -153,7 +153,7 @@ function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMe
   meta.resourceVersion = previous.resourceVersion ?? "";
 }
 
-/** No client changes these times; a uid or a grace period that it changes, or a deletion that it sets, is refused later. */
+/** Clients cannot change these times. A changed uid or grace period, or a set deletion, is refused later. */
 function keepSystemFields(meta: ObjectMeta, old: ObjectMeta): void {
   const { uid = "", creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds: grace } = old;
   meta.uid ||= uid;
@@ -176,7 +176,7 @@ function prepare(kind: ResourceKind, object: KubeObject, how: { previous: KubeOb
   return object;
 }
 
-/** Of a custom object only the status; of a built-in one labels and annotations, too. */
+/** For a custom object only the status; for a built-in one labels and annotations, too. */
 function prepareStatus(kind: ResourceKind, object: KubeObject, previous: KubeObject): KubeObject {
   const { status } = object;
   const { ownerReferences: _refused, ...metadata } = object.metadata;
@@ -205,7 +205,7 @@ function setGeneration({ hasStatus }: ResourceKind, object: KubeObject, previous
   else object.metadata.generation = isDeepStrictEqual(now, before) ? generation : generation + 1;
 }
 
-/** A client cannot say who owns what, only have all of it forgotten: by an empty list, or one of nothing. */
+/** A client cannot set managedFields, only reset them: by an empty list, or a list of one empty entry. */
 function keepOwnership(meta: ObjectMeta, { managedFields }: ObjectMeta, part: Part): void {
   const isForgotten = part === "main" && /^\[(\{\})?\]$/.test(JSON.stringify(meta.managedFields ?? null));
   if (managedFields === undefined || isForgotten) delete meta.managedFields;

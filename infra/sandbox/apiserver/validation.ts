@@ -39,7 +39,7 @@ function problemsOf(rule: Rule, value: string): readonly string[] {
   return new RegExp(`^(?:${rule.form})$`).test(value) ? tooLong : [...tooLong, messageOf(rule)];
 }
 
-/** In words, as a label's value or a key is judged everywhere. */
+/** In words; label values and keys have the same rules everywhere. */
 export function labelValueProblems(value: string): readonly string[] {
   return problemsOf(labelValue, value);
 }
@@ -64,7 +64,7 @@ export function validateObject(kind: ResourceKind, object: KubeObject, previous:
     ...ownerErrors(object.metadata),
     ...kind.validate(object, previous),
   ];
-  // Events are told by the group that they are kept in.
+  // Messages about Events name the group in which they are stored.
   const [, group = ""] = object.apiVersion.split("/").toReversed();
   const shown = { group, kind: kind.kind };
   if (errors.length > 0) fail({ reason: "Invalid", kind: shown, name: object.metadata.name ?? "", errors });
@@ -164,7 +164,7 @@ function changeErrors(meta: ObjectMeta, old: ObjectMeta): readonly FieldError[] 
   const changed = IMMUTABLE.filter((field) => now[field] !== before[field]);
   const errors = changed.flatMap((field) => {
     const error = invalidValue(`metadata.${field}`, now[field], "field is immutable");
-    return field === "uid" ? [error, error] : [error]; // checked twice by the real server, too
+    return field === "uid" ? [error, error] : [error]; // the real server also checks it twice
   });
   return [...errors, ...newFinalizers(meta, old)];
 }

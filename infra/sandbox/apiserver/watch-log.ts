@@ -1,8 +1,7 @@
 /**
  * The recent changes of one collection, for watches and for lists of a past revision.
- * Owns: how far back they reach, who hears of new ones. Does not own: what a client sees of them (watch.ts).
- *
- * A watch is woken and then reads on from where it was: nothing that it does happens within the write that woke it.
+ * Owns: how far back they reach, waking watches. Does not own: what a client sees of them (watch.ts). A write only
+ * wakes a watch, which then reads on from its position, outside of the write.
  */
 import type { StoredObject } from "./store.ts";
 
@@ -13,7 +12,7 @@ export interface Change {
   readonly previous: StoredObject | undefined;
 }
 
-/** The real server compacts after five minutes; we after so many changes. */
+/** The real server compacts after five minutes, this one after this many changes. */
 const KEPT = 10_000;
 
 export class WatchLog {
@@ -32,13 +31,16 @@ export class WatchLog {
     this.react(change);
   }
 
-  /** undefined: the log no longer reaches back so far. */
+  /** undefined: the log no longer reaches back that far. */
   since(revision: number): readonly Change[] | undefined {
     if (revision < this.compacted) return undefined;
     return this.#changes.slice(this.#firstAfter(revision));
   }
 
-  /** The next change for a watch that has seen all up to this revision; "Forgotten": it lags too far behind. */
+  /**
+   * The next change for a watch that has seen all up to this revision; "Forgotten": the watch has fallen too far
+   * behind.
+   */
   after(revision: number): Change | "Forgotten" | undefined {
     return revision < this.#lastForgotten ? "Forgotten" : this.#changes[this.#firstAfter(revision)];
   }
@@ -67,7 +69,7 @@ export class WatchLog {
   }
 }
 
-/** Wakes one sleeper. A ring before it sleeps is not lost, and ringing cannot fail. */
+/** Wakes one sleeper. A ring before it sleeps is kept, and ringing cannot fail. */
 export class Bell {
   #next = Promise.withResolvers<void>();
 

@@ -1,7 +1,7 @@
 /**
  * GET with watch=true: the changes to a selected part of a collection, as they happen.
- * Owns: where a watch starts, how selectors turn changes into ADDED and DELETED, bookmarks, its end.
- * Does not own: the log of changes (watch-log.ts), how events look (representation.ts).
+ * Owns: where a watch starts, how selectors turn changes into ADDED and DELETED, bookmarks, its end. Does not own: the
+ * log of changes (watch-log.ts), the form of events (representation.ts).
  */
 import type { Answer, ResourceContext, WatchSink } from "./context.ts";
 import { apiVersionOf } from "./objects.ts";
@@ -30,12 +30,12 @@ export function handleWatch(ctx: ResourceContext): Answer {
 interface WatchStart {
   readonly selection: Selection;
   readonly from: number;
-  /** Does it begin with the present state, as ADDED events? */
+  /** Whether it begins with the present state, as ADDED events. */
   readonly initial: boolean;
   readonly bookmarks: boolean;
 }
 
-/** Resolves with the end of the watch; what fails in here fails this watch. */
+/** Resolves at the end of the watch; an error in here ends this watch only. */
 async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Promise<void> {
   const { collection, info, signal, state } = ctx;
   const { bookmarks } = start;
@@ -65,12 +65,12 @@ async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Pr
   sink.end();
 }
 
-/** Sends what there is to send, and yields what it has to wait for; over only if changes were forgotten too early. */
+/** Sends pending events, and yields what it waits for; returns only if changes were forgotten too early. */
 function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Changes" | "Client"> {
   const { log } = ctx.collection;
   const { from, initial, selection } = start;
   const current = ctx.state.store.revision;
-  // Why a granted watch cannot begin where it should is an event, too.
+  // An accepted watch that cannot begin at its revision gets the reason as an event.
   if (initial && from > current) return sendFailure(sink, { reason: "TooLargeResourceVersion", asked: from, current });
   let seen = initial ? yield* feedPresent(ctx, sink, start) : from || current;
   let change = seen < log.compacted ? "Forgotten" : log.after(seen);
@@ -102,7 +102,10 @@ function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart):
   return revision;
 }
 
-/** An object that begins to match is new to this client; one that stops matching is gone for it, as it last matched. */
+/**
+ * An object that begins to match is new to this client; one that stops matching is deleted for it, in its last matching
+ * state.
+ */
 function send(sink: WatchSink, { type, object, previous, revision }: Change, { matches }: Selection): void {
   const before = previous !== undefined && matches(previous);
   const after = type !== "DELETED" && matches(object);

@@ -13,7 +13,7 @@ const struct = (properties: Structural): Structural => ({ type: "object", proper
 const kind = struct({ group: text, version: text, kind: text });
 const resource = struct({ group: text, version: text, resource: text });
 
-/** `object` and `oldObject` are variables of their own. */
+/** `object` and `oldObject` are separate variables. */
 // prettier-ignore
 const REQUEST = struct({
   kind, requestKind: kind, resource, requestResource: resource, subResource: text, requestSubResource: text, name: text,
@@ -26,7 +26,7 @@ const NAMESPACE = struct({
   status: struct({ phase: text }),
 });
 
-/** With a schema of the object its fields are known. */
+/** A schema of the object makes its fields known. */
 export function languageOf(object?: Structural): Language {
   const language = new Language().declare(object, "object", "oldObject").declare(undefined, "variables");
   return language.declare(REQUEST, "request").declare(NAMESPACE, "namespaceObject");
@@ -38,7 +38,7 @@ export function valuesOf(request: AdmissionRequest, namespaceObject: unknown = n
   return LANGUAGE.valuesOf({ object: request.object, oldObject: request.oldObject, request, namespaceObject });
 }
 
-/** Throws what went wrong, in the words of an admission error. */
+/** Throws an error in the words of an admission error. */
 export function evaluate(expression: string, values: Values): unknown {
   try {
     return LANGUAGE.run(expression, values);
@@ -47,7 +47,7 @@ export function evaluate(expression: string, values: Values): unknown {
   }
 }
 
-/** undefined: nothing is wrong. */
+/** undefined: no error. */
 export function problemWith(expression: string, ...types: readonly string[]): string | undefined {
   return LANGUAGE.problem(expression, ...types);
 }

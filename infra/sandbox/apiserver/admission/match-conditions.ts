@@ -1,5 +1,5 @@
 /**
- * matchConditions: CEL expressions that say whether a webhook or a policy wants to hear of a request.
+ * matchConditions: CEL expressions that decide whether a webhook or a policy applies to a request.
  * Owns: what a result or an error of one means. Does not own: evaluating them (cel.ts).
  */
 import type { ResourceContext } from "../context.ts";
@@ -8,7 +8,7 @@ import { evaluate, valuesOf } from "./cel.ts";
 import { type AdmissionRequest, forbid } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
-/** Any false condition decides; only if there is none does an error matter: its words. */
+/** Any false condition decides. An error only counts if no condition is false; then its text is returned. */
 export function judgeConditions(conditions: Webhook["matchConditions"] = [], values: Values): boolean | string {
   const errors: string[] = [];
   for (const { expression } of conditions) {

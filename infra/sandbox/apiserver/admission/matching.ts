@@ -1,5 +1,5 @@
 /**
- * Which requests an admission webhook or policy concerns.
+ * Which requests an admission webhook or policy applies to.
  * Owns: rules and selectors. Does not own: conditions in CEL (match-conditions.ts).
  */
 import { type LabelSelector, type Labels, matchesSelector } from "../../labels.ts";
@@ -12,7 +12,9 @@ import type { Webhook } from "./webhook-client.ts";
 
 type Selection = Pick<Webhook, "rules" | "matchPolicy" | "namespaceSelector" | "objectSelector">;
 
-/** As which kind the object is to be seen: another version of the same resource will do, unless the policy is Exact. */
+/**
+ * The kind in which to show the object: another version of the same resource matches too, unless the policy is Exact.
+ */
 export function kindFor(ctx: ResourceContext, selection: Selection, operation: string): ResourceKind | undefined {
   const { kind, info, state } = ctx;
   const same = selection.matchPolicy === "Exact" ? [] : state.kinds.all().filter((one) => one.storage === kind.storage);
@@ -66,7 +68,7 @@ function matchesNamespace(ctx: ResourceContext, selector: LabelSelector, subject
   return matchesSelector(selector, namespace?.labels ?? {});
 }
 
-/** Of an update either state may match. */
+/** For an update the old or the new state may match. */
 function matchesObject(selector: LabelSelector, { object, oldObject }: AdmissionSubject): boolean {
   const states = [object, oldObject].filter((state) => state !== undefined);
   return states.some((state) => matchesSelector(selector, labelsOf(state)));

@@ -1,5 +1,5 @@
 /**
- * The NamespaceLifecycle admission plugin: nothing new in a namespace that is missing or on its way out.
+ * The NamespaceLifecycle admission plugin: refuses new objects in a namespace that is missing or terminating.
  * Owns: that check. Does not own: how a namespace ends (../updating.ts).
  */
 import { type ResourceContext, collectionOf, resourceOf } from "../context.ts";

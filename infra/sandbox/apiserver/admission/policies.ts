@@ -1,6 +1,6 @@
 /**
- * ValidatingAdmissionPolicies: rules in CEL that the server judges by itself.
- * Owns: which policies concern a request, what their verdicts do. Does not own: the kinds (kinds/admission.ts),
+ * ValidatingAdmissionPolicies: rules in CEL that the server evaluates itself.
+ * Owns: which policies apply to a request, what their results do. Does not own: the kinds (kinds/admission.ts),
  * matching (matching.ts).
  */
 import { type Values, messageOf } from "../cel/language.ts";
@@ -81,7 +81,7 @@ interface Judgement {
   readonly refusals: readonly Refusal[];
 }
 
-/** Audits go nowhere here. */
+/** There is no audit log here. */
 function act(ctx: ResourceContext, { metadata, spec }: PolicyBinding, { subject, refusals }: Judgement): void {
   const by = `ValidatingAdmissionPolicy '${spec.policyName}' with binding '${metadata.name}'`;
   const warnings = refusals.map(({ message }) => `Validation failed for ${by}: ${message}`);

@@ -1,6 +1,6 @@
 /**
- * The Priority admission plugin: a pod's priority is that of its PriorityClass, and at most one class is the default.
- * Owns: resolving and checking both. Does not own: the kind (kinds/scheduling.ts), what a priority leads to.
+ * The Priority admission plugin: a pod gets the priority of its PriorityClass, and at most one class is the default.
+ * Owns: resolving and checking both. Does not own: the kind (kinds/scheduling.ts), the effect of a priority.
  */
 import { type ResourceContext, collectionOf } from "../context.ts";
 import { PRIORITY_CLASSES } from "../kinds/scheduling.ts";
@@ -8,7 +8,7 @@ import { type KubeObject, childOf, stringAt } from "../objects.ts";
 import { parsedOnce } from "../store.ts";
 import { forbid } from "./review.ts";
 
-/** What is being created, before any webhook sees it. */
+/** Runs on a create request before any webhook. */
 export function admitPriority(ctx: ResourceContext, object: KubeObject): KubeObject {
   if (ctx.info.subresource !== "") return object;
   if (ctx.kind === PRIORITY_CLASSES) checkDefault(ctx, object);
@@ -34,7 +34,7 @@ function withPriority(ctx: ResourceContext, pod: KubeObject): KubeObject {
   return pod;
 }
 
-/** undefined: none is named, and none is the default. */
+/** undefined: the pod names no class, and there is no default. */
 function classOf(ctx: ResourceContext, pod: KubeObject, name: string): KubeObject | undefined {
   if (name === "") return defaultOf(ctx);
   const found = classesOf(ctx).find(({ metadata }) => metadata.name === name);
@@ -45,7 +45,7 @@ function classesOf(ctx: ResourceContext): readonly KubeObject[] {
   return collectionOf(ctx.state, PRIORITY_CLASSES).list("").map(parsedOnce);
 }
 
-/** If by some accident there are several, the lowest. */
+/** If there are several defaults by accident, the one of lowest priority. */
 function defaultOf(ctx: ResourceContext): KubeObject | undefined {
   const defaults = classesOf(ctx).filter(({ globalDefault }) => globalDefault === true);
   return defaults.toSorted((a, b) => Number(a.value) - Number(b.value))[0];

@@ -9,7 +9,7 @@ import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
 import { parsedOnce } from "../store.ts";
 import { forbid } from "./review.ts";
 
-/** What is being created, after every webhook has seen it. */
+/** Runs on a create request after all webhooks. */
 export function requireQuota(ctx: ResourceContext, object: KubeObject): void {
   const { namespace, subresource } = ctx.info;
   if (ctx.kind !== PODS || subresource !== "") return;

@@ -1,6 +1,6 @@
 /**
- * AdmissionReview, the question an API server asks a webhook (admission.k8s.io/v1).
- * Owns: its shape and how it is made of a request. Does not own: who is asked (webhooks.ts).
+ * AdmissionReview, the request of an API server to a webhook (admission.k8s.io/v1).
+ * Owns: its form and how it follows from a request. Does not own: which webhooks get it (webhooks.ts).
  */
 import { randomUUID } from "node:crypto";
 import { type ResourceContext, resourceOf } from "../context.ts";
@@ -37,7 +37,7 @@ export interface AdmissionRequest {
 type GroupVersionKind = Readonly<Record<"group" | "version" | "kind", string>>;
 type GroupVersionResource = Readonly<Record<"group" | "version" | "resource", string>>;
 
-/** `kind` is the one that the webhook wants to see: another version, perhaps, than the request is in. */
+/** `kind` is the one that the webhook asks for, possibly in another version than the request's. */
 export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: ResourceKind): AdmissionRequest {
   const { subresource } = ctx.info;
   const states = [subject.object, subject.oldObject];
@@ -59,19 +59,19 @@ export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: 
   };
 }
 
-/** Of a collection's deletion only the old objects say which; a namespace lies in itself. */
+/** For a deleted collection only the old objects have names. The namespace of a Namespace is itself. */
 function placeOf({ info, kind }: ResourceContext, object: KubeObject | undefined) {
   const name = info.verb === "deletecollection" ? "" : info.name || (object?.metadata.name ?? "");
   const namespace = kind.plural === "namespaces" ? name : info.namespace;
   return { name, ...(namespace !== "" && { namespace }) };
 }
 
-/** Before creation a generated name is not yet drawn. */
+/** Before creation a generated name does not exist yet. */
 export function nameInRefusal({ info }: ResourceContext, object: KubeObject | null | undefined): string {
   return info.name || object?.metadata.name || object?.metadata.generateName || "Unknown";
 }
 
-/** In the name of an admission plugin. */
+/** Refuses the request in the words of an admission plugin. */
 export function forbid(
   ctx: ResourceContext,
   object: KubeObject | null,

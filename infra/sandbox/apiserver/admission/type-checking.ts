@@ -1,7 +1,7 @@
 /**
- * What kube-controller-manager writes into a ValidatingAdmissionPolicy: which fields its expressions name that the matched
- * kinds do not have. A warning: the policy works all the same.
- * Owns: those warnings. Does not own: judging by policies (policies.ts).
+ * What kube-controller-manager writes into the status of a ValidatingAdmissionPolicy: fields in its expressions that
+ * the matched kinds do not have. These are warnings, and the policy works with them.
+ * Owns: those warnings. Does not own: evaluating policies (policies.ts).
  */
 import { inBackground } from "../background.ts";
 import { type ServerState, collectionOf } from "../context.ts";

@@ -1,7 +1,7 @@
 /**
  * The answer of an admission webhook, as it came over HTTP.
- * Owns: what makes it invalid, in the real server's words. Does not own: the call (webhook-client.ts), what a valid one
- * means (webhooks.ts).
+ * Owns: what makes it invalid, in the real server's words. Does not own: the call (webhook-client.ts), the effect of a
+ * valid one (webhooks.ts).
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Tree, isRecord, textOf } from "../objects.ts";
@@ -12,11 +12,11 @@ export interface AdmissionResponse {
   readonly allowed: boolean;
   readonly status?: { readonly code?: number; readonly message?: string; readonly reason?: string; details?: unknown };
   readonly warnings?: readonly string[];
-  /** Of the patch; only mutating webhooks may bring one. */
+  /** The type of the patch; only mutating webhooks may return one. */
   readonly operations: readonly Operation[];
 }
 
-/** The webhook could not be asked, or did not answer in time or in form: its failurePolicy decides. */
+/** The webhook was unreachable, too late, or its answer is malformed: its failurePolicy decides. */
 export class WebhookError extends Error {}
 
 export interface HttpAnswer {
@@ -81,7 +81,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What client-go says of codes, whatever the body says. */
+/** client-go's texts for status codes; the body does not matter. */
 const REFUSALS: Readonly<Record<number, string>> = {
   400: "the server rejected our request for an unknown reason",
   503: "the server is currently unable to handle the request",

@@ -1,7 +1,6 @@
 /**
  * The call to an admission webhook.
- * Owns: TLS with the configured CA only, the timeout, calling again. Does not own: what is read from the answer
- * (webhook-answer.ts).
+ * Owns: TLS with the configured CA only, the timeout, retries. Does not own: reading the answer (webhook-answer.ts).
  */
 import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
@@ -64,12 +63,13 @@ async function post(webhook: Webhook, body: string, signal: AbortSignal): Promis
 
 /**
  * How long an idle connection is kept. The real server keeps it for 90 s, so a webhook that closes it earlier (workerd:
- * 5 s) breaks a call now and then, which is not repeated. Here such a call is a fault to ask for (faults.ts), not chance.
+ * 5 s) breaks a call now and then, and the server does not repeat it. Here a test asks for such a fault (faults.ts); it
+ * does not happen by chance.
  */
 const IDLE_MS = 4000;
 const agents = new Map<string | undefined, Agent>();
 
-/** Trusts exactly this CA: with a caBundle the public ones do not count. */
+/** Trusts exactly this CA: with a caBundle the public CAs do not count. */
 function agentFor(caBundle: string | undefined): Agent {
   const known = agents.get(caBundle);
   if (known !== undefined) return known;
@@ -88,7 +88,7 @@ interface Call {
 
 const RETRIES = 10;
 
-/** As often as the webhook says when to come back. */
+/** Retries as long as the webhook's answer says when to retry. */
 async function sendRepeatedly(call: Call): Promise<HttpAnswer> {
   for (let retries = 0; ; retries++) {
     const answer = await send(call);

@@ -1,7 +1,7 @@
 /**
- * Admission webhooks: which of them a request concerns, in what order they are asked, what their answers mean.
- * Owns: failure policies, patches and warnings. Does not own: the call over TLS (webhook-client.ts), rules and selectors
- * (matching.ts), conditions in CEL (match-conditions.ts).
+ * Admission webhooks: which ones a request goes to, in which order, and what their answers mean.
+ * Owns: failure policies, patches and warnings. Does not own: the call over TLS (webhook-client.ts), rules and
+ * selectors (matching.ts), conditions in CEL (match-conditions.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ResourceContext } from "../context.ts";
@@ -22,15 +22,15 @@ export async function admitMutating(ctx: ResourceContext, subject: AdmissionSubj
   return (await mutate(ctx, subject)) ?? badRequest("admission left no object");
 }
 
-/** A deletion passes both sorts of webhooks, too; there is nothing to change, but each may deny. */
+/** A deletion goes to both sorts of webhooks. There is nothing to change, but each may deny. */
 export async function admitDeletion(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   await mutate(ctx, subject);
   await admitValidating(ctx, subject);
 }
 
 /**
- * One after another, each sees what those before it have made of the object; those that wish are asked once more if a later
- * one has changed it.
+ * One after another: each sees the changes of those before it. With reinvocationPolicy IfNeeded a webhook gets the
+ * object again if a later one has changed it.
  */
 async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject | undefined> {
   const webhooks = webhooksOf(ctx, "mutatingwebhookconfigurations");
@@ -51,7 +51,7 @@ async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<
   return current.object;
 }
 
-/** After the policies; all at once: none can change anything. The first that denies decides. */
+/** After the policies, all at the same time, because none can change anything. The first denial decides. */
 export async function admitValidating(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   admitByPolicies(ctx, subject);
   const webhooks = webhooksOf(ctx, "validatingwebhookconfigurations");
@@ -61,7 +61,7 @@ export async function admitValidating(ctx: ResourceContext, subject: AdmissionSu
   if (refused !== undefined) throw refused.reason;
 }
 
-/** The server's own configuration is out of reach of webhooks, or one could make itself irremovable. */
+/** Webhooks do not review the server's admission configuration; otherwise one could prevent its own removal. */
 function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
   if (ctx.kind.group === ADMISSION_GROUP) return [];
   const configurations = ctx.state.store.collection(`${ADMISSION_GROUP}/${plural}`).list("");
@@ -70,15 +70,15 @@ function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
 
 interface Answered {
   readonly webhook: Webhook;
-  /** The version that the webhook saw. */
+  /** The version that the webhook gets. */
   readonly kind: ResourceKind;
   readonly response: AdmissionResponse;
 }
 
-/** A header cannot carry it, or it would say nothing. */
+/** Warnings that are empty, or that a header cannot carry. */
 const UNSAYABLE = /^$|\p{Cc}/u;
 
-/** undefined: the webhook was not asked, or failed and may be ignored. */
+/** undefined: the webhook does not apply, or failed and its policy is Ignore. */
 async function ask(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): Promise<Answered | undefined> {
   const kind = kindFor(ctx, webhook, subject.operation);
   if (kind === undefined || !selects(ctx, webhook, subject)) return undefined;
@@ -105,7 +105,7 @@ async function call(
     return response;
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
-    // Nothing is done for a client that has gone, whatever the policy says of webhooks that fail.
+    // If the client has gone, the request fails, whatever the failure policies are.
     if (webhook.failurePolicy === "Ignore" && !ctx.signal.aborted) return undefined;
     return fail({ reason: "WebhookFailed", message: `failed calling webhook "${webhook.name}": ${error.message}` });
   }

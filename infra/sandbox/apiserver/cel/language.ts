@@ -1,7 +1,7 @@
 /**
- * The Common Expression Language with the variables of one use of it.
- * Owns: declaring, checking and running, in cel-go's words. Does not own: the language (@marcbachmann/cel-js), types
- * (types.ts), who uses expressions for what (schema/rules.ts, admission/).
+ * The Common Expression Language with a set of variables.
+ * Owns: declaring, checking and evaluating, in cel-go's words. Does not own: the language (@marcbachmann/cel-js), types
+ * (types.ts), the uses of expressions (schema/rules.ts, admission/).
  */
 import { type ASTNode, Environment, type ParseResult, serialize } from "@marcbachmann/cel-js";
 import { isRecord, viewAs } from "../objects.ts";
@@ -17,7 +17,7 @@ export class Language {
   readonly #types = new Map<string, CelType>();
   readonly #programs = new Map<string, ParseResult>();
 
-  /** Without a schema nothing is known of the values. */
+  /** Without a schema the type of a value is unknown. */
   declare(schema: Structural | undefined, ...names: readonly string[]): this {
     const type = (schema && declareType(this.#environment, schema)) ?? DYN;
     for (const name of names) {
@@ -29,7 +29,7 @@ export class Language {
     return this;
   }
 
-  /** From JSON; without what is undefined. */
+  /** Values from JSON; undefined ones are left out. */
   valuesOf(json: Values): Values {
     const known = Object.entries(json).filter(([, value]) => value !== undefined);
     const valueOf = (name: string, value: unknown): unknown =>
@@ -37,14 +37,14 @@ export class Language {
     return Object.fromEntries(known.map(([name, value]) => [name, valueOf(name, value)]));
   }
 
-  /** Throws what went wrong. */
+  /** Throws evaluation errors. */
   run(expression: string, values: Values): unknown {
     const program = this.#programs.get(expression) ?? this.#environment.parse(expression);
     this.#programs.set(expression, program);
     return program(values);
   }
 
-  /** undefined: nothing is wrong, and its value is of one of these types; none: of any. */
+  /** undefined: no error, and its value has one of these types. Without types any type is accepted. */
   problem(expression: string, ...types: readonly string[]): string | undefined {
     const { valid, error, type = "dyn" } = this.#environment.check(expression);
     const failure = valid ? this.#undefinedField(expression) : pictureOf(expression, error);
@@ -57,7 +57,7 @@ export class Language {
     return isValid && this.#nodesOf(expression).some(({ op, args }) => op === "id" && args === variable);
   }
 
-  /** The library takes `has(a.b)` and `a.?b` of any field; cel-go only of those that there are. */
+  /** The library accepts `has(a.b)` and `a.?b` for any field, cel-go only for declared ones. */
   #undefinedField(expression: string): string | undefined {
     for (const { op, args, range } of this.#nodesOf(expression)) {
       if (op !== ".?" && op !== ".") continue;
@@ -79,7 +79,7 @@ function nodesIn(node: unknown): readonly ASTNode[] {
   return isRecord(node) && "op" in node ? [viewAs<ASTNode>(node), ...nodesIn(node.args)] : [];
 }
 
-/** Without the picture of the source that the library adds. */
+/** Without the excerpt of the source that the library adds. */
 export function wordsOf(error: unknown): string {
   const [line = ""] = error instanceof Error ? error.message.split("\n") : [];
   return line.replace(/^No such key/, "no such key");
@@ -90,18 +90,18 @@ interface Messages {
   readonly messageExpression?: string;
 }
 
-/** What is said where a rule is broken; empty: nothing in particular. */
+/** The message for a broken rule; empty: there is none. */
 export function messageOf({ message = "", messageExpression }: Messages, run: (expression: string) => unknown): string {
   try {
     const words = messageExpression === undefined ? "" : run(messageExpression);
     if (typeof words === "string" && words.trim() !== "" && !words.trim().includes("\n")) return words.trim();
   } catch {
-    // the plain message is said instead
+    // the plain message is used instead
   }
   return message.trim();
 }
 
-/** The library's words → cel-go's, and where its picture points relative to the library's. */
+/** From the library's words to cel-go's, and the offset of its position from the library's. */
 // prettier-ignore
 const WORDS: readonly (readonly [RegExp, string, number])[] = [
   [/^no such key: (.*)/, "undefined field '$1'", -1],

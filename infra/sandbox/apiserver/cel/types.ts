@@ -13,7 +13,7 @@ export interface CelType {
   readonly valueOf: (json: unknown) => unknown;
 }
 
-/** A JSON number without a fraction is an int, wherever it stands. */
+/** A JSON number without a fraction is an int everywhere. */
 export const DYN: CelType = {
   name: "dyn",
   valueOf: (json) => {
@@ -43,7 +43,7 @@ const RESOURCE = {
   metadata: { type: "object", properties: { name: text, generateName: text } },
 };
 
-/** Undefined: values of this schema are invisible to expressions. */
+/** Undefined: expressions cannot see values of this schema. */
 export function declareType(environment: Environment, schema: Structural): CelType | undefined {
   if (schema[INT_OR_STRING] === true) return DYN;
   if (schema.type === "array") return declareMany(environment, schema.items, (items) => `list<${items}>`);
@@ -72,7 +72,7 @@ function declareStruct(environment: Environment, schema: Structural): CelType {
   });
   declared += 1;
   const name = `object${declared}`;
-  // Its own for each type: by it the library tells values of one from those of another.
+  // One class for each type: the library tells the types of values apart by it.
   const Struct = class {
     declare readonly type: string;
   };

@@ -1,6 +1,7 @@
 /**
- * What a cluster has its API server ask before it does as it is told: policies; webhooks are in webhook-configurations.ts.
- * Owns: which of their expressions compile. Does not own: their defaults and plain rules (rules.yaml), asking (admission/).
+ * The kinds of admission policies; webhook configurations are in webhook-configurations.ts.
+ * Owns: which of their expressions compile. Does not own: their defaults and plain rules (rules.yaml), evaluation
+ * (admission/).
  */
 import { problemWith } from "../admission/cel.ts";
 import type { Webhook } from "../admission/webhook-client.ts";
@@ -38,7 +39,7 @@ export interface PolicyBinding extends KubeObject {
   };
 }
 
-/** The fields of expressions, and of which types they have to be. */
+/** The fields that contain expressions, and the types that these must have. */
 const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
   "matchConditions.expression": ["bool"],
   "variables.expression": [],

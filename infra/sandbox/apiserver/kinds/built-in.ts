@@ -1,6 +1,6 @@
 /**
- * Built-in kinds, as far as they are data: kinds.yaml, and the defaults and rules in rules.yaml.
- * Owns: reading those files. Does not own: what a schema means (schema/), what takes functions (the files beside).
+ * The part of built-in kinds that is data: kinds.yaml, and the defaults and rules in rules.yaml.
+ * Owns: reading those files. Does not own: what a schema means (schema/), what needs functions (the files beside).
  */
 import { readFileSync } from "node:fs";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
@@ -27,9 +27,9 @@ function read<T>(file: string): Readonly<Record<string, T | undefined>> {
   return viewAs(load(text, { schema: CORE_SCHEMA.withTags(mergeTag) }));
 }
 
-/** What of a kind is no data; its own defaults come after the plain ones, its own validation instead of the plain one. */
+/** The part of a kind that is code. Its defaults run after the plain ones, its validation replaces the plain one. */
 interface Behaviour extends Partial<KindDefinition> {
-  /** By the name of the column. */
+  /** By column name. */
   readonly cells?: Readonly<Record<string, Column["cell"]>>;
 }
 
@@ -53,7 +53,7 @@ export function builtIn(kind: string, { cells = {}, applyDefaults, ...more }: Be
 export const ruleErrors = (kind: string, ...[object, previous]: Parameters<ResourceKind["validate"]>) =>
   validateBySchema(viewAs(withoutEmpty(object)), RULES[kind] ?? {}, previous).filter(({ field }) => field !== "<nil>");
 
-/** Go does not tell an empty list from none. */
+/** Go does not distinguish an empty list from a missing one. */
 function withoutEmpty(object: unknown): unknown {
   return JSON.parse(
     JSON.stringify(object, (_, value: unknown) => (Array.isArray(value) && value.length === 0 ? undefined : value)),
@@ -68,7 +68,7 @@ function columnOf(column: Shown | string, cells: Behaviour["cells"] = {}): Colum
   return { ...rest, type, cell: cells[column.name] ?? shown };
 }
 
-/** Of a list or map, how many it has. */
+/** The length of a list or map. */
 export function amountOf(value: unknown = 0): number {
   return typeof value === "object" && value !== null ? Object.keys(value).length : Number(value);
 }

@@ -1,5 +1,5 @@
 /**
- * Cells that many kinds' tables share.
+ * Table cells that many kinds share.
  * Owns: names, ages, durations in words. Does not own: which columns a kind has.
  */
 import type { Column } from "./kind.ts";

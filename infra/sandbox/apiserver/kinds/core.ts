@@ -1,6 +1,6 @@
 /**
- * The kinds of the core group beside pods and events.
- * Owns: namespaces, nodes, configmaps, secrets, serviceaccounts. Does not own: what happens to what lies in a namespace.
+ * The kinds of the core group except pods and events.
+ * Owns: namespaces, nodes, configmaps, secrets, serviceaccounts. Does not own: the content of namespaces.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -34,7 +34,7 @@ const NODES = builtIn("Node", {
     "Internal-IP": (node) => nodeAddress(node, "InternalIP"),
     "External-IP": (node) => nodeAddress(node, "ExternalIP"),
   },
-  // The real server, too, checks an update twice.
+  // The real server also checks an update twice.
   validate: (node, previous) => [...taintErrors(node), ...(previous === undefined ? [] : taintErrors(node))],
 });
 

@@ -1,5 +1,5 @@
 /**
- * Custom kinds: what a CustomResourceDefinition says, as ResourceKinds.
+ * Custom kinds: from a CustomResourceDefinition to ResourceKinds.
  * Owns: that translation. Does not own: the definition's own kind (definitions.ts).
  */
 import { type KubeObject, type Tree, recordAt, recordsAt, stringAt, stringsAt, textOf, viewAs } from "../objects.ts";
@@ -45,7 +45,7 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
       columns: columnsOf(version),
       toServed: (object) => ({ ...object, apiVersion }),
       toStored: (object) => {
-        prune(object, schema); // what has come by a webhook
+        prune(object, schema); // set by a webhook
         return { ...object, apiVersion: storageVersion };
       },
     });
@@ -57,7 +57,7 @@ function selectableFields(version: Tree): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path, path]));
 }
 
-/** What server-side apply has to know of lists and maps. */
+/** The list and map types that server-side apply needs. */
 function listsIn(schema: Structural, path = ""): Pick<ResourceKind, "lists" | "atomicMaps"> {
   const type = schema["x-kubernetes-list-type"];
   const keys = type === "map" ? stringsAt(schema, "x-kubernetes-list-map-keys") : type === "set" ? SET : undefined;
@@ -88,7 +88,7 @@ function printerColumn(column: Omit<PrinterColumn, "jsonPath">, jsonPath: string
   return { description, ...column, cell };
 }
 
-/** Nothing, if the value is not of the column's type. */
+/** Empty if the value does not have the column's type. */
 function cellOf(value: unknown, type: Column["type"], now: Date): Cell {
   if (value === undefined || value === null) return null;
   if (type === "string") return typeof value === "string" ? value : JSON.stringify(value);

@@ -1,7 +1,7 @@
 /**
  * CustomResourceDefinition.
- * Owns: its defaults and rules beyond rules.yaml, its status. Does not own: schemas (schema/definition.ts), the kinds it makes
- * (custom.ts).
+ * Owns: its defaults and rules beyond rules.yaml, its status. Does not own: schemas (schema/definition.ts), the kinds
+ * that it defines (custom.ts).
  */
 import { invalidValue, requiredValue } from "../field-errors.ts";
 import {
@@ -68,7 +68,7 @@ function selectableProblem(schema: Structural, jsonPath: string): string {
   return SCALAR.includes(textOf(target.type)) ? "" : `${MUST} Enum string fields and strings with formats are allowed.`;
 }
 
-/** As the server's own controllers write it: who comes first in a group keeps a name. */
+/** The status that the server's own controllers write: the first definition in a group gets a name. */
 export function acceptNames(definition: KubeObject, others: readonly KubeObject[], now: string): void {
   const group = others.filter((other) => stringAt(other, "spec.group") === stringAt(definition, "spec.group"));
   const taken = group.flatMap((other) => namesIn(recordAt(other, "status.acceptedNames"))).map(([, name]) => name);

@@ -1,6 +1,6 @@
 /**
- * Events: one kind in two API groups, core/v1 and events.k8s.io/v1, over the same objects.
- * Owns: both views and the translation between them. Does not own: who writes events and when they expire.
+ * Events: one kind in two API groups, core/v1 and events.k8s.io/v1, with the same objects.
+ * Owns: both forms and the translation between them. Does not own: writing events, their expiry.
  */
 import { isDeepStrictEqual } from "node:util";
 import { invalidValue, requiredValue, unless } from "../field-errors.ts";
@@ -9,7 +9,7 @@ import type { FieldError } from "../status.ts";
 import { builtIn } from "./built-in.ts";
 import { ageOf } from "./columns.ts";
 
-/** events.k8s.io name of a field → its core name. */
+/** From the events.k8s.io name of a field to its core name. */
 const RENAMED: Readonly<Record<string, string>> = {
   regarding: "involvedObject",
   note: "message",
@@ -69,7 +69,7 @@ const MODERN_EVENTS = builtIn("Event", {
   toStored: (served) => rename(served, RENAMED, "v1"),
 });
 
-/** In both groups; those with an eventTime are of the newer form. */
+/** Valid in both groups; events with an eventTime have the newer form. */
 function validateEvent(event: KubeObject): readonly FieldError[] {
   const { namespace = "" } = event.metadata;
   const about = stringAt(event, "involvedObject.namespace");
@@ -80,7 +80,7 @@ function validateEvent(event: KubeObject): readonly FieldError[] {
   return [...unless(homes.includes(namespace), elsewhere), ...texts.flatMap((one) => textErrors(event, ...one))];
 }
 
-/** Of the texts that the newer form has; all but the message it must have. */
+/** The texts of the newer form; all but the message are required. */
 const LIMITS = { reportingComponent: Infinity, reportingInstance: 128, action: 128, reason: 128, message: 1024 };
 
 function textErrors(event: KubeObject, name: string, limit: number): readonly FieldError[] {

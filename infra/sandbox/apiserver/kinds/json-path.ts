@@ -1,12 +1,12 @@
 /**
  * The JSONPath of printer columns: `.status.phase`, `.status.conditions[?(@.type=="Ready")].status`, `.a[0]`, `.a[*]`,
  * `.metadata.labels['a\.b/c']`.
- * Owns: how it differs from that of jsonpath-plus. Does not own: columns (custom.ts).
+ * Owns: the differences from jsonpath-plus. Does not own: columns (custom.ts).
  */
 import { JSONPath } from "jsonpath-plus";
 import { viewAs } from "../objects.ts";
 
-/** The real server shows an empty cell for what it cannot evaluate. */
+/** The real server shows an empty cell for a path that it cannot evaluate. */
 export function evaluateJsonPath(path: string, object: object): readonly unknown[] {
   if (!/^[.[]/.test(path)) return [];
   const plain = path

@@ -1,6 +1,6 @@
 /**
- * What the server knows of a kind. Built-in kinds are values of this type (the files beside), custom kinds are made
- * from CustomResourceDefinitions (custom.ts).
+ * What the server knows of a kind. Built-in kinds are values of this type (the files beside), custom kinds come from
+ * CustomResourceDefinitions (custom.ts).
  * Owns: the type and its defaults. Does not own: any particular kind.
  */
 import type { KubeObject, Tree } from "../objects.ts";
@@ -27,52 +27,56 @@ export interface ResourceKind {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** Where its objects are kept; versions and groups of one kind share a place. */
+  /** The key under which its objects are stored; versions and groups of one kind share it. */
   readonly storage: string;
-  /** The apiVersion in which they are kept. */
+  /** The apiVersion in which they are stored. */
   readonly storageVersion: string;
   readonly custom: boolean;
   readonly hasStatus: boolean;
-  /** Nodes and namespaces may be created with a status; other kinds with a status subresource start without. */
+  /**
+   * Nodes and namespaces may be created with a status; the status of other kinds with a status subresource is dropped.
+   */
   readonly keepsStatusOnCreate: boolean;
-  /** Does a change of the desired state count in metadata.generation? */
+  /** Whether a change of the desired state increments metadata.generation. */
   readonly hasGeneration: boolean;
-  /** Does a PUT of what is not there create it? */
+  /** Whether a PUT creates a missing object. */
   readonly createsOnUpdate: boolean;
-  /** May a PUT come without a resourceVersion, and overwrite whatever is there? */
+  /** Whether a PUT without a resourceVersion may overwrite any state. */
   readonly unconditionalUpdate: boolean;
   readonly subresources: readonly string[];
   readonly verbs: readonly string[];
-  /** Field selector label → path of the field. */
+  /** From a field selector's label to the path of the field. */
   readonly selectableFields: Readonly<Record<string, string>>;
-  /** Path of a list → the keys that identify an item; SET: the items themselves; absent: the list is atomic. */
+  /**
+   * From the path of a list to the keys that identify an item. SET: the items themselves; missing: the list is atomic.
+   */
   readonly lists: Readonly<Record<string, readonly string[]>>;
-  /** Paths of maps that server-side apply takes as one value. */
+  /** Paths of maps that are atomic for server-side apply. */
   readonly atomicMaps: readonly string[];
   /** Paths of maps that a strategic merge patch replaces. */
   readonly replacedMaps: readonly string[];
   readonly nameRule: "subdomain" | "label" | "path";
-  /** What its objects wait for when they are deleted, for something of the server's own. */
+  /** Finalizer of the server itself, which all its objects get. */
   readonly finalizer?: string;
-  /** Whoever uses this version is warned. */
+  /** The warning for clients that use this version. */
   readonly deprecation?: string;
   readonly columns: readonly Column[];
-  /** The name of the model in the Kubernetes client library that describes its fields. */
+  /** The model in the Kubernetes client library that describes its fields. */
   readonly model: string | undefined;
-  /** Of a custom kind: the OpenAPI schema in its definition. */
+  /** For a custom kind: the OpenAPI schema in its definition. */
   readonly schema: Tree | undefined;
   readonly applyDefaults: (object: KubeObject) => void;
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
-  /** What is kept of the old object when the main resource is written, beyond its status. */
+  /** What a write of the main resource keeps of the old object, beyond its status. */
   readonly prepareForUpdate: (object: KubeObject, previous: KubeObject) => void;
-  /** Between the stored and the served version; identity where both look the same. */
+  /** Converts between the stored and the served version; identity where both are the same. */
   readonly toServed: (stored: KubeObject) => KubeObject;
   readonly toStored: (served: KubeObject) => KubeObject;
 }
 
 const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
 
-/** A list whose items are its identity, like metadata.finalizers. */
+/** A list whose items identify themselves, like metadata.finalizers. */
 export const SET: readonly string[] = [];
 
 const META_LISTS: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,6 @@
 /**
- * Kinds that the server keeps but gives no behaviour of their own.
- * Owns: leases, persistent volume claims, resource quotas, workloads (apps). Does not own: the controllers that act on them.
+ * Kinds that the server stores without special behaviour.
+ * Owns: leases, persistent volume claims, resource quotas, workloads (apps). Does not own: their controllers.
  */
 import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
 import { builtIn } from "./built-in.ts";

@@ -1,5 +1,5 @@
 /**
- * Pods: their defaults, what may change, how they are listed.
+ * Pods: their defaults, which fields may change, how they are listed.
  * Owns: the Pod kind. Does not own: eviction (eviction.ts), binding (binding.ts), grace (deletion.ts).
  */
 import { isDeepStrictEqual } from "node:util";
@@ -21,7 +21,7 @@ export const PODS = builtIn("Pod", {
 
 const CONTAINERS = ["containers", "initContainers", "ephemeralContainers"] as const;
 
-/** Of the DefaultTolerationSeconds admission. */
+/** The tolerations of the DefaultTolerationSeconds admission plugin. */
 const NODE_PROBLEMS = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 function applyPodDefaults(pod: KubeObject): void {
@@ -59,7 +59,7 @@ function validateContainer(container: Record<string, unknown>, index: number): r
   return stringAt(container, "image") === "" ? [...named, requiredValue(`${field}.image`)] : named;
 }
 
-/** What of a running pod's spec may change; everything else is fixed when it is created. */
+/** The fields of a pod's spec that may change; all others are fixed at creation. */
 const MUTABLE = new Set(["containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"]);
 
 function validatePodUpdate(pod: KubeObject, previous: KubeObject): readonly FieldError[] {

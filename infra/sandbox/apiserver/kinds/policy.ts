@@ -1,6 +1,6 @@
 /**
  * PodDisruptionBudgets.
- * Owns: the kind. Does not own: what a budget allows (eviction.ts), who keeps its status (a controller, over HTTP).
+ * Owns: the kind. Does not own: what a budget allows (eviction.ts), its status (a controller, over HTTP).
  */
 import { type KubeObject, fieldAt, recordAt } from "../objects.ts";
 import type { FieldError } from "../status.ts";

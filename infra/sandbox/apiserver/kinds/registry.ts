@@ -35,7 +35,7 @@ export class KindRegistry {
     return this.#kinds.find((one) => one.kind === kind && apiVersionOf(one.group, one.version) === apiVersion);
   }
 
-  /** Serves what the definition defines now, instead of what an earlier state of it defined. */
+  /** Replaces what an earlier state of the definition defined. */
   install(definition: KubeObject): void {
     const kinds = kindsOf(definition);
     const [storage] = kinds.map((one) => one.storage);

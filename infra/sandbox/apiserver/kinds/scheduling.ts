@@ -1,6 +1,6 @@
 /**
- * PriorityClasses, and the two every cluster has.
- * Owns: the kind. Does not own: its rules (rules.yaml), giving pods their priority (admission/priority.ts).
+ * PriorityClasses, and the two that every cluster has.
+ * Owns: the kind. Does not own: its rules (rules.yaml), the priority of pods (admission/priority.ts).
  */
 import type { KubeObject } from "../objects.ts";
 import { builtIn } from "./built-in.ts";

@@ -20,7 +20,7 @@ function validateWebhooks(configuration: KubeObject): readonly FieldError[] {
 
 type Validate = (item: Tree, field: string) => readonly FieldError[];
 
-/** Of items that need names of their own. */
+/** For items whose names must be unique. */
 function named(field: string, items: readonly Tree[], validate: Validate): readonly FieldError[] {
   const names = items.map(({ name }) => name);
   return items.flatMap((item, index) => {
@@ -95,7 +95,7 @@ function validateResources(resources: readonly string[], field: string): readonl
   ];
 }
 
-/** Scheme, authority, query and fragment, as Go takes a URL apart. */
+/** Scheme, authority, query and fragment, as Go parses a URL. */
 const URL_FORM = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/is;
 
 function validateClient({ url, service }: Tree, field: string): readonly FieldError[] {

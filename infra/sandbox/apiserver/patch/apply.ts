@@ -1,7 +1,7 @@
 /**
- * Server-side apply: a client says what it wants of an object, the server remembers and merges.
- * Owns: reading the configuration, merging it, dropping what the client no longer wants. Does not own: ownership and
- * conflicts (managed-fields.ts).
+ * Server-side apply: a client sends the fields it wants, the server remembers and merges them.
+ * Owns: reading the configuration, merging it, removing fields that the client no longer applies. Does not own:
+ * ownership and conflicts (managed-fields.ts).
  */
 import { type Answer, type ResourceContext, resourceOf } from "../context.ts";
 import { createObject } from "../creation.ts";
@@ -34,7 +34,7 @@ export async function handleApply(ctx: ResourceContext, part: Part): Promise<Ans
   return { type: "Object", code: 200, object };
 }
 
-/** What is to be created has no uid yet; the version it should have does not matter. */
+/** A new object has no uid yet; the version in the configuration does not matter. */
 function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   checkName(ctx, config);
   const { uid } = config.metadata;
@@ -43,7 +43,7 @@ function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   delete config.metadata.resourceVersion;
 }
 
-/** Not what the request cannot change: it is nobody's for having been applied. */
+/** Without fields that the request cannot change: applying them makes no owner. */
 function appliedFields({ kind }: ResourceContext, config: KubeObject, part: Part): FieldSet {
   const ignored = part === "main" ? /^f:status\b/ : kind.custom ? /^f:(spec|metadata)\b/ : /^f:spec\b/;
   if (part === "main" && !kind.hasStatus) return fieldsOf(config, kind);
@@ -68,7 +68,7 @@ function readConfiguration(ctx: ResourceContext, check: FieldCheck): KubeObject 
   return config;
 }
 
-/** A null asks for nothing. */
+/** A null applies nothing. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
@@ -76,7 +76,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, child]) => [key, withoutNulls(child)]));
 }
 
-/** What this client applied before and does not any more goes, unless somebody else wants it, too. */
+/** Fields that this client applied before and does not apply now are removed, unless another manager owns them too. */
 function mergeInto(ctx: ResourceContext, live: KubeObject, how: { config: KubeObject; writer: Writer }): KubeObject {
   const { kind } = ctx;
   const { config, writer } = how;

@@ -1,7 +1,7 @@
 /**
- * JSON Patch as the real server's library does it (gopkg.in/evanphx/json-patch.v4), which is not RFC 6902: it takes null for
- * missing, counts negative indexes from the end, and ignores what a path has before its first slash.
- * Owns: the operations. Does not own: what becomes of the patched object (patching.ts).
+ * JSON Patch as the real server's library does it (gopkg.in/evanphx/json-patch.v4), which is not RFC 6902: null counts
+ * as missing, negative indexes count from the end, and the part of a path before its first slash is ignored.
+ * Owns: the operations. Does not own: the use of the patched object (patching.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord } from "../objects.ts";
@@ -23,7 +23,7 @@ function isOperation(value: unknown): value is Operation {
   return isRecord(value) && [value.op, value.path, value.from].every((text) => typeof (text ?? "") === "string");
 }
 
-/** Changes the document, or puts another in its place. `refuse` is told what does not apply; a client is not. */
+/** Changes the document or replaces it. `refuse` gets an operation that does not apply; clients do not see it. */
 export function applyJsonPatch(
   document: object,
   operations: readonly Operation[],

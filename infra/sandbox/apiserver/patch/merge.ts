@@ -1,6 +1,6 @@
 /**
- * JSON Merge Patch (RFC 7386), except that nulls go from within lists, too: the real server's library prunes them.
- * Owns: its few lines of logic. Does not own: the check that the body is an object (patching.ts).
+ * JSON Merge Patch (RFC 7386), except that nulls in lists are removed too, as in the real server's library.
+ * Owns: the merge. Does not own: the check that the body is an object (patching.ts).
  */
 import { isRecord } from "../objects.ts";
 

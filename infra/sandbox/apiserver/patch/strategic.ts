@@ -16,7 +16,7 @@ export function applyStrategicPatch(original: Tree, patch: Tree, lists: Lists, r
 
 interface Place {
   readonly lists: Lists;
-  /** Paths of maps that are not merged. */
+  /** Paths of maps that are replaced instead of merged. */
   readonly replaced: readonly string[];
   readonly path: string;
 }
@@ -36,7 +36,7 @@ function mergeMap(original: Tree, patch: Tree, place: Place): Tree {
     const at = { place: below(place, name), order: wanted[`$setElementOrder/${name}`] };
     if (directive === "$deleteFromPrimitiveList") deleteFromSet(result, name, value);
     else if (directive === undefined) mergeField(result, value, { name, at });
-    // Without the list itself it only changes its order.
+    // Without the list itself, the directive only changes its order.
     else if (wanted[name] === undefined) mergeField(result, result[name] ?? null, { name, at });
   }
   return result;
@@ -54,11 +54,11 @@ function refuse(message: string): never {
 
 interface ListPlace {
   readonly place: Place;
-  /** The order the client wants, from `$setElementOrder/<list>`. */
+  /** The client's order, from `$setElementOrder/<list>`. */
   readonly order: unknown;
 }
 
-/** There is nothing that a directive could change where there is no map. */
+/** A directive changes nothing where there is no map. */
 function mergeField(result: Tree, value: unknown, { name, at }: { name: string; at: ListPlace }): void {
   const isVoid = isRecord(value) && value.$patch !== undefined && !isRecord(result[name]);
   if (value === null || isVoid) delete result[name];
@@ -96,8 +96,8 @@ interface Arrangement {
 }
 
 /**
- * What the patch names comes in the patch's order, the rest in its own; the two are interleaved so that nothing moves
- * without need, and what is new comes before what the patch did not name.
+ * Items in the patch get the patch's order, the others keep theirs. Both are interleaved so that items move as little
+ * as possible, and new items come before those that the patch does not name.
  */
 function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));

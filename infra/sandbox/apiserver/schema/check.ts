@@ -1,5 +1,5 @@
 /**
- * Are the fields of an object those of its kind?
+ * Checks the fields of an object against its kind.
  * Owns: unknown fields (dropped, warned of or refused, as the request wishes), values of the wrong type. Does not own:
  * whether values make sense (validation.ts).
  */
@@ -12,12 +12,12 @@ import { applySchemaDefaults, joined, prune } from "./structural.ts";
 import { type FieldType, type ModelField, type Models, loadModels } from "./models.ts";
 import { readTime } from "./time.ts";
 
-/** Drops what the kind does not have, and reports it as the request wants. */
+/** Drops unknown fields, and reports them as the request wishes. */
 export type FieldCheck = (object: KubeObject, objections?: Objections) => void;
 
 interface Objections {
   readonly refuse: (why: string) => never;
-  /** What is applied may have no unknown field, whatever the request wants. */
+  /** An applied configuration may have no unknown field, whatever the request wishes. */
   readonly applied?: boolean;
 }
 
@@ -31,7 +31,7 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
     checkModel(object, root, { found, path: "", goPath: "" });
     if (kind.schema !== undefined) {
       found.unknown.push(...prune(object, kind.schema));
-      // Before anybody admits it; but nobody applies a default.
+      // Before admission, but without defaults.
       if (mediaTypeOf(ctx) !== "application/apply-patch+yaml") applySchemaDefaults(object, kind.schema);
     }
     if (applied && found.unknown.length > 0) refuse(`.${found.unknown[0]}: field not declared in schema`);
@@ -44,13 +44,13 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
   };
 }
 
-/** Of a body that is no object of a kind: what is unknown does not matter in it. */
+/** For a body that is not an object of a kind: unknown fields do not matter in it. */
 export async function checkFields(value: Tree, model: string): Promise<void> {
   const found = { models: await loadModels(model), unknown: [], refuse: badRequest, applied: false };
   checkModel(value, model, { found, path: "", goPath: "" });
 }
 
-/** Of a custom object only the metadata has a model; its other fields are in the schema of its definition. */
+/** For a custom object only the metadata has a model; the schema of its definition has the other fields. */
 const METADATA_ONLY = "(custom)";
 
 async function metadataModels(): Promise<Models> {
@@ -67,7 +67,7 @@ interface Findings extends Required<Objections> {
 interface At {
   readonly found: Findings;
   readonly path: string;
-  /** The path as Go's decoder tells it: without indexes and keys of maps. */
+  /** The path as Go's decoder prints it: without indexes and keys of maps. */
   readonly goPath: string;
 }
 
@@ -90,7 +90,7 @@ interface AtField extends At {
   readonly field: ModelField;
 }
 
-/** A null says nothing, except that a missing time is shown as one; in a map of texts it is the empty one. */
+/** A null is dropped, except that a missing time is shown as null; in a map of strings it becomes the empty string. */
 function checkField(parent: Tree, value: unknown, at: AtField): void {
   const { name, type, format, layout } = at.field;
   if (value === null && format !== "date-time") delete parent[name];
@@ -105,7 +105,7 @@ function checkValue(value: unknown, type: FieldType, at: AtField): void {
   if (type.of === "list" || type.of === "map") checkItems(Object(value), type, at);
 }
 
-/** Reads a null where a text should stand as Go's decoder does. */
+/** Reads null in place of a string as Go's decoder does. */
 function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list" | "map" }, at: AtField): void {
   for (const [key, child] of Object.entries(list)) {
     if (child === null && items.of === "string") list[key] = QUANTITIES.has(at.field.name) ? "0" : "";
@@ -113,7 +113,7 @@ function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list"
   }
 }
 
-/** Quantities are declared as strings, but `cpu: 2` is one, too. */
+/** Quantities are declared as strings, but `cpu: 2` is valid too. */
 const QUANTITIES = new Set(["limits", "requests", "capacity", "allocatable", "overhead", "sizeLimit", "divisor"]);
 
 const HIGHEST: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: 2 ** 63 };

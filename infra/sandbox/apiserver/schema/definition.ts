@@ -14,7 +14,7 @@ interface Place {
   readonly schema: Structural;
   readonly path: string;
   readonly where: "at the root" | "for specified array items" | "for specified object fields";
-  /** The list or map around it whose items cannot be told from one revision to the next. */
+  /** The enclosing list or map whose items cannot be matched between revisions. */
   readonly uncorrelated: string | undefined;
 }
 
@@ -38,7 +38,7 @@ function placesIn(place: Place): readonly Place[] {
   return [place, ...fields, ...values, ...add(schema.items, "items", schema["x-kubernetes-list-type"] !== "map")];
 }
 
-/** What is said where a rule is broken. */
+/** The message for a broken rule. */
 type Rows = readonly (readonly [isBroken: boolean, error: FieldError])[];
 
 function brokenIn(rows: Rows): readonly FieldError[] {
@@ -62,7 +62,7 @@ function rootErrors(schema: Structural, path: string): readonly FieldError[] {
 }
 
 const TYPES = ["array", "boolean", "integer", "number", "object", "string"];
-/** The real server refuses some of them, too; the others would go unenforced here. */
+/** The real server refuses some of them too; here the others would not be enforced. */
 const UNSUPPORTED = ["$ref", "definitions", "dependencies", "patternProperties", "allOf", "anyOf", "oneOf", "not"];
 const KEY = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
 const BOTH = "additionalProperties and properties are mutual exclusive";

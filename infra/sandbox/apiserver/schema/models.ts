@@ -1,7 +1,7 @@
 /**
- * The fields of the built-in kinds, as the models of the Kubernetes client library declare them.
- * Owns: loading those models, one by one and only when asked for. Does not own: checking objects against them (check.ts),
- * showing them (openapi.ts).
+ * The fields of the built-in kinds, from the models of the Kubernetes client library.
+ * Owns: loading those models, one by one when needed. Does not own: checking objects against them (check.ts), OpenAPI
+ * documents (openapi.ts).
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -17,7 +17,7 @@ export interface ModelField {
   readonly name: string;
   readonly type: FieldType;
   readonly format: string;
-  /** Of a time. */
+  /** For a time. */
   readonly layout?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ const FOLDER = "@kubernetes/client-node/dist/gen/models";
 
 const loaded = new Map<string, Promise<Model>>();
 
-/** The model and all that its fields lead to. */
+/** The model and all models that its fields refer to. */
 export async function loadModels(root: string, into = new Map<string, Model>()): Promise<Models> {
   if (into.has(root)) return into;
   const model = loaded.get(root) ?? loadModel(root);
@@ -44,7 +44,7 @@ function modelsIn(type: FieldType): readonly string[] {
   return type.of === "list" || type.of === "map" ? modelsIn(type.items) : [];
 }
 
-/** The same as the schema of a custom kind would say it; what would contain itself stays open. */
+/** The model as a structural schema, as a custom kind would have it; recursive fields stay open. */
 export async function structureOf(root: string): Promise<Structural> {
   const models = await loadModels(root);
   const of = (type: FieldType, format: string, above: readonly string[]): Structural => {

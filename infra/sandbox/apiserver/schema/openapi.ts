@@ -1,5 +1,5 @@
 /**
- * OpenAPI v3, as kubectl wants it for validation, apply and explain.
+ * OpenAPI v3, for kubectl's validation, apply and explain.
  * Owns: the documents. Does not own: the fields they describe (models.ts), discovery (discovery.ts).
  */
 import type { Answer, RequestContext } from "../context.ts";
@@ -62,18 +62,18 @@ function nameOf({ model, kind, group, version }: ResourceKind): string {
   return model === undefined ? `${domain}.${version}.${kind}` : schemaName(model);
 }
 
-/** kubectl explain shows what follows the last dot. */
+/** kubectl explain shows the part after the last dot. */
 function schemaName(model: string): string {
   return `io.k8s.${model.replace(/^[A-Za-z]*?V\d+(?=[A-Z])/, "")}`;
 }
 
-/** All of them document alike what every object has. */
+/** All models document the common fields of objects alike. */
 const ANY_MODEL = "V1ConfigMap";
-/** Which no model documents. */
+/** Fields that no model documents. */
 const CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 const METADATA = `Standard object's metadata. More info: ${CONVENTIONS}#metadata`;
 
-/** Of a custom kind its definition has the schema, but for what every object has. */
+/** The definition of a custom kind has its schema, except for the common fields. */
 function identityOf({ group, version, kind, schema }: ResourceKind, documented: Documentation["fields"]) {
   const field = (name: string, type: object) => ({ [name]: { description: documented[name] ?? METADATA, ...type } });
   const common = {
@@ -85,7 +85,7 @@ function identityOf({ group, version, kind, schema }: ResourceKind, documented: 
   return { ...schema, ...properties, "x-kubernetes-group-version-kind": [{ group, version, kind }] };
 }
 
-/** `V1PodSpec.containers`: where a path like spec.containers leads. */
+/** `V1PodSpec.containers`: the target of a path like spec.containers. */
 function fieldAtPath(models: Models, root: string, path: string): string {
   const keys = path.split(".");
   const last = keys.pop();

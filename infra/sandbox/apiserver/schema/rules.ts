@@ -1,6 +1,6 @@
 /**
- * `x-kubernetes-validations`: rules in CEL that a schema gives its values.
- * Owns: compiling and judging them. Does not own: the language (cel/), what else a schema asks (values.ts).
+ * `x-kubernetes-validations`: CEL rules in a schema.
+ * Owns: compiling and evaluating them. Does not own: the language (cel/), other checks of a schema (values.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import { Optional } from "@marcbachmann/cel-js";
@@ -43,7 +43,7 @@ function evaluate({ language, optionalOldSelf }: CompiledRule, expression: strin
   return language.run(expression, { self, oldSelf: optionalOldSelf === true ? optional : oldSelf });
 }
 
-/** A rule that only looks at the present is not asked of what has not changed. */
+/** A rule without oldSelf is skipped for values that have not changed. */
 export function ruleErrors(node: Node, inUnchanged = false): readonly FieldError[] {
   const { value, schema, old } = node;
   if (value === null) return [];

@@ -1,7 +1,7 @@
 /**
- * The structural schema a CustomResourceDefinition gives its kind, as a tree over the values it describes.
- * Owns: walking value and schema together, pruning, defaults. Does not own: what is wrong with a value (values.ts, rules.ts)
- * or with a schema (definition.ts).
+ * The structural schema of a CustomResourceDefinition, as a tree over the values it describes.
+ * Owns: walking value and schema together, pruning, defaults. Does not own: validating a value (values.ts, rules.ts) or
+ * a schema (definition.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord, recordAt, stringsAt } from "../objects.ts";
@@ -12,26 +12,26 @@ const PRESERVE = "x-kubernetes-preserve-unknown-fields";
 export const EMBEDDED = "x-kubernetes-embedded-resource";
 export const INT_OR_STRING = "x-kubernetes-int-or-string";
 
-/** Of every object, whatever its schema says. */
+/** Fields of every object, whatever its schema is. */
 export const COMMON: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 export function schemaOf(version: Tree): Structural {
   return recordAt(version, "schema.openAPIV3Schema");
 }
 
-/** Of a field, or of a map's values. */
+/** The schema of a field, or of a map's values. */
 export function partOf(schema: Structural, key: string): Structural | undefined {
   const part = recordAt(schema, "properties")[key] ?? schema.additionalProperties;
   return isRecord(part) ? part : part === true ? {} : undefined;
 }
 
-/** Where a path like `.spec.node` leads. */
+/** The schema at a path like `.spec.node`. */
 export function partAt(schema: Structural, path: string): Structural | undefined {
   const keys = path.split(".").slice(1);
   return keys.reduce<Structural | undefined>((part, key) => part && partOf(part, key), schema);
 }
 
-/** Of no type. */
+/** A schema without a type. */
 export function isFree(schema: Structural): boolean {
   return schema[INT_OR_STRING] === true || schema[PRESERVE] === true;
 }
@@ -40,7 +40,7 @@ function mayNotBeNull(schema: Structural | undefined): boolean {
   return schema !== undefined && schema.nullable !== true;
 }
 
-/** Takes away unknown fields, and every null that neither may be nor becomes a default; returns the unknown fields' paths. */
+/** Removes unknown fields, and each null that is not nullable and has no default; returns the unknown fields' paths. */
 export function prune(object: Tree, schema: Structural): readonly string[] {
   return pruneValue(object, { ...schema, [EMBEDDED]: true }, "").toSorted();
 }
@@ -68,7 +68,7 @@ export function applySchemaDefaults(value: unknown, schema: Structural): void {
   for (const key of keys) applyDefault(value, key, partOf(schema, key));
 }
 
-/** A null that may not be counts as absent. */
+/** A null that is not nullable counts as missing. */
 function applyDefault(parent: object, key: string | number, schema: Structural = {}): void {
   const value: unknown = Reflect.get(parent, key);
   const isMissing = value === undefined || (value === null && mayNotBeNull(schema));
@@ -80,10 +80,10 @@ function applyDefault(parent: object, key: string | number, schema: Structural =
 export interface Node {
   readonly value: unknown;
   readonly schema: Structural;
-  /** What was here before; undefined, too, if that cannot be told. */
+  /** The previous value; undefined if there was none or it cannot be matched. */
   readonly old: unknown;
   readonly path: string;
-  /** The same, with the keys of maps in brackets: some messages have it so. */
+  /** The same path, with the keys of maps in brackets, as some messages have it. */
   readonly keyed: string;
 }
 
@@ -107,13 +107,13 @@ export function childrenOf(node: Node): readonly Node[] {
   });
 }
 
-/** Only in a map in disguise has an item an identity. */
+/** Only items of a list with map keys can be matched. */
 function itemBefore({ old, schema }: Node, item: unknown): unknown {
   if (schema["x-kubernetes-list-type"] !== "map" || !Array.isArray(old)) return undefined;
   return old.find((other) => isDeepStrictEqual(keyOf(schema, other), keyOf(schema, item)));
 }
 
-/** What tells an item of a list with keys from the others. */
+/** The key of an item in a list with map keys. */
 export function keyOf(schema: Structural, item: unknown): Tree {
   const keys = stringsAt(schema, "x-kubernetes-list-map-keys");
   return Object.fromEntries(keys.flatMap((key) => (isRecord(item) && key in item ? [[key, item[key]]] : [])));

@@ -1,5 +1,5 @@
 /**
- * Bodies of subresources: an Eviction, a Binding, a TokenRequest lie in the place of the resource and are of another kind.
+ * Bodies of subresources: Eviction, Binding and TokenRequest have another kind than their resource.
  * Owns: reading one. Does not own: what it does.
  */
 import type { ResourceContext } from "../context.ts";

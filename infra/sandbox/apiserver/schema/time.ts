@@ -1,12 +1,12 @@
 /**
- * Times as Go reads them from JSON and writes them again: in UTC, with the digits that their layout has.
+ * Times as Go parses and formats them: in UTC, with the digits of their layout.
  * Owns: metav1.Time and metav1.MicroTime. Does not own: which fields are times (models.ts).
  */
 import { timestamp } from "../context.ts";
 
 const RFC3339 = "2006-01-02T15:04:05Z07:00";
 
-/** Type of a field in the models → how it is written. */
+/** From the type of a field in the models to its layout. */
 export const LAYOUTS: Readonly<Record<string, string>> = {
   Date: RFC3339,
   V1MicroTime: "2006-01-02T15:04:05.000000Z07:00",
@@ -27,12 +27,12 @@ export function readTime(text: string, layout: string, refuse: (why: string) => 
 
 function formOf(part: string, layout: string): RegExp {
   if (part === "Z07:00") return /^(Z|[-+]\d\d:\d\d)/;
-  // A fraction is read even where the layout has none.
+  // A fraction is accepted even where the layout has none.
   if (part === "05" && layout === RFC3339) return /^\d\d(\.\d+)?/;
   return new RegExp(`^${part.replace(".", "\\.").replaceAll(/\d/g, "\\d")}`);
 }
 
-/** JavaScript takes 30 February for 2 March. */
+/** JavaScript reads 30 February as 2 March. */
 function isDate(text: string): boolean {
   return !Number.isNaN(Date.parse(text)) && new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 }

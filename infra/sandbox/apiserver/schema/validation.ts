@@ -1,7 +1,6 @@
 /**
- * Everything a schema says of an object, in the order of the API extensions server.
- * Owns: that order, what is not looked at in an object that is wrong anyway. Does not own: values (values.ts), rules in CEL
- * (rules.ts).
+ * Validates an object by its schema, in the order of the API extensions server.
+ * Owns: that order, which checks an invalid object skips. Does not own: values (values.ts), rules in CEL (rules.ts).
  */
 import type { Tree } from "../objects.ts";
 import type { FieldError } from "../status.ts";
@@ -21,7 +20,7 @@ const UNCHECKED: FieldError = {
     "correct the existing errors to complete validation",
 };
 
-/** What was wrong before and has not changed is left alone. */
+/** Errors of unchanged values are ignored. */
 export function validateBySchema(object: Tree, schema: Structural, previous?: Tree): readonly FieldError[] {
   const root: Node = { value: object, schema, old: previous, path: "", keyed: "" };
   const twice = duplicates(root);

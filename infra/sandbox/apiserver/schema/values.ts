@@ -1,7 +1,6 @@
 /**
- * What is wrong with a custom object by its schema, in the words of the API extensions server.
- * Owns: types, formats, limits, unique items. Does not own: rules in CEL (rules.ts), unknown fields
- * (structural.ts).
+ * Errors of a custom object's values by its schema, in the words of the API extensions server.
+ * Owns: types, formats, limits, unique items. Does not own: rules in CEL (rules.ts), unknown fields (structural.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
@@ -10,7 +9,7 @@ import { isRecord, stringsAt, textOf, viewAs } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { COMMON, INT_OR_STRING, type Node, childrenOf, joined, keyOf } from "./structural.ts";
 
-/** What was wrong before and has not changed is left alone. */
+/** Errors of unchanged values are ignored. */
 export function valueErrors(node: Node): readonly FieldError[] {
   const { value, schema, old } = node;
   if (value === null && schema.nullable === true) return [];
@@ -25,7 +24,7 @@ function missing({ value, schema, path }: Node): readonly FieldError[] {
   return wanted.map((key) => errors.requiredValue(joined(path, key)));
 }
 
-/** Others are not checked here. */
+/** Other formats are not checked here. */
 const FORMATS: Readonly<Record<string, z.ZodType>> = {
   "date-time": z.iso.datetime({ offset: true }),
   date: z.iso.date(),
@@ -53,7 +52,7 @@ function formatErrors({ value, schema, path }: Node): readonly FieldError[] {
   if (typeof value === "string") return isOf(format, value) ? [] : [wrongType(path, format, value)];
   if (typeof value !== "number" || schema.type !== "integer" || isOf(format || "int64", value)) return [];
   const kind = format === "" ? "(default format)" : `with format ${format}`;
-  // The real server does not say of everything where it is.
+  // Some messages of the real server have no path.
   return [errors.invalidValue("<nil>", "", `Checked value must be of type integer ${kind} in ${path}`)];
 }
 
@@ -74,7 +73,7 @@ function enumErrors({ value, schema, path }: Node): readonly FieldError[] {
   return [errors.unsupportedValue(path, value, texts)];
 }
 
-/** Of a number itself; of a text, list or map how long it is. */
+/** A number itself; the length of a string, list or map. */
 function sizeOf(value: unknown): number {
   if (typeof value === "number") return value;
   if (typeof value === "string") return Array.from(value).length;
@@ -114,7 +113,7 @@ function tooMuch({ value, schema, path }: Node, keyword: string, [applies, isBro
   return [errors.invalidValue(path, typeof value === "object" ? size : value, `${path} in body should ${should}`)];
 }
 
-/** Lists that are sets or maps in disguise have no item twice. */
+/** Lists that are sets or have map keys have no duplicates. */
 export function duplicates(node: Node): readonly FieldError[] {
   const { value, schema, keyed } = node;
   const type = schema["x-kubernetes-list-type"];
