@@ -1,6 +1,4 @@
-/**
- * The sandbox's actors when the API server is a bad one: what they are about happens all the same.
- */
+/** The sandbox's actors with an unreliable API server: they finish their work. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createClient } from "../actors/client.ts";
 import { namespaces, pods } from "../actors/resources.ts";
@@ -24,12 +22,12 @@ beforeAll(async () => {
 afterEach(() => sandbox.apiServer.faults.clear());
 afterAll(() => sandbox.stop());
 
-/** Without virt-api: what it cannot read it refuses, and that is the end of it. */
+/** Without virt-api: it refuses whatever it cannot read, and such a refusal is final. */
 const ACTORS = Object.values(USERS)
   .map(({ user }) => user)
   .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user);
 
-/** A guest comes, is moved, and goes. */
+/** A guest starts, migrates, and ends. */
 async function live(name: string) {
   const { client } = sandbox;
   const key = { namespace: NAMESPACE, name };

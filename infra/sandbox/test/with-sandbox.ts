@@ -1,6 +1,6 @@
 /**
- * A sandbox per test file, whose time the tests step through.
- * Owns: starting and stopping it, waiting in its time. Does not own: what is in it.
+ * A sandbox for a test file, with a clock that the tests step through.
+ * Owns: starting and stopping it, waiting in its time. Does not own: its content.
  */
 import { afterAll, beforeAll, expect } from "vitest";
 import { createSteppedClock, type SteppedClock } from "../actors/clock.ts";
@@ -8,7 +8,7 @@ import type { Key, KubeObject, Resource } from "../actors/resources.ts";
 import { waitFor } from "../actors/wait-for.ts";
 import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox.ts";
 
-/** Asks again until it is so; a busy machine may take its time. */
+/** Polls until the expectation holds; a busy machine may need some time. */
 export function eventually<T>(ask: () => T | Promise<T>) {
   return expect.poll(ask, { timeout: 20_000, interval: 20 });
 }
@@ -17,11 +17,11 @@ export interface World {
   readonly sandbox: Sandbox;
   readonly clock: SteppedClock;
   until<T extends KubeObject>(resource: Resource<T>, key: Key, condition: (object: T) => boolean): Promise<T>;
-  /** Lets time pass, a second at a time, until it is so. */
+  /** Lets time pass, a second at a time, until the condition holds. */
   pass(condition: () => Promise<boolean>, limitSeconds?: number): Promise<void>;
 }
 
-/** Only valid inside tests and hooks. Actors may fail with what is `expected`, and with nothing else. */
+/** Only valid inside tests and hooks. Actors may fail with `expected` errors only. */
 export function useSandbox(options: Omit<SandboxOptions, "clock"> = {}, expected = /^$/): World {
   const clock = createSteppedClock();
   const failures: unknown[] = [];

@@ -1,4 +1,4 @@
-/** The real clock: what lies far ahead is not now. */
+/** The system clock: a timer far in the future does not fire at once. */
 import { afterEach, expect, test, vi } from "vitest";
 import { systemClock } from "../../actors/clock.ts";
 

@@ -1,4 +1,4 @@
-/** Roles that gather the rules of others by label, and what comes of it for those who have them. */
+/** Roles that aggregate the rules of others by label, and the effect for their subjects. */
 import { expect, test } from "vitest";
 import { clusterRoles, configMaps, namespaces } from "../../actors/resources.ts";
 import { isNotFound, StatusError } from "../../actors/status-error.ts";

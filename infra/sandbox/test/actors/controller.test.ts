@@ -1,6 +1,4 @@
-/**
- * The loop of every actor, without a cluster: what is reconciled, when, how often.
- */
+/** The loop of every actor, without a cluster: which keys are reconciled, when, how often. */
 import { describe, expect, test } from "vitest";
 import { createSteppedClock } from "../../actors/clock.ts";
 import { startController, type Result } from "../../actors/controller.ts";
@@ -30,7 +28,7 @@ function start(answers: (Result | Error)[] = []) {
     seen,
     errors,
     running,
-    /** Lets the oldest reconciliation end, and what follows from it begin. */
+    /** Ends the oldest reconciliation, and lets the next ones begin. */
     finish: async () => {
       running.shift()?.finish();
       await settle();
@@ -38,7 +36,7 @@ function start(answers: (Result | Error)[] = []) {
   };
 }
 
-/** Everything that is due without time passing has happened after this. */
+/** After this, everything has happened that needs no time to pass. */
 async function settle() {
   for (let i = 0; i < 10; i++) await Promise.resolve();
 }

@@ -1,6 +1,4 @@
-/**
- * The status of disruption budgets, and DisruptionTarget conditions that came to nothing.
- */
+/** The status of disruption budgets, and stale DisruptionTarget conditions. */
 import { beforeAll, describe, expect, test } from "vitest";
 import {
   events,

@@ -1,5 +1,6 @@
 /**
- * What goes by itself: dependents without owners, the content of deleted namespaces, token Secrets without accounts.
+ * Objects that are deleted automatically: dependents without owners, the content of deleted namespaces, token Secrets
+ * without accounts.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { configMaps, namespaces, secrets, serviceAccounts } from "../../actors/resources.ts";

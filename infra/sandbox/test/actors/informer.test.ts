@@ -1,6 +1,4 @@
-/**
- * Caches that stay true whatever happens to their watch.
- */
+/** Caches stay correct, whatever happens to their watch. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createClient, type KubeClient } from "../../actors/client.ts";
@@ -15,12 +13,12 @@ const NAMESPACE = "apps";
 
 interface Proxy {
   readonly port: number;
-  /** Cuts every connection; new ones are accepted, or not. */
+  /** Cuts every connection, and sets whether new ones are accepted. */
   cut(options?: { readonly refuse: boolean }): void;
   close(): void;
 }
 
-/** Between the informer and the API server: a network that can fail. */
+/** A network between the informer and the API server that can fail. */
 async function startProxy(target: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let refusing = false;
@@ -92,7 +90,7 @@ function names(): readonly string[] {
   return [...informer.list()].map(({ metadata }) => metadata.name).toSorted((a, b) => a.localeCompare(b));
 }
 
-/** Reconnecting waits in the clock's time. */
+/** The pause before reconnecting uses the clock. */
 function namesLater(): readonly string[] {
   clock.advance(1_000);
   return names();

@@ -1,6 +1,4 @@
-/**
- * Pods from creation to the end: where the scheduler puts them, what their kubelet reports.
- */
+/** Pods from creation to the end: the scheduler's choice, the kubelet's reports. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { events, leases, nodes, pods, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";

@@ -1,4 +1,4 @@
-/** ValidatingAdmissionPolicies: what they let pass, refuse, warn of; which of them make no sense. */
+/** ValidatingAdmissionPolicies: which requests they allow, refuse or warn of; invalid policies. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Started, start } from "./started.ts";
 

@@ -1,4 +1,4 @@
-/** Tokens that are bound to an object: they tell of it, and are worth nothing without it. */
+/** Tokens bound to an object: they name it, and are invalid without it. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { valueAt } from "../contract/value-at.ts";
 import { type Started, start } from "./started.ts";

@@ -1,4 +1,4 @@
-/** CustomResourceDefinitions themselves: which are refused, what becomes of them, what goes with them. */
+/** CustomResourceDefinitions themselves: which are refused, their status, what is deleted with them. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { KUBEVIRT_DEFINITIONS } from "../../kubevirt/kinds.ts";
 import {

@@ -1,4 +1,4 @@
-/** Objects of custom kinds, as clients look for them: selectors, tables, names, explanations. */
+/** Reading objects of custom kinds: selectors, tables, names, explanations. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Asked, MOVES, MOVES_PATH, SETTINGS, move, startWith } from "./custom-resources.ts";
 

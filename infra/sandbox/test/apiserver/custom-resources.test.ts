@@ -1,4 +1,4 @@
-/** Objects of custom kinds: what is filled in, dropped, refused, kept apart, found and shown. */
+/** Objects of custom kinds: defaults, pruning, validation, subresources, versions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Response } from "../contract/client.ts";
 import {
@@ -21,7 +21,7 @@ beforeEach(() => server.tidy());
 
 const DEFAULTS = { attempts: 3, wait: { seconds: 60 }, note: "none" };
 
-/** What is said of a `Setting` after "is invalid: ". */
+/** The message about a `Setting` after "is invalid: ". */
 const reasonOf = ({ body }: Response): string => String(body["message"]).replace(/^Setting.* is invalid: /, "");
 
 // prettier-ignore

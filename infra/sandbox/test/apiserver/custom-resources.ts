@@ -1,6 +1,7 @@
 /**
- * Two definitions of the sort a controller ships, and the paths of their objects.
- * Owns: definitions that use all that such a controller needs, requests. Does not own: what is asked (the tests beside).
+ * Two definitions like those that a controller ships, and the paths of their objects.
+ * Owns: definitions with all features that such a controller needs, requests. Does not own: the questions (the tests
+ * beside).
  */
 import { expect } from "vitest";
 import type { Request, Response } from "../contract/client.ts";
@@ -53,7 +54,7 @@ const CONDITION = {
   properties: { type: text, status: { ...text, enum: ["True", "False", "Unknown"] }, reason: text, message: text },
 };
 
-/** Namespaced; its spec is immutable but for what it is there for. */
+/** Namespaced; its spec is immutable except for one field. */
 export const MOVES = definition("Move", {
   names: { kind: "Move", plural: "moves", shortNames: ["mv"], categories: ["machines"] },
   versions: [
@@ -95,7 +96,7 @@ export const MOVES = definition("Move", {
   ],
 });
 
-/** Cluster-scoped, and there is one. */
+/** Cluster-scoped, with a single object. */
 export const SETTINGS = definition("Setting", {
   scope: "Cluster",
   versions: [
@@ -167,7 +168,7 @@ export interface Asked extends Started {
 
 export const NOW = "2026-11-22T12:00:00Z";
 
-/** A server that knows the definitions. */
+/** A server with the definitions installed. */
 export async function startWith(...definitions: readonly object[]): Promise<Asked> {
   const started = await start({ now: () => new Date(NOW) });
   const send = (request: Request) => started.admin.send(request);

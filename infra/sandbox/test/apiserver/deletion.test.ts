@@ -1,4 +1,4 @@
-/** Deletion as time goes by: grace that is shortened counts from its beginning, and a pod is seen to end. */
+/** Deletion over time: a shortened grace period counts from its beginning, and a pod's end is visible. */
 import { afterEach, describe, expect, test } from "vitest";
 import { valueAt } from "../contract/value-at.ts";
 import { type Started, start } from "./started.ts";

@@ -1,4 +1,4 @@
-/** Faults on demand: each kind of fault, whom it hits, and that a seed repeats it. */
+/** Faults on demand: each kind of fault, which requests it hits, and that a seed repeats it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Fault, FaultPlan } from "../../apiserver/faults.ts";
 import { readRequest } from "../../apiserver/request-info.ts";

@@ -1,6 +1,6 @@
 /**
- * The API server's requests over connections in memory: ten thousand of them cost no sockets and no handshakes.
- * Owns: the connections, their text, reading or not reading them. Does not own: what is asked.
+ * Requests to the API server over connections in memory: ten thousand of them need no sockets and no handshakes.
+ * Owns: the connections, their text, whether they are read. Does not own: the questions.
  */
 import { createServer } from "node:http";
 import { type Duplex, duplexPair } from "node:stream";
@@ -8,11 +8,11 @@ import { handleRequest } from "../../apiserver/pipeline.ts";
 import { type ApiServerOptions, createState } from "../../apiserver/server.ts";
 import { ADMIN_TOKEN } from "./started.ts";
 
-/** So much is on its way to a client that does not read, before the server has to wait for it. */
+/** How much is buffered for a client that does not read, before the server has to wait. */
 const BUFFER_BYTES = 1024;
 const END_OF_STREAM = "0\r\n\r\n";
 
-/** Of a request whose answer is a stream; nothing reads it at first. */
+/** For a request whose answer is a stream; at first the client does not read it. */
 export class Stream {
   readonly #connection: Duplex;
   readonly #chunks: string[] = [];
@@ -35,7 +35,7 @@ export class Stream {
     this.#connection.destroy();
   }
 
-  /** Resolves once this has been read; connections in memory do not cut words in two. */
+  /** Resolves when this text has arrived; connections in memory do not split words. */
   async has(text: string): Promise<void> {
     if (this.#connection.closed || this.#chunks.some((chunk) => chunk.includes(text))) return;
     await new Promise<void>((resolve) => {
@@ -43,12 +43,12 @@ export class Stream {
     });
   }
 
-  /** Resolves when the server has ended it, or the connection is no more. */
+  /** Resolves when the server has ended the stream, or the connection is broken. */
   async ended(): Promise<void> {
     await this.has(END_OF_STREAM);
   }
 
-  /** `TYPE name` of each event, the code of an error; `END` where the server has ended it in order. */
+  /** `TYPE name` of each event, the code of an error; `END` if the server ended the stream in order. */
   get events(): readonly string[] {
     const text = this.#chunks.join("");
     const events = text.matchAll(/"type":"(\w+)","object":(?:.*?"name":"([^"]+)"|.*"code":(\d+))/g);
@@ -70,7 +70,7 @@ export function startInMemory(options: Pick<ApiServerOptions, "now" | "setTimer"
   const server = createServer((request, response) => void handleRequest(state, request, response));
   const connect = (method: string, path: string, body = ""): Duplex => {
     const [client, connection] = duplexPair({ highWaterMark: BUFFER_BYTES });
-    // A pair is not told when its other half breaks.
+    // The other half of a broken pair gets no event.
     client.on("close", () => connection.destroy());
     server.emit("connection", connection);
     const head = [

@@ -1,4 +1,4 @@
-/** The server's own life and clock: restarts, tokens that expire, watches that outlive nothing, what it forgets. */
+/** The server over time: restarts, expiring tokens, watches that end, compaction. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";

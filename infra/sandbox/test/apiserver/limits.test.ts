@@ -1,4 +1,4 @@
-/** What the sandbox does not do, it says. */
+/** The sandbox refuses, with a message, what it does not implement. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Started, start } from "./started.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Ten thousand watches at once that time out, break off, lag and are compacted, while others write: no write fails, no
- * other watch misses anything, and nothing of them is left.
+ * Ten thousand watches at once that time out, break, lag and are compacted during writes: no write fails, no other
+ * watch misses an event, and no watch is left over.
  */
 import { expect, test } from "vitest";
 import { createSteppedClock } from "../../actors/clock.ts";
@@ -33,7 +33,7 @@ let started = 0;
 const many = (query: string): readonly Stream[] =>
   Array.from({ length: OF_EACH_SORT }, () => stream(`${MAPS}?watch=true&resourceVersion=${started}${query}`));
 
-/** Several writers at once, then one that is the last. */
+/** Several writers at once, then one last write. */
 async function write(wave: string): Promise<void> {
   const names = Array.from({ length: WRITERS }, (_, writer) => `${wave}-${writer}`);
   const codes = await Promise.all(names.map((name) => send("POST", MAPS, map(name))));
@@ -43,7 +43,7 @@ async function write(wave: string): Promise<void> {
 const seenBy = (streams: readonly Stream[], wave: string) =>
   Promise.all(streams.map((one) => one.has(`"${wave}-last"`)));
 
-/** What a watch sees that misses nothing up to here. */
+/** All events up to here, as a watch without gaps gets them. */
 function everything(): readonly string[] {
   const kind = state.kinds.find("", "v1", "configmaps");
   const stored = kind === undefined ? [] : collectionOf(state, kind).list("default");
@@ -63,7 +63,7 @@ test("ten thousand watches", { timeout: 60_000 }, async () => {
   await seenBy([...steady, ...timingOut, ...breakingOff], WAVES.at(-1) ?? "");
   const before = everything();
 
-  // In the midst of the next writes time is up for some, and others are gone; then the past is forgotten.
+  // During the next writes some watches time out and others break; then the past is compacted.
   const writing = write("midst");
   clock.advance(TIMEOUT_SECONDS * 1000);
   for (const one of breakingOff) one.breakOff();

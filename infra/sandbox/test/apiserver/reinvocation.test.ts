@@ -1,4 +1,4 @@
-/** Mutating webhooks that want to see the object again after others have changed it. */
+/** Mutating webhooks with reinvocationPolicy IfNeeded. */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -11,7 +11,7 @@ const asked: string[] = [];
 let stopHook = (): void => {};
 let url = "";
 
-/** Each path is a webhook that sets the data key of its name to how often it was asked. */
+/** Each path is a webhook that sets the data key of its name to the number of its calls. */
 beforeAll(async () => {
   started = await start();
   const { certPem, keyPem } = await started.authority.issue(["127.0.0.1"]);

@@ -1,6 +1,6 @@
 /**
  * An API server of the sandbox for one test file.
- * Owns: starting it with an administrator and a namespace. Does not own: what is asked of it.
+ * Owns: starting it with an administrator and a namespace. Does not own: the questions.
  */
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../apiserver/server.ts";
 import { type Authority, createAuthority } from "../../certificates.ts";

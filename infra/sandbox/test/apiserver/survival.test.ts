@@ -1,4 +1,4 @@
-/** What goes wrong with one request, watch or connection goes wrong for its client alone: the server lives on. */
+/** A failing request, watch or connection affects its client only: the server goes on. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -26,7 +26,7 @@ beforeAll(async () => {
   started = await start({ now: () => clock.now(), setTimer });
 });
 afterAll(() => started.stop());
-/** Where the server says what it could not answer. */
+/** The server reports here which errors it could not answer. */
 beforeEach(() => vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -61,7 +61,7 @@ describe("a webhook's answer that nobody can send on", () => {
   });
 });
 
-/** Bytes as they are, over TLS. */
+/** Raw bytes over TLS. */
 function say(text: string): TLSSocket {
   const options = { port: started.server.port, host: "127.0.0.1", ca: started.authority.caPem };
   const client = connectTls(options).setEncoding("latin1");
@@ -105,7 +105,7 @@ describe("watches", () => {
     expect(await readUntil(client, END_OF_STREAM)).not.toContain("after-");
   });
 
-  // Node's own timers take what is longer than 25 days for nothing.
+  // Node's own timers fire at once for more than 25 days.
   test.each(["0", "99999999", "61"])("timeoutSeconds=%s is more than a minute: a bookmark comes", async (seconds) => {
     const before = watches;
     const query = `watch=true&fieldSelector=metadata.name=none&allowWatchBookmarks=true&timeoutSeconds=${seconds}`;

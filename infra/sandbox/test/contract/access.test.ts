@@ -1,4 +1,4 @@
-/** Who may do what: tokens, roles, impersonation, and how refusals read. */
+/** Authentication and authorization: tokens, roles, impersonation, and the texts of refusals. */
 import { expect } from "vitest";
 import { contract } from "./contract.ts";
 import { configMap, get, pod, post } from "./requests.ts";

@@ -1,11 +1,11 @@
-/** What kube-apiserver 1.36.2 was asked and answered (answers/kube-1.36.json), asked again, by theme. */
+/** The recorded questions to kube-apiserver 1.36.2 and its answers (answers/kube-1.36.json), by theme. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { QUESTIONS, THEMES } from "./answers/questions.ts";
 import { type Outcome, askAll } from "./answers/run.ts";
 import type { Target } from "./client.ts";
 import { connect } from "./target.ts";
 
-/** Where the sandbox answers otherwise, and that is not worth code. */
+/** Questions that the sandbox answers otherwise, where imitation is not worth the code. */
 const OTHERWISE: Readonly<Record<string, string>> = {
   "hook: exec": "nothing runs in the pods of a sandbox, so there is no exec to ask about",
   "merge patch: bad label":
@@ -15,7 +15,7 @@ const OTHERWISE: Readonly<Record<string, string>> = {
 let target: Target;
 let outcomes: ReadonlyMap<string, Outcome>;
 
-// One state builds up from the first question to the last.
+// The questions share one state, which builds up from the first to the last.
 beforeAll(async () => {
   target = await connect({ controllers: true });
   outcomes = new Map((await askAll(target)).map((outcome) => [outcome.question.question, outcome]));

@@ -1,4 +1,4 @@
-/** Server-side apply: what a configuration must be, who may apply it, what of it is owned. */
+/** Server-side apply: valid configurations, permissions, which fields become owned. */
 import { expect } from "vitest";
 import type { Request, Target } from "./client.ts";
 import { contract } from "./contract.ts";

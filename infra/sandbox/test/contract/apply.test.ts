@@ -1,4 +1,4 @@
-/** Server-side apply: owning fields, losing them, conflicts, and what other writes make of ownership. */
+/** Server-side apply: owning fields, losing them, conflicts, and the effect of other writes on ownership. */
 import { expect } from "vitest";
 import { contract } from "./contract.ts";
 import { configMap, get, patch, pod, post } from "./requests.ts";

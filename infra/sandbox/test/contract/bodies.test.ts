@@ -1,4 +1,4 @@
-/** Bodies: what cannot be decoded, what is said twice or by a null, what is too large. */
+/** Bodies: undecodable ones, duplicate fields, nulls, size limits. */
 import { expect } from "vitest";
 import { contract } from "./contract.ts";
 import { configMap, example, get, patch, post, put } from "./requests.ts";

@@ -1,4 +1,4 @@
-/** Which disruption budgets are refused, and what a patch makes of one. */
+/** Which disruption budgets are refused, and the effect of patches. */
 import { contract } from "./contract.ts";
 import { patch, post } from "./requests.ts";
 

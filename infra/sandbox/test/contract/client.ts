@@ -1,6 +1,6 @@
 /**
  * Plain requests over HTTPS to an API server.
- * Owns: sending them, the connection. Does not own: which server (target.ts), what is asked (the tests).
+ * Owns: sending them, the connection. Does not own: which server (target.ts), the questions (the tests).
  */
 import { Agent, request as httpsRequest } from "node:https";
 
@@ -8,10 +8,10 @@ export interface Request {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
-  /** JSON unless said otherwise; empty for a body without a type. */
+  /** JSON by default; empty for a body without a type. */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Instead of the administrator's. */
+  /** Replaces the administrator's token. */
   readonly token?: string;
 }
 
@@ -27,7 +27,7 @@ export interface Target {
   readonly name: string;
   readonly url: string;
   readonly ca: string;
-  /** For kubectl: the same access as a file's content. */
+  /** For kubectl: the same access as the content of a kubeconfig file. */
   readonly kubeconfig: string;
   /** Whether a disruption controller keeps budgets' statuses. */
   readonly controllers: boolean;

@@ -1,14 +1,14 @@
 /**
- * How the contract is written: rows of a question (a request) and its answer, asked one after another in a namespace of
+ * The form of the contract: rows of a question (a request) and its answer, asked one after another in a namespace of
  * their own.
- * Owns: the form of the rows, how an answer is compared. Does not own: the rows.
+ * Owns: the form of the rows, the comparison of an answer. Does not own: the rows.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Request, Response, Target } from "./client.ts";
 import { connect } from "./target.ts";
 import { valueAt } from "./value-at.ts";
 
-/** Dotted paths into the answer, and what stands there; a path that must lead nowhere is undefined. */
+/** Dotted paths into the answer with their expected values; undefined: there must be none. */
 export interface Answer {
   readonly code: number;
   readonly reason?: string | undefined;
@@ -19,10 +19,10 @@ export interface Answer {
 export interface Scenario {
   readonly target: () => Target;
   readonly namespace: string;
-  /** A step that the rows after it rest on. */
+  /** A step that later rows depend on. */
   readonly given: (title: string, request: Request) => void;
   readonly asks: (title: string, request: Request | (() => Request), answer: Answer) => void;
-  /** For what one row cannot say. */
+  /** For checks that do not fit into one row. */
   readonly checks: (title: string, check: (send: Target["send"]) => Promise<void>) => void;
 }
 

@@ -1,4 +1,4 @@
-/** The options of a deletion: in the body or in the query, and what is refused of them. */
+/** The options of a deletion: in the body or in the query, and which are refused. */
 import { contract } from "./contract.ts";
 import { configMap, del, get, patch, pod, post } from "./requests.ts";
 

@@ -1,4 +1,4 @@
-/** What an eviction may say in its body and its query, and where it may be said. */
+/** What the body and the query of an eviction may contain. */
 import { contract } from "./contract.ts";
 import { del, get, pod, post } from "./requests.ts";
 

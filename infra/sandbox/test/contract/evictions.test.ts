@@ -1,4 +1,4 @@
-/** The eviction subresource: what budgets say, and what a granted eviction leaves on the pod. */
+/** The eviction subresource: the effect of budgets, and of a granted eviction on the pod. */
 import { expect } from "vitest";
 import { contract } from "./contract.ts";
 import { get, patch, pod, post } from "./requests.ts";

@@ -1,6 +1,6 @@
 /**
- * Programs in the place of etcd and kube-apiserver, as far as starting and ending go.
- * Owns: how they begin and end. Does not own: answering (but for /readyz).
+ * Programs in place of etcd and kube-apiserver, for tests of starting and stopping.
+ * Owns: how they start and end. Does not own: answers (but for /readyz).
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export interface Programs {
   readonly "kube-apiserver"?: Manners;
 }
 
-/** They write into the journal, one line each, when they are asked for readiness and when they have ended by themselves. */
+/** They write a line into the journal for each request for readiness, and when they have ended by themselves. */
 export async function writePrograms(folder: string, journal: string, manners: Programs): Promise<void> {
   await mkdir(folder);
   for (const [name, own] of [
@@ -48,7 +48,7 @@ const { port, hostname } = new URL(flag("listen-client-urls"));
 http.createServer((_, response) => response.end()).listen(port, hostname);
 `;
 
-/** Ending takes a while, in which it needs etcd; it waits for an etcd that is gone. */
+/** Ending takes a while and needs etcd; without etcd it hangs. */
 const KUBE_APISERVER = `
 const etcd = (then) => http.get(flag("etcd-servers"), (response) => response.resume().on("end", then));
 const letGo = (left) => (left === 0 ? end() : etcd(() => letGo(left - 1)).on("error", () => {}));

@@ -8,7 +8,7 @@ import { type Answer, type Scenario, compare } from "./contract.ts";
 import { configMap, del, post } from "./requests.ts";
 import { Hook, type Respond, SERVING, allow, configuration } from "./webhook.ts";
 
-/** A real server reads configurations from a cache that lags by a moment: the marker is asked once it has caught up. */
+/** A real server reads configurations from a lagging cache: it calls the marker's webhook once it has caught up. */
 export async function seen(hook: Hook, { target, namespace }: Scenario): Promise<void> {
   const path = `/api/v1/namespaces/${namespace}/configmaps?dryRun=All`;
   await vi.waitFor(async () => {
@@ -26,7 +26,7 @@ export interface Row {
   readonly called?: boolean;
 }
 
-/** One row: configure the webhook, ask, compare. A new configuration takes a moment to be seen by a real server. */
+/** One row: configure the webhook, ask, compare. A real server needs a moment to see a new configuration. */
 export function asksWebhook(hook: Hook, scenario: Scenario, title: string, row: Row): void {
   scenario.checks(title, async (send) => {
     const plural = `${SERVING}/validatingwebhookconfigurations`;
@@ -50,7 +50,7 @@ export const evict = post("pods/p/eviction?dryRun=All", {
   metadata: { name: "p" },
 });
 
-/** One for the tests of a file. */
+/** The webhook of a test file. */
 export function useHook(): Hook {
   const hook = new Hook();
   beforeAll(() => hook.start());

@@ -1,4 +1,4 @@
-/** Peculiarities of single kinds: nodes, leases, events, secrets, workloads. */
+/** Special rules of single kinds: nodes, leases, events, secrets, workloads. */
 import { contract } from "./contract.ts";
 import { del, get, patch, post, put } from "./requests.ts";
 

@@ -1,5 +1,6 @@
 /**
- * Starting and ending a server of binaries, with programs in their place: whatever goes wrong, nothing is left.
+ * Starting and stopping a server of binaries, with fake programs in their place: after any failure, nothing is left
+ * running.
  */
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Programs, writePrograms } from "./fake-programs.ts";
 import { startKubeApiServer } from "./kube-apiserver.ts";
 
-/** Longer than any test: who is killed has not been waited for. */
+/** Longer than any test: a program that the test kills was not waited for. */
 const FOR_EVER_MS = 3_600_000;
 const PATIENCE = { timeout: 30_000 };
 let folder: string;
@@ -35,7 +36,7 @@ function handles(): readonly string[] {
 
 async function expectNothingLeft(): Promise<void> {
   expect((await readdir(folder)).toSorted()).toEqual(["assets", "journal"]);
-  // A handle is closed a moment after what it stood for.
+  // Node closes a handle a moment after its process or connection.
   await expect.poll(handles, PATIENCE).toEqual(handlesBefore);
 }
 

@@ -1,6 +1,6 @@
 /**
  * A real kube-apiserver with its etcd, from a folder of binaries.
- * Owns: starting and stopping them. Does not own: getting them (`setup-envtest use`), what is asked of them.
+ * Owns: starting and stopping them. Does not own: installing them (`setup-envtest use`), the questions.
  */
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -13,12 +13,12 @@ import { type Endpoint, type Target, targetOf } from "./client.ts";
 import { type Program, run } from "./program.ts";
 
 const TOKEN = "contract-admin";
-/** Less than a hook of a test may take: what has been started is ended before the test gives up. */
+/** Less than the timeout of a hook: everything started is stopped before the test gives up. */
 const START_TIMEOUT_MS = 45_000;
 const END_TIMEOUT_MS = 3_000;
 
 export interface Patience {
-  /** Aborted once the start has taken too long. */
+  /** Aborted when the start takes too long. */
   readonly start?: AbortSignal;
   /** How long each program may take to end by itself. */
   readonly endMs?: number;
@@ -26,7 +26,7 @@ export interface Patience {
 
 export async function startKubeApiServer(assets: string, patience: Patience = {}): Promise<Endpoint> {
   const { start = AbortSignal.timeout(START_TIMEOUT_MS), endMs = END_TIMEOUT_MS } = patience;
-  // Ended in reverse order: without etcd a kube-apiserver hangs for a minute before it ends.
+  // Stopped in reverse order: without etcd a kube-apiserver hangs for a minute before it ends.
   await using started = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "contract-"));
   started.defer(() => rm(folder, { recursive: true, force: true }));
@@ -59,7 +59,7 @@ export async function startKubeApiServer(assets: string, patience: Patience = {}
     "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
     "--service-cluster-ip-range=10.0.0.0/24",
     "--authorization-mode=RBAC",
-    // There is no controller that would make the default ServiceAccount.
+    // There is no controller to create the default ServiceAccount.
     "--disable-admission-plugins=ServiceAccount",
   ]);
   started.defer(() => server.end(endMs));

@@ -1,4 +1,4 @@
-/** The real kubectl against the server: what people type, and what they read. Runs where there is a kubectl on PATH. */
+/** The real kubectl against the server: commands and their output. Runs where kubectl is on PATH. */
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

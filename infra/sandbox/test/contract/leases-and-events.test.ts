@@ -1,4 +1,4 @@
-/** Leases and events: what is checked of them, in both groups of events; times; a PUT that creates. */
+/** Leases and events: their validation, in both groups of events; times; a PUT that creates. */
 import { contract } from "./contract.ts";
 import { configMap, get, patch, post, put } from "./requests.ts";
 

@@ -1,4 +1,4 @@
-/** The end of a namespace: nothing new in it, gone when its finalizer is. And classes of priority. */
+/** The end of a namespace: no new objects in it, and it goes with its finalizer. Also PriorityClasses. */
 import { contract } from "./contract.ts";
 import { configMap, del, get, patch, pod, post, put } from "./requests.ts";
 

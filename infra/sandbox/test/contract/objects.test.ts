@@ -1,4 +1,4 @@
-/** Creating, reading and replacing objects: names, conflicts, dry run, what the server adds and what it ignores. */
+/** Creating, reading and replacing objects: names, conflicts, dry run, fields that the server adds or ignores. */
 import { expect } from "vitest";
 import { contract } from "./contract.ts";
 import { configMap, example, get, patch, pod, post, put } from "./requests.ts";

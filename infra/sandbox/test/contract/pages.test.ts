@@ -1,4 +1,4 @@
-/** Pages and resourceVersions of reads: what a client gets of which moment, which options do not go together. */
+/** Pages and resourceVersions of reads: which revision a client gets, which options exclude each other. */
 import { expect } from "vitest";
 import type { Target } from "./client.ts";
 import { contract } from "./contract.ts";

@@ -1,4 +1,4 @@
-/** Patches beyond the plain ones: where the server's libraries go their own ways, and what a patch must not leave. */
+/** Special rules of patches: where the server's libraries differ from the standards, and invalid results. */
 import { contract } from "./contract.ts";
 import { configMap, patch, pod, post } from "./requests.ts";
 

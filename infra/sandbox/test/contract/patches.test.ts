@@ -1,4 +1,4 @@
-/** The patch formats: what each makes of an object, and where the server's libraries differ from the RFCs. */
+/** The patch formats: their results, and where the server's libraries differ from the RFCs. */
 import { contract } from "./contract.ts";
 import { configMap, get, patch, pod, post } from "./requests.ts";
 

@@ -1,14 +1,14 @@
 /**
- * A program beside the tests.
- * Owns: starting it, ending it within somebody's patience. Does not own: what it is for (kube-apiserver.ts).
+ * A program that runs beside the tests.
+ * Owns: starting it, stopping it within a time limit. Does not own: its purpose (kube-apiserver.ts).
  */
 import { spawn } from "node:child_process";
 import { basename } from "node:path";
 
 export interface Program {
-  /** Settles once it has ended, or could not be started: how. */
+  /** Settles when it has ended, or could not be started, with the reason. */
   readonly ended: Promise<string>;
-  /** Asks it to end, and kills it if it has not by then. */
+  /** Sends SIGTERM, and kills it if it has not ended in time. */
   end(patienceMs: number): Promise<void>;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Request } from "./client.ts";
 
-/** `pods/p` in the core group; `policy/v1/poddisruptionbudgets/b`; `example/widgets/w`; `/…` as it is. */
+/** `pods/p` in the core group; `policy/v1/poddisruptionbudgets/b`; `example/widgets/w`; `/…` unchanged. */
 export function pathOf(place: string): string {
   if (place.startsWith("/")) return place;
   const [first = "", second = "", ...rest] = place.split("/");

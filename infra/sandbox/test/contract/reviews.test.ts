@@ -1,4 +1,4 @@
-/** Tokens, what they are bound to, and the questions about them and about permissions. */
+/** Tokens, the objects they are bound to, TokenReviews and access reviews. */
 import { expect } from "vitest";
 import type { Request } from "./client.ts";
 import { contract } from "./contract.ts";

@@ -1,4 +1,4 @@
-/** Custom kinds with a schema: what is dropped, filled in and refused. */
+/** Custom kinds with a schema: pruning, defaults, validation. */
 import { contract } from "./contract.ts";
 import { get, patch, post } from "./requests.ts";
 

@@ -1,4 +1,4 @@
-/** Selectors: odd forms of them, what is refused and in which words. */
+/** Selectors: unusual forms, and the texts of refusals. */
 import { contract } from "./contract.ts";
 import { configMap, get, pod, post } from "./requests.ts";
 

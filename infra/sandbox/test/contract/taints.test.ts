@@ -1,4 +1,4 @@
-/** Taints of nodes: which are refused, as one creates and as one changes a node. */
+/** Taints of nodes: which are refused at creation and at a change. */
 import { contract } from "./contract.ts";
 import { del, get, patch, post } from "./requests.ts";
 

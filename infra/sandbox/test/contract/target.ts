@@ -1,16 +1,15 @@
 /**
- * What the contract is asked of: the sandbox's API server, or a real one.
+ * The server that answers the contract's questions: the sandbox's API server, or a real one. TEST_KUBECONFIG names a
+ * cluster (tests change it); KUBEBUILDER_ASSETS, the convention of envtest, a folder with etcd and kube-apiserver.
+ * Without either it is the sandbox.
  * Owns: choosing it by environment. Does not own: requests (client.ts), the questions (the tests beside).
- *
- * TEST_KUBECONFIG names a cluster (it must be free to play with); KUBEBUILDER_ASSETS, the convention of envtest, a folder
- * with etcd and kube-apiserver. Without either it is the sandbox.
  */
 import { createAuthority } from "../../certificates.ts";
 import { startApiServer } from "../../apiserver/server.ts";
 import { type Endpoint, type Target, targetOf } from "./client.ts";
 import { startKubeApiServer } from "./kube-apiserver.ts";
 
-/** With controllers, where there are any: a folder of binaries has none. */
+/** With controllers, where possible: a folder of binaries has none. */
 export async function connect({ controllers = false } = {}): Promise<Target> {
   const { TEST_KUBECONFIG: kubeconfig, KUBEBUILDER_ASSETS: assets } = process.env;
   if (kubeconfig) return targetOf(await clusterOf(kubeconfig));
@@ -28,14 +27,14 @@ async function startSandboxServer(): Promise<Endpoint> {
 }
 
 async function startSandboxCluster(): Promise<Endpoint> {
-  const { startSandbox } = await import("../../sandbox.ts"); // as client-node, below
+  const { startSandbox } = await import("../../sandbox.ts"); // loaded only when needed, as client-node below
   const sandbox = await startSandbox({ empty: true });
   const { url, caPem: ca, adminToken: token } = sandbox;
   return { name: "sandbox", url, ca, token, controllers: true, stop: () => sandbox.stop() };
 }
 
 async function clusterOf(kubeconfig: string): Promise<Endpoint> {
-  const { KubeConfig } = await import("@kubernetes/client-node"); // half a second that the sandbox does not need
+  const { KubeConfig } = await import("@kubernetes/client-node"); // takes half a second that the sandbox does not need
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
   const [cluster, user] = [config.getCurrentCluster(), config.getCurrentUser()];

@@ -1,6 +1,6 @@
 /** A value within an object, by a dotted path. */
 
-/** `a.b.c`; in a list a number is an index and any other key collects from all items; `[x.io/y]` is a key with dots. */
+/** `a.b.c`; in a list a number is an index and another key is read from all items; `[x.io/y]` is a key with dots. */
 export function valueAt(value: unknown, path: string): unknown {
   const keys = path.match(/\[[^\]]+\]|[^.[\]]+/g) ?? [];
   return keys.reduce<unknown>((current, key) => step(current, key.replaceAll(/^\[|\]$/g, "")), value);

@@ -1,4 +1,4 @@
-/** Watches: where they start, what selectors make of changes, how they end. */
+/** Watches: where they start, how selectors filter changes, how they end. */
 import { expect } from "vitest";
 import { contract } from "./contract.ts";
 import { configMap, del, get, patch, pod, post, put } from "./requests.ts";
@@ -47,7 +47,7 @@ contract("a watch", ({ checks, given }) => {
     expect(shown(y)).toEqual(["ADDED a", "MODIFIED a", "DELETED a"]);
     const x = await eventsOf(send, `&resourceVersion=${from}&labelSelector=app%3Dx`);
     expect(shown(x)).toEqual(["DELETED a", "ADDED a"]);
-    // As it last matched, at the revision of the change.
+    // The last matching state, at the revision of the change.
     for (const [left, before] of [y[2], x[0]].map((event, at) => [event?.object, at === 0 ? "y" : "x"]))
       expect(valueAt(left, "metadata.labels")).toEqual({ app: before });
     expect(valueAt(y[2]?.object, "data")).toEqual({ k: "v" });
@@ -59,7 +59,7 @@ contract("a watch", ({ checks, given }) => {
     const [event] = await eventsOf(send, `&resourceVersion=${from}`);
     expect(event?.object).toMatchObject(changed.body);
   });
-  // Without a version a watch is asked for initial events, whether it says so or not.
+  // A watch without a version sends initial events, with or without the option.
   for (const query of [
     "",
     "&resourceVersion=0",

@@ -1,4 +1,4 @@
-/** Admission webhooks: what every sort of answer (or none) makes of the request, and when they are asked at all. */
+/** Admission webhooks: the effect of every sort of answer (or none), and which requests they review at all. */
 import { expect } from "vitest";
 import { contract } from "./contract.ts";
 import { type Row, asksWebhook, evict, useHook } from "./hook.ts";

@@ -1,4 +1,4 @@
-/** Admission webhooks: what they are asked, and what mutating ones change. */
+/** Admission webhooks: the reviews they get, and the changes of mutating ones. */
 import { expect, test } from "vitest";
 import { contract } from "./contract.ts";
 import { asksWebhook, evict, seen, useHook } from "./hook.ts";

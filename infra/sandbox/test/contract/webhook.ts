@@ -1,6 +1,6 @@
 /**
- * A webhook under the test's control, and configurations that name it.
- * Owns: its server, what it was asked, the configurations. Does not own: when one is in force, the rows (hook.ts).
+ * A webhook that the test controls, and configurations that name it.
+ * Owns: its server, the reviews it got, the configurations. Does not own: when one is in force, the rows (hook.ts).
  */
 import { createServer } from "node:https";
 import type { ServerResponse } from "node:http";
@@ -12,7 +12,7 @@ export interface Call {
   readonly request: Readonly<Record<string, unknown>>;
 }
 
-/** A review's response; a text to send as it is; or one of the ways not to answer. */
+/** A review's response, a text to send as it is, or one of the ways not to answer. */
 export type Respond = (uid: string) => object | string | typeof NEVER | typeof CLOSED | Raw;
 
 export const NEVER = Symbol("no answer");
@@ -36,13 +36,13 @@ export const SERVING = "/apis/admissionregistration.k8s.io/v1";
 
 export const allow: Respond = (uid) => ({ uid, allowed: true });
 
-/** A webhook whose answer each row sets; what it was asked is kept. */
+/** A webhook whose answer each row sets; it keeps the reviews. */
 export class Hook {
   readonly calls: Call[] = [];
   respond: Respond = allow;
   authority: Authority | undefined;
   url = "";
-  /** How many configurations have named it: each has a marker of its own. */
+  /** How many configurations have named it: each has its own marker. */
   configurations = 0;
   #stop: () => void = () => {};
 
@@ -73,7 +73,7 @@ export class Hook {
     this.#stop();
   }
 
-  /** Whether the server that asks has taken notice of the last configuration: it has asked its marker. */
+  /** Whether the server has seen the last configuration: it has called its marker. */
   get marked(): boolean {
     return this.calls.some(({ url }) => url.startsWith(`/marker/${this.configurations}?`));
   }
@@ -109,7 +109,7 @@ export interface Configured {
   readonly kind: "Validating" | "Mutating";
   readonly namespace: string;
   readonly rule?: Rule;
-  /** Any other field of the webhook. */
+  /** Any other field of the webhook's configuration. */
   readonly [field: string]: unknown;
 }
 

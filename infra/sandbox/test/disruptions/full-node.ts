@@ -1,5 +1,5 @@
 /**
- * A node that is full, another that is not, priority classes, and a gate before deletions: what preemption needs.
+ * A full node, a node with room, priority classes, and a gate before deletions, for tests of preemption.
  * Owns: setting that up for a test file, clearing it between tests. Does not own: expectations.
  */
 import { afterAll, afterEach, beforeAll } from "vitest";
@@ -16,9 +16,9 @@ export const MESSAGE = "default-scheduler: preempting to accommodate a higher pr
 export interface Stage {
   readonly world: World;
   readonly gate: Gate;
-  /** Fills node `full` with pods of equal size, the first first. */
+  /** Fills node `full` with pods of equal size; the first one starts first. */
   occupy(...victims: readonly (readonly [name: string, priorityClassName: string])[]): Promise<void>;
-  /** To be scheduled to node `full` or `roomy`. */
+  /** A pod for node `full` or `roomy`, by the scheduler. */
   place(node: string, pod: Omit<PlainPod, "nodeSelector"> & { memory: string }): Promise<Pod>;
   get(name: string): Promise<Pod | undefined>;
   until(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
@@ -47,7 +47,7 @@ export function useFullNode(): Stage {
   });
   afterAll(() => gate?.stop());
 
-  /** Nothing of one test is there for the next. */
+  /** Deletes everything of the last test. */
   afterEach(async () => {
     const { client } = world.sandbox;
     started().answer("allow");
@@ -85,7 +85,7 @@ export function isRunning({ status }: Pod): boolean {
   return status?.phase === "Running";
 }
 
-/** What the scheduler says of it ends like this. */
+/** The end of the scheduler's message about the pod. */
 export function saying(text: string): (pod: Pod) => boolean {
   return ({ status }) => status?.conditions?.[0]?.message?.endsWith(text) ?? false;
 }

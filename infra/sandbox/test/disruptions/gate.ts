@@ -1,6 +1,6 @@
 /**
- * A webhook in front of deletions of pods by Kubernetes' own components, which answers as a test wants it to.
- * Owns: the webhook, what it was asked. Does not own: expectations.
+ * A webhook that reviews deletions of pods by Kubernetes' own components, and answers as the test wants.
+ * Owns: the webhook, the reviews it got. Does not own: expectations.
  */
 import { createServer } from "node:https";
 import { once } from "node:events";
@@ -23,16 +23,16 @@ export interface Asked {
 }
 
 export interface Gate {
-  /** From now on; `hold` is answered by `release`. */
+  /** Sets the answer to later reviews; `release` answers those on `hold`. */
   answer(verdict: Verdict | ((podName: string) => Verdict)): void;
-  /** What was asked about pods of this name (all of them) since the last `forget`. */
+  /** The reviews of pods of this name (by default, all) since the last `forget`. */
   asked(podName?: string): readonly Asked[];
-  /** How many wait for an answer; whoever hangs up does not. */
+  /** How many wait for an answer; a caller that has hung up does not count. */
   held(): number;
-  /** Answers all that are held. */
+  /** Answers all reviews on hold. */
   release(verdict: "allow" | "deny"): void;
   forget(): void;
-  /** How long the API server waits for an answer before it does without: its time is real. */
+  /** How long the API server waits for an answer, in real time. */
   setTimeout(seconds: number): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * What becomes of virtual machines when nobody looks after them: all of these disruptions end them, whatever their
- * eviction strategy says. This is what Lifeboat is measured against.
+ * Virtual machines without protection: each of these disruptions ends them, whatever their eviction strategy is.
+ * KubeVirt does not prevent it.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { events, nodes, pods, type Pod } from "../../actors/resources.ts";
@@ -30,7 +30,7 @@ async function launcherOf({ metadata }: Vm): Promise<Pod> {
   return launcher;
 }
 
-/** A VM on a node of its own, which has just room for it. */
+/** A VM on a node of its own, which has room for nothing else. */
 async function createGuest(name: string, evictionStrategy: string): Promise<{ vmi: Vm; launcher: Pod }> {
   await createNode(world.sandbox.client, name, { memory: "4Gi" });
   const vm = { namespace, name, node: name, memory: "3Gi", evictionStrategy };
@@ -68,7 +68,7 @@ describe.each(ALL)("%s", (reason) => {
     await expect.poll(() => isTerminated(launcher)).toBe(true);
     await world.pass(async () => isFinal(await vmiOf(name)));
     const pod = () => world.sandbox.client.get(pods, launcher.metadata);
-    // What the API server was asked to delete goes; what the kubelet ended by itself stays, and says so.
+    // A pod that a component deleted goes; a pod that the kubelet evicted stays, with the reason in its status.
     if (reason !== "TerminationByKubelet") return world.pass(async () => (await pod()) === undefined);
     const { status } = await world.until(pods, launcher.metadata, ({ status }) => status?.phase === "Failed");
     expect(status).toMatchObject({ reason: "Evicted" });

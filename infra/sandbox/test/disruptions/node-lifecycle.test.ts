@@ -1,6 +1,4 @@
-/**
- * Nodes that fall silent, that come back, that are out of service: what becomes of them and of their pods.
- */
+/** Nodes that fall silent, come back, or are out of service, and their pods. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { nodes, pods, type Node, type Pod } from "../../actors/resources.ts";
 import { taintsFor } from "../../actors/node-taints.ts";
@@ -30,7 +28,7 @@ async function run(name: string, node: string): Promise<void> {
   await world.until(pods, { namespace, name }, ({ status }) => status?.phase === "Running");
 }
 
-/** How many seconds of the sandbox it takes until it is so. */
+/** How many seconds of the sandbox's time it takes until the condition holds. */
 async function secondsUntil(condition: () => Promise<boolean>): Promise<number> {
   const since = world.clock.now().getTime();
   await world.pass(condition);

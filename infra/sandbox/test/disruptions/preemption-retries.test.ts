@@ -1,6 +1,4 @@
-/**
- * Preemption that is refused, as observed on Kubernetes 1.36: what the scheduler does when it is denied or kept waiting.
- */
+/** Refused preemption, as observed on Kubernetes 1.36: how the scheduler reacts to a denial or to a slow answer. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
@@ -19,7 +17,7 @@ describe("a denied deletion", () => {
     stage.gate.answer("deny");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
     const tries = () => stage.gate.asked("victim").length;
-    // A few requests of the burst are needed to set the condition.
+    // Setting the condition takes a few requests of the burst.
     await expect.poll(tries, { timeout: 10_000 }).toBeGreaterThan(burst - 10);
     const since = disruptionTarget(await stage.get("victim"))?.lastTransitionTime;
     for (const seconds of [2, 4]) {

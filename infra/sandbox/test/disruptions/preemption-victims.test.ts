@@ -1,6 +1,4 @@
-/**
- * Whom preemption takes: kube-scheduler's rules, one row each.
- */
+/** The victims of preemption: kube-scheduler's rules, one row each. */
 import { describe, expect, test } from "vitest";
 import { cheapest, findVictims, type Candidate } from "../../actors/preemption-victims.ts";
 import type { Node, Pod, PodDisruptionBudget } from "../../actors/resources.ts";

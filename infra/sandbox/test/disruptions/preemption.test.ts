@@ -1,6 +1,4 @@
-/**
- * Preemption, as observed on Kubernetes 1.36: who has to go, what is said and asked, who gets the room.
- */
+/** Preemption, as observed on Kubernetes 1.36: the victims, the messages and requests, and which pod gets the room. */
 import { describe, expect, test } from "vitest";
 import { events } from "../../actors/resources.ts";
 import { GRACE, isRunning, MESSAGE, namespace, saying, useFullNode } from "./full-node.ts";

@@ -1,6 +1,4 @@
-/**
- * The arithmetic of node pressure: thresholds, and who has to go first.
- */
+/** The arithmetic of node pressure: thresholds, and the order of evictions. */
 import { describe, expect, test } from "vitest";
 import { messageFor, rank } from "../../actors/pressure-ranking.ts";
 import {

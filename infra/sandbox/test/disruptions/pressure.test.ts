@@ -1,6 +1,4 @@
-/**
- * A kubelet under pressure: what it reports, when it kills, and that nobody is asked.
- */
+/** A kubelet under pressure: its reports, when it evicts, and that it sends no eviction request. */
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { events, nodes, pods, type Node, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
@@ -108,7 +106,7 @@ describe("below the soft threshold", () => {
     world.clock.advance(2_999);
     expect((await get("slow"))?.status?.phase).toBe("Running");
     world.clock.advance(1);
-    // It needs longer than it has.
+    // The processes need longer than the grace period.
     const { status } = await until("slow", ({ status }) => status?.phase === "Failed");
     expect(status?.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(137);
   });

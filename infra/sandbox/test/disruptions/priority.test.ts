@@ -1,6 +1,4 @@
-/**
- * Where a pod's priority comes from: PriorityClasses and the Priority admission plugin.
- */
+/** A pod's priority: PriorityClasses and the Priority admission plugin. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { pods, priorityClasses, type Pod } from "../../actors/resources.ts";
 import { StatusError } from "../../actors/status-error.ts";

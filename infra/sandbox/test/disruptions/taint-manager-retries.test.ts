@@ -1,6 +1,6 @@
 /**
- * The taint manager when it is refused, as observed on Kubernetes 1.36: how soon it gives up, and what it does about
- * taints that come and go meanwhile.
+ * Refused deletions of the taint manager, as observed on Kubernetes 1.36: when it gives up, and its reaction to taints
+ * that come and go meanwhile.
  */
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
@@ -10,7 +10,7 @@ import { begun, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, useTaintedNode 
 const stage = useTaintedNode();
 const { world, taint, run, get, tolerate, messagesAbout, settle } = stage;
 
-/** The time between two attempts begins when the answer to the first has arrived, so it passes in small steps. */
+/** The pause between two attempts begins with the answer to the first, so time passes in small steps. */
 const untilAsked = (count: number, name = "victim") =>
   expect
     .poll(
@@ -23,7 +23,7 @@ const untilAsked = (count: number, name = "victim") =>
     )
     .toBe(count);
 
-/** Denied so many times in all, and never again. */
+/** Denied exactly this many times, and then no more. */
 async function exhaust(expected: number): Promise<void> {
   await untilAsked(expected);
   await settle();
@@ -70,7 +70,7 @@ describe("a refused deletion", () => {
   });
 });
 
-/** Set, and seen: what is planned is planned. */
+/** Sets the taint, and waits until the taint manager has planned the deletion. */
 async function taintAndSee(): Promise<void> {
   stage.gate.answer((name) => (name === "sign" ? "deny" : "hold"));
   await run("sign");
@@ -78,7 +78,7 @@ async function taintAndSee(): Promise<void> {
   await eventually(() => stage.gate.asked("sign").length).toBeGreaterThan(0);
 }
 
-/** Taken away, and seen: a plan was cancelled. */
+/** Removes the taint, and waits until the plan is cancelled. */
 async function untaintAndSee(): Promise<void> {
   const sign = await run("sign-too", FOR_A_MINUTE);
   await taint([]);

@@ -1,5 +1,5 @@
 /**
- * The taint manager, as observed on Kubernetes 1.36: whom it deletes and when. What it does when it is refused:
+ * The taint manager, as observed on Kubernetes 1.36: which pods it deletes and when. Refused deletions are in
  * taint-manager-retries.test.ts.
  */
 import { describe, expect, test } from "vitest";

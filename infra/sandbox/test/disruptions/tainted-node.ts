@@ -1,5 +1,5 @@
 /**
- * A node to be tainted, and a gate before deletions: what the taint manager needs.
+ * A node to be tainted, and a gate before deletions, for tests of the taint manager.
  * Owns: setting that up for a test file, clearing it between tests. Does not own: expectations.
  */
 import { afterAll, afterEach, beforeAll } from "vitest";
@@ -22,16 +22,16 @@ const NODE = "tainted";
 export interface Stage {
   readonly world: World;
   readonly gate: Gate;
-  /** The node's taints, from now on. */
+  /** Sets the node's taints. */
   readonly taint: (taints: Taints) => Promise<unknown>;
-  /** A pod on the node, until it runs. */
+  /** Creates a pod on the node, and waits until it runs. */
   readonly run: (name: string, tolerations?: Tolerations) => Promise<Pod>;
   readonly get: (name: string) => Promise<Pod | undefined>;
-  /** Beside what it tolerates already. */
+  /** Adds tolerations to the pod. */
   readonly tolerate: (name: string, more: Tolerations) => Promise<void>;
-  /** What the taint manager has told of the pod. */
+  /** The taint manager's events about the pod. */
   readonly messagesAbout: (pod: Pod) => Promise<ReadonlySet<string | undefined>>;
-  /** Everything the sandbox does about a pod that came before this one is done. */
+  /** Waits until the sandbox has reacted to every earlier pod. */
   readonly settle: () => Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export function useTaintedNode(): Stage {
   });
   afterAll(() => gate?.stop());
 
-  /** Nothing of one test is there for the next. */
+  /** Deletes everything of the last test. */
   afterEach(async () => {
     const { client } = world.sandbox;
     started().answer("allow");

@@ -1,6 +1,4 @@
-/**
- * What a real virt-api (KubeVirt 1.9) was asked and what it answered, one after the other: answers.json.
- */
+/** Recorded requests to a real virt-api (KubeVirt 1.9) and its answers, in order: answers.json. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grant } from "../../actors/rbac.ts";
@@ -12,12 +10,12 @@ import { NAMESPACE, startGuests, type Guests } from "./guests.ts";
 interface Recorded {
   readonly question: string;
   readonly request: RawRequest & { readonly as: string };
-  /** Paths and what stood there, null where nothing did; `causes` is short for `details.causes`. */
+  /** Paths and their values, null where there was none; `causes` is short for `details.causes`. */
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
 const RECORDED = JSON.parse(readFileSync(new URL("answers.json", import.meta.url), "utf8")) as readonly Recorded[];
-/** What the API server called the migration then. */
+/** The migration's name in the recording. */
 const MIGRATION = "m-pq9bk";
 
 let guests: Guests;

@@ -1,6 +1,4 @@
-/**
- * What KubeVirt itself writes on launcher pods for the descheduler.
- */
+/** KubeVirt's own annotations on launcher pods for the descheduler. */
 import { afterEach, beforeAll, test } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";

@@ -1,6 +1,4 @@
-/**
- * What virt-controller does by itself: evacuate what is marked, back off when that fails, delete its own budgets.
- */
+/** What virt-controller does by itself: migrate marked VMIs, back off after a failure, delete its own budgets. */
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { nodes, podDisruptionBudgets } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../fleet.ts";
@@ -54,7 +52,7 @@ describe("the evacuation controller", () => {
     await createGuest({ name: `witness-of-${name}`, evictionStrategy: "LiveMigrate" });
     world.sandbox.evacuationController.enabled = true;
     await mark(name);
-    // Marked later and long done: by then the other one has had its turn.
+    // Marked later and long finished: the controller has considered the other VMI before that.
     await mark(`witness-of-${name}`);
     await world.pass(async () => (await migrationsOf(`witness-of-${name}`))[0]?.status?.phase === "Succeeded");
     const found = await migrationsOf(name);
@@ -147,7 +145,7 @@ describe("budgets", () => {
     const create = (name: string, ownerReferences: (typeof reference)[]) =>
       client.create(podDisruptionBudgets, { metadata: { name, namespace, ownerReferences }, spec });
     const budget = await create("tested", [reference]);
-    // Goes in any case; when it has, the other one's turn is over.
+    // This budget always goes; after it, the controller has considered the other one.
     const vmiReference = {
       apiVersion: "kubevirt.io/v1",
       kind: "VirtualMachineInstance",

@@ -1,6 +1,4 @@
-/**
- * What virt-api itself answers to evictions, as recorded from the real one and as its own tests say (KubeVirt 1.9).
- */
+/** virt-api's own answers to evictions, as recorded from the real one and as its own tests say (KubeVirt 1.9). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ownerReferenceTo, pods, type Pod } from "../../actors/resources.ts";
 import * as kubevirt from "../../kubevirt/resources.ts";

@@ -1,4 +1,4 @@
-/** What a controller of KubeVirt's waits for before it looks again at what it has created. */
+/** The expectations of KubeVirt's controllers about objects they have created. */
 import { expect, test } from "vitest";
 import { createSteppedClock } from "../../actors/clock.ts";
 import { createExpectations, type Expectations } from "../../kubevirt/virt-controller/expectations.ts";

@@ -1,6 +1,4 @@
-/**
- * The life of a guest: how it comes, what it reports, how it ends.
- */
+/** The life of a guest: its start, its reports, its end. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -127,7 +125,7 @@ describe("what virt-handler and virt-controller write", () => {
     const has = async () =>
       (await world.sandbox.client.get(kubevirt.virtualMachineInstances, keyOf("blocked")))?.status?.conditions;
     expect(await has()).toEqual(bare);
-    // A merge patch drops nulls wherever they stand.
+    // A merge patch drops all nulls.
     const body = [{ op: "replace", path: "/status/conditions", value: conditions }];
     const virtApi = world.sandbox.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
     await virtApi.patch(kubevirt.virtualMachineInstances, keyOf("blocked"), { type: "json", body });

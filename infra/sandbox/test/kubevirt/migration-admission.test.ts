@@ -1,6 +1,4 @@
-/**
- * What virt-api makes of migrations, beyond what was recorded (answers.test.ts).
- */
+/** virt-api's admission of migrations, beyond what was recorded (answers.test.ts). */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   FOREIGN,

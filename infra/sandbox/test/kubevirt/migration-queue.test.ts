@@ -1,6 +1,4 @@
-/**
- * Whose turn it is: KubeVirt's limits, its priorities, and what the migrations that wait say.
- */
+/** The migration queue: KubeVirt's limits, its priorities, and the status of waiting migrations. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { KubeClient } from "../../actors/client.ts";
 import { pods } from "../../actors/resources.ts";
@@ -192,7 +190,7 @@ test("of two unfinished migrations of one VMI the second waits until the first h
   await limit({});
   const { client } = world.sandbox;
   await createGuests(["twice"]);
-  // Both are created before either is seen: virt-api, which would refuse the second, is not asked.
+  // Both are created before a cache shows either; virt-api, which would refuse the second, is not asked.
   const key = { name: "virt-api-validator" };
   const validators = {
     apiVersion: "admissionregistration.k8s.io/v1",

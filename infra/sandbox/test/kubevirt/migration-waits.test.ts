@@ -1,6 +1,4 @@
-/**
- * What keeps a migration Pending beside its turn: a quota, a backup.
- */
+/** What keeps a migration Pending besides the limits: a quota, a backup. */
 import { beforeAll, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -72,7 +70,7 @@ test.each(rows)("with priority %s: %s", async (priority, message, ends) => {
   const migration = await migrate(namespace, priority);
   await seen;
   if (!ends) {
-    // Its target pod is there all the while, and counts.
+    // Its target pod exists all the time, and counts.
     await eventually(() => launchers(namespace)).toBe(2);
     world.clock.advance(3_600_000);
     const blocked = { type: "migrationBlockedByBackup", status: "True", reason: "BackupInProgress", message };

@@ -1,6 +1,4 @@
-/**
- * Migrations from beginning to end: phases, outcomes, what is left behind.
- */
+/** Migrations from start to end: phases, outcomes, remains. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -51,11 +49,11 @@ async function mark(name: string): Promise<void> {
   await asVirtApi.patch(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, { type: "merge", body });
 }
 
-/** Its end is reported on it, and it is let go of. */
+/** Its end is in its status, and its finalizer is removed. */
 const isOver = (key: { name: string; namespace?: string }) =>
   world.until(kubevirt.migrations, key, ({ metadata }) => metadata.finalizers === undefined);
 
-/** Migrates from beginning to end and lets the time pass that it takes. */
+/** Migrates from start to end, and lets the time pass that this takes. */
 async function migrateFully(name: string) {
   const migration = await migrate(name);
   await reaches(migration, "Running");
@@ -100,7 +98,7 @@ describe("a migration that succeeds", () => {
     const key = { namespace: NAMESPACE, name: "labelled" };
     await client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: { metadata: late } });
     await mark("labelled");
-    // Then virt-controller has seen both.
+    // By then virt-controller has seen both.
     await eventually(async () => JSON.stringify((await vmi("labelled")).status)).toContain("EvictionRequested");
     const migration = await migrateFully("labelled");
     const target = await targetOf(migration);

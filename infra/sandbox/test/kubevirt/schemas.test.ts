@@ -1,4 +1,4 @@
-/** What KubeVirt's definitions make of VMIs and migrations, without anybody of KubeVirt's. */
+/** The schemas of VMIs and migrations in KubeVirt's definitions, without KubeVirt's components. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { KUBEVIRT_DEFINITIONS } from "../../kubevirt/kinds.ts";
 import { type Started, start } from "../apiserver/started.ts";

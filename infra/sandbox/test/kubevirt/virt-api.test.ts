@@ -1,4 +1,4 @@
-/** virt-api's server: whatever it is sent, it answers, and lives on. */
+/** virt-api's server answers anything it gets, and goes on. */
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { once } from "node:events";

@@ -1,6 +1,4 @@
-/**
- * What virt-api makes of changes to a VMI, beyond what was recorded (answers.test.ts).
- */
+/** virt-api's admission of changes to a VMI, beyond what was recorded (answers.test.ts). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FINALIZER } from "../../kubevirt/resources.ts";
 import { FOREIGN, mergePatch, startGuests, VIRT_API, VIRT_CONTROLLER, VMIS, type Guests } from "./guests.ts";

@@ -1,6 +1,6 @@
 /**
  * The keys of a recorded answer, each read from a response.
- * Owns: what each key stands for. Does not own: when a value is the recorded one (matching.ts).
+ * Owns: the meaning of each key. Does not own: whether a value matches the recorded one (matching.ts).
  */
 import type { Response } from "../client.ts";
 import { valueAt } from "../value-at.ts";
@@ -11,7 +11,7 @@ export interface Seen {
   readonly path: string;
   /** The resourceVersion that an earlier answer on the same path had. */
   readonly before: unknown;
-  /** As recorded: some keys say different things in different forms. */
+  /** The recorded value: some keys have several forms. */
   readonly recorded: unknown;
 }
 
@@ -97,7 +97,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   aud: (seen) => valueAt(claimsOf(String(at("status.token")(seen))), "aud"),
 
   cols: columns,
-  // The recording leaves out what varies, at the end of a row.
+  // The recording omits varying cells at the end of a row.
   cells: (seen) => {
     const recorded = Array.isArray(seen.recorded) ? seen.recorded : [];
     return listAt(seen, "rows.cells").map((row, index) => Object(row).slice(0, recorded[index]?.length));
@@ -109,7 +109,7 @@ const READERS: Readonly<Record<string, Reader>> = {
 
 const BUDGET_STATUS = ["currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods", "observedGeneration"];
 
-/** In full; as pairs of reason and message; or as texts of the field, or the field and the message. */
+/** In full, as pairs of reason and message, or as texts of the field, with or without the message. */
 function causes(seen: Seen): unknown {
   const recorded: readonly unknown[] = Array.isArray(seen.recorded) ? seen.recorded : [];
   return listAt(seen, "details.causes").map((cause, index) => {
@@ -124,13 +124,13 @@ function askedVersion({ path }: Seen): string | null {
   return new URL(path, "https://any").searchParams.get("resourceVersion");
 }
 
-/** How many containers; or whether there is an item, or the message as long as it may be. */
+/** The number of containers, whether there is an item, or a message up to the recorded length. */
 function n(seen: Seen): unknown {
   if (typeof seen.recorded === "number") return listAt(seen, "spec.containers").length;
   return String(at("message")(seen)).length >= 1024 || listAt(seen, "items").length > 0;
 }
 
-/** Of the managers that are recorded. */
+/** Only of the recorded managers. */
 function owners(seen: Seen): unknown {
   const texts = listAt(seen, "metadata.managedFields").map((entry) => {
     const owner = ["manager", "operation", "subresource"].map((field) => valueAt(entry, field)).filter(Boolean);
@@ -144,7 +144,7 @@ function managerOf(owner: unknown): string | undefined {
   return String(owner).split("/")[0];
 }
 
-/** Why a pod is disrupted; or whether it has the condition that was applied. */
+/** The reason of a pod's disruption, or whether it has the applied condition. */
 function cond(seen: Seen): unknown {
   const conditions = listAt(seen, "status.conditions");
   if (seen.recorded === true) return conditions.some((condition) => valueAt(condition, "type") === "fid.io/x");
@@ -153,7 +153,7 @@ function cond(seen: Seen): unknown {
     .map((condition) => joined(condition, ["status", "reason"], "/"));
 }
 
-/** A budget's conditions in full; why a pod is disrupted; or conditions' types. */
+/** A budget's conditions in full, the reason of a pod's disruption, or the types of conditions. */
 function conditionsInShort(seen: Seen): unknown {
   const conditions = listAt(seen, "status.conditions");
   const [form]: readonly unknown[] = Array.isArray(seen.recorded) ? seen.recorded : [];
@@ -192,7 +192,7 @@ function joined(value: unknown, fields: readonly string[], separator = ""): stri
   return fields.map((field) => String(valueAt(value, field))).join(separator);
 }
 
-/** Not what a controller or admission adds by itself. */
+/** Without what a controller or admission adds by itself. */
 function isOurs(key: string): boolean {
   return !key.startsWith("node.kubernetes.io/");
 }

@@ -1,4 +1,4 @@
-/** When an answer counts as the recorded one. */
+/** When an answer matches the recorded one. */
 import { expect, test } from "vitest";
 import { matches, matchesCut } from "./matching.ts";
 

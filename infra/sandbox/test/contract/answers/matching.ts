@@ -1,9 +1,9 @@
 /**
- * Whether a value is what was recorded.
- * Owns: the placeholders of the recording, where it cut. Does not own: which value (compare.ts).
+ * Whether a value matches the recorded one.
+ * Owns: the placeholders of the recording, truncated texts. Does not own: which value (compare.ts).
  */
 
-/** What varies from run to run, as the recording writes it. */
+/** Values that vary from run to run, as the recording writes them. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   "<n>": "\\d+",
   "<uid>": "[-0-9a-f]{36}",
@@ -11,7 +11,7 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
   "<webhook>": ".+",
   "<url>": ".+",
   "w*300": "w{300}",
-  // The middle of a long text.
+  // A text with its middle cut out.
   " ... ": ".*",
 };
 
@@ -27,7 +27,7 @@ export function matches(recorded: unknown, seen: unknown): boolean {
   return recorded === (seen ?? null);
 }
 
-/** What is null or absent is the same. */
+/** Null and missing are equal. */
 function matchesObject(recorded: object, seen: unknown): boolean {
   if (typeof seen !== "object" || seen === null || Array.isArray(seen)) return false;
   const keys = new Set([...Object.keys(recorded), ...Object.keys(seen)]);

@@ -1,6 +1,7 @@
 /**
- * What a kube-apiserver 1.36.2 was asked and answered, in the order of the asking.
- * Owns: reading it. Does not own: what an answer's keys mean (compare.ts), the state that a question needs (set-up).
+ * Recorded questions to kube-apiserver 1.36.2 and its answers, in their order.
+ * Owns: reading them. Does not own: the meaning of an answer's keys (compare.ts), the state that a question needs
+ * (set-up).
  */
 import { readFileSync } from "node:fs";
 
@@ -8,18 +9,18 @@ export interface Question {
   readonly theme: string;
   readonly question: string;
   readonly request: Asked;
-  /** Chosen fields, in short: compare.ts says what each stands for. */
+  /** Chosen fields, in short forms that compare.ts explains. */
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
 export interface Asked {
   readonly method: string;
   readonly path: string;
-  /** Absent where what was sent is no JSON: the set-up has it. */
+  /** Missing where the body was not JSON; then the set-up has it. */
   readonly body?: unknown;
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** "service account sa": with a token of one; admin otherwise. */
+  /** "service account sa": with a token of one; otherwise the administrator's. */
   readonly as?: string;
 }
 

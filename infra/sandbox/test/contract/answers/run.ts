@@ -1,6 +1,6 @@
 /**
- * Asks all questions, one after another, of one server.
- * Owns: the order, what a question comes to. Does not own: the state each needs (set-up), the comparison (compare.ts).
+ * Puts all questions, one after another, to one server.
+ * Owns: the order, the outcome of a question. Does not own: the state each needs (set-up), the comparison (compare.ts).
  */
 import type { Request, Response, Target } from "../client.ts";
 import { valueAt } from "../value-at.ts";
@@ -13,9 +13,9 @@ export interface Outcome {
   readonly question: Question;
   readonly request: Request;
   readonly response?: Response;
-  /** None: it was answered as recorded. */
+  /** Empty: the answer matches the recorded one. */
   readonly differences: readonly Difference[];
-  /** What went wrong before it could be asked, or why this server cannot be asked. */
+  /** An error before the question, or why this server cannot answer it. */
   readonly failure?: string;
   readonly skipped?: string;
 }

@@ -1,7 +1,7 @@
 /**
- * node infra/sandbox/test/contract/answers/score.ts [theme …] [--show]: how many of the recorded questions the sandbox answers as
- * kube-apiserver 1.36.2 does, by theme; with --show also which it does not, and in what they differ.
- * Owns: the report. Does not own: the asking (run.ts).
+ * node infra/sandbox/test/contract/answers/score.ts [theme …] [--show]: counts the recorded questions that the sandbox
+ * answers as kube-apiserver 1.36.2 does, by theme; --show prints the others with their differences.
+ * Owns: the report. Does not own: putting the questions (run.ts).
  */
 import { parseArgs } from "node:util";
 import { connect } from "../target.ts";

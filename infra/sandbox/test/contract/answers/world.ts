@@ -1,5 +1,5 @@
 /**
- * Where the questions are asked: a server, a webhook, and what was answered so far.
+ * The environment of the questions: a server, a webhook, and the answers so far.
  * Owns: sending steps, waiting, the form of a scene. Does not own: the scenes (set-up), the comparison (compare.ts).
  */
 import { setTimeout } from "node:timers/promises";
@@ -7,15 +7,15 @@ import type { Request, Response, Target } from "../client.ts";
 import { valueAt } from "../value-at.ts";
 import { Hook } from "../webhook.ts";
 
-/** What has to be done so that a question can be asked, and how its request differs from the recorded one. */
+/** The steps before a question, and how its request differs from the recorded one. */
 export interface Scene {
   readonly before?: readonly Step[];
   readonly asks?: (request: Request, world: World) => Request;
-  /** Only a disruption controller makes the answer. */
+  /** The answer needs a disruption controller. */
   readonly controllers?: true;
 }
 
-/** A request that must succeed, or anything else. */
+/** A request that must succeed, or a function. */
 export type Step = Request | ((world: World) => Promise<unknown>);
 
 /** By question. */
@@ -24,11 +24,11 @@ export type Scenes = Readonly<Record<string, Scene>>;
 export class World {
   readonly target: Target;
   readonly hook = new Hook();
-  /** By question, or by the name that a step gave it. */
+  /** By question, or by the name that a step gave. */
   readonly answers = new Map<string, Response>();
   /** The webhook configurations in force. */
   configured = "";
-  /** Of the service account that asks. */
+  /** The token of the service account that asks. */
   token = "";
 
   constructor(target: Target) {
@@ -53,7 +53,7 @@ export function keep(name: string, request: Request): Step {
   return async (world) => void world.answers.set(name, await world.target.send(request));
 }
 
-/** A step that waits until an answer is as it will be; in vain, the question after it shows what is wrong. */
+/** A step that waits for an answer. If it waits in vain, the question after it shows what is wrong. */
 export function until(request: Request, done: (response: Response) => boolean): Step {
   return async ({ target }) => {
     const patience = target.name === "sandbox" ? PATIENCE_MS.sandbox : PATIENCE_MS.other;
@@ -62,12 +62,12 @@ export function until(request: Request, done: (response: Response) => boolean): 
   };
 }
 
-/** A step that may find nothing to do. */
+/** A step whose object may be missing. */
 export function attempt(request: Request): Step {
   return ({ target }) => target.send(request);
 }
 
-/** A step after which an object is as given, whatever it was before. */
+/** A step that brings an object into the given state, whatever it was before. */
 export function anew(plural: string, body: Record<string, unknown>): Step {
   return async (world) => {
     const path = `${plural}/${String(valueAt(body, "metadata.name"))}`;

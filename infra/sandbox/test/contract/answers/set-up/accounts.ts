@@ -1,11 +1,11 @@
-/** Service accounts that ask, with their tokens. */
+/** Service accounts with tokens, for questions that the administrator does not ask. */
 import { post } from "../../requests.ts";
 import { valueAt } from "../../value-at.ts";
 import { type Scenes, type Step, type World, keep, until } from "../world.ts";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
-/** An account that may do this everywhere, patching VMIs included, and asks from now on. */
+/** An account with these rules everywhere, which include patching VMIs. It asks the following questions. */
 export function account(namespace: string, name: string, rules: readonly object[]): readonly Step[] {
   const [accounts, roleName] = [`/api/v1/namespaces/${namespace}/serviceaccounts`, `${namespace}-${name}`];
   const common = { apiVersion: "rbac.authorization.k8s.io/v1", metadata: { name: roleName } };
@@ -22,7 +22,7 @@ export function account(namespace: string, name: string, rules: readonly object[
   ];
 }
 
-/** A real server's authorizer learns of roles with a delay. */
+/** A real server's authorizer sees new roles after a delay. */
 function mayPatch(namespace: string): Step {
   const resourceAttributes = { namespace, verb: "patch", group: "kubevirt.io", resource: "virtualmachineinstances" };
   const body = {

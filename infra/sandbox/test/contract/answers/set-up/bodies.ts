@@ -1,4 +1,4 @@
-/** Admission policies; bodies that are no JSON, or no object of the kind. */
+/** Admission policies; bodies that are not JSON, or not an object of the kind. */
 import { del, post } from "../../requests.ts";
 import { SERVING } from "../../webhook.ts";
 import { type Scene, type Scenes, type Step, attempt, until } from "../world.ts";
@@ -46,7 +46,7 @@ const POLICY: Scenes = {
   "request too large": { before: removed, ...sends(`{"data":{"a":"${"x".repeat(3 * 1024 * 1024)}"}}`) },
 };
 
-/** What was sent is no JSON, or one that no object can be written as. */
+/** The body is not JSON, or is JSON that no object can be written as. */
 function sends(body: string): Scene {
   return { asks: (request) => ({ ...request, body }) };
 }

@@ -1,4 +1,4 @@
-/** Budgets and what they say to evictions. */
+/** Budgets and their effect on evictions. */
 import { del, get, patch, post } from "../../requests.ts";
 import type { Scenes, Step, World } from "../world.ts";
 import { keep } from "../world.ts";

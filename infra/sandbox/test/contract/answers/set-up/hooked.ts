@@ -1,15 +1,15 @@
-/** A webhook in force: configured, and known to the server that asks. */
+/** A webhook in force: configured, and known to the server. */
 import { type Configured, type Respond, SERVING, allow, configuration } from "../../webhook.ts";
 import { configMap, del, post } from "../../requests.ts";
 import { type Step, type World, until } from "../world.ts";
 
-/** What differs from a validating webhook for evictions in the second namespace. */
+/** The differences from a validating webhook for evictions in the second namespace. */
 export type Hooked = Partial<Configured>;
 
-/** As the recording's webhook was configured. */
+/** The webhook as it was configured for the recording. */
 const RECORDED = { name: "hook.fid.io", failurePolicy: "Fail", timeoutSeconds: 2 };
 
-/** Nothing is configured anew where only the answer changes. */
+/** If only the answer changes, the configuration stays. */
 export function hooked(webhook: Hooked, respond: Respond): Step {
   return async (world) => {
     const form: Configured = { kind: "Validating", namespace: "fid-b", ...RECORDED, ...webhook };

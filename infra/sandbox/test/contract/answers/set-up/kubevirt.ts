@@ -1,4 +1,4 @@
-/** KubeVirt's VMIs and migrations as kinds of the server: those two, as when the questions were recorded. */
+/** KubeVirt's VMIs and migrations as kinds of the server: only these two, as for the recording. */
 import { KUBEVIRT_DEFINITIONS as DEFINITIONS } from "../../../../kubevirt/kinds.ts";
 import { del, get, post } from "../../requests.ts";
 import { type Step, attempt, until } from "../world.ts";
@@ -16,7 +16,7 @@ export const KUBEVIRT: readonly Step[] = ["virtualmachineinstances", "virtualmac
   ],
 );
 
-/** The sandbox begins with all of them. */
+/** The sandbox serves all of them from the start. */
 export const ONLY_THESE: readonly Step[] = ["virtualmachines", "kubevirts"].map((plural) => async (world) => {
   if (world.target.name === "sandbox") await world.take(attempt(del(`${CRDS}/${plural}.kubevirt.io`)));
 });

@@ -1,5 +1,5 @@
 /**
- * What the scenes are made of: the recording's two namespaces, and objects as it made them.
+ * Parts of the scenes: the recording's two namespaces and its objects.
  * Owns: paths, short forms. Does not own: which question needs what.
  */
 import type { Request } from "../../client.ts";
@@ -14,7 +14,7 @@ export function namespace(name: string): Request {
   return post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
 
-/** Where a controller makes a namespace's default account, pods are refused until it has. */
+/** Where a controller creates a namespace's default account, pods are refused until it exists. */
 export function accounts(namespace: string): Step {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default`;
   return async (world) => {
@@ -63,7 +63,10 @@ export function runningPod(space: string, ...form: Parameters<typeof pod>): read
 /** Current, desired, allowed and expected, as the disruption controller counts them. */
 export type Counts = readonly [healthy: number, desired: number, allowed: number, expected: number];
 
-/** A budget in place of any earlier one of this name, once its status says these counts: without a controller they are written. */
+/**
+ * Replaces an earlier budget of this name, and waits until its status has these counts; without a controller it writes
+ * them.
+ */
 export function budget(space: string, name: string, spec: object, counts: Counts): readonly Step[] {
   const plural = `/apis/policy/v1/namespaces/${space}/poddisruptionbudgets`;
   const body = { apiVersion: "policy/v1", kind: "PodDisruptionBudget", metadata: { name }, spec };

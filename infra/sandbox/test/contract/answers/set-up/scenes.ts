@@ -1,6 +1,6 @@
 /**
  * What each question needs.
- * Owns: that every part is known, what is left behind. Does not own: the parts.
+ * Owns: that every part is known, cleaning up. Does not own: the parts.
  */
 import { del } from "../../requests.ts";
 import { QUESTIONS } from "../questions.ts";
@@ -31,7 +31,7 @@ function merged(): Scenes {
 
 export const SET_UP: readonly Step[] = [...KUBEVIRT, ...ONLY_THESE];
 
-/** For a cluster that lives on. */
+/** For a cluster that is used again. */
 export const TEAR_DOWN: readonly Step[] = [
   "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/fid",
   "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/fid",

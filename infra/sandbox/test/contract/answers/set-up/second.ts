@@ -145,7 +145,7 @@ const OTHERS: Scenes = {
       }),
     ],
   },
-  // Those of the disruption controller go first, and the budget that they are about.
+  // The disruption controller's own events first, and their budget.
   "event: create": {
     before: [del("/apis/policy/v1/namespaces/fid-b/poddisruptionbudgets/sh"), del(EVENTS)],
   },

@@ -1,4 +1,4 @@
-/** Webhooks: what is configured, and what the webhook answers. */
+/** Webhooks: their configurations and answers. */
 import { get, post } from "../../requests.ts";
 import { CLOSED, DELETIONS, EVICTIONS, Raw, type Respond, allow } from "../../webhook.ts";
 import { type Scene, type Scenes, type Step, keep } from "../world.ts";
@@ -17,7 +17,7 @@ const warns =
 const review = (more: object): string =>
   JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", ...more });
 
-/** A scene with this webhook answering so. */
+/** A scene with this webhook and this answer. */
 const hook = (webhook: Hooked, respond: Respond, ...before: readonly Step[]): Scene => ({
   before: [...before, hooked({ namespace: "fid-b", ...webhook }, respond)],
 });
