@@ -1,0 +1,61 @@
+/**
+ * Reads the command line of a tool, and ends the tool with a sentence where the command line is wrong.
+ * Owns: what is wrong with a flag, exit codes. Does not own: the flags of any tool, nor their usage texts.
+ */
+import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+
+/** The user can fix it: the message is all there is to say. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export const TEXT = { type: "string" } as const;
+export const TEXTS = { type: "string", multiple: true } as const;
+export const FLAG = { type: "boolean", default: false } as const;
+export const HELP = { type: "boolean", default: false, short: "h" } as const;
+
+/** The flags, and the words between them. */
+export function readArguments<T extends ParseArgsOptionsConfig>(args: readonly string[], options: T) {
+  try {
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** The flags of a tool that takes nothing else. */
+export function readFlags<T extends ParseArgsOptionsConfig>(args: readonly string[], options: T) {
+  const { values, positionals } = readArguments(args, options);
+  if (positionals[0] !== undefined) throw new UsageError(`unexpected argument ${positionals[0]}`);
+  return values;
+}
+
+export function countOf(flag: string, text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError(`${flag}: expected a whole number from 1 on, got "${text}"`);
+}
+
+export function notEmpty(flag: string, text: string, expected: string): string {
+  if (text === "") throw new UsageError(`${flag}: expected ${expected}`);
+  return text;
+}
+
+/** Each of them must be one of the known names. */
+export function namesOf<T extends string>(what: string, names: readonly string[], known: readonly T[]): readonly T[] {
+  return names.map((name) => {
+    const found = known.find((one) => one === name);
+    if (found === undefined) throw new UsageError(`${what} ${name}; there are ${known.join(", ")}`);
+    return found;
+  });
+}
+
+/** Runs a tool. A wrong command line ends it with 2, a failure with 1; a stack is for defects, not for the user. */
+export async function runTool(usage: string, main: () => Promise<void>): Promise<void> {
+  try {
+    await main();
+  } catch (error) {
+    const wrong = error instanceof UsageError;
+    console.error(wrong ? `${error.message}\n\n${usage}` : error);
+    process.exit(wrong ? 2 : 1);
+  }
+}
