@@ -29,6 +29,8 @@ const FOLDERS = [
   "fuzz",
 ];
 const TESTS = FOLDERS.map((folder) => `test/${folder}/**/*.test.ts`);
+/** They measure, or visit workerd, and take longer than all others together. */
+const TOO_SLOW = ["test/security/memory", "test/functions/bounded", "test/functions/many-evictions", "test/fuzz/doors"];
 
 const USAGE = `Usage: npm run mutate [-- [--seed N] [--mutants N] [--files GLOB] [--from REPORT] [--report FILE] [--jobs N]]
 
@@ -92,18 +94,21 @@ async function mutate(options: Arguments): Promise<void> {
   );
   const lanes = await Promise.all(
     Array.from({ length: options.jobs }, () =>
-      openLane({ root: copy.root, tests: TESTS, seed: options.seed, sources }),
+      openLane({ root: copy.root, tests: TESTS, leftOut: TOO_SLOW, seed: options.seed, sources }),
     ),
   );
   console.error(
     `${chosen.length} of ${all.length} mutants in ${sources.size} files, ${lanes[0]?.files.length} test files`,
   );
-  const { tried, notes } = await tryAll(lanes, chosen);
+  const write = (tried: readonly Tried[], notes: readonly string[]) => {
+    const rows = tried.map((one) => rowOf(one)).toSorted();
+    const summary = [...notes, ...(gone.length === 0 ? [] : [`${gone.length} no longer exist`]), scoreOf(tried)];
+    writeFileSync(options.report, [...summary, ...rows, ...gone.map((key) => goneRow(key)), ""].join("\n"));
+    return [...rows.filter((row) => !row.startsWith("killed")), ...summary].join("\n");
+  };
+  const { tried, notes } = await tryAll(lanes, chosen, write);
   await Promise.all(lanes.map((lane) => lane.close()));
-  const rows = tried.map((one) => rowOf(one)).toSorted();
-  const summary = [...notes, ...(gone.length === 0 ? [] : [`${gone.length} no longer exist`]), scoreOf(tried)];
-  writeFileSync(options.report, [...summary, ...rows, ...gone.map((key) => goneRow(key)), ""].join("\n"));
-  console.log([...rows.filter((row) => !row.startsWith("killed")), ...summary].join("\n"));
+  console.log(write(tried, notes));
   process.exit(0);
 }
 
@@ -120,7 +125,12 @@ function choose(all: readonly Mutation[], { seed, mutants, files, from }: Argume
   };
 }
 
-async function tryAll(lanes: readonly Lane[], chosen: readonly Mutation[]) {
+/** The report is there while it grows: a run that is interrupted is not lost. */
+async function tryAll(
+  lanes: readonly Lane[],
+  chosen: readonly Mutation[],
+  write: (tried: readonly Tried[], notes: readonly string[]) => string,
+) {
   const began = performance.now();
   const surveyed = await survey(lanes);
   const slowest = [...surveyed.milliseconds].toSorted(([, a], [, b]) => b - a).slice(0, 12);
@@ -130,6 +140,7 @@ async function tryAll(lanes: readonly Lane[], chosen: readonly Mutation[]) {
   await inLanes(lanes, [...chosen.entries()], async (lane, [id, mutation]) => {
     const one = { mutation, outcome: await tryOut(lane, id, surveyed) };
     tried.push(one);
+    write(tried, ["not finished"]);
     console.error(`${tried.length}/${chosen.length} ${seconds(began)} ${rowOf(one).replaceAll("\t", "  ")}`);
   });
   const notes = surveyed.failing.map((file) => `left out, as it fails without a mutation: ${file}`);
