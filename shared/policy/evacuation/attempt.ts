@@ -5,21 +5,22 @@
  */
 import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { isFinal } from "../facts.ts";
-import { OVER_QUOTA } from "../names.ts";
 import { isListedBy } from "../kube/pod-kind.ts";
+import { OVER_QUOTA } from "../names.ts";
 import type { Settings } from "../settings.ts";
+import { type Moment, secondsSince } from "../time.ts";
 
 /** Far beyond any maximum: 0 s times infinity is no time at all. */
 const MOST_DOUBLINGS = 32;
 
-/** Seconds of back-off after so many failures: 20, 40, 80 … up to the maximum; never less than the first step. */
-export function backoffSeconds(attempts: number, settings: Settings): number {
-  const { backoffSeconds: base, maxBackoffSeconds: most } = settings.evacuation;
-  return Math.min(base * 2 ** Math.min(Math.max(attempts - 1, 0), MOST_DOUBLINGS), most);
+/** Doubled for each failure after the first; never less than the first step. */
+function doubled(first: number, failures: number, most: number): number {
+  return Math.min(first * 2 ** Math.min(Math.max(failures - 1, 0), MOST_DOUBLINGS), most);
 }
 
-export function secondsAfter(now: Date, seconds: number): string {
-  return new Date(now.getTime() + seconds * 1000).toISOString();
+/** Seconds of back-off after so many failures: 20, 40, 80 … up to the maximum. */
+export function backoffSeconds(failures: number, { evacuation }: Settings): number {
+  return doubled(evacuation.backoffSeconds, failures, evacuation.maxBackoffSeconds);
 }
 
 /** Whether it is one of this evacuation's: created since, or the one that its status names. Both times are the API server's. */
@@ -29,13 +30,16 @@ function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts)
 
 /**
  * Its migrations that have failed and are not counted yet, oldest first. One that is being deleted does not count: it was
- * counted when it was deleted, or a person who deletes it did not want it.
+ * counted when it was deleted, or a person who deletes it did not want it. Those of the same second, which have no order,
+ * are counted together, when none of them goes on.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
   migrations: readonly MigrationFacts[],
 ): readonly MigrationFacts[] {
-  const own = migrations.filter((m) => m.phase === "Failed" && !m.deleting && isOf(m, e));
+  const present = migrations.filter((m) => !m.deleting);
+  const unfinished = new Set(present.filter((m) => !isFinal(m)).map((m) => m.createdAt));
+  const own = present.filter((m) => m.phase === "Failed" && isOf(m, e) && !unfinished.has(m.createdAt));
   const failed = own.toSorted((a, b) => a.createdAt - b.createdAt || (a.uid < b.uid ? -1 : 1));
   return failed.slice(1 + failed.findIndex((m) => m.uid === e.status.lastFailedMigration?.uid));
 }
@@ -58,17 +62,18 @@ export interface MigrationQueue {
   readonly leaving: number;
 }
 
-export interface BlockedFacts {
+export interface QueueFacts extends Moment {
+  /** Absent: not read, or not to be learnt. Then the migration counts as queued. */
+  readonly queue?: MigrationQueue | undefined;
+  /** Since when every look has found it stalled (RFC 3339). */
+  readonly stalledSince?: string | undefined;
+  readonly attempts: number;
+}
+
+export interface BlockedFacts extends QueueFacts {
   readonly vmi: VmiFacts;
   /** Launcher pods of the VMI, the target pod among them. */
   readonly launchers: readonly PodFacts[];
-  /** Absent: not read, or not to be learnt. Then the migration counts as queued. */
-  readonly queue?: MigrationQueue;
-  /** Since when every look has found it stalled (RFC 3339). */
-  readonly stalledSince?: string;
-  readonly attempts: number;
-  readonly settings: Settings;
-  readonly now: Date;
 }
 
 /** Phases in which a migration has no target pod that runs. */
@@ -85,8 +90,7 @@ export function blockedBecause(migration: MigrationFacts, f: BlockedFacts): stri
   const target = f.launchers.find((pod) => isListedBy(f.vmi, pod) && !pod.deleting && pod.unschedulable !== undefined);
   if (target !== undefined) return `target pod ${target.name} cannot be scheduled: ${target.unschedulable}`;
   const { stuckSeconds } = f.settings.evacuation;
-  const seconds = (f.now.getTime() - Date.parse(f.stalledSince ?? "")) / 1000;
-  if (isStalled(migration, f) !== true || !(seconds >= stuckSeconds)) return undefined;
+  if (isStalled(migration, f) !== true || !(secondsSince(f.stalledSince, f.now) >= stuckSeconds)) return undefined;
   return `KubeVirt has not begun it for ${stuckSeconds} s, although its limits are not reached`;
 }
 
@@ -94,7 +98,7 @@ export function blockedBecause(migration: MigrationFacts, f: BlockedFacts): stri
  * Whether it is not begun although KubeVirt's limits would allow it; undefined if the queue was not read. A place is free for some
  * seconds whenever another migration ends, so that one look proves nothing.
  */
-export function isStalled(migration: MigrationFacts, f: Omit<BlockedFacts, "vmi" | "launchers">): boolean | undefined {
+export function isStalled(migration: MigrationFacts, f: QueueFacts): boolean | undefined {
   if (!mayBeStuck(migration, f)) return false;
   return f.queue === undefined ? undefined : !isQueueFull(f.queue, f.settings);
 }
@@ -107,16 +111,11 @@ function conditionBecause(m: MigrationFacts, { type, reason, message }: Blocking
   return mayBeStuck(m, f) ? (message ?? reason ?? type) : undefined;
 }
 
-/** Whether it is so old that the queue has to be looked at. */
-export function mayBeStuck(m: MigrationFacts, { attempts, settings, now }: Omit<BlockedFacts, "vmi" | "launchers">) {
+/** Whether it is so old that the queue has to be looked at: KubeVirt itself backs off for 20 s, doubled up to 320 s. */
+export function mayBeStuck(m: MigrationFacts, { attempts, settings, now }: QueueFacts): boolean {
   if (m.targetPod !== undefined || m.phase === "Scheduling") return false;
-  const seconds = settings.evacuation.stuckSeconds + (attempts === 0 ? 0 : kubevirtBackoffSeconds(attempts));
-  return (now.getTime() - m.createdAt) / 1000 >= seconds;
-}
-
-/** Upstream: 20 s, doubled for each failure, 320 s at most. */
-function kubevirtBackoffSeconds(failures: number): number {
-  return Math.min(20 * 2 ** Math.min(failures - 1, MOST_DOUBLINGS), 320);
+  const kubevirtBackoff = attempts === 0 ? 0 : doubled(20, attempts, 320);
+  return secondsSince(m.createdAt, now) >= settings.evacuation.stuckSeconds + kubevirtBackoff;
 }
 
 function isQueueFull({ running, leaving }: MigrationQueue, { limits }: Settings): boolean {

@@ -2,7 +2,7 @@
  * Evacuations that have ended are history for a while.
  * Owns: for how long, and which ones stay. Does not own: ending (ends.ts).
  */
-import { isOlder, podUIDOf } from "./identity.ts";
+import { byAge, podUIDOf } from "./identity.ts";
 import type { EvacuationWorld } from "./world.ts";
 import type { EvacuationFacts } from "../facts.ts";
 import { isActive } from "./phase.ts";
@@ -15,7 +15,7 @@ export function planHistory({ evacuations, vmis, settings, now }: EvacuationWorl
   const living = new Set(vmis.flatMap((vmi) => Object.keys(vmi.activePods)));
   const newest = new Set<string>();
   for (const ofPod of Map.groupBy(evacuations, podUIDOf).values()) {
-    const [last] = ofPod.toSorted((a, b) => (isOlder(a, b) ? 1 : -1));
+    const last = ofPod.toSorted(byAge).at(-1);
     if (last !== undefined && isLiving(last, living)) newest.add(last.uid);
   }
   const removed = expired.filter(({ uid }) => !newest.has(uid));

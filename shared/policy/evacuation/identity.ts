@@ -9,6 +9,7 @@ import type { Cause } from "../cause.ts";
 import type { EvacuationFacts, EvacuationSpec, VmiFacts } from "../facts.ts";
 import { derivedName, hash8 } from "../kube/object-name.ts";
 import { isActive } from "./phase.ts";
+import { secondsUntil } from "../time.ts";
 
 /** The pod that the guest runs in, by KubeVirt's own list; undefined where that does not say, or names two on the node. */
 export function guestPodUID({ activePods, nodeName }: VmiFacts): string | undefined {
@@ -37,9 +38,9 @@ export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = gue
   return own === undefined || podUID === undefined ? sourceNode === vmi.nodeName : own === podUID;
 }
 
-/** Of several active ones about one pod the oldest goes on, whatever its cause. */
-export function isOlder(a: EvacuationFacts, b: EvacuationFacts): boolean {
-  return a.createdAt === b.createdAt ? a.name < b.name : a.createdAt < b.createdAt;
+/** Of several active ones about one pod the oldest goes on, whatever its cause: sorts them so. */
+export function byAge(a: EvacuationFacts, b: EvacuationFacts): number {
+  return a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
 }
 
 /** The one that goes on about the VMI's pod. */
@@ -49,7 +50,7 @@ export function activeEvacuation(
   podUID?: string,
 ): EvacuationFacts | undefined {
   const active = evacuations.filter((e) => isActive(e) && isAbout(e, vmi, podUID));
-  return active.toSorted((a, b) => (isOlder(a, b) ? -1 : 1))[0];
+  return active.toSorted(byAge)[0];
 }
 
 /** The newest one about the VMI's pod that ended without a move and whose back-off is not over. */
@@ -58,18 +59,10 @@ export function restingEvacuation(
   evacuations: readonly EvacuationFacts[],
   { now, podUID }: { readonly now: Date; readonly podUID?: string },
 ): EvacuationFacts | undefined {
-  const resting = evacuations.filter((e) => !isActive(e) && isAbout(e, vmi, podUID) && isResting(e, now));
-  return resting.toSorted((a, b) => (isOlder(a, b) ? 1 : -1))[0];
-}
-
-function isResting({ status }: EvacuationFacts, now: Date): boolean {
-  return restSeconds(status.nextAttemptTime, now) > 0;
-}
-
-/** Seconds until then; 0 if that is over, absent or no time. */
-export function restSeconds(time: string | undefined, now: Date): number {
-  const left = (Date.parse(time ?? "") - now.getTime()) / 1000;
-  return Number.isNaN(left) ? 0 : Math.max(0, left);
+  const resting = evacuations.filter(
+    (e) => !isActive(e) && isAbout(e, vmi, podUID) && secondsUntil(e.status.nextAttemptTime, now) > 0,
+  );
+  return resting.toSorted(byAge).at(-1);
 }
 
 export interface Beginning {

@@ -3,117 +3,100 @@
  * Owns: the closed list of standings, and which facts mean which, in order. Does not own: what is done about them
  * (evacuation.ts).
  */
-import { blockedBecause, isStalled, type MigrationQueue, succeeded, uncountedFailures, whyFailed } from "./attempt.ts";
-import { activeEvacuation, guestPodUID, podUIDOf, restSeconds, sourceNodeOf } from "./identity.ts";
-import {
-  type EvacuationFacts,
-  isFinal,
-  type MigrationFacts,
-  type NodeFacts,
-  type PodFacts,
-  type VmiFacts,
-} from "../facts.ts";
+import { blockedBecause, isStalled, succeeded, uncountedFailures, whyFailed } from "./attempt.ts";
+import { type EvacuationFacts, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
+import { activeEvacuation, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
 import { isMarked } from "./mark.ts";
+import type { Change } from "./status.ts";
 import { MIGRATES, resolveStrategy, strategyOf } from "../strategy.ts";
-import type { Settings } from "../settings.ts";
+import { secondsSince, secondsUntil } from "../time.ts";
+import { type End, type LivePair, ofVmi } from "./world.ts";
 
 export type Standing =
-  | { readonly standing: "Gone"; readonly why: string }
-  | { readonly standing: "Duplicate"; readonly of: EvacuationFacts }
-  | { readonly standing: "Moved"; readonly targetNode?: string }
+  /** The VM has ended, or an older Evacuation of its pod goes on. */
+  | { readonly standing: "Over"; readonly end: End }
+  | { readonly standing: "Moved"; readonly targetNode: string | undefined }
   | { readonly standing: "Withdrawn"; readonly by: "Intent" | "Taint" | "Mark"; readonly why: string }
-  /** Every attempt has failed, which has been written down. */
-  | { readonly standing: "GivenUp" }
-  /** Nothing that this evacuation could ever do would move the VM. */
-  | { readonly standing: "Impossible"; readonly reason: string; readonly why: string }
-  | { readonly standing: "AttemptFailed"; readonly failed: readonly MigrationFacts[]; readonly why: string }
-  /** An unfinished migration cannot begin: as good as failed. */
-  | { readonly standing: "Stuck"; readonly migration: MigrationFacts; readonly why: string }
+  /** Every attempt has failed, which has been written down, and that has to rest; or nothing could ever move the VM. */
+  | { readonly standing: "Hopeless"; readonly reason: string; readonly why: string; readonly isToRest: boolean }
+  /** `isStuck`: an unfinished migration cannot begin, which is as good as failed. */
+  | {
+      readonly standing: "AttemptFailed";
+      readonly failed: readonly MigrationFacts[];
+      readonly isStuck: boolean;
+      readonly why: string;
+    }
   /** `stalled`: KubeVirt has not begun it although it could; undefined where the queue was not read. */
-  | { readonly standing: "Migrating"; readonly migration: MigrationFacts; readonly stalled?: boolean }
+  | { readonly standing: "Migrating"; readonly migration: MigrationFacts; readonly stalled?: boolean | undefined }
   | { readonly standing: "Unmarked" }
   /** Without a mark that has been seen, in a VMI that may be older than that. */
   | { readonly standing: "Unclear" }
-  | { readonly standing: "WaitingForOwner" }
   | { readonly standing: "Blocked"; readonly reason: string; readonly why: string }
-  | { readonly standing: "BackingOff" }
-  /** Marked, and KubeVirt's evacuation controller has time left to migrate it. */
-  | { readonly standing: "LeftToKubeVirt" }
+  /** For the VM's owner, for the end of a back-off, or for KubeVirt's evacuation controller, which has time left. */
+  | { readonly standing: "Waiting"; readonly change: Change }
   | { readonly standing: "Ready" };
 
-export interface StandingFacts {
-  readonly evacuation: EvacuationFacts;
-  readonly vmi: VmiFacts;
-  /** Every Evacuation that names the VMI. */
-  readonly siblings: readonly EvacuationFacts[];
-  /** Of this VMI. */
-  readonly migrations: readonly MigrationFacts[];
-  /** Launcher pods of the VMI; none where no rule needs them. */
-  readonly launchers: readonly PodFacts[];
-  /** The VMI's node; absent where no rule needs it, or there is none. */
-  readonly node?: NodeFacts;
-  readonly queue?: MigrationQueue;
-  /** Whether the VMI was read after the Evacuation: only then does a missing mark mean that it was removed. */
-  readonly vmiIsNewer: boolean;
-  readonly settings: Settings;
-  readonly now: Date;
+export function standingOf(pair: LivePair): Standing {
+  const { e, vmi } = pair;
+  const { virtualMachineInstanceUID: uid = vmi.uid } = e.status;
+  if (vmi.uid !== uid)
+    return { standing: "Over", end: gone("the VirtualMachineInstance has been deleted and made anew") };
+  if (vmi.deleting || isFinal(vmi)) return { standing: "Over", end: gone("the VM has ended") };
+  return (
+    movedOrMoving(pair) ?? duplicate(pair) ?? withdrawn(pair) ?? givenUp(pair) ?? impossible(pair) ?? underWay(pair)
+  );
 }
 
-export function standingOf(f: StandingFacts): Standing {
-  const { vmi, evacuation } = f;
-  const { virtualMachineInstanceUID: uid = vmi.uid } = evacuation.status;
-  if (vmi.uid !== uid) return { standing: "Gone", why: "the VirtualMachineInstance has been deleted and made anew" };
-  if (vmi.deleting || isFinal(vmi)) return { standing: "Gone", why: "the VM has ended" };
-  return ended(f) ?? underWay(f);
-}
-
-function ended(f: StandingFacts): Standing | undefined {
-  const { evacuation, vmi, siblings } = f;
-  const moved = movedOrMoving(f);
-  if (moved !== undefined) return moved;
-  const first = activeEvacuation(vmi, siblings, podUIDOf(evacuation));
-  if (first !== undefined && first.uid !== evacuation.uid) return { standing: "Duplicate", of: first };
-  return withdrawn(f) ?? hopeless(f);
+export function gone(message: string): End {
+  return { phase: "Gone", reason: "VirtualMachineInstanceGone", message };
 }
 
 /** A migration has succeeded, or the guest runs in another pod than the one that it has to leave. */
-function movedOrMoving({ evacuation, vmi, migrations }: StandingFacts): Standing | undefined {
-  const migration = succeeded(evacuation, migrations);
-  const [pod, guest] = [podUIDOf(evacuation), guestPodUID(vmi)];
-  if (migration === undefined && !isElsewhere(evacuation, vmi)) return undefined;
+function movedOrMoving({ e, vmi, migrations }: LivePair): Standing | undefined {
+  const migration = succeeded(e, migrations);
+  const guest = guestPodUID(vmi);
+  if (migration === undefined && !isElsewhere(e, vmi)) return undefined;
   // The VMI lags behind its migration: it will show the new pod in a moment.
-  if (migration !== undefined && guest !== undefined && guest === pod) return { standing: "Migrating", migration };
-  const targetNode = migration?.targetNode ?? vmi.nodeName;
-  return { standing: "Moved", ...(targetNode === undefined ? {} : { targetNode }) };
+  if (migration !== undefined && guest !== undefined && guest === podUIDOf(e))
+    return { standing: "Migrating", migration };
+  return { standing: "Moved", targetNode: migration?.targetNode ?? vmi.nodeName };
 }
 
 /** On another node, or on the same one again, in another pod. */
-function isElsewhere(evacuation: EvacuationFacts, vmi: VmiFacts): boolean {
-  const [pod, guest] = [podUIDOf(evacuation), guestPodUID(vmi)];
+function isElsewhere(e: EvacuationFacts, vmi: VmiFacts): boolean {
+  const [pod, guest] = [podUIDOf(e), guestPodUID(vmi)];
   if (pod !== undefined && guest !== undefined) return pod !== guest;
-  const from = evacuation.status.sourceNode ?? sourceNodeOf(evacuation, vmi);
+  const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);
   return vmi.nodeName !== undefined && from !== vmi.nodeName;
 }
 
-function withdrawn(f: StandingFacts): Standing | undefined {
-  if (f.evacuation.spec.intent === "Withdrawn") {
+function duplicate({ e, vmi, w }: LivePair): Standing | undefined {
+  const first = activeEvacuation(vmi, ofVmi(w.evacuations, vmi), podUIDOf(e));
+  if (first === undefined || first.uid === e.uid) return undefined;
+  const message = `Evacuation ${first.name} of the same pod goes on`;
+  return { standing: "Over", end: { phase: "Duplicate", reason: "Duplicate", message } };
+}
+
+function withdrawn(pair: LivePair): Standing | undefined {
+  if (pair.e.spec.intent === "Withdrawn") {
     return { standing: "Withdrawn", by: "Intent", why: "spec.intent is Withdrawn" };
   }
-  const taint = taintGone(f);
-  return taint === undefined ? undefined : { standing: "Withdrawn", by: "Taint", why: taint };
+  const why = taintGone(pair);
+  return why === undefined ? undefined : { standing: "Withdrawn", by: "Taint", why };
 }
 
 /** In words, if the taint was what the VM had to leave for. A node that was not read says nothing. */
-function taintGone({ evacuation, vmi, node, launchers, settings }: StandingFacts): string | undefined {
-  if (node === undefined || node.name !== vmi.nodeName) return undefined;
-  switch (evacuation.spec.cause) {
-    case "DrainTaint":
-      return isMarked(vmi) || carriesDrainTaint(node, settings)
-        ? undefined
-        : `node ${node.name} does not carry the drain taint any more`;
+function taintGone({ e, vmi, w }: LivePair): string | undefined {
+  const node = w.nodes.find(({ name }) => name === vmi.nodeName);
+  if (node === undefined) return undefined;
+  switch (e.spec.cause) {
+    case "DrainTaint": {
+      const isDriven = isMarked(vmi) || carriesDrainTaint(node, w.settings);
+      return isDriven ? undefined : `node ${node.name} does not carry the drain taint any more`;
+    }
     case "NoExecuteTaint": {
-      const pod = launchers.find((one) => one.uid === podUIDOf(evacuation));
+      const pod = w.pods.find(({ namespace, uid }) => namespace === vmi.namespace && uid === podUIDOf(e));
       const isDriven = pod === undefined || !isAlive(node) || drivingTaint(node, pod) !== undefined;
       return isDriven ? undefined : `the NoExecute taint of node ${node.name} is gone`;
     }
@@ -126,27 +109,32 @@ function taintGone({ evacuation, vmi, node, launchers, settings }: StandingFacts
   }
 }
 
-/** An attempt that was inherited does not count against a new evacuation: it has at least one of its own. */
-function hopeless({ evacuation, vmi, settings, migrations }: StandingFacts): Standing | undefined {
-  const { spec, status } = evacuation;
-  if (hasFailed(evacuation) && status.attempts >= settings.evacuation.maxAttempts) return { standing: "GivenUp" };
-  const resolved = resolveStrategy(vmi, settings);
-  if (!resolved.known) {
-    const why = `${resolved.field} is "${resolved.value.slice(0, 64)}": KubeVirt knows no such strategy`;
-    return { standing: "Impossible", reason: "UnknownStrategy", why };
-  }
-  if (resolved.strategy === "None") {
-    const why = "its eviction strategy is None: KubeVirt does not migrate it";
-    return { standing: "Impossible", reason: "StrategyNone", why };
-  }
-  const byHand = spec.cause === "Operator" && !isMarked(vmi) && migrations.every(isFinal);
-  if (!byHand || resolved.strategy === "External" || vmi.liveMigratable.migratable) return undefined;
-  return { standing: "Impossible", ...pinned(vmi) };
+/** Attempts that were inherited do not count against a new evacuation: it has at least one of its own. */
+function givenUp({ e: { spec, status }, w }: LivePair): Standing | undefined {
+  const { attempts, message = "", reason = "MigrationFailed" } = status;
+  const hasFailed = attempts > (spec.inherited?.attempts ?? 0);
+  if (!hasFailed || attempts < w.settings.evacuation.maxAttempts) return undefined;
+  const why = `${attempts} attempts have failed; the last one: ${message}`;
+  return { standing: "Hopeless", reason, why, isToRest: true };
 }
 
-/** An attempt of its own, not one of the evacuation that it follows. */
-function hasFailed({ spec, status }: EvacuationFacts): boolean {
-  return status.attempts > (spec.inherited?.attempts ?? 0);
+function hopeless(reason: string, why: string): Standing {
+  return { standing: "Hopeless", reason, why, isToRest: false };
+}
+
+function impossible({ e, vmi, migrations, w }: LivePair): Standing | undefined {
+  const resolved = resolveStrategy(vmi, w.settings);
+  if (!resolved.known) {
+    const value = resolved.value.slice(0, 64);
+    return hopeless("UnknownStrategy", `${resolved.field} is "${value}": KubeVirt knows no such strategy`);
+  }
+  const { strategy } = resolved;
+  if (strategy === "None")
+    return hopeless("StrategyNone", "its eviction strategy is None: KubeVirt does not migrate it");
+  const byHand = e.spec.cause === "Operator" && !isMarked(vmi) && migrations.every(isFinal);
+  if (!byHand || strategy === "External" || vmi.liveMigratable.migratable) return undefined;
+  const { reason, why } = pinned(vmi);
+  return hopeless(reason, why);
 }
 
 function pinned({ liveMigratable }: VmiFacts): { readonly reason: string; readonly why: string } {
@@ -156,83 +144,103 @@ function pinned({ liveMigratable }: VmiFacts): { readonly reason: string; readon
   return { reason: isWord ? reason : "NotLiveMigratable", why: `the VM is not live-migratable: ${message}` };
 }
 
-function underWay(f: StandingFacts): Standing {
-  const { evacuation, vmi, migrations } = f;
+function underWay(pair: LivePair): Standing {
+  const { e, vmi, migrations } = pair;
   if (vmi.nodeName === undefined) {
     return { standing: "Blocked", reason: "NotScheduled", why: "the VM is not on a node yet" };
   }
-  const failed = isByOwner(f) ? [] : uncountedFailures(evacuation, migrations);
+  const failed = isByOwner(pair) ? [] : uncountedFailures(e, migrations);
   const last = failed.at(-1);
-  if (last !== undefined) return { standing: "AttemptFailed", failed, why: whyFailed(last, vmi) };
+  if (last !== undefined) return { standing: "AttemptFailed", failed, isStuck: false, why: whyFailed(last, vmi) };
   const migration = migrations.find((m) => !isFinal(m));
-  if (migration !== undefined && !(isTakenBack(f) && migration.phase !== "Running")) return migrating(f, migration);
-  return isMarkMissing(f) ? unmarked(f) : waiting(f);
+  if (migration !== undefined && !(isTakenBack(pair) && migration.phase !== "Running"))
+    return migrating(pair, migration);
+  return isMarkMissing(pair) ? unmarked(pair) : waiting(pair);
 }
 
 /** Its owner's migrations are the owner's to count, to delete and to try again. */
-function isByOwner({ vmi, settings }: StandingFacts): boolean {
-  return !MIGRATES[strategyOf(vmi, settings)];
+function isByOwner({ vmi, w }: LivePair): boolean {
+  return !MIGRATES[strategyOf(vmi, w.settings)];
 }
 
-function migrating(f: StandingFacts, migration: MigrationFacts): Standing {
-  if (isByOwner(f)) return { standing: "Migrating", migration };
+function migrating(pair: LivePair, migration: MigrationFacts): Standing {
+  const { e, vmi, w } = pair;
+  if (isByOwner(pair)) return { standing: "Migrating", migration };
   if (migration.deleting) {
     // One that was stuck is gone in a moment.
-    const isEnding = migration.phase !== "Running" && isBackingOff(f);
-    return isEnding ? { standing: "BackingOff" } : { standing: "Migrating", migration };
+    return migration.phase !== "Running" && isBackingOff(pair) ? backingOff(e) : { standing: "Migrating", migration };
   }
-  const facts = { ...f, attempts: f.evacuation.status.attempts, ...stalledSince(f.evacuation, migration) };
+  const launchers = w.pods.filter(({ namespace }) => namespace === vmi.namespace);
+  const queue = w.queues?.get(vmi.nodeName ?? "");
+  const facts = { ...w, vmi, launchers, queue, attempts: e.status.attempts, stalledSince: stalledSince(e, migration) };
   const why = blockedBecause(migration, facts);
+  if (why === undefined) return { standing: "Migrating", migration, stalled: isStalled(migration, facts) };
   // What KubeVirt creates anew during the back-off is no new attempt: it is looked at when that is over.
-  if (why !== undefined && isBackingOff(f)) return { standing: "BackingOff" };
-  if (why !== undefined) return { standing: "Stuck", migration, why };
-  const stalled = isStalled(migration, facts);
-  return { standing: "Migrating", migration, ...(stalled === undefined ? {} : { stalled }) };
+  if (isBackingOff(pair)) return backingOff(e);
+  return { standing: "AttemptFailed", failed: [migration], isStuck: true, why };
 }
 
-function stalledSince({ status }: EvacuationFacts, { uid }: MigrationFacts): { readonly stalledSince?: string } {
+function stalledSince({ status }: EvacuationFacts, { uid }: MigrationFacts): string | undefined {
   const condition = status.conditions.find((one) => one.type === "Stalled" && one.status === "True");
-  return condition === undefined || uid !== status.migration?.uid ? {} : { stalledSince: condition.lastTransitionTime };
+  return uid === status.migration?.uid ? condition?.lastTransitionTime : undefined;
 }
 
 /** KubeVirt migrates VMs off a node with the drain taint without a mark. */
-function isMarkMissing({ evacuation, vmi }: StandingFacts): boolean {
-  return !isMarked(vmi) && evacuation.spec.cause !== "DrainTaint";
+function isMarkMissing({ e, vmi }: LivePair): boolean {
+  return !isMarked(vmi) && e.spec.cause !== "DrainTaint";
 }
 
-function wasMarkSeen({ evacuation }: StandingFacts): boolean {
-  return evacuation.status.conditions.some((c) => c.type === "Marked" && c.status === "True");
+function wasMarkSeen({ e }: LivePair): boolean {
+  return e.status.conditions.some((c) => c.type === "Marked" && c.status === "True");
 }
 
-function isTakenBack(f: StandingFacts): boolean {
-  return isMarkMissing(f) && f.vmiIsNewer && wasMarkSeen(f);
+function isTakenBack(pair: LivePair): boolean {
+  return isMarkMissing(pair) && pair.w.vmisAreNewer && wasMarkSeen(pair);
 }
 
-function unmarked(f: StandingFacts): Standing {
-  if (isTakenBack(f)) return { standing: "Withdrawn", by: "Mark", why: "the mark was removed" };
-  if (wasMarkSeen(f)) return { standing: "Unclear" };
-  const { vmi } = f;
-  return isByOwner(f) || vmi.liveMigratable.migratable
-    ? { standing: "Unmarked" }
-    : { standing: "Blocked", ...pinned(vmi) };
+function unmarked(pair: LivePair): Standing {
+  if (isTakenBack(pair)) return { standing: "Withdrawn", by: "Mark", why: "the mark was removed" };
+  if (wasMarkSeen(pair)) return { standing: "Unclear" };
+  const isToBeMarked = isByOwner(pair) || pair.vmi.liveMigratable.migratable;
+  return isToBeMarked ? { standing: "Unmarked" } : { standing: "Blocked", ...pinned(pair.vmi) };
 }
 
-function restUntil({ evacuation: { spec, status } }: StandingFacts): string | undefined {
+function waiting(pair: LivePair): Standing {
+  const { e, vmi, w } = pair;
+  if (isByOwner(pair)) {
+    const message = "eviction strategy External: the VM's owner has to move it";
+    return { standing: "Waiting", change: { phase: "WaitingForOwner", reason: "External", message } };
+  }
+  if (!vmi.liveMigratable.migratable) return { standing: "Blocked", ...pinned(vmi) };
+  if (isBackingOff(pair)) return backingOff(e);
+  const since = Math.max(e.createdAt, Date.parse(restUntil(e) ?? "") || 0);
+  // The API server's clock may be ahead of ours.
+  const waited = Math.max(0, secondsSince(since, w.now));
+  if (waited >= w.settings.evacuation.adoptSeconds) return { standing: "Ready" };
+  return { standing: "Waiting", change: pending("KubeVirt's evacuation controller migrates the VM") };
+}
+
+export function pending(message: string): Change {
+  return { phase: "Pending", reason: "Pending", message };
+}
+
+function restUntil({ spec, status }: EvacuationFacts): string | undefined {
   return status.nextAttemptTime ?? spec.inherited?.notBefore;
 }
 
-function isBackingOff(f: StandingFacts): boolean {
-  return restSeconds(restUntil(f), f.now) > 0;
+function isBackingOff({ e, w }: LivePair): boolean {
+  return secondsUntil(restUntil(e), w.now) > 0;
 }
 
-function waiting(f: StandingFacts): Standing {
-  const { evacuation, vmi, settings, now } = f;
-  if (isByOwner(f)) return { standing: "WaitingForOwner" };
-  if (!vmi.liveMigratable.migratable) return { standing: "Blocked", ...pinned(vmi) };
-  if (isBackingOff(f)) return { standing: "BackingOff" };
-  const since = Math.max(evacuation.createdAt, Date.parse(restUntil(f) ?? "") || 0);
-  // The API server's clock may be ahead of ours.
-  const waited = Math.max(0, now.getTime() - since) / 1000;
-  const isKubeVirtsTurn = waited < settings.evacuation.adoptSeconds;
-  return isKubeVirtsTurn ? { standing: "LeftToKubeVirt" } : { standing: "Ready" };
+/** What has failed stays told. */
+function backingOff(e: EvacuationFacts): Standing {
+  const { phase, reason = "", message = "" } = e.status;
+  const more = { nextAttemptTime: restUntil(e) };
+  const told = phase === "BackingOff" ? { reason, message } : FAILED_BEFORE;
+  return { standing: "Waiting", change: { phase: "BackingOff", ...told, more } };
 }
+
+const FAILED_BEFORE = {
+  reason: "MigrationFailed",
+  message: "an attempt to move the VM has failed a moment ago",
+} as const;

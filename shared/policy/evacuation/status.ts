@@ -1,9 +1,9 @@
 /**
  * What is written into the status of an `Evacuation`.
- * Owns: phases, conditions and words for each standing. Does not own: standings (standing.ts), the write (shared/cluster).
+ * Owns: identity, conditions and times. Does not own: which phase it is in (standing.ts), the write (shared/cluster).
  */
-import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import type { EvacuationCondition, EvacuationFacts, EvacuationStatus, VmiFacts } from "../facts.ts";
+import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
 import { isEnd, type Phase } from "./phase.ts";
 
@@ -15,7 +15,7 @@ export interface Change {
   readonly message: string;
   readonly more?: Partial<EvacuationStatus>;
   /** Undefined: as it was. */
-  readonly stalled?: boolean;
+  readonly stalled?: boolean | undefined;
 }
 
 /** The status after a look at the VMI. Identity is resolved once and then kept. */
@@ -27,21 +27,19 @@ export function statusAfter(
 ): EvacuationStatus {
   const { phase, reason, message, more } = change;
   const time = now.toISOString();
-  const before = isEnd(phase) ? withoutNextAttempt(e.status) : e.status;
+  const conditions = [...marked(vmi), ...stalled(change, e.status), ...ended(change)];
   return {
-    ...before,
-    ...(vmi === undefined || before.sourceNode !== undefined ? {} : identityOf(e, vmi)),
-    startTime: before.startTime ?? time,
+    ...e.status,
+    ...(vmi === undefined || e.status.sourceNode !== undefined ? {} : identityOf(e, vmi)),
+    startTime: e.status.startTime ?? time,
     phase,
     reason,
-    message: message.slice(0, MOST_CHARACTERS),
+    // Cut between two halves of a character, the text would come back as another one, and be written for ever.
+    message: message.slice(0, MOST_CHARACTERS).toWellFormed(),
+    // The back-off of an evacuation that has ended, if any, is another one's: it keeps the next evacuation waiting.
+    ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),
     ...more,
-    ...(isEnd(phase) ? { completionTime: time } : {}),
-    conditions: conditionsAfter(
-      before.conditions,
-      [...marked(vmi), ...stalled(change, before), ...ended(change)],
-      time,
-    ),
+    conditions: conditionsAfter(e.status.conditions, conditions, time),
   };
 }
 
@@ -49,20 +47,12 @@ export function statusAfter(
 const MOST_CHARACTERS = 1024;
 
 function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus> {
-  const podUID = podUIDOf(e) ?? guestPodUID(vmi);
-  const sourceNode = sourceNodeOf(e, vmi);
   return {
     virtualMachineInstanceUID: vmi.uid,
-    ...(e.spec.pod?.name === undefined ? {} : { podName: e.spec.pod.name }),
-    ...(podUID === undefined ? {} : { podUID }),
-    ...(sourceNode === undefined ? {} : { sourceNode }),
+    podName: e.spec.pod?.name,
+    podUID: podUIDOf(e) ?? guestPodUID(vmi),
+    sourceNode: sourceNodeOf(e, vmi),
   };
-}
-
-/** The back-off of an evacuation that has ended, if any, is another one's: it keeps the next evacuation waiting. */
-function withoutNextAttempt(status: EvacuationStatus): EvacuationStatus {
-  const { nextAttemptTime: _, ...rest } = status;
-  return rest;
 }
 
 type Told = Omit<EvacuationCondition, "lastTransitionTime">;
@@ -110,6 +100,6 @@ export function isChanged(before: EvacuationStatus, after: EvacuationStatus): bo
 }
 
 function textOf(status: EvacuationStatus): string {
-  const entries = Object.entries(status).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify(entries);
+  const entries = Object.entries(status).filter(([, value]) => value !== undefined);
+  return JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

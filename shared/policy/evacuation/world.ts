@@ -1,15 +1,15 @@
 /**
  * The facts on which evacuations are decided, and writing what was decided.
- * Owns: their shape, and the pieces that every decision ends with. Does not own: decisions (evacuation.ts, ends.ts).
+ * Owns: their shape, and the pieces that every decision ends with. Does not own: decisions (standing.ts, ends.ts).
  */
 import type { Action } from "../action.ts";
 import type { MigrationQueue } from "./attempt.ts";
-import { type Change, isChanged, statusAfter } from "./status.ts";
 import type { BudgetFacts, EvacuationFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
 import type { EndPhase } from "./phase.ts";
-import type { Settings } from "../settings.ts";
+import { type Change, isChanged, statusAfter } from "./status.ts";
+import type { Moment } from "../time.ts";
 
-export interface EvacuationWorld {
+export interface EvacuationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Every one that names one of these VMIs, ended ones included; and those whose VMI is missing. */
   readonly evacuations: readonly EvacuationFacts[];
@@ -23,10 +23,8 @@ export interface EvacuationWorld {
   readonly nodes: readonly NodeFacts[];
   /** By node. Absent: not read. */
   readonly queues?: ReadonlyMap<string, MigrationQueue>;
-  /** Whether the VMIs were read after the Evacuations. */
+  /** Whether the VMIs were read after the Evacuations: only then does a missing mark mean that it was removed. */
   readonly vmisAreNewer: boolean;
-  readonly settings: Settings;
-  readonly now: Date;
 }
 
 export function ofVmi(
@@ -40,6 +38,7 @@ export function ofVmi(
 export interface Pair {
   readonly e: EvacuationFacts;
   readonly vmi?: VmiFacts;
+  /** Of this VMI. */
   readonly migrations: readonly MigrationFacts[];
   readonly w: EvacuationWorld;
 }
@@ -57,10 +56,11 @@ export function write({ e, vmi, w }: Pair, change: Change): readonly Action[] {
   return isChanged(e.status, status) ? [{ verb: "WriteStatus", evacuation: e, status }] : [];
 }
 
+export type End = Change & { readonly phase: EndPhase };
+
 /** Counted by the function that writes it, after that write: at most once. */
-export function end(pair: Pair, change: Change & { readonly phase: EndPhase }) {
-  const { cause } = pair.e.spec;
-  return [...write(pair, change), { verb: "Count", cause, outcome: change.phase } as const];
+export function end(pair: Pair, change: End): readonly Action[] {
+  return [...write(pair, change), { verb: "Count", cause: pair.e.spec.cause, outcome: change.phase }];
 }
 
 /** Whether the node of its VMI tells if it goes on. */

@@ -6,7 +6,8 @@ import { type Action, tell } from "../action.ts";
 import { desiredBudget, ensureBudget } from "../budget/budget.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import type { Cause } from "../cause.ts";
-import { activeEvacuation, newEvacuation, restingEvacuation, restSeconds } from "../evacuation/identity.ts";
+import { activeEvacuation, newEvacuation, restingEvacuation } from "../evacuation/identity.ts";
+import { secondsUntil } from "../time.ts";
 import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST } from "./eviction-table.ts";
 import { type EvacuationFacts, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { markActions } from "../evacuation/mark.ts";
@@ -172,7 +173,7 @@ function evacuate({ pod, vmi, strategy, request, settings, evacuations, now }: L
   const resting = restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
   if (joined === undefined && resting !== undefined) {
     const { phase = "Abandoned", nextAttemptTime } = resting.status;
-    return deny("BackingOff", MESSAGE.BackingOff(vmi, phase, restSeconds(nextAttemptTime, now)));
+    return deny("BackingOff", MESSAGE.BackingOff(vmi, phase, secondsUntil(nextAttemptTime, now)));
   }
   const next = MIGRATES[strategy]
     ? `evacuating the VM from node ${vmi.nodeName}`

@@ -4,10 +4,10 @@
  * (deletion.ts, disruption.ts).
  * Upstream: pod condition `DisruptionTarget`, k8s.io/api/core/v1.
  */
-import { isAbout, isOlder, podUIDOf, restSeconds } from "../evacuation/identity.ts";
+import { byAge, isAbout, podUIDOf } from "../evacuation/identity.ts";
 import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { isActive } from "../evacuation/phase.ts";
-import type { Settings } from "../settings.ts";
+import { type Moment, secondsUntil } from "../time.ts";
 import { GUARD_CAUSES, type GuardCause, GUARDED, isGateOn } from "./guarded.ts";
 
 export interface Disruption {
@@ -19,11 +19,6 @@ export interface Disruption {
 /** One that an Evacuation tells of. */
 export interface KnownDisruption extends Disruption {
   readonly evacuation: EvacuationFacts;
-}
-
-export interface Moment {
-  readonly settings: Settings;
-  readonly now: Date;
 }
 
 /**
@@ -52,13 +47,13 @@ export interface Subject {
  */
 export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Date): readonly KnownDisruption[] {
   const about = vmi === undefined ? [] : evacuations.filter((e) => isAbout(e, vmi, podUID));
-  const inForce = about.filter((e) => isActive(e) || restSeconds(e.status.nextAttemptTime, now) > 0);
+  const inForce = about.filter((e) => isActive(e) || secondsUntil(e.status.nextAttemptTime, now) > 0);
   const isInForce = (e: EvacuationFacts) => {
-    return inForce.includes(e) || (e.status.phase === "Duplicate" && inForce.some((first) => isOlder(first, e)));
+    return inForce.includes(e) || (e.status.phase === "Duplicate" && inForce.some((first) => byAge(first, e) < 0));
   };
   return about
     .filter(isInForce)
-    .toSorted((a, b) => (isOlder(a, b) ? -1 : 1))
+    .toSorted(byAge)
     .flatMap((evacuation) => disruptionIn(evacuation) ?? []);
 }
 

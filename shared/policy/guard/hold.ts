@@ -11,7 +11,7 @@ import {
   knownDisruptions,
   victimsAround,
 } from "./disruption-cause.ts";
-import { isOlder, podUIDOf } from "../evacuation/identity.ts";
+import { byAge, podUIDOf } from "../evacuation/identity.ts";
 import { type EvacuationFacts, keyOf, type PodFacts, type VmiFacts } from "../facts.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
 import { isActive } from "../evacuation/phase.ts";
@@ -81,7 +81,7 @@ function isResting({ evacuation }: KnownDisruption): boolean {
 function isCrowded({ active, settings, now }: HoldFacts, { uid }: PodFacts, mine?: KnownDisruption): boolean {
   const ahead = active.filter((other) => {
     if (podUIDOf(other) === uid || !isHeld(other, now)) return false;
-    return mine === undefined || isOlder(other, mine.evacuation);
+    return mine === undefined || byAge(other, mine.evacuation) < 0;
   });
   return ahead.length >= settings.guard.maxHolds;
 }

@@ -53,6 +53,8 @@ describe("failures that are not counted yet, oldest first", () => {
     ["as old as the Evacuation",              evacuation(),  [failed("d", -60)],                        ["d"]],
     ["older than the Evacuation",             evacuation(),  [failed("d", -61)],                        []],
     ["… but joined by it",                    evacuation({ status: { migration: { name: "d", uid: "d" } } }), [failed("d", -61)], ["d"]],
+    ["while one of the same second goes on",  evacuation(),  [a, b, { ...c, phase: "Running" }],        ["a"]],
+    ["… which is being deleted",              evacuation(),  [b, { ...c, phase: "Pending", deleting: true }], ["b"]],
     ["being deleted",                         evacuation(),  [failed("d", -30, { deleting: true })],    []],
   ] as const)("%s", (_, subject, migrations, expected) => {
     expect(uncountedFailures(subject, migrations).map(({ uid }) => uid)).toEqual(expected);

@@ -6,8 +6,8 @@ import {
   isAbout,
   newEvacuation,
   restingEvacuation,
-  restSeconds,
 } from "../../../shared/policy/evacuation/identity.ts";
+import { secondsUntil } from "../../../shared/policy/time.ts";
 import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import { hash8 } from "../../../shared/policy/kube/object-name.ts";
 import {
@@ -92,7 +92,7 @@ describe("the rest of an evacuation that ended without a move", () => {
     [time(-9), 0],
     [undefined, 0],
     ["soon", 0],
-  ])("until %s: %d s", (until, expected) => expect(restSeconds(until, NOW)).toBe(expected));
+  ])("until %s: %d s", (until, expected) => expect(secondsUntil(until, NOW)).toBe(expected));
 });
 
 const beginning = { cause: "ApiEviction", requestedBy: "admin" } as const;

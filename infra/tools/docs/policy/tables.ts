@@ -7,10 +7,10 @@ import { STORY } from "../../../../shared/policy/action.ts";
 import { backoffSeconds } from "../../../../shared/policy/evacuation/attempt.ts";
 import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
 import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
-import { CAUSE, CAUSES, type Cause } from "../../../../shared/policy/cause.ts";
+import { CAUSE, type Cause, CAUSES } from "../../../../shared/policy/cause.ts";
 import {
-  type FirstAnswer,
   FIRST_REQUEST,
+  type FirstAnswer,
   LATER_REQUEST,
   type LaterAnswer,
 } from "../../../../shared/policy/eviction/eviction-table.ts";
