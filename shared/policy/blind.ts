@@ -5,8 +5,7 @@
  * A 5xx carries no Retry-After: the API server would call again until its patience is used up. It applies the webhook's own
  * failurePolicy, as it does when Lifeboat is down; KubeVirt's webhook and the budgets go on.
  */
-import type { PodFacts } from "./facts.ts";
-import { isCompleted } from "./facts.ts";
+import { isCompleted, type PodFacts } from "./facts.ts";
 import { isLauncher, launcherOfHotplug } from "./kube/pod-kind.ts";
 
 /** `refuse`: 429, the caller tries again. `fail`: 503. `allow`: as if there were no webhook. */

@@ -61,21 +61,22 @@ export function reportConditions(
 }
 
 function ready({ problems, notes }: ConfigurationFindings): Verdict {
-  if (problems.length > 0) {
-    const message = `${problems.join("; ")}. The last valid configuration stays in force, else the defaults`;
-    return { type: "Ready", status: "False", reason: "InvalidConfiguration", message };
+  const type = "Ready";
+  if (problems.length === 0) {
+    const message = ["The configuration is in force", ...notes].join("; ");
+    return { type, status: "True", reason: "Valid", message };
   }
-  const message = ["The configuration is in force", ...notes].join("; ");
-  return { type: "Ready", status: "True", reason: "Valid", message };
+  const message = `${problems.join("; ")}. The last valid configuration stays in force, else the defaults`;
+  return { type, status: "False", reason: "InvalidConfiguration", message };
 }
 
 function permitted({ trials }: ConfigurationFindings): Verdict {
+  const type = "Permitted";
   const failed = trials.filter(({ problem }) => problem !== undefined);
   const missing = failed.filter(({ problem }) => problem?.forbidden === true);
-  if (missing.length > 0) return { type: "Permitted", status: "False", reason: "Forbidden", message: told(missing) };
-  if (failed.length > 0) return { type: "Permitted", status: "Unknown", reason: "NotTried", message: told(failed) };
-  const message = "Lifeboat may do what this configuration needs";
-  return { type: "Permitted", status: "True", reason: "Granted", message };
+  if (missing.length > 0) return { type, status: "False", reason: "Forbidden", message: told(missing) };
+  if (failed.length > 0) return { type, status: "Unknown", reason: "NotTried", message: told(failed) };
+  return { type, status: "True", reason: "Granted", message: "Lifeboat may do what this configuration needs" };
 }
 
 function told(trials: readonly Trial[]): string {
@@ -96,7 +97,7 @@ function conditionOf(verdict: Verdict, observed: ConfigurationObserved, now: Dat
   const before = observed.conditions.find(({ type }) => type === verdict.type);
   return {
     ...verdict,
-    message: verdict.message.slice(0, LONGEST_MESSAGE),
+    message: verdict.message.slice(0, LONGEST_MESSAGE).toWellFormed(),
     observedGeneration: observed.generation,
     lastTransitionTime:
       before?.status === verdict.status ? before.lastTransitionTime : `${now.toISOString().slice(0, 19)}Z`,

@@ -17,6 +17,7 @@ import {
   REQUEST_EVICT_ONLY_ANNOTATION,
 } from "../names.ts";
 import type { Settings } from "../settings.ts";
+import type { Moment } from "../time.ts";
 
 /** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */
 export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;
@@ -40,14 +41,12 @@ export const EVICTION_IN_PROGRESS = {
   // yield: KubeVirt keeps it on this pod while there is any mark, so that Auto leaves it alone; else it is removed.
 } as const satisfies Record<PodRole, Record<MarkState, "add" | "remove" | "yield" | "leave">>;
 
-export interface AnnotationWorld {
+export interface AnnotationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Of these VMIs, whatever their phase; none are read where none are to be annotated (`isAnnotating`). */
   readonly launchers: readonly LauncherFacts[];
   /** Every one that names one of these VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
-  readonly settings: Settings;
-  readonly now: Date;
 }
 
 /** When the gate is switched on every pod of a cluster is due; evacuations must not wait for all of them. */

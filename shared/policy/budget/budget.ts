@@ -18,6 +18,7 @@ import { isToLeave } from "../evacuation/mark.ts";
 import { CREATED_BY_LABEL } from "../names.ts";
 import { isActive } from "../evacuation/phase.ts";
 import type { Settings } from "../settings.ts";
+import { type Moment, secondsSince } from "../time.ts";
 import { type EvictionStrategy, resolveStrategy } from "../strategy.ts";
 
 // prettier-ignore
@@ -28,7 +29,7 @@ export const BUDGET = {
   External:              "always",
 } as const satisfies Record<EvictionStrategy, "never" | "always" | "whileMigratable">;
 
-export interface BudgetWorld {
+export interface BudgetWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Every one that names one of these VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
@@ -36,8 +37,6 @@ export interface BudgetWorld {
   readonly migrations: readonly MigrationFacts[];
   /** Of these VMIs; where `complete`, every one that Lifeboat has made. */
   readonly budgets: readonly BudgetFacts[];
-  readonly settings: Settings;
-  readonly now: Date;
   /** Whether `vmis` are all there are: only then is a budget without its VMI seen to be surplus. */
   readonly complete: boolean;
 }
@@ -92,7 +91,7 @@ function isOfVmi({ owners, selector }: BudgetFacts): boolean {
 
 /** A function whose settings are older than these may have made it a moment ago, or this one's are the older ones. */
 function unwanted(ours: readonly BudgetFacts[], { complete, now }: BudgetWorld): readonly Action[] {
-  return complete ? deletionsOf(ours.filter(({ touchedAt }) => !isRecent(touchedAt ?? NaN, now))) : [];
+  return complete ? deletionsOf(ours.filter(({ touchedAt }) => !isRecent(touchedAt, now))) : [];
 }
 
 function deletionsOf(budgets: readonly BudgetFacts[]): readonly Action[] {
@@ -103,14 +102,9 @@ function deletionsOf(budgets: readonly BudgetFacts[]): readonly Action[] {
 function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, w: BudgetWorld): readonly Action[] {
   const wanted = desiredBudget(vmi, isUnfinished(vmi, w), w.settings);
   if (wanted === undefined) return deletionsOf(found === undefined ? [] : [found]);
-  const name = budgetName(vmi);
-  if (found === undefined) return [{ verb: "CreateBudget", vmi, name, minAvailable: wanted }];
-  if (!ownedBy(vmi, found)) {
-    return [
-      { verb: "DeleteBudget", budget: found },
-      { verb: "CreateBudget", vmi, name, minAvailable: wanted },
-    ];
-  }
+  const create: Action = { verb: "CreateBudget", vmi, name: budgetName(vmi), minAvailable: wanted };
+  if (found === undefined) return [create];
+  if (!ownedBy(vmi, found)) return [{ verb: "DeleteBudget", budget: found }, create];
   if (found.minAvailable === wanted || (found.minAvailable === 2 && isToRest(found, w))) return [];
   return [{ verb: "ResizeBudget", budget: found, minAvailable: wanted }];
 }
@@ -121,7 +115,7 @@ function isUnfinished(vmi: VmiFacts, { evacuations, migrations, settings }: Budg
 }
 
 /** A function that stalls for longer was ended by the platform; clocks of two functions are not further apart. */
-const REST_MS = 3 * 60_000;
+const REST_SECONDS = 180;
 
 /**
  * A budget that was grown a moment ago rests: the mark that it was grown for may not be seen yet, and after an evacuation
@@ -129,10 +123,10 @@ const REST_MS = 3 * 60_000;
  * one of them evictable.
  */
 function isToRest(budget: BudgetFacts, { evacuations, now }: BudgetWorld): boolean {
-  const times = [budget.touchedAt ?? NaN, ...evacuations.map(({ status }) => Date.parse(status.completionTime ?? ""))];
+  const times = [budget.touchedAt, ...evacuations.map(({ status }) => status.completionTime)];
   return times.some((time) => isRecent(time, now)) || budget.status.currentHealthy > 1;
 }
 
-function isRecent(time: number, now: Date): boolean {
-  return Math.abs(now.getTime() - time) < REST_MS;
+function isRecent(time: string | number | undefined, now: Date): boolean {
+  return Math.abs(secondsSince(time, now)) < REST_SECONDS;
 }

@@ -3,8 +3,7 @@
  * Owns: counting and back-off. Does not own: what else becomes of the evacuation (evacuation.ts).
  * Upstream: KubeVirt's migration controller (pkg/virt-controller/watch/migration/migration.go).
  */
-import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "../facts.ts";
-import { isFinal } from "../facts.ts";
+import { type EvacuationFacts, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { isListedBy } from "../kube/pod-kind.ts";
 import { OVER_QUOTA } from "../names.ts";
 import type { Settings } from "../settings.ts";

@@ -57,7 +57,7 @@ export function activeEvacuation(
 export function restingEvacuation(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
-  { now, podUID }: { readonly now: Date; readonly podUID?: string },
+  { now, podUID }: { readonly now: Date; readonly podUID?: string | undefined },
 ): EvacuationFacts | undefined {
   const resting = evacuations.filter(
     (e) => !isActive(e) && isAbout(e, vmi, podUID) && secondsUntil(e.status.nextAttemptTime, now) > 0,
@@ -75,7 +75,8 @@ export interface Beginning {
 
 /**
  * A new one about the VMI's pod. One that follows another whose back-off is not over inherits its attempts and the rest of
- * its back-off: KubeVirt's webhook marks a VM again with the next request of a drain.
+ * its back-off: KubeVirt's webhook marks a VM again with the next request of a drain. A deadline leaves no time for that, nor
+ * does a second request follow.
  */
 export function newEvacuation(
   vmi: VmiFacts,
@@ -83,16 +84,10 @@ export function newEvacuation(
   { evacuations, now }: { readonly evacuations: readonly EvacuationFacts[]; readonly now: Date },
 ): NewEvacuation {
   const uid = pod?.uid ?? guestPodUID(vmi);
-  const before = restingEvacuation(vmi, evacuations, { now, ...(uid === undefined ? {} : { podUID: uid }) });
-  const spec: EvacuationSpec = {
-    vmiName: vmi.name,
-    cause,
-    requestedBy,
-    intent: "Evacuate",
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(uid === undefined ? {} : { pod: { ...pod, uid } }),
-    ...(before === undefined ? {} : { inherited: inheritanceOf(before) }),
-  };
+  const before = restingEvacuation(vmi, evacuations, { now, podUID: uid });
+  const about = { vmiName: vmi.name, pod: uid === undefined ? undefined : { ...pod, uid } };
+  const inherited = before === undefined || deadline !== undefined ? undefined : inheritanceOf(before);
+  const spec = { ...about, cause, requestedBy, intent: "Evacuate", deadline, inherited } as const;
   const subject = hash8(uid ?? `${vmi.uid}/${vmi.nodeName ?? ""}`);
   const ordinal = 1 + Math.max(0, ...evacuations.map((e) => ordinalOf(e, vmi, subject)));
   return { namespace: vmi.namespace, name: nameOf(vmi, subject, ordinal), spec };
@@ -102,8 +97,7 @@ export function newEvacuation(
 const MOST_ATTEMPTS = 1000;
 
 function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec["inherited"]> {
-  const { attempts, nextAttemptTime: notBefore } = status;
-  return { attempts: Math.min(attempts, MOST_ATTEMPTS), ...(notBefore === undefined ? {} : { notBefore }) };
+  return { attempts: Math.min(status.attempts, MOST_ATTEMPTS), notBefore: status.nextAttemptTime };
 }
 
 function nameOf(vmi: VmiFacts, subject: string, ordinal: number): string {

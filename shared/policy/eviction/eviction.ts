@@ -7,13 +7,12 @@ import { desiredBudget, ensureBudget } from "../budget/budget.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import type { Cause } from "../cause.ts";
 import { activeEvacuation, newEvacuation, restingEvacuation } from "../evacuation/identity.ts";
-import { secondsUntil } from "../time.ts";
+import { type Moment, secondsUntil } from "../time.ts";
 import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST } from "./eviction-table.ts";
 import { type EvacuationFacts, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { markActions } from "../evacuation/mark.ts";
 import { MESSAGE } from "./messages.ts";
 import { isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
-import type { Settings } from "../settings.ts";
 import { type EvictionStrategy, MIGRATES, mobilityOf, resolveStrategy } from "../strategy.ts";
 
 export type AllowReason =
@@ -40,24 +39,26 @@ export type DenyReason =
  * `actions` must be done before the answer is given: without them it would not be true. `story` follows it.
  * `Ask`: the decision depends on facts that most evictions do not need; look them up and decide again.
  */
-export type EvictionDecision =
-  | {
-      readonly verdict: "Allow";
-      readonly reason: AllowReason;
-      readonly warnings: readonly string[];
-      readonly actions: readonly Action[];
-      readonly story: readonly Action[];
-    }
-  | {
-      readonly verdict: "Deny";
-      readonly reason: DenyReason;
-      readonly message: string;
-      readonly actions: readonly Action[];
-      readonly story: readonly Action[];
-    }
-  | { readonly verdict: "Ask"; readonly question: "Migrations" };
+export type EvictionDecision = Allowed | Denied | { readonly verdict: "Ask"; readonly question: "Migrations" };
 
-export interface EvictionFacts {
+interface Answer {
+  readonly actions: readonly Action[];
+  readonly story: readonly Action[];
+}
+
+interface Allowed extends Answer {
+  readonly verdict: "Allow";
+  readonly reason: AllowReason;
+  readonly warnings: readonly string[];
+}
+
+interface Denied extends Answer {
+  readonly verdict: "Deny";
+  readonly reason: DenyReason;
+  readonly message: string;
+}
+
+export interface EvictionFacts extends Moment {
   /** The pod named in the request; absent if there is none. */
   readonly pod?: PodFacts;
   /** The launcher pod that owns a hotplug pod. */
@@ -66,8 +67,6 @@ export interface EvictionFacts {
   /** Every Evacuation that names the VMI, read at the same time as it. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
-  readonly settings: Settings;
-  readonly now: Date;
   /** Our own mark has just failed its test: a mark that is there now was set by another party for the same request. */
   readonly raced?: boolean;
   /** Answer to the question: the migrations of the VMI. */
@@ -81,12 +80,17 @@ interface LiveEviction extends EvictionFacts {
   readonly strategy: EvictionStrategy;
 }
 
-function allow(reason: AllowReason, more: Partial<Extract<EvictionDecision, { verdict: "Allow" }>> = {}) {
-  return { verdict: "Allow", reason, warnings: [], actions: [], story: [], ...more } as const;
+function allow(reason: AllowReason, more: Partial<Allowed> = {}): Allowed {
+  return { verdict: "Allow", reason, warnings: [], actions: [], story: [], ...more };
 }
 
-function deny(reason: DenyReason, message: string, story: readonly Action[] = []) {
-  return { verdict: "Deny", reason, message, actions: [], story } as const;
+function deny(reason: DenyReason, message: string, more: Partial<Answer> = {}): Denied {
+  return { verdict: "Deny", reason, message, actions: [], story: [], ...more };
+}
+
+/** An Event tells of it, once a pod. */
+function refuse({ vmi, pod }: Pick<LiveEviction, "vmi" | "pod">, reason: DenyReason, message: string): Denied {
+  return deny(reason, message, { story: [tell(vmi, "EvictionRefused", message, pod.uid)] });
 }
 
 /** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
@@ -122,8 +126,7 @@ function decide(f: EvictionFacts): EvictionDecision {
   if (f.launcher !== undefined) return deny("HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
   const resolved = resolveStrategy(vmi, f.settings);
   if (!resolved.known) {
-    const message = MESSAGE.UnknownStrategy(vmi, resolved.field, resolved.value);
-    return deny("UnknownStrategy", message, [tell(vmi, "EvictionRefused", message, pod.uid)]);
+    return refuse({ vmi, pod }, "UnknownStrategy", MESSAGE.UnknownStrategy(vmi, resolved.field, resolved.value));
   }
   return decideLiveEviction({ ...f, pod, vmi, strategy: resolved.strategy });
 }
@@ -157,61 +160,58 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
       const story = [tell(vmi, "ShutdownByStrategy", warning, pod.uid)];
       return allow("ShutdownByStrategy", { warnings: [warning], actions: before, story });
     }
-    case "refuse": {
-      const message = MESSAGE.NotMigratable(vmi, strategy);
-      return deny("NotMigratable", message, [tell(vmi, "EvictionRefused", message, pod.uid)]);
-    }
+    case "refuse":
+      return refuse(f, "NotMigratable", MESSAGE.NotMigratable(vmi, strategy));
     case "evacuate":
       return evacuate(f);
   }
 }
 
-function evacuate({ pod, vmi, strategy, request, settings, evacuations, now }: LiveEviction): EvictionDecision {
+function evacuate(f: LiveEviction): EvictionDecision {
+  const { vmi, strategy, request, settings } = f;
   if (vmi.nodeName === undefined) return deny("NotScheduled", MESSAGE.NotScheduled(vmi));
   // One for the drain taint is active without a mark, as is one whose mark was lost on the way: the request joins it.
-  const joined = activeEvacuation(vmi, evacuations, pod.uid);
-  const resting = restingEvacuation(vmi, evacuations, { now, podUID: pod.uid });
+  const { joined, resting } = knownEvacuations(f);
   if (joined === undefined && resting !== undefined) {
     const { phase = "Abandoned", nextAttemptTime } = resting.status;
-    return deny("BackingOff", MESSAGE.BackingOff(vmi, phase, secondsUntil(nextAttemptTime, now)));
+    return deny("BackingOff", MESSAGE.BackingOff(vmi, phase, secondsUntil(nextAttemptTime, f.now)));
   }
   const next = MIGRATES[strategy]
     ? `evacuating the VM from node ${vmi.nodeName}`
     : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
-  const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
-  const beginning = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
-  const evacuation = joined ?? newEvacuation(vmi, beginning, { evacuations, now });
-  return {
-    verdict: "Deny",
-    reason: "EvacuationTriggered",
-    message: MESSAGE.EvacuationTriggered(vmi),
-    actions: [
-      ...(joined === undefined ? [{ verb: "CreateEvacuation", evacuation } as const] : []),
-      ...markActions(vmi, request.cause, settings),
-    ],
-    story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
-  };
+  const { actions, story } = begin(f, joined, next);
+  const marking = markActions(vmi, request.cause, settings);
+  return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), { actions: [...actions, ...marking], story });
 }
 
 /**
  * KubeVirt's webhook reviews the same request and may have marked the VM first, also again after a cancel or a give-up: the VM
  * moves, the answer says so, and an Evacuation tells who asked.
  */
-function inProgress({ vmi, pod, request, evacuations, now, raced }: LiveEviction): EvictionDecision {
-  const active = activeEvacuation(vmi, evacuations, pod.uid);
-  const before = active === undefined ? restingEvacuation(vmi, evacuations, { now, podUID: pod.uid }) : undefined;
-  const answer =
-    raced === true
-      ? deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi))
-      : deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, before?.status.phase));
+function inProgress(f: LiveEviction): EvictionDecision {
+  const { vmi, raced = false } = f;
+  const { joined, resting } = knownEvacuations(f);
   // Of the look that lost the race only its Evacuation is left: its story is told now.
-  if (active !== undefined && raced !== true) return answer;
-  const beginning = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
-  const evacuation = active ?? newEvacuation(vmi, beginning, { evacuations, now });
-  const told = `${request.username} asked to evict pod ${pod.name}: KubeVirt has marked the VM for node ${vmi.nodeName}`;
+  const isTold = joined !== undefined && !raced;
+  const begun = isTold ? {} : begin(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
+  if (raced) return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), begun);
+  const ended = joined === undefined ? resting?.status.phase : undefined;
+  return deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, ended), begun);
+}
+
+function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
+  const joined = activeEvacuation(vmi, evacuations, pod.uid);
+  return { joined, resting: restingEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
+}
+
+/** An Evacuation that tells who asked, unless there is one to join. */
+function begin(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
+  const { vmi, pod, request } = f;
+  const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
+  const evacuation = joined ?? newEvacuation(vmi, asked, f);
+  const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
   return {
-    ...answer,
-    actions: active === undefined ? [{ verb: "CreateEvacuation", evacuation }] : [],
+    actions: joined === undefined ? [{ verb: "CreateEvacuation", evacuation }] : [],
     story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
   };
 }

@@ -13,9 +13,9 @@ import { isMarked } from "../evacuation/mark.ts";
 import { isLauncher, isMigrationTarget, unprotectedReason, vmiNameOf } from "../kube/pod-kind.ts";
 import { drivingTaint, isAlive } from "../kube/taints.ts";
 import { isActive } from "../evacuation/phase.ts";
-import type { Settings } from "../settings.ts";
+import type { Moment } from "../time.ts";
 
-export interface DisruptionWorld {
+export interface DisruptionWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Every one that names one of these VMIs, ended ones included. */
   readonly evacuations: readonly EvacuationFacts[];
@@ -23,8 +23,6 @@ export interface DisruptionWorld {
   readonly pods: readonly PodFacts[];
   /** The nodes of these pods. */
   readonly nodes: readonly NodeFacts[];
-  readonly settings: Settings;
-  readonly now: Date;
 }
 
 export function planDisruptions(w: DisruptionWorld): Plan {
@@ -54,7 +52,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
   const isKnown = knownDisruptions({ vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
   if (isKnown || !isToSave(pod, vmi, w)) return [];
   const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
-  const { name, actions } = beginDisruption(vmi, chosen, { ...w, evacuations });
+  const { name, actions } = beginDisruption(vmi, chosen, evacuations, w);
   const told =
     `pod ${pod.name} is terminating (cause ${disruption.cause}): moving the VM off node ${vmi.nodeName}, ` +
     "if there is time";

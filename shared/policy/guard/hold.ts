@@ -15,7 +15,7 @@ import { byAge, podUIDOf } from "../evacuation/identity.ts";
 import { type EvacuationFacts, keyOf, type PodFacts, type VmiFacts } from "../facts.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
 import { isActive } from "../evacuation/phase.ts";
-import type { Settings } from "../settings.ts";
+import type { Moment } from "../time.ts";
 
 export interface Hold {
   readonly verdict: "Hold";
@@ -27,7 +27,7 @@ export interface Hold {
   readonly story: readonly Action[];
 }
 
-export interface HoldFacts {
+export interface HoldFacts extends Moment {
   /** As it was when the deletion was asked for. */
   readonly pod: PodFacts;
   /** The launcher pod that owns a hotplug pod. */
@@ -41,8 +41,6 @@ export interface HoldFacts {
   readonly requester: string;
   /** How long the API server would wait for the end of a hold. */
   readonly patienceSeconds: number;
-  readonly settings: Settings;
-  readonly now: Date;
 }
 
 /** The hold of one too many: a held request occupies one of the API server's seats. */
@@ -65,7 +63,12 @@ export function hold(f: HoldFacts, vmi: VmiFacts, { cause, deadline }: Disruptio
   } as const;
   const isBegun = mine !== undefined || known.some(isResting);
   if (isBegun || isLeftUnmarked(f, vmi, { cause, crowded })) return { ...held, actions: [], story: [] };
-  const { name, actions } = beginDisruption(vmi, { cause, deadline, launcher, requestedBy: f.requester }, f);
+  const { name, actions } = beginDisruption(
+    vmi,
+    { cause, deadline, launcher, requestedBy: f.requester },
+    f.evacuations,
+    f,
+  );
   const told =
     `${f.requester} deletes pod ${pod.name} (cause ${cause}): held until the VM has left node ${vmi.nodeName}, ` +
     `until ${until} at the longest`;

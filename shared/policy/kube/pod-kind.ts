@@ -3,10 +3,14 @@
  * Owns: recognising them. Does not own: what happens to them (eviction.ts, deletion.ts).
  * Upstream: `isVirtLauncher`, `isHotplugPod`, `isCompleted` of KubeVirt's pod eviction admitter.
  */
-import type { OwnerReference, PodFacts, VmiFacts } from "../facts.ts";
-import { isCompleted } from "../facts.ts";
-import { COMPONENT_LABEL, CREATED_BY_LABEL, DOMAIN_ANNOTATION } from "../names.ts";
-import { HOTPLUG_COMPONENT, LAUNCHER_COMPONENT } from "../names.ts";
+import { isCompleted, type OwnerReference, type PodFacts, type VmiFacts } from "../facts.ts";
+import {
+  COMPONENT_LABEL,
+  CREATED_BY_LABEL,
+  DOMAIN_ANNOTATION,
+  HOTPLUG_COMPONENT,
+  LAUNCHER_COMPONENT,
+} from "../names.ts";
 
 export function isLauncher(pod: PodFacts): boolean {
   return pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT && !isCompleted(pod);

@@ -14,6 +14,7 @@ import { canMigrate, isMarked, markActions } from "../evacuation/mark.ts";
 import type { Phase } from "../evacuation/phase.ts";
 import { isToMove } from "../eviction/eviction-table.ts";
 import type { Settings } from "../settings.ts";
+import type { Moment } from "../time.ts";
 
 /** What a node agent sees of a guest; `gracefulShutdown`: its launcher has been told to shut it down. */
 export interface Domain {
@@ -46,7 +47,7 @@ export interface Taker {
   readonly freeMemory: number;
 }
 
-export interface PressureWorld {
+export interface PressureWorld extends Moment {
   readonly pressured: readonly {
     readonly node: NodeFacts;
     readonly residents: readonly Resident[];
@@ -63,8 +64,6 @@ export interface PressureWorld {
   }[];
   /** Of the VMIs that were pointed at, ended ones included. */
   readonly evacuations: readonly EvacuationFacts[];
-  readonly settings: Settings;
-  readonly now: Date;
 }
 
 export function planPressure(w: PressureWorld): Plan {

@@ -136,7 +136,7 @@ describe("a new one", () => {
   test("… where KubeVirt lists no pod, by VMI and node", () => {
     const { name, spec } = begun(vmi({ activePods: {} }));
     expect(name).toBe(`web-${hash8(`${vmi().uid}/${NODE}`)}-1`);
-    expect(spec).not.toHaveProperty("pod");
+    expect(spec.pod).toBeUndefined();
   });
 
   test("… of 63 characters at most, cut not behind a dot or dash, and still counting", () => {
@@ -152,7 +152,7 @@ describe("a new one", () => {
     // No more attempts than an Evacuation can say.
     expect(begun(vmi(), [givenUpAfter(1003)]).spec.inherited?.attempts).toBe(1000);
     const over = { evacuations: [givenUpAfter(5)], now: at(99) };
-    expect(newEvacuation(vmi(), beginning, over).spec).not.toHaveProperty("inherited");
-    expect(begun(elsewhere, [givenUpAfter(5)]).spec).not.toHaveProperty("inherited");
+    expect(newEvacuation(vmi(), beginning, over).spec.inherited).toBeUndefined();
+    expect(begun(elsewhere, [givenUpAfter(5)]).spec.inherited).toBeUndefined();
   });
 });
