@@ -7,7 +7,7 @@ import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/ev
 import type { ClusterEntry } from "../shared/config/clusters.ts";
 import { WHEN_BLIND } from "../shared/policy/blind.ts";
 import { parseConfig } from "../shared/config/problem.ts";
-import type { Pointer } from "../shared/pass/pointer.ts";
+import type { Pointer } from "../shared/pass/world.ts";
 import { reconcilePointed } from "../shared/pass/pass.ts";
 import { reconciling } from "./carry-on.ts";
 import type { Env } from "./env.ts";

@@ -6,9 +6,8 @@
 import { ClusterError } from "../cluster/failure.ts";
 import { isAnnotating } from "../policy/annotations/descheduler-annotations.ts";
 import type { BudgetFacts, NamespacedName } from "../policy/facts.ts";
-import type { Observer } from "./observer.ts";
-import { observePressure } from "./pressure-world.ts";
-import { NO_WORLD, type World } from "./world.ts";
+import { observePressure } from "./observe-nodes.ts";
+import { NO_WORLD, type Observer, type World } from "./world.ts";
 
 export interface Scanned {
   readonly world: World;

@@ -1,13 +1,16 @@
 /**
- * Observing nodes that something was told of: pressure and the drain taint concern the VMs there.
- * Owns: which requests that takes. Does not own: what follows from the facts (shared/policy).
+ * Observing nodes: those that something was told of, those under pressure, who lives there, and which others have room.
+ * Owns: which requests that takes; pressure costs some only where there is any. Does not own: what follows from the facts
+ * (shared/policy).
  */
-import { carriesDrainTaint } from "../policy/kube/taints.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { isActive } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
-import type { Observer } from "./observer.ts";
-import type { Pointer } from "./pointer.ts";
-import { observePressure } from "./pressure-world.ts";
-import { NO_WORLD, type World } from "./world.ts";
+import { isCompleted, keyOf } from "../policy/facts.ts";
+import { carriesDrainTaint } from "../policy/kube/taints.ts";
+import { isLauncher, vmiNameOf } from "../policy/kube/pod-kind.ts";
+import { isTaker, type PressureWorld, type Resident, type Taker } from "../policy/pressure/pressure.ts";
+import { NO_WORLD, type Observer, type Pointer, type World } from "./world.ts";
 
 export interface Told {
   readonly pointers: readonly Pointer[];
@@ -18,24 +21,114 @@ export interface Told {
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-export async function observeNodes({ pointers, pods, vmis, evacuations }: Told, observer: Observer): Promise<World> {
+export async function observeNodes(told: Told, observer: Observer): Promise<World> {
   const { cluster, settings, now } = observer;
-  const names = [...new Set(pointers.flatMap((p) => (p.kind === "Node" ? [p.name] : [])))];
-  const read = await Promise.all(names.map((name) => cluster.getNode(name)));
-  const nodes = read.filter((node) => node !== undefined);
-  const tainted = nodes.filter((node) => carriesDrainTaint(node, settings));
-  const [residents, leaving] = await Promise.all([residentsOf(tainted, observer), leavingFrom(nodes, observer)]);
-  const known = [...new Map([...vmis, ...residents].map((vmi) => [vmi.uid, vmi])).values()];
-  const all = [...new Map([...evacuations, ...leaving].map((e) => [e.uid, e])).values()];
-  const seen = { vmis: known, nodes, pods, pointers, evacuations: all };
-  const pressure = await observePressure(seen, { cluster, settings, now });
-  return { ...NO_WORLD, settings, now, ...seen, ...pressure };
+  const names = new Set(told.pointers.flatMap((p) => (p.kind === "Node" ? [p.name] : [])));
+  const nodes = await readNodes([...names], cluster);
+  const pressure = await observePressure({ ...told, nodes }, observer);
+  const pressured = new Set(pressure.pressured.map(({ node }) => node.name));
+  const [residents, leaving] = await Promise.all([
+    ofEach(
+      nodes.filter((node) => carriesDrainTaint(node, settings)),
+      ({ name }) => cluster.listVmis({ node: name }),
+    ),
+    // Of those under pressure they have just been read.
+    ofEach(
+      nodes.filter(({ name }) => !pressured.has(name)),
+      ({ name }) => cluster.listEvacuations({ sourceNode: name }),
+    ),
+  ]);
+  const vmis = onceEach([...told.vmis, ...residents]);
+  const fromPressured = pressure.pressured.flatMap((one) => one.evacuations);
+  const evacuations = onceEach([...told.evacuations, ...leaving, ...fromPressured]);
+  return { ...NO_WORLD, settings, now, ...pressure, vmis, nodes, pods: told.pods, evacuations };
 }
 
-async function residentsOf(nodes: readonly NodeFacts[], { cluster }: Observer): Promise<readonly VmiFacts[]> {
-  return (await Promise.all(nodes.map(({ name }) => cluster.listVmis({ node: name })))).flat();
+async function readNodes(names: readonly string[], cluster: Cluster): Promise<readonly NodeFacts[]> {
+  return (await Promise.all(names.map((name) => cluster.getNode(name)))).filter((node) => node !== undefined);
 }
 
-async function leavingFrom(nodes: readonly NodeFacts[], { cluster }: Observer): Promise<readonly EvacuationFacts[]> {
-  return (await Promise.all(nodes.map(({ name }) => cluster.listEvacuations({ sourceNode: name })))).flat();
+async function ofEach<T>(nodes: readonly NodeFacts[], list: (node: NodeFacts) => Promise<readonly T[]>) {
+  return (await Promise.all(nodes.map(list))).flat();
 }
+
+/** As it was read last. */
+function onceEach<T extends { readonly uid: string }>(objects: readonly T[]): readonly T[] {
+  return [...new Map(objects.map((object) => [object.uid, object])).values()];
+}
+
+interface Seen extends Told {
+  readonly nodes: readonly NodeFacts[];
+}
+
+type Pressure = Pick<PressureWorld, "pressured" | "takers" | "signals">;
+
+/** So many nodes are asked for their room: if none of them has any, hardly another one has. */
+const MOST_TAKERS = 10;
+
+export async function observePressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
+  const gate = settings.featureGates.includes("NodePressureEvictionLiveMigration");
+  if (!gate || !settings.reconcilers.pressure) return { pressured: [], takers: [], signals: [] };
+  const signals = signalsOf(seen);
+  const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
+  const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
+  if (pressing.length === 0) return { pressured: [], takers: [], signals };
+  const [pressured, all] = await Promise.all([
+    Promise.all(pressing.map((node) => populationOf(node, cluster))),
+    cluster.listNodes(),
+  ]);
+  const takers = all.filter(isTaker).toSorted((a, b) => b.allocatableMemory - a.allocatableMemory);
+  return { pressured, signals, takers: await Promise.all(takers.slice(0, MOST_TAKERS).map((n) => roomOn(n, cluster))) };
+}
+
+/** Nodes that were pointed at, and those that VMs are leaving because of pressure. */
+async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Cluster): Promise<readonly NodeFacts[]> {
+  const known = new Set(nodes.map((node) => node.name));
+  const leaving = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
+  const missing = [...new Set(leaving.flatMap((e) => e.status.sourceNode ?? []))].filter((name) => !known.has(name));
+  return [...nodes, ...(await readNodes(missing, cluster))];
+}
+
+async function populationOf(node: NodeFacts, cluster: Cluster): Promise<Pressure["pressured"][number]> {
+  const [pods, here, evacuations] = await Promise.all([
+    cluster.listPodsOn(node.name),
+    cluster.listVmis({ node: node.name }),
+    cluster.listEvacuations({ sourceNode: node.name }),
+  ]);
+  return { node, residents: residentsOf(pods.filter(isLauncher), here), evacuations };
+}
+
+function residentsOf(launchers: readonly PodFacts[], vmis: readonly VmiFacts[]): readonly Resident[] {
+  const byKey = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
+  return launchers.flatMap((pod) => {
+    const vmi = byKey.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    return vmi === undefined ? [] : [{ vmi, pod }];
+  });
+}
+
+async function roomOn(node: NodeFacts, cluster: Cluster): Promise<Taker> {
+  const pods = await cluster.listPodsOn(node.name);
+  const used = pods.filter((pod) => !isCompleted(pod)).reduce((sum, pod) => sum + (pod.memoryRequest ?? 0), 0);
+  return { node, freeMemory: node.allocatableMemory - used };
+}
+
+/** What only an event tells: the API shows a kubelet's killing when it is over, and a guest's state never. */
+function signalsOf({ pointers, vmis, pods }: Seen): Pressure["signals"] {
+  const vmiOf = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
+  const shutDown = pointers.flatMap((pointer) => {
+    const vmi = pointer.kind === "Domain" ? vmiOf.get(keyOf(pointer)) : undefined;
+    if (pointer.kind !== "Domain" || vmi?.uid !== pointer.uid) return [];
+    return [{ vmi, domain: pointer.domain, by: "domain shutdown" }];
+  });
+  const ending = pointers.flatMap((pointer) => {
+    if (pointer.kind !== "EndingPod") return [];
+    const pod = pods.find((p) => keyOf(p) === keyOf(pointer) && !p.deleting && isLauncher(p));
+    const vmi = pod && vmiOf.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    if (pod === undefined || vmi === undefined) return [];
+    return [{ vmi, pod, domain: ENDING_GUEST, by: `kubelet: ${pointer.by}` }];
+  });
+  return [...shutDown, ...ending];
+}
+
+/** What a kubelet that ends a pod means for the guest in it: told to shut down, and alive so far. */
+const ENDING_GUEST = { status: "Running", gracefulShutdown: true } as const;

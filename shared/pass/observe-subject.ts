@@ -22,7 +22,7 @@ export async function observeSubject(
   cluster: Cluster,
 ): Promise<Subject & { readonly pod?: PodFacts }> {
   const guess = guessVmiName(key.name);
-  const guessed = observeNamed(key.namespace, guess, cluster);
+  const guessed = observeIfNamed(key.namespace, guess, cluster);
   // It counts only if the pod turns out to be that VMI's.
   guessed.catch(() => undefined);
   const pod = await reading;
@@ -34,7 +34,7 @@ export async function observeSubject(
 /** Of a pod that is known. */
 export async function observeSubjectOf(pod: PodFacts, cluster: Cluster): Promise<Subject> {
   const owner = launcherOfHotplug(pod);
-  if (owner === undefined) return await observeNamed(pod.namespace, vmiNameIn(pod), cluster);
+  if (owner === undefined) return await observeIfNamed(pod.namespace, vmiNameIn(pod), cluster);
   const key = { namespace: pod.namespace, name: owner.name };
   const { pod: launcher, ...ofLauncher } = await observeSubject(key, cluster.getPod(key), cluster);
   return { ...(launcher && { launcher }), ...ofLauncher };
@@ -44,11 +44,13 @@ function vmiNameIn(pod: PodFacts): string | undefined {
   return isOfLiveVm(pod) ? vmiNameOf(pod) : undefined;
 }
 
-async function observeNamed(namespace: string, name: string | undefined, cluster: Cluster): Promise<Subject> {
-  if (name === undefined) return { evacuations: [] };
-  const key = { namespace, name };
+export async function observeNamed(key: NamespacedName, cluster: Cluster): Promise<Subject> {
   const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
   return { ...(vmi && { vmi }), evacuations };
+}
+
+async function observeIfNamed(namespace: string, name: string | undefined, cluster: Cluster): Promise<Subject> {
+  return name === undefined ? { evacuations: [] } : await observeNamed({ namespace, name }, cluster);
 }
 
 /** `virt-launcher-<vmi>-<five characters>`. */

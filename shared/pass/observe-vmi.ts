@@ -21,8 +21,7 @@ import {
   type VmiFacts,
 } from "../policy/facts.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
-import type { Observer } from "./observer.ts";
-import { NO_WORLD, type World } from "./world.ts";
+import { NO_WORLD, type Observer, type World } from "./world.ts";
 
 /** What the caller has read, or pods that it was pointed at. */
 export interface Known {

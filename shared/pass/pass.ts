@@ -5,7 +5,6 @@
  *
  * Every look reads what it decides on, so that any number of them may run at once and be ended anywhere.
  */
-import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import { type EvacuationFacts, keyOf, type NamespacedName, type PodFacts } from "../policy/facts.ts";
 import { isGateOn } from "../policy/guard/guarded.ts";
@@ -13,11 +12,11 @@ import { isActive } from "../policy/evacuation/phase.ts";
 import { vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
+import { observeNamed } from "./observe-subject.ts";
 import { type Known, observeVmi } from "./observe-vmi.ts";
 import { type Deps, eachOf, NOTHING, type Result, runReconcilers, sum } from "./perform.ts";
-import { nodePointer, type Pointer } from "./pointer.ts";
 import { OF_A_VMI, OF_ALL, OF_NODES } from "./reconciler.ts";
-import type { World } from "./world.ts";
+import type { Pointer, World } from "./world.ts";
 
 /** Looks at one VMI: what one of them writes down, a new Evacuation or a failed attempt, the next one acts on. */
 const LOOKS = 3;
@@ -44,6 +43,10 @@ function pressedBy({ evacuations }: World): readonly string[] {
   return active.flatMap(({ status }) => status.sourceNode ?? []);
 }
 
+function pressedNodes({ pressed }: Result): readonly Pointer[] {
+  return pressed.map((name) => ({ kind: "Node", name }));
+}
+
 function failed(doing: string, error: unknown, { onFailure }: Deps): Result {
   if (!(error instanceof ClusterError)) throw error;
   onFailure(doing, error);
@@ -58,7 +61,7 @@ function observerOf({ cluster, settings, clock, onFailure }: Deps) {
 export async function reconcileActive(deps: Deps): Promise<Result> {
   const active = await deps.cluster.listEvacuations("Active");
   const underWay = await eachVmi(active, deps);
-  const pointers = underWay.pressed.map(nodePointer);
+  const pointers = pressedNodes(underWay);
   return sum([underWay, await reconcileNodes({ pointers, pods: [], vmis: [], evacuations: active }, deps)]);
 }
 
@@ -86,17 +89,12 @@ export async function reconcilePointed(pointers: readonly Pointer[], deps: Deps)
   });
   const underWay = sum(ofVmis);
   const concerned = pointers.filter((p) => p.kind !== "VirtualMachineInstance" && p.kind !== "Pod");
-  const told = [...concerned, ...underWay.pressed.map(nodePointer)];
+  const told = [...concerned, ...pressedNodes(underWay)];
   if (told.length === 0) return underWay;
-  const found = await Promise.all([...keys.values()].map((key) => readBoth(key, cluster)));
+  const found = await Promise.all([...keys.values()].map((key) => observeNamed(key, cluster)));
   const vmis = found.flatMap(({ vmi }) => vmi ?? []);
   const evacuations = found.flatMap((one) => one.evacuations);
   return sum([underWay, await reconcileNodes({ pointers: told, pods, vmis, evacuations }, deps)]);
-}
-
-async function readBoth(key: NamespacedName, cluster: Cluster) {
-  const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
-  return { vmi, evacuations };
 }
 
 function vmiKeyOf(p: Pointer): readonly NamespacedName[] {

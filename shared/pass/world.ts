@@ -1,12 +1,15 @@
 /**
- * The facts that reconcilers decide on, whatever was observed: one VMI, some nodes, or the whole cluster.
- * Owns: their sum. Does not own: observing (observe-*.ts), what follows from it (shared/policy).
+ * What is looked at, and what is seen there: pointers, the facts that reconcilers decide on, and with what they are observed.
+ * Owns: their shapes. Does not own: observing (observe-*.ts), what follows from the facts (shared/policy).
  */
-import type { BudgetWorld } from "../policy/budget/budget.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { ClusterError } from "../cluster/failure.ts";
 import type { AnnotationWorld } from "../policy/annotations/descheduler-annotations.ts";
-import type { DisruptionWorld } from "../policy/guard/disruption.ts";
+import type { BudgetWorld } from "../policy/budget/budget.ts";
 import type { EvacuationWorld } from "../policy/evacuation/world.ts";
-import type { PressureWorld } from "../policy/pressure/pressure.ts";
+import type { DisruptionWorld } from "../policy/guard/disruption.ts";
+import type { Domain, PressureWorld } from "../policy/pressure/pressure.ts";
+import type { Settings } from "../policy/settings.ts";
 
 export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & AnnotationWorld;
 
@@ -25,3 +28,27 @@ export const NO_WORLD = {
   vmisAreNewer: false,
   complete: false,
 } as const satisfies Omit<World, "settings" | "now">;
+
+export interface Observer {
+  readonly cluster: Cluster;
+  readonly settings: Settings;
+  readonly now: Date;
+  /** Told of what could not be observed, and can wait. */
+  readonly onFailure?: (what: string, failure: ClusterError) => void;
+}
+
+/** Where something has happened, as an event says. It only says where to look: the world is read anew. */
+export type Pointer =
+  | { readonly kind: "VirtualMachineInstance"; readonly namespace: string; readonly name: string }
+  | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
+  | { readonly kind: "Node"; readonly name: string }
+  /** A kubelet has begun to end this pod; the API does not show it yet. */
+  | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string }
+  /** Only a node agent sees that the guest of this VMI is being shut down. */
+  | {
+      readonly kind: "Domain";
+      readonly namespace: string;
+      readonly name: string;
+      readonly uid: string;
+      readonly domain: Domain;
+    };

@@ -1,6 +1,6 @@
 /**
  * Node pressure: which VMs leave a node before its kubelet kills them, and which while it does.
- * Owns: `shouldEvacuate`, and the choice of the cheapest. Does not own: noticing pressure (pressure-world.ts).
+ * Owns: `shouldEvacuate`, and the choice of the cheapest. Does not own: noticing pressure (shared/pass/observe-nodes.ts).
  *
  * The kubelet does not ask the API server. So the earliest sign, the node's condition, is acted upon proactively; what
  * is signalled while a guest is being shut down is acted upon too, but that is a race.
