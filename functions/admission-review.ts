@@ -1,14 +1,15 @@
 /**
  * AdmissionReview in, AdmissionReview out.
- * Owns: what must be in a review of an eviction, and how decisions are said to an API server. Does not own: deciding.
+ * Owns: what must be in a review, how long its API server waits, and how decisions are said to it. Does not own: deciding.
  */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import { Pod } from "../shared/cluster/kinds/kubernetes.ts";
 import { IMPOSSIBLE_UID } from "../shared/cluster/marking.ts";
 import { parseConfig } from "../shared/config/problem.ts";
+import { type Parsed } from "../shared/config/problem.ts";
 import type { Ruling } from "../shared/pass/eviction.ts";
-import { RejectionError } from "./rejection.ts";
+import { RejectionError, rejectProblems } from "./rejection.ts";
 
 /** Without these nothing can be answered that an API server would understand. */
 export const Envelope = z.lazy(() =>
@@ -24,12 +25,11 @@ export const Envelope = z.lazy(() =>
 /** The review's uid and request, or a rejection that says what is missing. */
 export async function envelopeOf(c: Context) {
   const body: unknown = await c.req.json().catch(() => {
-    throw new RejectionError({ reason: "BadRequest", field: "body", message: "expected JSON" });
+    throw new RejectionError("BadRequest", { message: "expected JSON" });
   });
   const envelope = parseConfig(Envelope, body, "body");
-  if (envelope.ok) return { uid: envelope.value.request.uid, request: envelope.value.request };
-  const [problem] = envelope.problems;
-  throw new RejectionError({ reason: "BadRequest", ...(problem ?? { field: "body", message: "invalid" }) });
+  if (!envelope.ok) return rejectProblems("BadRequest", envelope.problems);
+  return { uid: envelope.value.request.uid, request: envelope.value.request };
 }
 
 const Name = z.lazy(() => z.string("expected a name").check(z.minLength(1, "expected a name")));
@@ -101,26 +101,42 @@ export interface AdmissionReview {
   };
 }
 
+/** It is the review of something else. */
+export function refuseOther(uid: string, expected: string, parsed: Extract<Parsed<unknown>, { ok: false }>) {
+  const [problem] = parsed.problems;
+  return refusal(uid, `not a review of ${expected}: ${problem?.field}: ${problem?.message}`);
+}
+
 /** 429 in every case: callers know it as "try again", anything else as final. */
 export function refusal(uid: string, message: string): AdmissionReview {
   const status = { code: 429, reason: "TooManyRequests", message };
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid, allowed: false, status } };
 }
 
-export function permission(uid: string): AdmissionReview {
-  return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid, allowed: true } };
+export function permission(uid: string, warnings: readonly string[] = []): AdmissionReview {
+  const response = { uid, allowed: true, ...(warnings.length === 0 ? {} : { warnings }) };
+  return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
 }
 
 export function renderRuling(uid: string, ruling: Ruling): AdmissionReview {
-  switch (ruling.verdict) {
-    case "Deny":
-      return refusal(uid, ruling.message);
-    case "Allow": {
-      const { warnings } = ruling;
-      const response = { uid, allowed: true, ...(warnings.length === 0 ? {} : { warnings }) };
-      return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
-    }
-  }
+  return ruling.verdict === "Deny" ? refusal(uid, ruling.message) : permission(uid, ruling.warnings);
+}
+
+/** How long the API server waits for the answer to a review. */
+export interface Patience {
+  readonly timeoutSeconds: number;
+  /** Milliseconds since the epoch: since when it waits. To find and authenticate the cluster takes its share. */
+  readonly arrivedAt: number;
+  /** By then everything has ended: the rest is for the way back. */
+  readonly answerBy: number;
+}
+
+const ANSWERING_SHARE = 0.9;
+
+export function patienceOf(c: Context, arrived: Date): Patience {
+  const timeout = timeoutSeconds(c.req.query("timeout"));
+  const arrivedAt = arrived.getTime();
+  return { timeoutSeconds: timeout, arrivedAt, answerBy: arrivedAt + timeout * ANSWERING_SHARE * 1000 };
 }
 
 const UNIT_SECONDS = { ms: 0.001, s: 1, m: 60, h: 3600 } as const;

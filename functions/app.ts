@@ -10,17 +10,16 @@ import { ClusterError } from "../shared/cluster/failure.ts";
 import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
 import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
 import { reviewEvictionRequest } from "./evictions.ts";
-import { reviewDeletionRequest } from "./deletions/deletions.ts";
+import { holdUnreviewed, reviewDeletionRequest } from "./deletions/deletions.ts";
 import { descheduleNow } from "./descheduling.ts";
 import type { Env, Platform } from "./env.ts";
 import { receiveEvents, signedPayload } from "./events.ts";
 import { clusterMetrics } from "./metrics.ts";
 import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
 import { clusterReadyz } from "./readyz.ts";
-import { isCallersFault, type Rejection, RejectionError, renderRejection } from "./rejection.ts";
+import { isCallersFault, RejectionError, renderRejection, unavailable } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
 import * as targets from "./target.ts";
-import { holdDeletion } from "./deletions/unreviewed.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
@@ -55,7 +54,7 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
   const limited = async (c: AppContext, limit: typeof limitReview, open: () => Promise<Response>) => {
     const answers: Response[] = [];
     const rejected = await limit(c, async () => void answers.push(await open()));
-    return rejected ?? answers[0] ?? reject(c, { reason: "InternalError" });
+    return rejected ?? answers[0] ?? reject(c, new RejectionError("InternalError"));
   };
   /** Deliveries are authenticated by their signature; as above, what is wrong with an entry is no stranger's business. */
   const events = async (c: AppContext) => {
@@ -73,7 +72,7 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
     const arrived = platform.now();
     return reviewed(c, reviewDeletionRequest, arrived).catch((error: unknown) => {
       if (isCallersFault(error)) throw error;
-      return limited(c, limitReview, () => holdDeletion(c, { platform, arrived, error }));
+      return limited(c, limitReview, () => holdUnreviewed(c, platform, arrived, error));
     });
   };
   app.post("/clusters/:cluster/admission/evictions", eviction);
@@ -91,21 +90,22 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
   app.get("/healthz", (c) => c.json({ healthy: true }));
   app.get("/readyz", (c) => fleetReadyz(c));
 
-  app.notFound((c) => reject(c, { reason: "NotFound" }));
+  app.notFound((c) => reject(c, new RejectionError("NotFound")));
   app.onError((error, c) => {
-    if (error instanceof RejectionError) return reject(c, error.rejection);
-    if (error instanceof ClusterError) return reject(c, { reason: "ClusterUnavailable", error });
+    if (error instanceof RejectionError) return reject(c, error);
+    if (error instanceof ClusterError) return reject(c, unavailable(error));
     platform.log({ level: "error", message: "unexpected error", error: error.stack ?? error.message });
-    return reject(c, { reason: "InternalError" });
+    return reject(c, new RejectionError("InternalError"));
   });
   return app;
 }
 
 function limitTo(bytes: number) {
-  return bodyLimit({ maxSize: bytes, onError: (c) => reject(c, { reason: "PayloadTooLarge", bytes }) });
+  const told = { message: `expected a body of at most ${bytes} bytes` };
+  return bodyLimit({ maxSize: bytes, onError: (c) => reject(c, new RejectionError("PayloadTooLarge", told)) });
 }
 
-function reject(c: Context, rejection: Rejection): Response {
+function reject(c: Context, rejection: RejectionError): Response {
   const { code, body } = renderRejection(rejection);
   return c.json(body, code);
 }
@@ -117,5 +117,5 @@ function fleetReadyz(c: AppContext): Response {
   const configured = CLUSTERS !== undefined || CLUSTER_REGISTRY !== undefined;
   if (configured && problems.length === 0) return c.json({ ready: true });
   const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
-  return reject(c, { reason: "InvalidConfiguration", field: "CLUSTERS", message });
+  return reject(c, new RejectionError("InvalidConfiguration", { field: "CLUSTERS", message }));
 }

@@ -9,7 +9,7 @@ import { notesOn } from "../shared/config/settings.ts";
 import { reportConditions } from "../shared/policy/configuration-status.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../shared/policy/settings.ts";
 import type { Target } from "./target.ts";
-import { tryPermissions } from "./trials.ts";
+import { tryPermissions } from "./readyz.ts";
 
 const REPORT_SECONDS = 10;
 

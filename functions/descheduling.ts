@@ -15,7 +15,7 @@ import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import { deschedule } from "../shared/descheduling/deschedule.ts";
 import { tell } from "./carry-on.ts";
-import { RejectionError } from "./rejection.ts";
+import { RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
 /** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. */
@@ -30,11 +30,7 @@ export async function descheduleNow(c: Context, target: Target): Promise<Respons
   const loaded = await load(target);
   if (!loaded.ok) {
     c.executionCtx.waitUntil(reportPolicy(target, loaded));
-    const [problem] = loaded.problems;
-    throw new RejectionError({
-      reason: "InvalidConfiguration",
-      ...(problem ?? { field: "policy", message: "invalid" }),
-    });
+    return rejectProblems("InvalidConfiguration", loaded.problems);
   }
   const report = await runCycle(target, loaded, { dryRun, claimed: false });
   return c.json({ dryRun, ...rendered(report) });
@@ -60,7 +56,7 @@ async function load(target: Target): Promise<LoadedPolicy> {
 function parseDryRun(value: string | undefined): boolean {
   if (value === undefined || value === "false") return false;
   if (value === "true") return true;
-  throw new RejectionError({ reason: "BadRequest", field: "dryRun", message: "expected true or false" });
+  throw new RejectionError("BadRequest", { field: "dryRun", message: "expected true or false" });
 }
 
 async function runCycle(

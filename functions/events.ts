@@ -10,8 +10,7 @@ import { parseConfig } from "../shared/config/problem.ts";
 import type { Pointer } from "../shared/pass/world.ts";
 import { reconcilePointed } from "../shared/pass/pass.ts";
 import { reconciling } from "./carry-on.ts";
-import type { Env } from "./env.ts";
-import { RejectionError } from "./rejection.ts";
+import { RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";
 import { isSigned } from "./webhook-signature.ts";
 
@@ -19,7 +18,7 @@ import { isSigned } from "./webhook-signature.ts";
 const PASS_SECONDS = 20;
 
 /** What has been delivered, if the relay of this cluster has signed it. */
-export async function signedPayload(c: Context<{ Bindings: Env }>, entry: ClusterEntry, now: Date): Promise<string> {
+export async function signedPayload(c: Context, entry: ClusterEntry, now: Date): Promise<string> {
   const payload = await c.req.text();
   const { relaySecret } = entry;
   const secrets = relaySecret === undefined ? [] : [relaySecret].flat();
@@ -28,34 +27,32 @@ export async function signedPayload(c: Context<{ Bindings: Env }>, entry: Cluste
     timestamp: c.req.header("webhook-timestamp") ?? "",
     signature: c.req.header("webhook-signature") ?? "",
   };
-  if (!(await isSigned(payload, headers, secrets, now))) throw new RejectionError({ reason: "BadSignature" });
+  if (!(await isSigned(payload, headers, secrets, now))) throw new RejectionError("BadSignature");
   return payload;
 }
 
 /** 204: everything that was told has been looked at. 503: send all again. Duplicates and stale events are harmless. */
-export async function receiveEvents(c: Context<{ Bindings: Env }>, target: Target, payload: string): Promise<Response> {
+export async function receiveEvents(c: Context, target: Target, payload: string): Promise<Response> {
   const pointers = parseBatch(c.req.header("content-type"), payload).map(pointerOf);
   if (pointers.length === 0) return c.body(null, 204);
   const { failures } = await reconciling(target, PASS_SECONDS, (deps) => reconcilePointed(pointers, deps));
-  if (failures > 0 && WHEN_BLIND.delivery === "fail") throw new RejectionError({ reason: "TryAgain" });
+  if (failures > 0 && WHEN_BLIND.delivery === "fail") throw new RejectionError("TryAgain");
   return c.body(null, 204);
 }
 
 function parseBatch(contentType: string | undefined, payload: string): readonly LifeboatEvent[] {
   if (contentType?.split(";")[0]?.trim().toLowerCase() !== BATCH_CONTENT_TYPE) {
-    throw new RejectionError({ reason: "UnsupportedMediaType", expected: BATCH_CONTENT_TYPE });
+    throw new RejectionError("UnsupportedMediaType", { message: `expected ${BATCH_CONTENT_TYPE}` });
   }
   const parsed = parseConfig(EventBatch, parseJson(payload), "body");
-  if (parsed.ok) return parsed.value;
-  const [problem] = parsed.problems;
-  throw new RejectionError({ reason: "BadRequest", ...(problem ?? { field: "body", message: "invalid" }) });
+  return parsed.ok ? parsed.value : rejectProblems("BadRequest", parsed.problems);
 }
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new RejectionError({ reason: "BadRequest", field: "body", message: "expected JSON" });
+    throw new RejectionError("BadRequest", { message: "expected JSON" });
   }
 }
 

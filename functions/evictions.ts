@@ -1,10 +1,9 @@
 /**
- * The admission door: reviews of evictions, from API servers.
- * Owns: parsing, authentication, the time budget, the answer, and what is set going after it. Does not own: the decision.
+ * The eviction door: reviews of evictions, from API servers.
+ * Owns: the time budget, the answer, and what is set going after it. Does not own: the decision (shared/pass/eviction.ts).
  */
 import type { Context } from "hono";
-import { ClusterError } from "../shared/cluster/failure.ts";
-import type { PodFacts, VmiFacts } from "../shared/policy/facts.ts";
+import type { NamespacedName, VmiFacts } from "../shared/policy/facts.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { blindMessage, whenEvictionIsBlind } from "../shared/policy/blind.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
@@ -12,27 +11,20 @@ import { isActive } from "../shared/policy/evacuation/phase.ts";
 import { type Review, reviewEviction, ruleOnEviction } from "../shared/pass/eviction.ts";
 import * as review from "./admission-review.ts";
 import { carryOn, tell } from "./carry-on.ts";
-import type { Env } from "./env.ts";
-import { RejectionError } from "./rejection.ts";
+import { describeFailure, RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
-type AppContext = Context<{ Bindings: Env }>;
-
-/** Of what is left of the API server's patience, for reading; of all of it, for everything: the rest is for the way back. */
+/** Of what is left of the API server's patience. */
 const READING_SHARE = 0.5;
-const ANSWERING_SHARE = 0.9;
 
-export async function reviewEvictionRequest(c: AppContext, target: Target, arrived: Date): Promise<Response> {
-  const timeout = review.timeoutSeconds(c.req.query("timeout"));
-  const left = (share: number) => timeout * share - (target.platform.now().getTime() - arrived.getTime()) / 1000;
-  const reading = target.connect(left(1) * READING_SHARE);
-  const acting = () => target.connect(left(ANSWERING_SHARE));
+export async function reviewEvictionRequest(c: Context, target: Target, arrived: Date): Promise<Response> {
+  const { arrivedAt, timeoutSeconds, answerBy } = review.patienceOf(c, arrived);
+  const secondsUntil = (time: number) => (time - target.platform.now().getTime()) / 1000;
+  const reading = target.connect(secondsUntil(arrivedAt + timeoutSeconds * 1000) * READING_SHARE);
+  const acting = () => target.connect(secondsUntil(answerBy));
   const { uid, request } = await review.envelopeOf(c);
   const parsed = parseConfig(review.EvictionRequestSchema, request, "request");
-  if (!parsed.ok) {
-    const [problem] = parsed.problems;
-    return c.json(review.refusal(uid, `not a review of pods/eviction CREATE: ${problem?.field}: ${problem?.message}`));
-  }
+  if (!parsed.ok) return c.json(review.refuseOther(uid, "pods/eviction CREATE", parsed));
   target.state.called.add(target.name);
   const eviction = parsed.value;
   // Asked for by Lifeboat, on a condition that no pod meets, for KubeVirt's webhook to mark the VM.
@@ -47,39 +39,25 @@ export async function reviewEvictionRequest(c: AppContext, target: Target, arriv
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
     const ruled = dryRun ? await reviewEviction(asked, deps) : await ruleOnEviction(asked, deps, acting);
     if (ruled === undefined)
-      return c.json(refuseBlindly(uid, eviction, "its VMI keeps changing, or KubeVirt does not mark it"));
+      return c.json(refuseBlindly(uid, key, "its VMI keeps changing, or KubeVirt does not mark it"));
     logRuling(target, eviction, ruled, dryRun);
     if (!dryRun) followUp(c, target, ruled);
     return c.json(review.renderRuling(uid, ruled.decision));
   } catch (error) {
-    return answerBlindly(c, { uid, eviction, target, error, pod: await pod.catch(() => undefined) });
+    // A defect of ours is blindness too.
+    target.logFailure("reviewing an eviction", error);
+    switch (whenEvictionIsBlind(await pod.catch(() => undefined))) {
+      case "refuse":
+        return c.json(refuseBlindly(uid, key, describeFailure(error)));
+      case "allow":
+        return c.json(review.permission(uid));
+      case "fail":
+        throw new RejectionError("Blind");
+    }
   }
 }
 
-interface Blind {
-  readonly uid: string;
-  readonly eviction: review.ParsedEviction;
-  readonly target: Target;
-  readonly error: unknown;
-  readonly pod: PodFacts | undefined;
-}
-
-/** A defect of ours is blindness too. */
-function answerBlindly(c: AppContext, { uid, eviction, target, error, pod }: Blind): Response {
-  target.logFailure("reviewing an eviction", error);
-  switch (whenEvictionIsBlind(pod)) {
-    case "refuse":
-      return c.json(
-        refuseBlindly(uid, eviction, error instanceof ClusterError ? error.message : "an unexpected error"),
-      );
-    case "allow":
-      return c.json(review.permission(uid));
-    case "fail":
-      throw new RejectionError({ reason: "Blind" });
-  }
-}
-
-function refuseBlindly(uid: string, { namespace, name }: review.ParsedEviction, why: string): review.AdmissionReview {
+function refuseBlindly(uid: string, { namespace, name }: NamespacedName, why: string): review.AdmissionReview {
   return review.refusal(uid, blindMessage("eviction", `pod "${namespace}/${name}"`, why));
 }
 

@@ -29,7 +29,7 @@ export async function explainPod(c: Context, target: Target, key: NamespacedName
     { key, pod, request },
     { cluster, settings, now: target.platform.now() },
   );
-  if (facts.pod === undefined) throw new RejectionError({ reason: "PodNotFound" });
+  if (facts.pod === undefined) throw new RejectionError("PodNotFound");
   const { vmi } = facts;
   return c.json({
     pod: `${key.namespace}/${key.name}`,
@@ -69,8 +69,7 @@ export async function cancelOne(c: Context, target: Target, key: NamespacedName)
   const { settings } = await target.settings(cluster);
   const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
   const active = evacuations.filter(isActive);
-  if (vmi === undefined || (active.length === 0 && !isMarked(vmi)))
-    throw new RejectionError({ reason: "NotEvacuating" });
+  if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) throw new RejectionError("NotEvacuating");
   const node = vmi.nodeName === undefined ? undefined : await cluster.getNode(vmi.nodeName);
   refuseUnderDrainTaint(node, settings);
   const marked = active.length > 0 ? active : await begun(vmi, evacuations, { cluster, now: target.platform.now() });
@@ -82,7 +81,8 @@ export async function cancelOne(c: Context, target: Target, key: NamespacedName)
 /** The taint would begin it again at once. */
 function refuseUnderDrainTaint(node: NodeFacts | undefined, settings: Settings): void {
   if (node === undefined || !carriesDrainTaint(node, settings)) return;
-  throw new RejectionError({ reason: "DrainTaint", node: node.name, taint: settings.drainTaintKey });
+  const message = `node "${node.name}" carries the drain taint ${settings.drainTaintKey}: remove that first`;
+  throw new RejectionError("DrainTaint", { message });
 }
 
 async function begun(

@@ -1,16 +1,18 @@
 /**
  * Whether Lifeboat could do its work in a cluster: configuration, permissions, and that KubeVirt keeps our marks.
- * Owns: the checks. Does not own: authentication (app.ts).
+ * Owns: the checks, and what Lifeboat has to be allowed to do, tried out without changing anything. Does not own:
+ * authentication (app.ts).
  */
 import type { Context } from "hono";
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
+import { isAnnotating } from "../shared/policy/annotations/descheduler-annotations.ts";
 import type { Trial } from "../shared/policy/configuration-status.ts";
 import { loadDeschedulerPolicy } from "../shared/descheduling/policy-file/load-descheduler-policy.ts";
 import type { LoadedSettings } from "../shared/config/load-settings.ts";
 import type { ConfigProblem } from "../shared/config/problem.ts";
+import type { Settings } from "../shared/policy/settings.ts";
 import type { Target } from "./target.ts";
-import { tried, tryPermissions } from "./trials.ts";
 
 const READ_SECONDS = 10;
 
@@ -77,4 +79,38 @@ async function deschedulerPolicy(cluster: Cluster, { settings }: LoadedSettings)
 
 function checkOf({ name, problem }: Trial): Check {
   return { name, ok: problem === undefined, ...(problem === undefined ? {} : { message: problem.message }) };
+}
+
+export async function tryPermissions(cluster: Cluster, settings: Settings): Promise<readonly Trial[]> {
+  const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
+  return [
+    await tried("kubevirt", () => cluster.getKubeVirt()),
+    await tried("pods", () => cluster.canList("pods")),
+    await tried("nodes", () => cluster.canList("nodes")),
+    await tried("evacuations", () => cluster.canList("evacuations")),
+    await tried("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
+    await tried("budgets", () => cluster.canList("poddisruptionbudgets")),
+    await tried("marking", () => proveMarking(cluster, settings)),
+    ...(isAnnotating(settings) ? [await tried("annotations", () => cluster.proveAnnotating())] : []),
+    ...(isDescheduling ? [await tried("descheduling", () => cluster.getDeschedulingRegister())] : []),
+  ];
+}
+
+/** Where KubeVirt's webhook does the marking, there is nothing to try out. */
+async function proveMarking(cluster: Cluster, settings: Settings): Promise<void> {
+  if (settings.marking !== "Evict") await cluster.proveMarking(settings.kubevirtNamespace);
+}
+
+const FORBIDDEN = 403;
+
+async function tried(name: string, prove: () => Promise<unknown>): Promise<Trial> {
+  try {
+    await prove();
+    return { name };
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    const { failure, message } = error;
+    const forbidden = failure.reason === "MarkNotKept" || (failure.reason === "Refused" && failure.code === FORBIDDEN);
+    return { name, problem: { forbidden, message } };
+  }
 }

@@ -1,103 +1,96 @@
 /**
- * Every answer that is not the one asked for, as one union with one renderer.
+ * Every answer that is not the one asked for: one table, one renderer.
  * Owns: reasons, codes and the error format `{error: {reason, field?, message}}`. Does not own: admission denials
  * (admission-review.ts): those are answers.
  */
-import type { ClusterError } from "../shared/cluster/failure.ts";
-
-export type Rejection =
-  | { readonly reason: "NotFound" }
-  | { readonly reason: "UnknownCluster" }
-  | { readonly reason: "Unauthorized" }
-  | { readonly reason: "InvalidConfiguration"; readonly field: string; readonly message: string }
-  | { readonly reason: "BadRequest"; readonly field: string; readonly message: string }
-  | { readonly reason: "PayloadTooLarge"; readonly bytes: number }
-  | { readonly reason: "ClusterUnavailable"; readonly error: ClusterError }
-  | { readonly reason: "PodNotFound" }
-  | { readonly reason: "NotEvacuating" }
-  | { readonly reason: "DrainTaint"; readonly node: string; readonly taint: string }
-  | { readonly reason: "BadSignature" }
-  | { readonly reason: "UnsupportedMediaType"; readonly expected: string }
-  | { readonly reason: "TryAgain" }
-  /** An API server learns nothing but the code. */
-  | { readonly reason: "Blind" }
-  | { readonly reason: "InternalError" };
+import { ClusterError } from "../shared/cluster/failure.ts";
+import type { ConfigProblem } from "../shared/config/problem.ts";
+import type { Platform } from "./env.ts";
 
 export type ErrorCode = 400 | 401 | 404 | 409 | 413 | 415 | 500 | 502 | 503 | 504;
 
-export interface RenderedError {
+interface Known {
   readonly code: ErrorCode;
-  readonly body: { readonly error: { readonly reason: string; readonly field?: string; readonly message: string } };
+  readonly field?: string;
+  readonly message: string;
 }
+
+/** Where a thrower says something else about field or message, that counts. */
+// prettier-ignore
+const REJECTIONS = {
+  NotFound: { code: 404, message: "no such route" },
+  UnknownCluster: { code: 404, field: "cluster", message: "no such cluster in CLUSTERS" },
+  Unauthorized: { code: 401, message: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path" },
+  BadSignature: { code: 401, message: "expected Standard Webhooks headers, signed with the cluster's relaySecret, at most 5 minutes old" },
+  InvalidConfiguration: { code: 503, message: "invalid" },
+  BadRequest: { code: 400, field: "body", message: "invalid" },
+  PayloadTooLarge: { code: 413, field: "body", message: "expected a smaller body" },
+  UnsupportedMediaType: { code: 415, field: "content-type", message: "expected another content type" },
+  PodNotFound: { code: 404, field: "name", message: "no such pod in the cluster" },
+  NotEvacuating: { code: 404, field: "name", message: "no evacuation of this VMI is under way" },
+  DrainTaint: { code: 409, message: "the node carries the drain taint: remove that first" },
+  ClusterUnavailable: { code: 502, message: "the API server cannot be asked" },
+  TryAgain: { code: 503, message: "not everything could be acted on: send all again" },
+  /** An API server learns nothing but the code. */
+  Blind: { code: 503, message: "nothing can be learnt about the pod; the log of the Worker says why" },
+  InternalError: { code: 500, message: "an unexpected error; the log of the Worker has it" },
+} as const satisfies Record<string, Known>;
+
+export type Reason = keyof typeof REJECTIONS;
 
 /** Thrown by doors, rendered once in app.ts. */
 export class RejectionError extends Error {
-  readonly rejection: Rejection;
+  readonly reason: Reason;
+  readonly told: Partial<Known>;
 
-  constructor(rejection: Rejection) {
-    super(rejection.reason);
+  constructor(reason: Reason, told: Partial<Known> = {}) {
+    super(told.message ?? REJECTIONS[reason].message);
     this.name = "RejectionError";
-    this.rejection = rejection;
+    this.reason = reason;
+    this.told = told;
   }
 }
 
-export function renderRejection(r: Rejection): RenderedError {
-  const answer = (code: ErrorCode, message: string, field?: string): RenderedError => ({
-    code,
-    body: { error: { reason: r.reason, ...(field === undefined ? {} : { field }), message } },
-  });
-  switch (r.reason) {
-    case "NotFound":
-      return answer(404, "no such route");
-    case "UnknownCluster":
-      return answer(404, "no such cluster in CLUSTERS", "cluster");
-    case "Unauthorized":
-      return answer(401, "expected the cluster's token, as Authorization: Bearer or as the last segment of the path");
-    case "InvalidConfiguration":
-      return answer(503, r.message, r.field);
-    case "BadRequest":
-      return answer(400, r.message, r.field);
-    case "PayloadTooLarge":
-      return answer(413, `expected a body of at most ${r.bytes} bytes`, "body");
-    case "ClusterUnavailable":
-      return answer(unavailableCode(r.error), r.error.message);
-    case "PodNotFound":
-      return answer(404, "no such pod in the cluster", "name");
-    case "NotEvacuating":
-      return answer(404, "no evacuation of this VMI is under way", "name");
-    case "DrainTaint":
-      return answer(409, `node "${r.node}" carries the drain taint ${r.taint}: remove that first`);
-    case "BadSignature":
-      return answer(
-        401,
-        "expected Standard Webhooks headers, signed with the cluster's relaySecret, at most 5 minutes old",
-      );
-    case "UnsupportedMediaType":
-      return answer(415, `expected ${r.expected}`, "content-type");
-    case "Blind":
-      return answer(503, "nothing can be learnt about the pod; the log of the Worker says why");
-    case "TryAgain":
-      return answer(503, "not everything could be acted on: send all again");
-    case "InternalError":
-      return answer(500, "an unexpected error; the log of the Worker has it");
-  }
+/** For the first of the problems. */
+export function rejectProblems(
+  reason: "BadRequest" | "InvalidConfiguration",
+  problems: readonly ConfigProblem[],
+): never {
+  throw new RejectionError(reason, problems[0]);
+}
+
+export interface RenderedError {
+  readonly code: ErrorCode;
+  readonly body: { readonly error: Omit<Known, "code"> & { readonly reason: Reason } };
+}
+
+export function renderRejection({ reason, told }: Pick<RejectionError, "reason" | "told">): RenderedError {
+  const { code, ...error } = { ...REJECTIONS[reason], ...told };
+  return { code, body: { error: { reason, ...error } } };
+}
+
+/** Of a cluster that does not answer as it should. */
+export function unavailable({ failure, message }: ClusterError): RejectionError {
+  const codes: Partial<Record<typeof failure.reason, ErrorCode>> = { Unreachable: 503, DeadlineExceeded: 504 };
+  return new RejectionError("ClusterUnavailable", { code: codes[failure.reason] ?? 502, message });
 }
 
 /** Whether asking the same again would be answered the same. */
 export function isCallersFault(error: unknown): boolean {
-  return error instanceof RejectionError && renderRejection(error.rejection).code < 500;
+  return error instanceof RejectionError && renderRejection(error).code < 500;
 }
 
-function unavailableCode({ failure }: ClusterError): ErrorCode {
-  switch (failure.reason) {
-    case "Unreachable":
-      return 503;
-    case "DeadlineExceeded":
-      return 504;
-    case "Refused":
-    case "TooLarge":
-    case "Unintelligible":
-    case "MarkNotKept":
-      return 502;
+/** What a caller may know about why something failed. */
+export function describeFailure(error: unknown): string {
+  return error instanceof ClusterError ? error.message : "an unexpected error";
+}
+
+/** Of a failure before any cluster could be asked: a defect is logged, a mistake in the configuration is told. */
+export function describeDefect(error: unknown, { log }: Platform): string {
+  if (error instanceof RejectionError) {
+    const { field, message } = renderRejection(error).body.error;
+    return field === undefined ? message : `${field}: ${message}`;
   }
+  log({ level: "error", message: "unexpected error", error: error instanceof Error ? error.stack : undefined });
+  return "an unexpected error";
 }

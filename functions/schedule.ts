@@ -93,7 +93,7 @@ function connectable(name: string, entry: Target["entry"], surroundings: Surroun
     return [targetOf(name, entry, surroundings)];
   } catch (error) {
     if (!(error instanceof RejectionError)) throw error;
-    surroundings.platform.log({ level: "error", cluster: name, ...error.rejection });
+    surroundings.platform.log({ level: "error", cluster: name, reason: error.reason, ...error.told });
     return [];
   }
 }

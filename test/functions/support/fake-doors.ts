@@ -58,7 +58,7 @@ export function openFakeDoors(
   app.delete("/vmis/:namespace/:name", (c) => cancelOne(c, target, keyIn(c)));
   app.onError((error, c) => {
     if (!(error instanceof RejectionError)) throw error;
-    const { code, body } = renderRejection(error.rejection);
+    const { code, body } = renderRejection(error);
     return c.json(body, code);
   });
   const ask = async (path: string, method: string, body?: unknown) =>
