@@ -10,7 +10,7 @@ export interface Backoff {
 /** A number in [0, 1). */
 export type Random = () => number;
 
-/** Doubles with every failure; the upper half is left to chance, so that two replicas do not keep step. */
+/** Doubles with every failure. The upper half is random, so that two replicas do not retry in step. */
 export function backoffMs({ firstMs, longestMs }: Backoff, failures: number, random: Random): number {
   const full = Math.min(firstMs * 2 ** Math.max(0, failures - 1), longestMs);
   return full / 2 + (full / 2) * random();

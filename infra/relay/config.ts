@@ -1,6 +1,6 @@
 /**
  * The relay's configuration: environment variables, parsed once at start.
- * Owns: which variables there are and what is wrong with them, never their values. Does not own: what they are used for.
+ * Owns: which variables there are, and naming what is wrong with them, never their values. Does not own: their use.
  */
 import * as z from "zod/mini";
 import { type Parsed, parseConfig } from "../../shared/config/problem.ts";
@@ -9,7 +9,7 @@ import { RelaySecret } from "../../shared/config/relay-secret.ts";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 function isBaseUrl(text: string): boolean {
-  // A path is put after it. To `URL` a question mark at the end is no query, and yet that path would be one.
+  // A path is appended. `URL` ignores a question mark at the end, which would turn that path into a query.
   if (/[\s?#]/.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== "" || password !== "") return false;

@@ -1,6 +1,6 @@
 /**
- * Emptying an outbox: one delivery at a time, again and again until it is taken.
- * Owns: at least once, back-off, what happens to a batch the Worker refuses. Does not own: the outbox, the request.
+ * Empties an outbox: one delivery at a time, repeated until the Worker takes it.
+ * Owns: at-least-once delivery, back-off, batches that the Worker refuses. Does not own: the outbox, the request.
  */
 import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import { backoffMs, type Random } from "./backoff.ts";
@@ -23,9 +23,9 @@ export interface Delivery {
   stop(): Promise<void>;
 }
 
-/** Short, because a disruption matters for about two minutes once the Worker is back. */
+/** Short: a disruption is over after about two minutes, and the Worker may be back at any time. */
 const RETRY = { firstMs: 500, longestMs: 15_000 };
-/** An answer asking for more would keep us away for longer than any disruption lasts. */
+/** A longer pause would outlast any disruption. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
 export function startDelivery({ outbox, send, clock, random, log, onResult }: DeliveryOptions): Delivery {
@@ -67,7 +67,7 @@ export function startDelivery({ outbox, send, clock, random, log, onResult }: De
     }
   };
 
-  /** One bad event must not take 99 good ones with it: half as many, until it stands alone. */
+  /** Halves the batch until the refused event is alone in it: one bad event must not cost 99 good ones. */
   const refuse = (batch: readonly LifeboatEvent[], { status, reason }: Outcome) => {
     limit = Math.max(1, batch.length >> 1);
     if (batch.length > 1) return log("warn", "Lifeboat refused a batch, sending half of it", { status, reason });
@@ -76,7 +76,7 @@ export function startDelivery({ outbox, send, clock, random, log, onResult }: De
     log("error", "Lifeboat refused an event, dropping it", { status, reason, id, subject });
   };
 
-  /** It listens: either this is more than it can do at once, or one object of these is in its way. */
+  /** The Worker answers, so either the batch is too much for it, or it fails on one of these objects. */
   const lighten = (batch: readonly LifeboatEvent[]) => {
     limit = Math.max(1, batch.length >> 1);
     outbox.postpone(batch);

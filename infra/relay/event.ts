@@ -8,7 +8,7 @@ import type { Identity, Notice } from "./watched/kind.ts";
 
 export const SOURCE = "/relay";
 
-/** Two queues, so that a disruption waits neither behind ten thousand VMs after a restart nor behind a slow answer about them. */
+/** Two queues: a disruption never waits behind ten thousand VMs after a restart, nor behind a slow answer about them. */
 export type Lane = "urgent" | "routine";
 
 export const LANE_OF = {
@@ -27,7 +27,7 @@ export interface Told {
   readonly notice: Notice;
 }
 
-/** Every replica, and the same one after a restart, gives the same state of the same object the same id. */
+/** The id depends on the state of the object only: both replicas give the same, also after a restart. */
 export function eventOf({ object, gone, notice }: Told, now: Date): LifeboatEvent {
   const { uid, resourceVersion } = object;
   return {

@@ -1,7 +1,7 @@
 /**
- * All objects of a kind, page by page, as they travel: client-node's models would cost their deserialization, and turn timestamps into
- * dates that a watch leaves as they are.
- * Owns: the requests of one list. Does not own: what is kept of an object (reader.ts).
+ * Lists all objects of a kind, page by page, as plain JSON: client-node's models cost time to build, and turn timestamps into
+ * dates, which a watch does not.
+ * Owns: the requests of one list. Does not own: what is kept of an object (watch.ts).
  */
 import { HttpMethod, IsomorphicFetchHttpLibrary, type KubeConfig, RequestContext } from "@kubernetes/client-node";
 import * as z from "zod/mini";

@@ -1,6 +1,6 @@
 /**
  * The relay's log: one JSON object a line.
- * Owns: the format. Does not own: what is worth a line. No caller ever hands it the secret, a token or an object of the cluster.
+ * Owns: the format. Does not own: what is logged. No caller passes the secret, a token or an object of the cluster.
  */
 import type { Clock } from "./clock.ts";
 

@@ -1,60 +1,69 @@
 /**
- * The relay's metrics in OpenMetrics text.
- * Owns: counting, the format. Does not own: what the numbers are taken from.
- * Specification: https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md
+ * The relay's metrics: their names, what they mean, and counting.
+ * Does not own: the text format (shared/metrics), when something is counted (relay.ts).
  */
-export const METRICS_CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+import { EVENT_DATA } from "../../shared/events/event-types.ts";
+import type { Family, Sample } from "../../shared/metrics/open-metrics.ts";
+import type { Outbox } from "./outbox.ts";
 
-export type Labels = Readonly<Record<string, string>>;
+export type Metric = readonly [Family, readonly Sample[]];
 
-export interface Sample {
-  readonly labels: Labels;
-  readonly value: number;
-}
+/** Only node agents send these. */
+const NOT_OURS = "dev.lifeboat.domain.shutdown.v1";
 
-export interface Family {
-  readonly name: string;
-  readonly type: "counter" | "gauge";
-  readonly help: string;
-  readonly samples: readonly Sample[];
-}
-
-export interface Counter {
-  add(labels: Labels, by?: number): void;
-  family(): Family;
-}
-
-export function createCounter(name: string, help: string): Counter {
-  const values = new Map<string, { readonly labels: Labels; value: number }>();
+export function createCounters() {
+  const events = createCounter("lifeboat_relay_events", "Changes the Worker has to know of, by type.", "type");
+  for (const type of Object.keys(EVENT_DATA)) if (type !== NOT_OURS) events.add([type], 0);
   return {
-    add(labels, by = 1) {
-      const key = JSON.stringify(labels);
-      const sample = values.get(key) ?? { labels, value: 0 };
-      sample.value += by;
-      values.set(key, sample);
-    },
-    family: () => ({ name, type: "counter", help, samples: [...values.values()] }),
+    events,
+    deliveries: createCounter("lifeboat_relay_deliveries", "Attempts to deliver a batch, by result.", "lane", "result"),
+    delivered: createCounter("lifeboat_relay_delivered_events", "Events the Worker has taken.", "lane"),
+    failures: createCounter("lifeboat_relay_watch_failures", "Lists and watches that failed and restarted.", "watch"),
   };
 }
 
-export function renderMetrics(families: readonly Family[]): string {
-  return `${families.flatMap(linesOf).join("\n")}\n# EOF\n`;
+function createCounter(name: string, help: string, ...labels: readonly string[]) {
+  const samples = new Map<string, Sample>();
+  return {
+    add(values: readonly string[], by = 1) {
+      const key = values.join();
+      samples.set(key, { labels: values, value: (samples.get(key)?.value ?? 0) + by });
+    },
+    metric: (): Metric => [{ name, type: "counter", unit: "", help, labels }, [...samples.values()]],
+  };
 }
 
-function linesOf({ name, type, help, samples }: Family): readonly string[] {
-  const sampled = type === "counter" ? `${name}_total` : name;
+function gauge(name: string, help: string, label: string, values: Iterable<readonly [string, number]>): Metric {
+  const samples = [...values].map(([of, value]) => ({ labels: [of], value }));
+  return [{ name, type: "gauge", unit: "", help, labels: [label] }, samples];
+}
+
+export function outboxMetrics(outboxes: Readonly<Record<string, Outbox>>, now: Date): readonly Metric[] {
+  const lanes = Object.entries(outboxes);
+  const age = (outbox: Outbox) => (now.getTime() - (outbox.waitingSince() ?? now).getTime()) / 1000;
   return [
-    `# TYPE ${name} ${type}`,
-    `# HELP ${name} ${help}`,
-    ...samples.map(({ labels, value }) => `${sampled}${labelsOf(labels)} ${value}`),
+    gauge(
+      "lifeboat_relay_waiting_events",
+      "Events not yet taken by the Worker.",
+      "lane",
+      lanes.map(([lane, outbox]) => [lane, outbox.length]),
+    ),
+    gauge(
+      "lifeboat_relay_oldest_event_age_seconds",
+      "How long the oldest of them has waited; 0: none waits.",
+      "lane",
+      lanes.map(([lane, outbox]) => [lane, age(outbox)]),
+    ),
   ];
 }
 
-function labelsOf(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escape(value)}"`);
-  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+export function syncedMetric(watches: ReadonlyMap<string, { isSynced(): boolean }>): Metric {
+  const synced = [...watches].map(([watch, watched]) => [watch, watched.isSynced() ? 1 : 0] as const);
+  return gauge("lifeboat_relay_synced", "Whether a watch has had its first list.", "watch", synced);
 }
 
-function escape(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+export function memoryMetric(): Metric {
+  const help = "Resident memory size in bytes.";
+  const family = { name: "process_resident_memory_bytes", type: "gauge", unit: "", help, labels: [] } as const;
+  return [family, [{ labels: [], value: process.memoryUsage.rss() }]];
 }

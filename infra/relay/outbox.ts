@@ -1,6 +1,6 @@
 /**
- * What the Worker has still to be told: of every object the newest event of each type.
- * Owns: coalescing and order; its memory is bounded by the number of objects, however long the Worker is away.
+ * Events that the Worker has not taken yet: of every object the newest event of each type.
+ * Owns: coalescing and order. The number of objects bounds its memory, however long the Worker is away.
  * Does not own: time, delivery.
  */
 import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
@@ -10,9 +10,9 @@ export interface Outbox {
   put(event: LifeboatEvent, now: Date): void;
   /** The events that have waited longest; they stay until they are settled. */
   first(limit: number): readonly LifeboatEvent[];
-  /** Told, or given up. What has changed again meanwhile stays. */
+  /** Delivered or dropped. An object that has changed again since stays. */
   settle(events: readonly LifeboatEvent[]): void;
-  /** Behind the others: what cannot be told now must not keep them waiting. */
+  /** Moves them behind the others, which must not wait for them. */
   postpone(events: readonly LifeboatEvent[]): void;
   /** Since when the oldest waits. */
   waitingSince(): Date | undefined;
@@ -21,7 +21,7 @@ export interface Outbox {
 interface Waiting {
   readonly event: LifeboatEvent;
   readonly since: Date;
-  /** When this event, perhaps not the first of its object, came. */
+  /** When this event came; an earlier one of the same object may have come before. */
   readonly newest: Date;
 }
 
@@ -50,7 +50,7 @@ export function createOutbox(): Outbox {
         const key = keyOf(event);
         const entry = waiting.get(key);
         waiting.delete(key);
-        // To the end: an object that never rests must not keep the others waiting.
+        // To the end: an object that changes all the time must not make the others wait.
         if (entry !== undefined && entry.event !== event) waiting.set(key, { ...entry, since: entry.newest });
       }
     },

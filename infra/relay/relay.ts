@@ -1,15 +1,15 @@
 /**
- * The relay: what is watched, put together with what is delivered.
- * Owns: who feeds whom, starting and stopping, the numbers. Does not own: any decision (watched/), any waiting (deliver.ts, watch.ts).
+ * The relay: connects watches to deliveries.
+ * Owns: the wiring, starting and stopping, counting. Does not own: decisions (watched/), waiting (deliver.ts, watch.ts).
  */
 import type { KubeConfig } from "@kubernetes/client-node";
+import { renderOpenMetrics } from "../../shared/metrics/open-metrics.ts";
 import type { Random } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 import { startDelivery } from "./deliver.ts";
 import { eventOf, type Lane, LANE_OF, type Told } from "./event.ts";
 import type { Log } from "./log.ts";
-import { renderMetrics } from "./metrics.ts";
-import { createCounters, memoryFamily, outboxFamilies, syncedFamily } from "./numbers.ts";
+import { createCounters, memoryMetric, outboxMetrics, syncedMetric } from "./metrics.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
 import { createSend, type Fetch } from "./send.ts";
 import type { Probed } from "./server.ts";
@@ -51,28 +51,28 @@ export function startRelay(options: RelayOptions): Relay {
       random,
       log: (level, message, details) => log(level, message, { lane, ...details }),
       onResult: (result, events) => {
-        counters.deliveries.add({ lane, result });
-        if (result === "accepted") counters.delivered.add({ lane }, events.length);
+        counters.deliveries.add([lane, result]);
+        if (result === "accepted") counters.delivered.add([lane], events.length);
       },
     });
   const deliveries = { urgent: deliveryOf("urgent"), routine: deliveryOf("routine") };
 
   const tell = (told: Told | undefined) => {
     if (told === undefined) return;
-    counters.events.add({ type: told.notice.type });
+    counters.events.add([told.notice.type]);
     deliveries[LANE_OF[told.notice.type]].put(eventOf(told, clock.now()));
   };
 
   const watches = new Map<string, Pick<Watched<unknown>, "isSynced" | "stop">>();
   let stopped = false;
   const watch = <Facts>(kind: WatchedKind<Facts>, onChange = tellChangesOf(kind, tell)): Watched<Facts> => {
-    const onFailure = () => counters.failures.add({ watch: kind.name });
+    const onFailure = () => counters.failures.add([kind.name]);
     const watched = startWatch(kind, { kubeConfig, clock, random, log, onChange, onFailure });
     watches.set(kind.name, watched);
     return watched;
   };
 
-  /** The pods come first: what the kubelet says of a pod only counts for one that we know. */
+  /** Pods are listed first: an Event of the kubelet counts only for a pod that we know. */
   let said: readonly Watched<KubeletEventFacts>[] = [];
   const tellPod = tellChangesOf(PODS, tell);
   const pods = watch(PODS, (now, before) => {
@@ -99,11 +99,11 @@ export function startRelay(options: RelayOptions): Relay {
   return {
     isReady,
     metrics: () =>
-      renderMetrics([
-        ...Object.values(counters).map((counter) => counter.family()),
-        ...outboxFamilies(outboxes, clock.now()),
-        syncedFamily(watches),
-        memoryFamily(),
+      renderOpenMetrics([
+        ...Object.values(counters).map((counter) => counter.metric()),
+        ...outboxMetrics(outboxes, clock.now()),
+        syncedMetric(watches),
+        memoryMetric(),
       ]),
     async stop() {
       stopped = true;

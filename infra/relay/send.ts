@@ -10,8 +10,8 @@ import { reasonOf } from "./log.ts";
 import type { Sign } from "./sign.ts";
 
 /**
- * accepted: taken in. refused: something is wrong with this batch. unavailable: not now.
- * misconfigured: whatever we sent would be answered so, until an administrator changes the Worker's configuration or ours.
+ * accepted: the Worker has it. refused: something is wrong with this batch. unavailable: not now.
+ * misconfigured: every delivery is answered so, until an administrator changes the Worker's configuration or ours.
  */
 export type Result = "accepted" | "refused" | "unavailable" | "misconfigured";
 
@@ -43,10 +43,10 @@ export interface SendOptions {
   readonly fetch: Fetch;
 }
 
-/** The Worker looks at every object named before it answers. */
+/** The Worker looks at every object of a batch before it answers. */
 const TIMEOUT_MS = 60_000;
 
-/** Any other status, redirects and a 200 of a server in the Worker's place included, is `misconfigured`. */
+/** Any other status below 500 is `misconfigured`: redirects too, and a 200, which is another server's. */
 const RESULT_OF = new Map<number, Result>([
   [204, "accepted"],
   [400, "refused"],
@@ -96,7 +96,7 @@ function outcomeOf({ status, headers }: Response, text: string, now: Date): Outc
 
 const Rejection = z.object({ error: z.object({ reason: z.string(), message: z.prefault(z.string(), "") }) });
 
-/** The Worker's own errors only: what a proxy says may be a page. */
+/** The Worker's own errors only: a proxy may answer with a whole page. */
 function reasonIn(text: string): string | undefined {
   try {
     const { error } = Rejection.parse(JSON.parse(text));

@@ -1,9 +1,9 @@
 /**
- * What probes and Prometheus ask.
+ * The HTTP server for probes and Prometheus.
  * Owns: the routes and the listener. Does not own: the answers' content.
  */
 import { createServer, type ServerResponse } from "node:http";
-import { METRICS_CONTENT_TYPE } from "./metrics.ts";
+import { OPEN_METRICS } from "../../shared/metrics/open-metrics.ts";
 
 export interface Probed {
   /** Every watch has had its first list. */
@@ -25,7 +25,7 @@ export async function startServer(relay: Probed, port: number): Promise<ProbeSer
       case "/readyz":
         return relay.isReady() ? answer(response, 200, "ok\n") : answer(response, 503, "not synced yet\n");
       case "/metrics":
-        return answer(response, 200, relay.metrics(), METRICS_CONTENT_TYPE);
+        return answer(response, 200, relay.metrics(), OPEN_METRICS);
       default:
         return answer(response, 404, "no such route\n");
     }

@@ -1,5 +1,5 @@
 /**
- * Standard Webhooks: the headers that show a delivery to be ours and recent.
+ * Standard Webhooks: the headers that prove that a delivery is ours and recent.
  * Owns: id, timestamp and signature of a body. Does not own: the secret's origin, sending.
  * Specification: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
@@ -8,7 +8,7 @@ import { Webhook } from "standardwebhooks";
 
 export type Sign = (body: string, now: Date) => Readonly<Record<string, string>>;
 
-/** The same body has the same id, so that a delivery that is repeated can be recognised. */
+/** The same body has the same id, so that the Worker recognises a repeated delivery. */
 export function createSigner(secret: string): Sign {
   const webhook = new Webhook(secret);
   return (body, now) => {

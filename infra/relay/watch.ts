@@ -1,13 +1,12 @@
 /**
- * One kind, watched for ever: client-node's informer, over the few facts we keep of each object.
- * Owns: listing in pages, projecting, starting again after failures, telling changes. Does not own: which changes matter.
+ * Watches one kind until stopped: client-node's informer, holding only the few facts we keep of each object.
+ * Owns: listing in pages, reducing objects to facts, restarts, reporting changes. Does not own: which changes matter.
  */
 import { type KubeConfig, ListWatch, Watch } from "@kubernetes/client-node";
 import { backoffMs, type Random } from "./backoff.ts";
 import { type Clock, pause } from "./clock.ts";
 import { listPages } from "./list.ts";
 import { type Log, reasonOf } from "./log.ts";
-import { createReader } from "./reader.ts";
 import type { Seen, WatchedKind } from "./watched/kind.ts";
 
 export interface WatchOptions<Facts> {
@@ -20,7 +19,7 @@ export interface WatchOptions<Facts> {
 }
 
 export interface Watched<Facts> {
-  /** Resolves once the first list has been taken in. */
+  /** Resolves once the first list is complete. */
   readonly synced: Promise<void>;
   isSynced(): boolean;
   get(namespace: string, name: string): Seen<Facts> | undefined;
@@ -29,7 +28,7 @@ export interface Watched<Facts> {
 }
 
 const RESTART = { firstMs: 200, longestMs: 10_000 };
-/** client-node waits up to 30 s after a watch that ended without a word; a disruption does not wait that long. */
+/** client-node waits up to 30 s after a watch that ended without an error: too long for a disruption. */
 const LONGEST_RECONNECT_MS = 2_000;
 
 export function startWatch<Facts>(kind: WatchedKind<Facts>, options: WatchOptions<Facts>): Watched<Facts> {
@@ -61,7 +60,7 @@ export function startWatch<Facts>(kind: WatchedKind<Facts>, options: WatchOption
     delayFn: (ms) => pause(clock, Math.min(ms, LONGEST_RECONNECT_MS), stopped.signal),
   });
 
-  /** What the informer told last; it tells only the new state. */
+  /** The last state of each object: the informer reports only the new one. */
   const told = new Map<string, Seen<Facts>>();
   const tell = (seen: Seen<Facts>, gone: boolean) => {
     const key = `${seen.metadata.namespace ?? ""}/${seen.metadata.name}`;
@@ -104,6 +103,18 @@ export function startWatch<Facts>(kind: WatchedKind<Facts>, options: WatchOption
   };
 }
 
+/** Leaves out, and logs, an object that is not as expected: it hides no other one. */
+export function createReader<Facts>({ read }: Pick<WatchedKind<Facts>, "read">, log: Log): WatchedKind<Facts>["read"] {
+  return (object) => {
+    try {
+      return read(object);
+    } catch (error) {
+      log("error", "left out an object that is not as expected", { reason: reasonOf(error) });
+      return undefined;
+    }
+  };
+}
+
 interface Projection<T> {
   readonly read: (object: unknown) => T | undefined;
   readonly isStopped: () => boolean;
@@ -113,7 +124,7 @@ interface Projection<T> {
 
 type OnEvent = (phase: string, object: unknown) => void;
 
-/** Between the wire and the informer: whole objects never get into its cache. */
+/** Reduces each object before the informer sees it: whole objects never get into its cache. */
 class ProjectingWatch<T> extends Watch {
   readonly #projection: Projection<T>;
 
@@ -139,7 +150,7 @@ class ProjectingWatch<T> extends Watch {
         (phase, object) => this.#pass(phase, object, onEvent),
         onEnd,
       );
-      // The informer cannot abort what it has not been given yet.
+      // The informer cannot abort a request that it has not received yet.
       if (isStopped()) request.abort();
       return request;
     } catch (error) {
@@ -153,7 +164,7 @@ class ProjectingWatch<T> extends Watch {
     if (phase === "ERROR") onError(statusOf(object));
     if (phase === "ERROR" || phase === "BOOKMARK") return onEvent(phase, object);
     const seen = read(object);
-    // What is nothing to us still moves the version on from which a broken watch is resumed.
+    // An object that we ignore still advances the version from which a broken watch resumes.
     if (seen === undefined) onEvent("BOOKMARK", object);
     else onEvent(phase, seen);
   }

@@ -1,7 +1,7 @@
 /** What the relay says, and what it does with an object that is not as it should be. */
 import { expect, test } from "vitest";
 import { createLog, reasonOf } from "../../infra/relay/log.ts";
-import { createReader } from "../../infra/relay/reader.ts";
+import { createReader } from "../../infra/relay/watch.ts";
 import { PODS } from "../../infra/relay/watched/pods.ts";
 import { createSteppedClock } from "../../infra/sandbox/actors/clock.ts";
 import { LAUNCHER, pod } from "./objects.ts";

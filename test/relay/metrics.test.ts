@@ -1,47 +1,18 @@
 /** The relay's numbers and probes, over HTTP. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createCounter, METRICS_CONTENT_TYPE, renderMetrics } from "../../infra/relay/metrics.ts";
-import { createCounters, outboxFamilies, syncedFamily } from "../../infra/relay/numbers.ts";
+import { createCounters, outboxMetrics, syncedMetric } from "../../infra/relay/metrics.ts";
 import { createOutbox } from "../../infra/relay/outbox.ts";
 import { type ProbeServer, startServer } from "../../infra/relay/server.ts";
+import { OPEN_METRICS, renderOpenMetrics } from "../../shared/metrics/open-metrics.ts";
 import { vmiEvent } from "./fake-worker.ts";
 
-/** Every line of an exposition, by the grammar of OpenMetrics for counters and gauges. */
-const LINE =
-  /^(?:# (?:TYPE|HELP) [a-z_]+ .+|[a-z_]+(?:\{[a-z]+="(?:[^"\\\n]|\\["\\n])*"(?:,[a-z]+="(?:[^"\\\n]|\\["\\n])*")*\})? -?\d+(?:\.\d+)?|# EOF)$/;
-
 describe("metrics", () => {
-  test("are OpenMetrics", () => {
-    const counter = createCounter("lifeboat_relay_events", "What was seen.");
-    counter.add({ type: "a" });
-    counter.add({ type: "a" }, 2);
-    counter.add({ type: 'odd "\\\n' });
-    const text = renderMetrics([
-      counter.family(),
-      { name: "memory_bytes", type: "gauge", help: "Used.", samples: [{ labels: {}, value: 1.5 }] },
-    ]);
-    expect(text).toBe(
-      [
-        "# TYPE lifeboat_relay_events counter",
-        "# HELP lifeboat_relay_events What was seen.",
-        'lifeboat_relay_events_total{type="a"} 3',
-        'lifeboat_relay_events_total{type="odd \\"\\\\\\n"} 1',
-        "# TYPE memory_bytes gauge",
-        "# HELP memory_bytes Used.",
-        "memory_bytes 1.5",
-        "# EOF",
-        "",
-      ].join("\n"),
-    );
-    for (const line of text.trimEnd().split("\n")) expect(line).toMatch(LINE);
-  });
-
   test("say how many events wait in each lane, and for how long", () => {
     const [urgent, routine] = [createOutbox(), createOutbox()];
     const now = new Date("2026-11-20T12:00:00Z");
     routine.put(vmiEvent("a"), new Date(now.getTime() - 90_500));
     routine.put(vmiEvent("b"), now);
-    const text = renderMetrics(outboxFamilies({ urgent, routine }, now));
+    const text = renderOpenMetrics(outboxMetrics({ urgent, routine }, now));
     expect(text).toContain(
       'lifeboat_relay_waiting_events{lane="urgent"} 0\nlifeboat_relay_waiting_events{lane="routine"} 2\n',
     );
@@ -50,7 +21,7 @@ describe("metrics", () => {
   });
 
   test("name every type the relay sends, also before the first", () => {
-    const text = renderMetrics([createCounters().events.family()]);
+    const text = renderOpenMetrics([createCounters().events.metric()]);
     const types = [...text.matchAll(/type="dev\.lifeboat\.([a-z.]+)\.v1"\} 0/g)].map(([, type]) => type);
     expect(types).toEqual([
       "pod.disrupted",
@@ -63,7 +34,7 @@ describe("metrics", () => {
   });
 
   test("say which watch has not had its list", () => {
-    const text = renderMetrics([syncedFamily(new Map([["pods", { isSynced: () => false }]]))]);
+    const text = renderOpenMetrics([syncedMetric(new Map([["pods", { isSynced: () => false }]]))]);
     expect(text).toContain('lifeboat_relay_synced{watch="pods"} 0\n');
   });
 });
@@ -87,7 +58,7 @@ describe("probes", () => {
 
   test("metrics have their content type", async () => {
     const response = await ask("/metrics");
-    expect([response.headers.get("content-type"), await response.text()]).toEqual([METRICS_CONTENT_TYPE, "# EOF\n"]);
+    expect([response.headers.get("content-type"), await response.text()]).toEqual([OPEN_METRICS, "# EOF\n"]);
   });
 
   test("anything else is refused", async () => {

@@ -1,6 +1,6 @@
 /**
- * Evacuations that have not ended: those that a person asks for, or cancels.
- * Owns: which of their changes matter. What Lifeboat writes into the status does not: it knows.
+ * Evacuations that have not ended: those that a person creates or cancels.
+ * Owns: which of their changes matter. The status does not: Lifeboat itself writes it.
  */
 import * as z from "zod/mini";
 import { END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
@@ -22,7 +22,7 @@ const Evacuation = z.object({
 export const EVACUATIONS: WatchedKind<EvacuationFacts> = {
   name: "evacuations",
   path: "/apis/lifeboat.dev/v1alpha1/evacuations",
-  // The ended ones are history: to the relay an Evacuation that ends is gone.
+  // Ended ones are history: to the relay an Evacuation that ends is gone.
   fieldSelector: END_PHASES.map((phase) => `status.phase!=${phase}`).join(","),
   read: (object) => {
     const { metadata, spec, status } = Evacuation.parse(object);

@@ -1,5 +1,5 @@
 /**
- * What the relay watches, as tables: each kind has a few facts, and says which change of them the Worker acts on.
+ * What a watched kind is: a few facts of each object, and which changes of them the Worker is told.
  * Owns: that shape, and what a change is. Does not own: the kinds (the other files here), watching (../watch.ts).
  */
 import * as z from "zod/mini";
@@ -36,7 +36,7 @@ export interface WatchedKind<Facts> {
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** The few facts of an object; undefined: it is nothing to us. Throws what zod throws. */
+  /** The few facts of an object; undefined: ignored. Throws what zod throws. */
   readonly read: (object: unknown) => Seen<Facts> | undefined;
   /** Called when an object appears, when any of its facts change, and when it goes. */
   readonly notice: (change: Change<Facts>) => Notice | undefined;
@@ -66,7 +66,7 @@ export function identityOf({ namespace, name, uid, resourceVersion }: z.output<t
   return { ...(namespace === undefined ? {} : { namespace }), name, uid, resourceVersion };
 }
 
-/** Which event, if any, the step from one state of an object to the next is. */
+/** What the Worker is told, if anything, when an object changes from one state to the next. */
 export function noticeOf<Facts>(
   { notice }: WatchedKind<Facts>,
   now: Seen<Facts> | undefined,

@@ -1,5 +1,5 @@
 /**
- * What the kubelet says before it ends a pod: it does not ask the API server, and reports the condition only afterwards.
+ * Events of the kubelet about pods that it ends: it does not ask the API server, and sets the pod's condition only afterwards.
  * Owns: which of its Events are about a pod of a VM that has not been deleted. Does not own: the pods (pods.ts).
  */
 import * as z from "zod/mini";
@@ -10,17 +10,17 @@ export interface KubeletEventFacts {
   readonly pod: string;
   readonly podUid: string;
   readonly reason: string;
-  /** How often it was said, and when last. */
+  /** How often the kubelet reported it, and when last. */
   readonly count: number;
   readonly at: string | undefined;
 }
 
-/** Events stay for an hour; no launcher takes longer than this to end (`evictionMaxPodGracePeriod` is 300 s). */
+/** Events stay for an hour; a launcher ends sooner than this (`evictionMaxPodGracePeriod` is 300 s). */
 const STALE_MS = 10 * 60 * 1000;
 
 const REASONS = ["Evicted", "Preempting", "Killing"] as const;
 
-/** Events carry no labels of their pods. The name only keeps the others out of memory; the pod's labels decide. */
+/** Events lack their pods' labels. The name keeps most other Events out of memory; the pod's labels decide. */
 const NAMES = /^(virt-launcher|hp-volume)-/;
 
 const Event = z.object({
@@ -34,7 +34,7 @@ const Event = z.object({
   eventTime: Text,
 });
 
-/** One watch a reason: field selectors know no "or", and of all the kubelet's Events these are few. */
+/** One watch for each reason: field selectors have no "or", and few of the kubelet's Events have these reasons. */
 export function kubeletEvents(
   podOf: (namespace: string, name: string) => Seen<PodFacts> | undefined,
   now: () => Date,
@@ -63,7 +63,7 @@ function readKubeletEvent(object: unknown): Seen<KubeletEventFacts> | undefined 
   return { metadata: identityOf(metadata), facts };
 }
 
-/** Nothing, for a pod that has been deleted: that is a disruption of its own, or what its owner wants. */
+/** Undefined for a pod that has been deleted: pods.ts reports that, or the owner wants it. */
 export function killingOf(event: KubeletEventFacts, pod: Seen<PodFacts> | undefined, now: Date): Notice | undefined {
   if (pod === undefined || pod.metadata.uid !== event.podUid) return undefined;
   if (event.at !== undefined && now.getTime() - Date.parse(event.at) > STALE_MS) return undefined;

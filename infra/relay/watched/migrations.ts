@@ -1,5 +1,5 @@
 /**
- * Migrations: how far they are.
+ * Migrations and their phases.
  * Owns: which of their changes matter to their VMI.
  */
 import * as z from "zod/mini";
@@ -26,7 +26,7 @@ export const MIGRATIONS: WatchedKind<MigrationFacts> = {
     return { metadata: identityOf(metadata), facts: { vmi: spec.vmiName, phase: status.phase, deleting } };
   },
   notice: ({ object, facts, before, gone }) => {
-    // KubeVirt keeps five finished ones of every VMI: what was over when we came is history, and so is its removal.
+    // KubeVirt keeps five finished ones of every VMI. Those from before the relay started, and their removal, do not matter.
     const over = facts.phase === "Succeeded" || facts.phase === "Failed";
     if (over && (gone || before === undefined)) return undefined;
     const data = { namespace: object.namespace ?? "", name: facts.vmi, migration: object.name };

@@ -1,16 +1,16 @@
 /**
- * Nodes: what drives VMs away from them.
- * Owns: which taints and conditions count. Heartbeats do not.
+ * Nodes: the taints and conditions that make VMs leave.
+ * Owns: which of them count. Heartbeats do not.
  */
 import * as z from "zod/mini";
 import { Conditions, identityOf, Metadata, Text, type WatchedKind } from "./kind.ts";
 
-/** Each with the status of a node that is well; an absent condition is taken for that. */
+/** Each condition with its status on a healthy node; an absent condition counts as healthy. */
 const WELL = { Ready: "True", MemoryPressure: "False", DiskPressure: "False", PIDPressure: "False" } as const;
 
 export interface NodeFacts {
   readonly taints: readonly string[];
-  /** `MemoryPressure=True`: only what is not well. */
+  /** `MemoryPressure=True`: conditions that are not as on a healthy node. */
   readonly troubles: readonly string[];
 }
 

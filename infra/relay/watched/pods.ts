@@ -1,6 +1,6 @@
 /**
- * Launcher and hotplug pods: who wants them gone.
- * Owns: which of their changes is a disruption. Does not own: whether anything is done about it (the Worker).
+ * Launcher and hotplug pods that are disrupted or deleted.
+ * Owns: which of their changes is a disruption. Does not own: what is done about it (the Worker).
  */
 import * as z from "zod/mini";
 import { COMPONENT_LABEL, HOTPLUG_COMPONENT, LAUNCHER_COMPONENT } from "../../../shared/policy/names.ts";
@@ -8,10 +8,10 @@ import { Conditions, identityOf, Metadata, Text, type WatchedKind } from "./kind
 
 export interface PodFacts {
   readonly node: string | undefined;
-  /** `DisruptionTarget` is True: why and since when. The scheduler and the taint manager may come back to a pod. */
+  /** `DisruptionTarget` is True: its reason and time. A pod may be disrupted a second time. */
   readonly disruption: string | undefined;
   readonly deleting: boolean;
-  /** Its containers have ended: there is nothing left to save. */
+  /** Its containers have ended: there is no guest any more. */
   readonly completed: boolean;
 }
 

@@ -1,6 +1,5 @@
 /**
- * VMIs: everything about them that Lifeboat decides on.
- * Owns: which fields those are.
+ * VMIs: the fields on which Lifeboat decides.
  */
 import * as z from "zod/mini";
 import { Conditions, identityOf, Metadata, Text, type WatchedKind } from "./kind.ts";
