@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as httpsRequest } from "node:https";
+import { listen } from "./listen.ts";
 import type { Authority } from "../../infra/sandbox/certificates.ts";
 
 /** `status`: the response is a 410. `event`: it is a 200 whose only event is an ERROR with code 410. */
@@ -45,12 +46,9 @@ export async function startApiProxy(target: string, authority: Authority): Promi
     if (forgotten !== undefined && isForgotten(url)) return answerGone(outgoing, forgotten.how);
     forward(incoming, outgoing, url, agent);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-
+  const listening = await listen(server);
   return {
-    url: `https://127.0.0.1:${address.port}`,
+    url: `https://${listening.authority}`,
     asked,
     cut() {
       isCut = true;
@@ -62,12 +60,10 @@ export async function startApiProxy(target: string, authority: Authority): Promi
     forget(how) {
       forgotten = { how, paths: new Set() };
     },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-        agent.destroy();
-      }),
+    async stop() {
+      await listening.stop();
+      agent.destroy();
+    },
   };
 }
 

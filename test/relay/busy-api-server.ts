@@ -4,37 +4,26 @@
  * Owns: the protocol of list and watch. Does not own: which updates there are.
  */
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
+import { json, startStubServer } from "../functions/support/stub-server.ts";
 
-export interface BusyApiServer {
-  readonly url: string;
-  /** To the watch of pods, as fast as it takes them. */
-  stream(events: Iterable<object>): Promise<void>;
-  stop(): Promise<void>;
-}
-
-export async function startBusyApiServer(): Promise<BusyApiServer> {
+export async function startBusyApiServer() {
   const { promise: watching, resolve: watched } = Promise.withResolvers<ServerResponse>();
-  const server = createServer(({ url = "" }, response) => {
-    response.setHeader("content-type", "application/json");
-    if (!url.includes("watch=true"))
-      return void response.end(JSON.stringify({ kind: "List", metadata: { resourceVersion: "1" }, items: [] }));
-    response.flushHeaders();
-    if (url.startsWith("/api/v1/pods")) watched(response);
+  const server = await startStubServer(({ path, query }) => {
+    if (!query.has("watch")) return json({ kind: "List", metadata: { resourceVersion: "1" }, items: [] });
+    return (response) => {
+      response.setHeader("content-type", "application/json");
+      response.flushHeaders();
+      if (path === "/api/v1/pods") watched(response);
+    };
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
   return {
-    url: `http://127.0.0.1:${address.port}`,
-    async stream(events) {
+    url: server.url,
+    stop: () => server.stop(),
+    /** To the watch of pods, as fast as it takes them. */
+    async stream(events: Iterable<object>): Promise<void> {
       const response = await watching;
       for (const event of events) if (!response.write(`${JSON.stringify(event)}\n`)) await once(response, "drain");
     },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
 }

@@ -12,6 +12,8 @@ import {
 } from "../../shared/events/cloud-event.ts";
 import type { EventType } from "../../shared/events/event-types.ts";
 
+import { listen } from "./listen.ts";
+
 export const SECRET = `whsec_${Buffer.from("a secret of thirty-two bytes, ok").toString("base64")}`;
 const TOLERANCE_MS = 5 * 60 * 1000;
 
@@ -69,12 +71,9 @@ export async function startFakeWorker(now: () => Date, port = 0): Promise<FakeWo
       response.writeHead(400).end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-
+  const listening = await listen(server, port);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://${listening.authority}`,
     attempts,
     problems,
     get mostAtOnce() {
@@ -88,11 +87,7 @@ export async function startFakeWorker(now: () => Date, port = 0): Promise<FakeWo
         .filter(({ code }) => code === 204)
         .flatMap(({ events }) => events)
         .filter((event) => type === undefined || event.type === type),
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    stop: () => listening.stop(),
   };
 }
 

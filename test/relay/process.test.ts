@@ -1,24 +1,13 @@
 /** The relay's image and manifests, as far as they can be tried without a container runtime: files, process, permissions, memory. */
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { loadAll } from "js-yaml";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import * as z from "zod/mini";
-import { serviceAccounts } from "../../infra/sandbox/actors/resources.ts";
 import { kubeconfigText } from "../../infra/sandbox/kubeconfig.ts";
-import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { startBusyApiServer } from "./busy-api-server.ts";
 import { type FakeWorker, SECRET, startFakeWorker } from "./fake-worker.ts";
 import { type Image, layOutImage, type RelayProcess, runRelay } from "./image.ts";
 import { DELETING, pod } from "./objects.ts";
 import { brief, soon, type Stage, startStage } from "./stage.ts";
-
-const Manifest = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string() }),
-});
-const Issued = z.object({ status: z.object({ token: z.string() }) });
 
 let image: Image;
 beforeAll(async () => {
@@ -63,7 +52,9 @@ describe("the image", () => {
   test("does its work with the permissions of its manifests, and ends when told to", async () => {
     stage = await startStage();
     const launcher = await stage.createPod("virt-launcher-a");
-    const { relay, probe } = await start(await installRelay(stage), stage.worker);
+    const { url, caPem } = stage.sandbox;
+    const kubeconfig = kubeconfigText({ url, caPem, user: "lifeboat-relay", token: await stage.install() });
+    const { relay, probe } = await start(kubeconfig, stage.worker);
     await expect.poll(async () => (await probe("/readyz")).status, { timeout: 15_000 }).toBe(200);
     expect((await probe("/healthz")).status).toBe(200);
     expect((await probe("/else")).status).toBe(404);
@@ -101,21 +92,6 @@ async function metric(probe: (path: string) => Promise<Response>, name: string):
     .split("\n")
     .find((text) => text.includes(name) && !text.startsWith("#"));
   return Number(line?.split(" ").at(-1));
-}
-
-/** As an administrator does; the relay then runs with a token of its service account. */
-async function installRelay({ client, sandbox }: Stage): Promise<string> {
-  const folder = new URL("../../infra/", import.meta.url);
-  const files = ["kubernetes/namespace.yaml", "relay/kubernetes/serviceaccount.yaml", "relay/kubernetes/rbac.yaml"];
-  for (const file of files)
-    await applyManifests(
-      client,
-      loadAll(await readFile(new URL(file, folder), "utf8")).map((manifest) => Manifest.parse(manifest)),
-    );
-  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3_600 } };
-  const key = { namespace: "lifeboat-system", name: "lifeboat-relay" };
-  const { status } = Issued.parse(await client.post(serviceAccounts, key, "token", request));
-  return kubeconfigText({ url: sandbox.url, caPem: sandbox.caPem, user: "lifeboat-relay", token: status.token });
 }
 
 function insecureKubeconfig(server: string): string {

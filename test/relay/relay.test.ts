@@ -15,6 +15,12 @@ const told = () => brief(stage.worker.taken());
 const untilTold = (...expected: readonly string[]) =>
   soon(() => expect(told()).toEqual(expect.arrayContaining([...expected])));
 
+const STATUS = { subresource: "status" };
+const TAINT = { key: "maintenance", effect: "NoExecute" };
+const PRESSURE = { type: "MemoryPressure", status: "True" };
+const named = (name: string) => ({ namespace: NAMESPACE, name });
+const MIGRATION = { metadata: named("m"), spec: { vmiName: "web-1" } };
+
 describe("the relay tells of", () => {
   test("a preempted launcher pod, once, and of its deletion", async () => {
     const pod = await stage.createPod("virt-launcher-a");
@@ -63,44 +69,27 @@ describe("the relay tells of", () => {
     expect(stage.worker.taken().at(-1)?.data).toMatchObject({ uid: alive.metadata.uid, reason: "Evicted" });
   });
 
-  test("VMIs, as far as Lifeboat decides on them", async () => {
+  // prettier-ignore
+  test.each<[string, () => Promise<unknown>, string]>([
+    ["VMIs",                   () => stage.createVmi("web-1"),                                                   "vmi.changed vms/web-1"],
+    ["migrations",             () => stage.client.create(kubevirt.migrations, MIGRATION),                        "migration.changed vms/web-1"],
+    ["nodes that are tainted", () => stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints: [TAINT] } } }), "node.changed node01"],
+    ["… or under pressure",    () => stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { status: { conditions: [PRESSURE] } } }, STATUS), "node.changed node01"],
+  ])("%s", async (_, change, expected) => {
+    await stage.createNode("node01");
     await stage.startRelay();
-    const vmi = await stage.createVmi("web-1");
-    await untilTold("vmi.changed vms/web-1");
-    const patch = (body: object) =>
-      stage.client.patch(kubevirt.virtualMachineInstances, vmi.metadata, { type: "merge", body });
-    await patch({ metadata: { annotations: { note: "nothing to Lifeboat" } } });
-    await patch({ status: { nodeName: "node01" } });
-    await soon(() => expect(told()).toHaveLength(2));
-    await stage.client.delete(kubevirt.virtualMachineInstances, vmi.metadata);
-    await soon(() => expect(told()).toEqual(Array.from({ length: 3 }, () => "vmi.changed vms/web-1")));
-    expect(stage.worker.taken().map(({ id }) => id)).toContainEqual(expect.stringContaining(".gone."));
-  });
-
-  test("migrations, by their VMI", async () => {
-    await stage.startRelay();
-    await stage.client.create(kubevirt.migrations, {
-      metadata: { namespace: NAMESPACE, name: "m" },
-      spec: { vmiName: "web-1" },
-    });
-    await untilTold("migration.changed vms/web-1");
-    expect(stage.worker.taken()[0]?.data).toEqual({ namespace: NAMESPACE, name: "web-1", migration: "m" });
+    await change();
+    await untilTold(expected);
+    expect(told()).toEqual([expected]);
   });
 
   test("Evacuations that a person asks for and cancels, and of nothing that Lifeboat writes", async () => {
     await stage.startRelay();
-    const { metadata } = await stage.client.create(evacuations, {
-      metadata: { namespace: NAMESPACE, name: "by-hand" },
-      spec: { virtualMachineInstance: { name: "web-1" } },
-    });
+    const spec = { virtualMachineInstance: { name: "web-1" } };
+    const { metadata } = await stage.client.create(evacuations, { metadata: named("by-hand"), spec });
     await untilTold("evacuation.changed vms/web-1");
     const phase = (name: string) =>
-      stage.client.patch(
-        evacuations,
-        metadata,
-        { type: "merge", body: { status: { phase: name } } },
-        { subresource: "status" },
-      );
+      stage.client.patch(evacuations, metadata, { type: "merge", body: { status: { phase: name } } }, STATUS);
     await phase("Pending");
     await stage.client.patch(evacuations, metadata, { type: "merge", body: { spec: { intent: "Withdrawn" } } });
     await soon(() => expect(told()).toHaveLength(2));
@@ -108,26 +97,7 @@ describe("the relay tells of", () => {
     await stage.client.delete(evacuations, metadata);
     await stage.createVmi("web-2");
     await untilTold("vmi.changed vms/web-2");
-    expect(told()).toEqual([
-      ...Array.from({ length: 2 }, () => "evacuation.changed vms/web-1"),
-      "vmi.changed vms/web-2",
-    ]);
-  });
-
-  test("nodes that are tainted or under pressure", async () => {
-    await stage.createNode("node01");
-    await stage.startRelay();
-    const taints = [{ key: "maintenance", effect: "NoExecute" }];
-    await stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints } } });
-    await untilTold("node.changed node01");
-    const conditions = [{ type: "MemoryPressure", status: "True" }];
-    await stage.client.patch(
-      nodes,
-      { name: "node01" },
-      { type: "merge", body: { status: { conditions } } },
-      { subresource: "status" },
-    );
-    await soon(() => expect(told()).toEqual(["node.changed node01", "node.changed node01"]));
+    expect(told()).toEqual(["evacuation.changed vms/web-1", "evacuation.changed vms/web-1", "vmi.changed vms/web-2"]);
   });
 });
 
@@ -210,7 +180,7 @@ describe("nothing is missed", () => {
 });
 
 test("a relay that may not watch says so, and goes on trying", async () => {
-  const relay = stage.startUnprivilegedRelay();
+  const relay = stage.startRelayAs("of nobody");
   await soon(() => expect(stage.log.join("\n")).toContain('"watch":"pods","reason":"HTTP 401","failures":1'));
   stage.clock.advance(1_000);
   await soon(() => expect(relay.metrics()).toContain('lifeboat_relay_watch_failures_total{watch="pods"} 2'));

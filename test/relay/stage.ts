@@ -4,6 +4,7 @@
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, vi } from "vitest";
+import * as z from "zod/mini";
 import { createLog } from "../../infra/relay/log.ts";
 import { type Relay, startRelay } from "../../infra/relay/relay.ts";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
@@ -13,11 +14,13 @@ import {
   namespaces,
   nodes,
   pods,
+  serviceAccounts,
   type Event,
   type Node,
   type Pod,
 } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { kubeconfigText } from "../../infra/sandbox/kubeconfig.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
@@ -26,6 +29,9 @@ import { type ApiProxy, startApiProxy } from "./api-proxy.ts";
 import { type FakeWorker, SECRET, startFakeWorker } from "./fake-worker.ts";
 
 export const NAMESPACE = "vms";
+export const RBAC = "../relay/kubernetes/rbac.yaml";
+const INSTALLED = ["namespace.yaml", "../relay/kubernetes/serviceaccount.yaml", RBAC];
+const Issued = z.object({ status: z.object({ token: z.string() }) });
 
 export interface Stage {
   readonly sandbox: Sandbox;
@@ -37,8 +43,10 @@ export interface Stage {
   readonly log: readonly string[];
   /** Resolves when it is ready. */
   startRelay(): Promise<Relay>;
-  /** With a token that nobody has issued. */
-  startUnprivilegedRelay(): Relay;
+  /** With another token, straight to the API server. */
+  startRelayAs(token: string): Relay;
+  /** The relay's shipped account and permissions; resolves to a token of its own. */
+  install(): Promise<string>;
   createPod(name: string, labels?: Readonly<Record<string, string>>): Promise<Pod>;
   createVmi(name: string): Promise<kubevirt.VirtualMachineInstance>;
   createNode(name: string): Promise<Node>;
@@ -87,11 +95,20 @@ export async function startStage(): Promise<Stage> {
       await soon(() => expect(relay.isReady()).toBe(true));
       return relay;
     },
-    startUnprivilegedRelay() {
-      const nobody = new KubeConfig();
-      nobody.loadFromString(kubeConfig.exportConfig());
-      nobody.users = nobody.users.map(({ name }) => ({ name, token: "of nobody" }));
-      return start(nobody);
+    startRelayAs(token) {
+      const other = new KubeConfig();
+      other.loadFromString(kubeconfigText({ url: sandbox.url, caPem: sandbox.caPem, user: "relay", token }));
+      return start(other);
+    },
+    async install() {
+      for (const file of INSTALLED) await applyManifests(client, readManifests(file));
+      const request = {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenRequest",
+        spec: { expirationSeconds: 3_600 },
+      };
+      const account = { namespace: "lifeboat-system", name: "lifeboat-relay" };
+      return Issued.parse(await client.post(serviceAccounts, account, "token", request)).status.token;
     },
     createPod: (name, labels = { "kubevirt.io": "virt-launcher" }) =>
       client.create(pods, {
@@ -121,14 +138,7 @@ export async function startStage(): Promise<Stage> {
         { subresource: "status" },
       ),
     async stop() {
-      for (const relay of relays) await relay.stop();
-
-      await worker.stop();
-
-      await proxy.stop();
-
-      await sandbox.stop();
-
+      for (const each of [...relays, worker, proxy, sandbox]) await each.stop();
       expect(worker.problems).toEqual([]);
     },
   };

@@ -34,6 +34,13 @@ function noticed<Facts>(kind: WatchedKind<Facts>, before: object | undefined, no
   return noticeOf(kind, read(now), read(before))?.notice;
 }
 
+/** One test a row. */
+function changes<Facts>(kind: WatchedKind<Facts>, rows: readonly Row[]): void {
+  test.each(rows)("%s", (_, before, now, expected) => {
+    expect(noticed(kind, before, now) !== undefined).toBe(expected);
+  });
+}
+
 const status = (more: object) => vmi({ status: more });
 const phase = (name: string) => migration({ status: { phase: name } });
 const taint = (key: string, effect = "NoExecute") => ({ key, effect });
@@ -47,7 +54,7 @@ describe("a launcher pod", () => {
   const ended = pod({ status: ENDED });
 
   // prettier-ignore
-  const rows: readonly Row[] = [
+  changes(PODS, [
     ["appears",                               NONE,      pod(),                                                false],
     ["appears, preempted",                    NONE,      preempted,                                            TELL],
     ["appears, deleted",                      NONE,      deleted,                                              TELL],
@@ -65,23 +72,12 @@ describe("a launcher pod", () => {
     ["ends as the kubelet wants",             pod(),     pod({ status: { ...disrupted("TerminationByKubelet"), phase: "Failed" } }), false],
     ["goes",                                  deleted,   NONE,                                                 false],
     ["is another, deleted",                   deleted,   pod({ metadata: { ...DELETING, ...ANOTHER } }),       TELL],
-  ];
-  test.each(rows)("%s", (_, before, now, expected) => {
-    expect(noticed(PODS, before, now) !== undefined).toBe(expected);
-  });
-
-  test("is told with the node it is on, if any", () => {
-    const data = { namespace: "vms", name: LAUNCHER, uid: `uid-of-${LAUNCHER}` };
-    const type = "dev.lifeboat.pod.disrupted.v1";
-    expect(noticed(PODS, pod(), deleted)).toEqual({ type, data: { ...data, node: "node01" } });
-    const pending = pod({ metadata: DELETING, spec: { nodeName: null } });
-    expect(noticed(PODS, NONE, pending)).toEqual({ type, data });
-  });
+  ]);
 });
 
 describe("a VMI", () => {
   // prettier-ignore
-  const rows: readonly Row[] = [
+  changes(VIRTUAL_MACHINE_INSTANCES, [
     ["appears",                    NONE,  vmi(),                                                                 TELL],
     ["goes",                       vmi(), NONE,                                                                  TELL],
     ["is deleted",                 vmi(), vmi({ metadata: DELETING }),                                           TELL],
@@ -95,21 +91,12 @@ describe("a VMI", () => {
     ["gets a label",               vmi(), vmi({ metadata: { labels: { "lifeboat.dev/evacuation": "urgent" } } }), false],
     ["reports its guest's OS",     vmi(), status({ guestOSInfo: { name: "Fedora" } }),                           false],
     ["reports a new version only", vmi(), vmi({ metadata: { resourceVersion: "2" } }),                           false],
-  ];
-  test.each(rows)("%s", (_, before, now, expected) => {
-    expect(noticed(VIRTUAL_MACHINE_INSTANCES, before, now) !== undefined).toBe(expected);
-  });
-
-  test("is told by its name", () => {
-    const data = { namespace: "vms", name: "web-1", uid: "uid-of-web-1" };
-    const type = "dev.lifeboat.vmi.changed.v1";
-    expect(noticed(VIRTUAL_MACHINE_INSTANCES, NONE, vmi())).toEqual({ type, data });
-  });
+  ]);
 });
 
 describe("a migration", () => {
   // prettier-ignore
-  const rows: readonly Row[] = [
+  changes(MIGRATIONS, [
     ["appears",                          NONE,               migration({ status: { phase: null } }),                 TELL],
     ["appears while it runs",            NONE,               migration(),                                            TELL],
     ["goes a step further",              phase("Scheduling"), phase("Scheduled"),                                    TELL],
@@ -120,15 +107,7 @@ describe("a migration", () => {
     ["transfers",                        migration(),        migration({ status: { migrationState: { mode: "PreCopy" } } }), false],
     ["was over before the relay came",   NONE,               phase("Succeeded"),                                     false],
     ["is tidied away",                   phase("Failed"),    NONE,                                                   false],
-  ];
-  test.each(rows)("%s", (_, before, now, expected) => {
-    expect(noticed(MIGRATIONS, before, now) !== undefined).toBe(expected);
-  });
-
-  test("is told by its VMI", () => {
-    const data = { namespace: "vms", name: "web-1", migration: "lifeboat-web-1-1" };
-    expect(noticed(MIGRATIONS, NONE, migration())).toEqual({ type: "dev.lifeboat.migration.changed.v1", data });
-  });
+  ]);
 });
 
 describe("an Evacuation", () => {
@@ -137,7 +116,7 @@ describe("an Evacuation", () => {
   const cancelled = evacuation({ spec: { intent: "Withdrawn" }, status: { phase: "Pending" } });
 
   // prettier-ignore
-  const rows: readonly Row[] = [
+  changes(EVACUATIONS, [
     ["appears",                                    NONE,         evacuation(),                                      TELL],
     ["appears, written by hand to the minimum",    NONE,         evacuation({ spec: { intent: null }, status: {} }), TELL],
     ["appears, cancelled",                         NONE,         withdrawn,                                         TELL],
@@ -148,22 +127,14 @@ describe("an Evacuation", () => {
     ["is cancelled",                               begun,        cancelled,                                         TELL],
     ["goes a step further, cancelled",             withdrawn,    cancelled,                                         false],
     ["ends, or is deleted",                        cancelled,    NONE,                                              false],
-  ];
-  test.each(rows)("%s", (_, before, now, expected) => {
-    expect(noticed(EVACUATIONS, before, now) !== undefined).toBe(expected);
-  });
-
-  test("is told by its VMI", () => {
-    const data = { namespace: "vms", name: "web-1", evacuation: "web-1-by-hand" };
-    expect(noticed(EVACUATIONS, NONE, evacuation())).toEqual({ type: "dev.lifeboat.evacuation.changed.v1", data });
-  });
+  ]);
 });
 
 describe("a node", () => {
   const tainted = node({ spec: { taints: [taint("maintenance"), taint("example.com/gpu", "NoSchedule")] } });
 
   // prettier-ignore
-  const rows: readonly Row[] = [
+  changes(NODES, [
     ["appears, well",             NONE,    node(),                                                                false],
     ["appears, tainted",          NONE,    tainted,                                                               TELL],
     ["appears, under pressure",   NONE,    is("MemoryPressure", "True"),                                          TELL],
@@ -179,15 +150,23 @@ describe("a node", () => {
     ["goes",                      node(),  NONE,                                                                  TELL],
     ["sends a heartbeat",         node(),  node({ status: conditions({ Ready: "True", MemoryPressure: "False" }, "2026-11-20T12:05:00Z") }), false],
     ["is labelled",               node(),  node({ metadata: { labels: { zone: "a" } } }),                         false],
-  ];
-  test.each(rows)("%s", (_, before, now, expected) => {
-    expect(noticed(NODES, before, now) !== undefined).toBe(expected);
-  });
+  ]);
+});
 
-  test("is told by its name", () => {
-    const type = "dev.lifeboat.node.changed.v1";
-    expect(noticed(NODES, node(), tainted)).toEqual({ type, data: { name: "node01" } });
-  });
+// prettier-ignore
+test.each<[string, ReturnType<typeof noticed>, string, object]>([
+  ["pods, with their node",    noticed(PODS, NONE, pod({ metadata: DELETING })),          "pod.disrupted",      { name: LAUNCHER, uid: `uid-of-${LAUNCHER}`, node: "node01" }],
+  ["… if they have one",       noticed(PODS, NONE, pod({ metadata: DELETING, spec: { nodeName: null } })), "pod.disrupted", { name: LAUNCHER, uid: `uid-of-${LAUNCHER}` }],
+  ["VMIs",                     noticed(VIRTUAL_MACHINE_INSTANCES, NONE, vmi()),           "vmi.changed",        { name: "web-1", uid: "uid-of-web-1" }],
+  ["migrations, by their VMI", noticed(MIGRATIONS, NONE, migration()),                    "migration.changed",  { name: "web-1", migration: "lifeboat-web-1-1" }],
+  ["Evacuations, by theirs",   noticed(EVACUATIONS, NONE, evacuation()),                  "evacuation.changed", { name: "web-1", evacuation: "web-1-by-hand" }],
+])("what is told of %s", (_, notice, type, data) => {
+  expect(notice).toEqual({ type: `dev.lifeboat.${type}.v1`, data: { namespace: "vms", ...data } });
+});
+
+test("what is told of a node", () => {
+  const notice = noticed(NODES, NONE, is("MemoryPressure", "True"));
+  expect(notice).toEqual({ type: "dev.lifeboat.node.changed.v1", data: { name: "node01" } });
 });
 
 describe("the kubelet", () => {
@@ -219,18 +198,17 @@ describe("the kubelet", () => {
 
   test.each([
     ["another component", { source: { component: "descheduler" } }],
-    ["nobody", { source: null, reportingComponent: "" }],
+    ["no component", { source: null, reportingComponent: "" }],
     ["the kubelet, about another pod", { involvedObject: { name: "web-6d4b", uid: "uid" } }],
   ])("is not %s", (_, tweak) => {
-    expect(readOrNothing(kubeletEvent("Killing", tweak))).toBeUndefined();
+    expect(kind.read(kubeletEvent("Killing", tweak))).toBeUndefined();
   });
-  const readOrNothing = (event: object) => kind.read(event);
 
   // prettier-ignore
   test.each([
     ["runs",                        pod(),                                      TIME,                   TELL],
     ["runs, two hours later",       pod(),                                      "2026-11-20T10:00:00Z", false],
-    ["runs, nobody knows since when", pod(),                                    undefined,              TELL],
+    ["runs, it is not said since when", pod(),                                    undefined,              TELL],
     ["is deleted",                  pod({ metadata: DELETING }),                TIME,                   false],
     ["has ended",                   pod({ status: ENDED }),                     TIME,                   false],
     ["is another of that name",     pod({ metadata: ANOTHER }),                 TIME,                   false],
