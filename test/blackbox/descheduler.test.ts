@@ -7,16 +7,8 @@ import { afterEach, expect, test } from "vitest";
 import { pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { createVms, startDeschedulingStage } from "./descheduling-stage.ts";
-import {
-  evacuationsOf,
-  evict,
-  getVmi,
-  hasSettledAwayFrom,
-  launcherOf,
-  launchersOf,
-  type Stage,
-  untilVmi,
-} from "./stage.ts";
+import { type Stage } from "./stage.ts";
+import { evacuationsOf, evict, getVmi, hasSettledAwayFrom, launcherOf, launchersOf, untilVmi } from "./vm.ts";
 
 const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";

@@ -5,7 +5,8 @@ import { afterEach, expect, test } from "vitest";
 import { configMaps, events } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { createVms, cycle, policyOf, setPolicy, startDeschedulingStage, taint } from "./descheduling-stage.ts";
-import { getVmi, launcherOf, NAMESPACE, type Stage } from "./stage.ts";
+import { NAMESPACE, type Stage } from "./stage.ts";
+import { getVmi, launcherOf } from "./vm.ts";
 
 const REQUESTED = "lifeboat.dev/evacuation-requested";
 

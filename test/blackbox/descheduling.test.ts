@@ -16,16 +16,8 @@ import {
   startDeschedulingStage,
   taint,
 } from "./descheduling-stage.ts";
-import {
-  causesOf,
-  evacuationsOf,
-  getVmi,
-  hasSettledAwayFrom,
-  launcherOf,
-  NAMESPACE,
-  type Stage,
-  untilVmi,
-} from "./stage.ts";
+import { NAMESPACE, type Stage } from "./stage.ts";
+import { causesOf, evacuationsOf, getVmi, hasSettledAwayFrom, launcherOf, untilVmi } from "./vm.ts";
 
 const REQUESTED = "lifeboat.dev/evacuation-requested";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";

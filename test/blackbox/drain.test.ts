@@ -7,19 +7,8 @@ import { nodes, podDisruptionBudgets } from "../../infra/sandbox/actors/resource
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import { evictionOf } from "../functions/support/reviews.ts";
-import {
-  causesOf,
-  ALONE,
-  evacuationsOf,
-  getVmi,
-  hasSettledAwayFrom,
-  launcherOf,
-  NAMESPACE,
-  type Stage,
-  startStage,
-  untilVmi,
-  WEBHOOK_TOKEN,
-} from "./stage.ts";
+import { ALONE, NAMESPACE, type Stage, startStage, WEBHOOK_TOKEN } from "./stage.ts";
+import { causesOf, evacuationsOf, getVmi, hasSettledAwayFrom, launcherOf, untilVmi } from "./vm.ts";
 
 const NODE = "node01";
 let stage: Stage;

@@ -3,21 +3,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
-import {
-  causesOf,
-  evict,
-  getVmi,
-  hasSettledAwayFrom,
-  launcherOf,
-  launchersOf,
-  migrationsOf,
-  NAMESPACE,
-  phasesOf,
-  type Stage,
-  startStage,
-  storyOf,
-  untilVmi,
-} from "./stage.ts";
+import { NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { createVm, evict, getVmi, launchersOf, storyOf, type Vm, vmOf } from "./vm.ts";
 
 const DENIED = 'admission webhook "evictions.lifeboat.dev" denied the request: ';
 
@@ -27,11 +14,6 @@ beforeAll(async () => {
   stage = await startStage();
 });
 afterAll(() => stage.stop());
-
-async function evictVm(name: string, more?: Record<string, unknown>) {
-  const pod = await launcherOf(stage.client, name);
-  return { pod, answer: await evict(stage.client, pod, more) };
-}
 
 /** KubeVirt's webhook reviews the same eviction: where it has marked the VM first, the evacuation is in progress already. */
 function either(message: string) {
@@ -47,14 +29,10 @@ function fateOf(strategy: string, code: number, message: string): Fate {
   return strategy === "External" ? "marked" : "moved";
 }
 
-async function expectFate(name: string, node: string, fate: Fate): Promise<void> {
-  if (fate === "moved") await untilVmi(stage.client, name, "moved", hasSettledAwayFrom(node));
-  else if (fate === "shut down")
-    await untilVmi(stage.client, name, "shut down", (vmi) => vmi.status?.phase !== "Running");
-  else {
-    const marked = fate === "marked" ? node : undefined;
-    expect((await getVmi(stage.client, name)).status?.evacuationNodeName).toBe(marked);
-  }
+async function expectFate(vm: Vm, fate: Fate): Promise<void> {
+  if (fate === "moved") await vm.untilMoved();
+  else if (fate === "shut down") await vm.until("shut down", ({ status }) => status?.phase !== "Running");
+  else expect((await vm.vmi()).status?.evacuationNodeName).toBe(fate === "marked" ? vm.node : undefined);
 }
 
 describe("the first eviction", () => {
@@ -73,15 +51,14 @@ describe("the first eviction", () => {
 
   test.each(rows)("%s, migratable %s: %d %s", async (evictionStrategy, migratable, code, message) => {
     const name = `first-${evictionStrategy.toLowerCase()}-${migratable}`;
-    const { status } = await stage.createVm({ name, evictionStrategy, migratable });
-    const { answer } = await evictVm(name);
-    expect(answer).toMatchObject({ code, message: either(message.replace('VM"', `${name}"`)) });
-    await expectFate(name, status?.nodeName ?? "", fateOf(evictionStrategy, code, message));
+    const vm = vmOf(stage, await stage.createVm({ name, evictionStrategy, migratable }));
+    expect(await vm.evict()).toMatchObject({ code, message: either(message.replace('VM"', `${name}"`)) });
+    await expectFate(vm, fateOf(evictionStrategy, code, message));
   });
 
   test("LiveMigrateIfPossible that cannot migrate is shut down, and the caller is warned", async () => {
-    await stage.createVm({ name: "warned", evictionStrategy: "LiveMigrateIfPossible", migratable: false });
-    const { answer } = await evictVm("warned");
+    const tweak = { evictionStrategy: "LiveMigrateIfPossible", migratable: false };
+    const answer = await (await createVm(stage, "warned", tweak)).evict();
     expect(answer.code).toBe(201);
     expect(answer.warnings).toContain('VMI \\"vms/warned\\" will be shut down');
   });
@@ -98,51 +75,34 @@ async function budgetSizeOf(vmiUID: string) {
 
 test("an evacuation from the eviction to the end: mark, budget, migration, story, nothing left", async () => {
   stage.sandbox.migrations.configure({ seconds: 1 });
-  const { metadata, status } = await stage.createVm({ name: "whole", evictionStrategy: "LiveMigrate" });
-  await stage.reconcile();
-  const from = status?.nodeName ?? "";
-  const { answer } = await evictVm("whole");
-  expect(answer.message).toEqual(either(`${DENIED}Eviction triggered evacuation of VMI "vms/whole"`));
+  const vm = await createVm(stage, "whole");
+  expect((await vm.evict()).message).toEqual(either(`${DENIED}Eviction triggered evacuation of VMI "vms/whole"`));
 
-  const moved = await untilVmi(stage.client, "whole", "moved", hasSettledAwayFrom(from));
-  expect(moved.metadata.uid).toBe(metadata.uid);
-  const [migration, ...others] = await migrationsOf(stage.client, "whole");
-  expect(others).toEqual([]);
-  expect(migration).toMatchObject({
-    metadata: {
-      name: expect.stringMatching(/^kubevirt-evacuation-/),
-      annotations: { "kubevirt.io/evacuationMigration": from },
-    },
-    status: { phase: "Succeeded" },
-  });
-  await expect.poll(() => phasesOf(stage.client, "whole")).toEqual(["Moved"]);
-  await expect.poll(() => causesOf(stage.client, "whole")).toEqual(["ApiEviction"]);
-  expect(await budgetSizeOf(metadata.uid)).toBe(2);
+  expect((await vm.untilMoved()).metadata.uid).toBe(vm.uid);
+  const annotations = { "kubevirt.io/evacuationMigration": vm.node };
+  expect(await vm.migrations()).toMatchObject([
+    { metadata: { name: expect.stringMatching(/^kubevirt-evacuation-/), annotations }, status: { phase: "Succeeded" } },
+  ]);
+  await expect.poll(vm.phases).toEqual(["Moved"]);
+  await expect.poll(vm.causes).toEqual(["ApiEviction"]);
+  expect(await budgetSizeOf(vm.uid)).toBe(2);
   await expect
-    .poll(() => storyOf(stage.client, "whole"))
+    .poll(vm.story)
     .toEqual(expect.arrayContaining(["Normal EvacuationTriggered", "Normal MigrationAdopted", "Normal Evacuated"]));
 });
 
-describe("a repeated eviction while the VM moves", () => {
-  test("the answer says that it is in progress", async () => {
-    await stage.createVm({ name: "repeat", evictionStrategy: "LiveMigrate" });
-    stage.sandbox.migrations.configure({ seconds: 600 });
-    await evictVm("repeat");
-    await untilVmi(stage.client, "repeat", "migrating", (vmi) => vmi.status?.migrationState !== undefined);
-    const message = `${DENIED}Evacuation in progress: Eviction triggered evacuation of VMI "vms/repeat"`;
-    expect((await evictVm("repeat")).answer).toMatchObject({ code: 429, message });
-  });
-
-  test("the target of the migration is refused, and nothing is marked for it", async () => {
-    const vmi = await getVmi(stage.client, "repeat");
-    const launchers = await launchersOf(stage.client, vmi);
-    const target = launchers.find((pod) => pod.spec?.nodeName !== vmi.status?.nodeName);
-    if (target === undefined) throw new Error("no target pod");
-    const answer = await evict(stage.client, target);
-    expect(answer.code).toBe(429);
-    expect(answer.message).toContain("Eviction request for target Pod");
-    expect((await getVmi(stage.client, "repeat")).status?.evacuationNodeName).toBe(vmi.status?.nodeName);
-  });
+test("while the VM moves, its eviction is in progress, and its target is refused", async () => {
+  stage.sandbox.migrations.configure({ seconds: 600 });
+  const vm = await createVm(stage, "repeat");
+  await vm.evict();
+  const vmi = await vm.until("migrating", ({ status }) => status?.migrationState !== undefined);
+  const message = `${DENIED}Evacuation in progress: Eviction triggered evacuation of VMI "vms/repeat"`;
+  expect(await vm.evict()).toMatchObject({ code: 429, message });
+  const target = (await launchersOf(stage.client, vmi)).find((pod) => pod.spec?.nodeName !== vm.node);
+  if (target === undefined) throw new Error("no target pod");
+  const refused = expect.stringContaining("Eviction request for target Pod");
+  expect(await evict(stage.client, target)).toMatchObject({ code: 429, message: refused });
+  expect((await vm.vmi()).status?.evacuationNodeName).toBe(vm.node);
 });
 
 // prettier-ignore

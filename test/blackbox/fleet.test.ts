@@ -7,7 +7,8 @@ import { applyLifeboat, configureLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
-import { evict, getVmi, hasSettledAwayFrom, launchersOf, NAMESPACE, untilVmi } from "./stage.ts";
+import { NAMESPACE } from "./stage.ts";
+import { evict, getVmi, hasSettledAwayFrom, launchersOf, untilVmi } from "./vm.ts";
 
 const NAMES = ["east", "west"] as const;
 type Name = (typeof NAMES)[number];

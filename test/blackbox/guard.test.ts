@@ -4,19 +4,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
-import {
-  causesOf,
-  getVmi,
-  hasSettledAwayFrom,
-  launcherOf,
-  messageOf,
-  NAMESPACE,
-  type Stage,
-  startStage,
-  storyOf,
-  untilVmi,
-} from "./stage.ts";
+import { NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { createVm, hasSettledAwayFrom, messageOf } from "./vm.ts";
 
 const SCHEDULER = "system:kube-scheduler";
 const TAINT_MANAGER = "system:serviceaccount:kube-system:node-controller";
@@ -28,7 +17,6 @@ let stage: Stage;
 function configuration(more: Record<string, unknown> = {}) {
   return {
     featureGates: GATES,
-    evacuation: { adoptSeconds: 0, backoffSeconds: 0.2, maxBackoffSeconds: 60 },
     guard: { deadlineSeconds: { Preemption: 600, NoExecuteTaint: 600 } },
     ...more,
   };
@@ -50,13 +38,6 @@ async function configure(changed: Record<string, unknown>): Promise<void> {
   await stage.ask("GET", "/readyz");
 }
 
-async function createVm(name: string, more: Record<string, unknown> = {}): Promise<{ pod: Pod; node: string }> {
-  const vmi = await stage.createVm({ name, evictionStrategy: "LiveMigrate", ...more });
-  await stage.reconcile();
-  const pod = await launcherOf(stage.client, name);
-  return { pod, node: vmi.status?.nodeName ?? "" };
-}
-
 type Disruptor = keyof typeof REASON;
 
 async function disrupt(pod: Pod, by: Disruptor, status: "True" | "False" = "True"): Promise<void> {
@@ -68,15 +49,6 @@ async function disrupt(pod: Pod, by: Disruptor, status: "True" | "False" = "True
   };
   const body = { status: { conditions: [condition] } };
   await stage.client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
-}
-
-/** Cause and phase of each Evacuation of the VM. */
-async function evacuationsOf(
-  vmi: string,
-): Promise<readonly (readonly [cause?: string | undefined, phase?: string | undefined])[]> {
-  const { items } = await stage.client.list(evacuations, NAMESPACE);
-  const own = items.filter(({ spec }) => spec.virtualMachineInstance.name === vmi);
-  return own.map(({ spec, status }) => [spec.cause, status?.phase] as const);
 }
 
 async function deletePod(pod: Pod, user?: string): Promise<{ code: number; message: string }> {
@@ -95,69 +67,51 @@ describe("a migratable VM never gets SIGTERM before it has moved", () => {
     const name = `held-${cause.toLowerCase()}`;
     const own = `node-of-${name}`;
     await createNode(stage.client, own);
-    const { pod, node } = await createVm(name, { node: own });
+    const vm = await createVm(stage, name, { node: own });
+    const pod = await vm.pod();
     // A deletion for a taint that is not there would be denied.
     const taints = cause === "NoExecuteTaint" ? [{ key: "maintenance", effect: "NoExecute" }] : [];
-    await stage.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints } } });
+    await stage.client.patch(nodes, { name: own }, { type: "merge", body: { spec: { taints } } });
     await disrupt(pod, user);
     const labels: string[] = [];
-    const watching = untilVmi(stage.client, name, "moved", (vmi) => {
+    const watching = vm.until("moved", (vmi) => {
       labels.push(vmi.metadata.labels?.["lifeboat.dev/evacuation"] ?? "");
-      return hasSettledAwayFrom(node)(vmi);
+      return hasSettledAwayFrom(own)(vmi);
     });
     // Held until the guest has moved: by then the pod is completed. The sandbox's taint manager deletes it too, maybe first.
     expect([200, 404]).toContain((await deletePod(pod, user)).code);
-    const { status } = await watching;
-    expect(status?.phase).toBe("Running");
+    expect((await watching).status?.phase).toBe("Running");
     expect(labels.includes("urgent")).toBe(isUrgent);
-    await expect.poll(() => causesOf(stage.client, name)).toEqual([cause]);
-    await expect.poll(() => storyOf(stage.client, name)).toContain("Normal DisruptionHeld");
-    await expect.poll(() => evacuationsOf(name)).toEqual([[cause, "Moved"]]);
+    await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause }, status: { phase: "Moved" } }]);
+    await expect.poll(vm.story).toContain("Normal DisruptionHeld");
   });
 });
 
 describe("let go at once", () => {
-  test("with the gate off", async () => {
-    await configure(configuration({ featureGates: {} }));
-    const { pod } = await createVm("gate-off");
-    await disrupt(pod, SCHEDULER);
-    expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
-    expect((await getVmi(stage.client, "gate-off")).status?.evacuationNodeName).toBeUndefined();
-  });
-
   test("a VM that cannot migrate, and an Event says why", async () => {
-    const { pod } = await createVm("pinned", { migratable: false });
+    const vm = await createVm(stage, "pinned", { migratable: false });
+    const pod = await vm.pod();
     await disrupt(pod, SCHEDULER);
     expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
-    await expect.poll(() => storyOf(stage.client, "pinned")).toContain("Warning DisruptionNotHeld");
-  });
-
-  test("a deletion by a user, though the pod still carries the condition", async () => {
-    const { pod } = await createVm("users");
-    await disrupt(pod, SCHEDULER);
-    expect(await deletePod(pod)).toMatchObject({ code: 200 });
-    expect((await getVmi(stage.client, "users")).status?.evacuationNodeName).toBeUndefined();
-  });
-
-  test("a deletion by the scheduler without the condition is no preemption", async () => {
-    const { pod } = await createVm("unconditioned");
-    expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
+    await expect.poll(vm.story).toContain("Warning DisruptionNotHeld");
   });
 
   test("pods of a node that is not ready: failover must not wait", async () => {
-    const { pod, node } = await createVm("dead-node");
+    const vm = await createVm(stage, "dead-node");
+    const pod = await vm.pod();
     await disrupt(pod, TAINT_MANAGER);
     // Of its kind the one that no controller takes away again.
     const taints = [{ key: "node.kubernetes.io/out-of-service", effect: "NoSchedule" }];
-    await stage.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints } } });
+    await stage.client.patch(nodes, { name: vm.node }, { type: "merge", body: { spec: { taints } } });
     expect(await deletePod(pod, TAINT_MANAGER)).toMatchObject({ code: 200 });
-    await stage.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints: null } } });
+    await stage.client.patch(nodes, { name: vm.node }, { type: "merge", body: { spec: { taints: null } } });
   });
 });
 
 test("held once a hold period, and still when kube-controller-manager has reset the condition: the Evacuation counts", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
-  const { pod } = await createVm("reset");
+  const vm = await createVm(stage, "reset");
+  const pod = await vm.pod();
   await disrupt(pod, SCHEDULER);
   await stage.patience(2);
   for (const status of ["True", "False"] as const) {
@@ -175,24 +129,27 @@ test("past the deadline it goes through, once, with an Event saying why", async 
   stage.sandbox.migrations.configure({ seconds: 600 });
   await configure(configuration({ guard: { deadlineSeconds: { Preemption: 0.5, NoExecuteTaint: 0.5 } } }));
   await stage.patience(10);
-  const { pod } = await createVm("overdue");
+  const vm = await createVm(stage, "overdue");
+  const pod = await vm.pod();
   await disrupt(pod, SCHEDULER);
   expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
-  await expect.poll(() => storyOf(stage.client, "overdue")).toContain("Warning DisruptionNotHeld");
+  await expect.poll(vm.story).toContain("Warning DisruptionNotHeld");
 });
 
 test("a dry run gets the same decision, delays nothing and writes nothing", async () => {
-  const { pod } = await createVm("dry");
+  const vm = await createVm(stage, "dry");
+  const pod = await vm.pod();
   await disrupt(pod, SCHEDULER);
-  const before = await getVmi(stage.client, "dry");
+  const before = await vm.vmi();
   const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.metadata.name}?dryRun=All`;
   const client = stage.client.as(SCHEDULER, ["system:authenticated"]);
   expect((await client.raw({ method: "DELETE", path })).code).toBe(429);
-  expect((await getVmi(stage.client, "dry")).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+  expect((await vm.vmi()).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
 });
 
 test("guard unreachable: the deletion goes through", async () => {
-  const { pod } = await createVm("unguarded");
+  const vm = await createVm(stage, "unguarded");
+  const pod = await vm.pod();
   await disrupt(pod, SCHEDULER);
   await stage.stopWorker();
   expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });

@@ -1,89 +1,62 @@
-/**
- * Where no impersonation is granted, KubeVirt's own eviction webhook does the marking.
- */
+/** Where no impersonation is granted, KubeVirt's own eviction webhook does the marking. */
 import { afterEach, expect, test } from "vitest";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
 import { ROLES } from "../functions/support/roles.ts";
-import {
-  causesOf,
-  ALONE,
-  evacuationsOf,
-  evict,
-  hasSettledAwayFrom,
-  launcherOf,
-  type Stage,
-  type StageOptions,
-  startStage,
-  storyOf,
-  untilVmi,
-} from "./stage.ts";
+import { ALONE, type Stage, type StageOptions, startStage } from "./stage.ts";
+import { createVm } from "./vm.ts";
 
 let stage: Stage;
-
 afterEach(() => stage.stop());
 
-async function start(marking: "Evict" | "Auto" | "Impersonate", options: StageOptions = {}): Promise<void> {
+async function start(marking: "Evict" | "Auto" | "Impersonate", options: StageOptions = {}) {
   stage = await startStage({
     ...options,
     optional: ["optional/guard.yaml", "optional/marking-by-eviction.yaml"],
-    configuration: {
-      marking,
-      featureGates: { PreemptionEvictionLiveMigration: true },
-    },
+    configuration: { marking, featureGates: { PreemptionEvictionLiveMigration: true } },
   });
   await stage.client.delete(ROLES, { namespace: "kubevirt", name: "lifeboat-impersonation" });
-}
-
-async function createVm(name: string) {
-  const vmi = await stage.createVm({ name, evictionStrategy: "LiveMigrate" });
-  await stage.reconcile();
-  const pod = await launcherOf(stage.client, name);
-  return { pod, node: vmi.status?.nodeName ?? "" };
+  return await createVm(stage, "vm");
 }
 
 test.each(["Evict", "Auto"] as const)(
-  "%s: an eviction is marked by KubeVirt, recorded by us, and the VM moves",
+  "%s: KubeVirt marks an evicted VM, an Evacuation follows it, and it moves",
   async (marking) => {
-    await start(marking);
-    const { pod, node } = await createVm("evicted");
-    const { code, message } = await evict(stage.client, pod);
+    const vm = await start(marking);
+    const { code, message } = await vm.evict();
     expect(code).toBe(429);
-    expect(message).toContain('Eviction triggered evacuation of VMI "vms/evicted"');
-    await untilVmi(stage.client, "evicted", "moved", hasSettledAwayFrom(node));
-    await expect.poll(() => causesOf(stage.client, "evicted")).toEqual(["ApiEviction"]);
+    expect(message).toContain('Eviction triggered evacuation of VMI "vms/vm"');
+    await vm.untilMoved();
+    await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "ApiEviction" }, status: { phase: "Moved" } }]);
   },
 );
 
 test("another cause asks for an eviction that cannot succeed, and KubeVirt's webhook marks", async () => {
-  await start("Evict");
-  const { pod, node } = await createVm("preempted");
+  const vm = await start("Evict");
+  const { metadata } = await vm.pod();
   const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
   const body = { status: { conditions: [{ ...condition, lastTransitionTime: new Date().toISOString() }] } };
-  await stage.client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
+  await stage.client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
   const scheduler = stage.client.as("system:kube-scheduler", ["system:authenticated"]);
-  await scheduler.delete(pods, pod.metadata);
-  const moved = await untilVmi(stage.client, "preempted", "moved", hasSettledAwayFrom(node));
-  expect(moved.status?.phase).toBe("Running");
-  await expect.poll(() => causesOf(stage.client, "preempted")).toEqual(["Preemption"]);
+  await scheduler.delete(pods, metadata);
+  expect((await vm.untilMoved()).status?.phase).toBe("Running");
+  await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "Preemption" }, status: { phase: "Moved" } }]);
 });
 
 test("Evict without KubeVirt's webhook: 429, and the Evacuation goes on", async () => {
-  await start("Evict", ALONE);
-  const { pod } = await createVm("unmarked");
-  const { code, message } = await evict(stage.client, pod);
+  const vm = await start("Evict", ALONE);
+  const { code, message } = await vm.evict();
   expect(code).toBe(429);
   expect(message).toContain("its VMI keeps changing, or KubeVirt does not mark it");
-  expect(await evacuationsOf(stage.client, "unmarked")).toMatchObject([{ spec: { requestedBy: "kubernetes-admin" } }]);
+  expect(await vm.evacuations()).toMatchObject([{ spec: { requestedBy: "kubernetes-admin" } }]);
 });
 
 test("Impersonate without the permission: 429 that says so, and /readyz names it", async () => {
-  await start("Impersonate", ALONE);
-  const { pod } = await createVm("forbidden");
-  const { code, message } = await evict(stage.client, pod);
+  const vm = await start("Impersonate", ALONE);
+  const { code, message } = await vm.evict();
   expect(code).toBe(429);
   expect(message).toContain("403 Forbidden: the service account lacks a permission");
-  expect(await storyOf(stage.client, "forbidden")).toEqual([]);
-  const { code: ready, body } = await stage.ask("GET", "/readyz");
-  expect(ready).toBe(503);
-  expect(body["checks"]).toContainEqual(expect.objectContaining({ name: "marking", ok: false }));
+  expect(await vm.story()).toEqual([]);
+  const ready = await stage.ask("GET", "/readyz");
+  expect(ready.code).toBe(503);
+  expect(ready.body["checks"]).toContainEqual(expect.objectContaining({ name: "marking", ok: false }));
 });

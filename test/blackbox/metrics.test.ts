@@ -7,7 +7,8 @@ import { drainNode } from "../../infra/demo/drain-client.ts";
 import { nodes } from "../../infra/sandbox/actors/resources.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import type { RunningWorker } from "../../infra/tools/worker.ts";
-import { evict, launcherOf, type Stage, startStage, untilVmi, WEBHOOK_TOKEN } from "./stage.ts";
+import { type Stage, startStage, WEBHOOK_TOKEN } from "./stage.ts";
+import { evict, launcherOf, untilVmi } from "./vm.ts";
 
 const NODE = "node01";
 const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
