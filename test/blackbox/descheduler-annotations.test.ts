@@ -93,7 +93,7 @@ describe("by Lifeboat alone", () => {
 
   test("one failed attempt is not the end of it; when it is abandoned it goes", async () => {
     // KubeVirt's controller would try again on its own, before anybody has seen the first attempt fail.
-    const evacuation = { maxAttempts: 2, backoffSeconds: 3 };
+    const evacuation = { maxAttempts: 2, backoffSeconds: 5 };
     await start({ clock: createFastClock(50), evacuationController: false, evacuation });
     stage.sandbox.migrations.configure({ outcome: () => "Failed" });
     const vm = await createVm(stage, "stuck");
@@ -114,8 +114,7 @@ describe("beside KubeVirt's own, with Auto", () => {
     await start({
       annotations: "Auto",
       deschedulerAnnotations: true,
-      evacuationController: true,
-      migrationSeconds: 2,
+      migrationSeconds: 4,
       evacuation: { adoptSeconds: 0.3 },
     });
     const vm = await createVm(stage, "shared");

@@ -52,7 +52,7 @@ test("the target of a migration is no second evacuation to it", async () => {
     const launchers = await launchersOf(stage.client, await getVmi(stage.client, "web"));
     return launchers.find(({ metadata }) => metadata.uid !== source.metadata.uid);
   };
-  await expect.poll(findTarget, { timeout: 10_000 }).toBeDefined();
+  await expect.poll(findTarget).toBeDefined();
   const target = await findTarget();
   if (target === undefined) throw new Error("the target has gone");
   expect(await outcomeOf(target)).toBe("error");

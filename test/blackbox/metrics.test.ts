@@ -66,7 +66,7 @@ test("a drain, three Workers at it all the time, and one of them killed in betwe
   await doomed.stop();
   expect(await drained).toBe(true);
   const moved = Object.fromEntries(names.map((name) => [name, "Moved"]));
-  await expect.poll(phases, { timeout: 30_000 }).toEqual(moved);
+  await expect.poll(phases).toEqual(moved);
   enough.abort();
   await Promise.all(loops);
   const [first, ...same] = await Promise.all([stage.worker(), ...others].map(evacuationsOf));
@@ -95,11 +95,11 @@ test("every way to end without a move, and what is still in progress", { timeout
 
   for (const name of ["stuck", "called", "going"]) await evict(stage.client, await launcherOf(stage.client, name));
   await taint([{ key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" }]);
-  await expect.poll(ended, { timeout: 20_000 }).toEqual({ "ApiEviction,Abandoned": 1, ApiEviction: 2, DrainTaint: 1 });
+  await expect.poll(ended).toEqual({ "ApiEviction,Abandoned": 1, ApiEviction: 2, DrainTaint: 1 });
 
   expect(await stage.ask("DELETE", "/evacuations/vms/called")).toMatchObject({ code: 200 });
   await taint(null);
-  await expect.poll(ended, { timeout: 20_000 }).toEqual({
+  await expect.poll(ended).toEqual({
     "ApiEviction,Abandoned": 1,
     "ApiEviction,Withdrawn": 1,
     "DrainTaint,Withdrawn": 1,

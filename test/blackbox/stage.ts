@@ -53,7 +53,7 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
-const WEBHOOK_CONFIGURATIONS: Resource = {
+export const WEBHOOK_CONFIGURATIONS: Resource = {
   apiVersion: "admissionregistration.k8s.io/v1",
   kind: "ValidatingWebhookConfiguration",
   plural: "validatingwebhookconfigurations",
