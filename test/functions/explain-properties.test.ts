@@ -1,34 +1,49 @@
 /** What explain says is what an eviction then gets, whatever the cluster looks like, if nothing changes in between. */
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { answering, anyCluster, evictedOf } from "./support/any-cluster.ts";
-import { entry, openDoors } from "./support/doors.ts";
+import { clusterOf, PATH } from "../generators/clusters.ts";
+import { at, textOf } from "../generators/json.ts";
+import { NAMESPACE } from "../generators/objects.ts";
+import { Store } from "../generators/store.ts";
+import { vm } from "../generators/vms.ts";
+import { NOW } from "../policy/fixtures.ts";
+import * as support from "./support/doors.ts";
 import { explain } from "./support/explained.ts";
 import { allowance, evictionOf, refusal, review } from "./support/reviews.ts";
-import { type Behaviour, startStubServer, type StubRequest, type StubServer } from "./support/stub-server.ts";
+import { json, startStubServer, type StubServer } from "./support/stub-server.ts";
 import { startWriting } from "./support/written.ts";
 
 let server: StubServer;
-let answer: (request: StubRequest) => Behaviour;
+let store: Store;
 beforeAll(async () => {
-  server = await startStubServer((request) => answer(request));
+  server = await startStubServer((request) => {
+    const { code, body } = store.answer(request);
+    return json(body, code);
+  });
 });
 afterAll(() => server.stop());
 
+const off = { evacuation: false, annotations: "Disabled", disruption: false, pressure: false };
+const configuration = fc
+  .constantFrom("Enabled", "Enabled", "Disabled")
+  .map((budget) => ({ reconcilers: { ...off, budget } }));
+const anyCluster = clusterOf(vm, configuration);
 const isRuling = ({ door }: Readonly<Record<string, unknown>>) => door === "admission/evictions";
 
 test("verdict, words and actions", async () => {
   const seen = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(anyCluster, async (facts) => {
-      answer = answering(facts);
-      const pod = evictedOf(facts);
+    fc.asyncProperty(anyCluster, fc.noBias(fc.nat()), async ({ collections }, which) => {
+      store = new Store(collections);
+      const pods = collections[PATH.pods] ?? [];
+      const pod = { namespace: NAMESPACE, name: textOf(at(pods[which % pods.length], "metadata", "name")) };
       const written = startWriting();
-      const doors = openDoors({ CLUSTERS: { prod: entry(server.url) } }, (...request) => {
+      const doors = support.openDoors({ CLUSTERS: { prod: support.entry(server.url) } }, (...request) => {
         // Once the ruling is logged, what goes on is none of the answer's: the cluster is gone.
         if (doors.log.some(isRuling)) throw new TypeError("fetch failed");
         return written.before(...request);
       });
+      doors.pass((NOW.getTime() - support.NOW.getTime()) / 1000);
       const { decision, actions } = await explain(doors, pod);
       await doors.settle();
       expect(written.take()).toEqual([]);

@@ -18,6 +18,10 @@ export function at(value: Json | undefined, ...path: readonly string[]): Json | 
   return path.reduce<Json | undefined>((inner, key) => (isObject(inner) ? inner[key] : undefined), value);
 }
 
+export function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
 /** Undefined: it is none. */
 export function parsedJson(text: string): Json | undefined {
   try {

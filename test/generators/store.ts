@@ -12,7 +12,7 @@ import {
 } from "../../infra/sandbox/apiserver/selectors.ts";
 import { time } from "../policy/fixtures.ts";
 import type { Collections } from "./clusters.ts";
-import { asJson, at, isObject, type Json, type JsonObject } from "./json.ts";
+import { asJson, at, isObject, type Json, type JsonObject, textOf } from "./json.ts";
 
 export interface ApiCall {
   readonly method: string;
@@ -103,10 +103,6 @@ function list(items: readonly JsonObject[], namespace: string | undefined, { que
     .filter((item) => matchesLabels(labels, labelsOf(item)))
     .filter((item) => matchesFields(fields, (field) => textOf(at(item, ...field.split(".")))));
   return { code: 200, body: { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: selected } };
-}
-
-function textOf(value: Json | undefined): string {
-  return typeof value === "string" ? value : "";
 }
 
 function labelsOf(item: JsonObject): Record<string, string> {

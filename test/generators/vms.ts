@@ -113,6 +113,8 @@ const TELLING: readonly ((e: Evacuation) => Partial<Vm>)[] = [
   (e) => ({ evacuations: [{ ...e, cause: "NoExecuteTaint", deadline: time(-300) }] }),
   // Nothing has been done yet.
   () => ({ mark: undefined, evacuations: [], migration: undefined }),
+  // Its owner moves it, who does not need KubeVirt for that.
+  (e) => ({ strategy: "External", migratable: "False", mark: undefined, evacuations: e.failed ? [e] : [] }),
 ];
 
 const tellingVm = fc.tuple(anyVm, evacuation, fc.constantFrom(...TELLING)).map(([found, e, telling]): Vm => {
