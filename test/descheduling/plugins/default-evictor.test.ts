@@ -10,17 +10,7 @@ import { defaultEvictor } from "../../../shared/descheduling/plugins/default-evi
 import type { EvictorWorld } from "../../../shared/descheduling/plugins/plugin.ts";
 import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
 import { budget, NOW, owner } from "../../policy/fixtures.ts";
-import {
-  ANYWHERE,
-  evictorArguments,
-  evictorWorld,
-  labelled,
-  node,
-  pod,
-  requirement,
-  taint,
-  toleration,
-} from "../fixtures.ts";
+import { ANYWHERE, evictorArguments, evictorWorld, labelled, node, pod, requirement } from "../fixtures.ts";
 
 const evict = { "descheduler.alpha.kubernetes.io/evict": "true" };
 const preferStay = { "descheduler.alpha.kubernetes.io/prefer-no-eviction": "true" };
@@ -162,23 +152,9 @@ describe("minReplicas", () => {
   });
 });
 
-const east = (cpu: number, ...memory: readonly number[]) => {
-  return memory.map((bytes, i) =>
-    node(`node${i + 2}`, { labels: { datacenter: "east" }, allocatable: { cpu, memory: bytes, pods: 10 } }),
-  );
-};
-const into = (datacenter: string, requests = { cpu: 12, memory: 8 }) => ({
-  requests,
-  placement: { ...ANYWHERE, nodeSelector: { datacenter } },
-});
-
 describe("preEvictionFilter", () => {
-  const hardware = taint("hardware", { value: "gpu" });
-  const tainted = ["node2", "node3"].map((name) => node(name, { taints: [hardware] }));
-  const tenBytes = ["node2", "node3"].map((nodeName) =>
-    pod(`on-${nodeName}`, { nodeName, requests: { cpu: 20, memory: 10 } }),
-  );
   const fit = { nodeFit: true };
+  const west = { placement: { ...ANYWHERE, nodeSelector: { datacenter: "west" } } };
   const onlyNode2 = { ...fit, nodeSelector: labelled({ name: "node2" }) };
   const named = [
     node("node2", { labels: { name: "node2" }, unschedulable: true }),
@@ -186,21 +162,15 @@ describe("preEvictionFilter", () => {
   ];
   // prettier-ignore
   test.each([
-    ["all other nodes tainted",                        {},                             fit,       tainted,              [],        false],
-    ["all other nodes tainted, tolerated",             { tolerations: [toleration("hardware", { value: "gpu" })] }, fit, tainted, [], true],
-    ["no node as selected",                            into("fail"),                   fit,       east(1000, 2000),     [],        false],
-    ["nodes as selected",                              into("east"),                   fit,       east(1000, 2000),     [],        true],
-    ["as selected, but too little CPU",                into("east"),                   fit,       east(10, 16, 16),     [],        false],
-    ["as selected, one with enough memory",            into("east"),                   fit,       east(100, 16, 20),    tenBytes,  true],
-    ["as selected, none with enough memory",           into("east"),                   fit,       east(100, 16, 16),    tenBytes,  false],
-    ["no node as selected, nodeFit not asked for",     into("fail"),                   {},        east(1000, 2000),     [],        true],
-    ["its own node is no other",                       {},                             fit,       [node("n1")],         [],        false],
-    ["nodeFit among all nodes",                        {},                             fit,       named,                [],        true],
-    ["nodeFit among the nodes selected only",          {},                             onlyNode2, named,                [],        false],
-    ["a nodeSelector without nodeFit",                 {},                             { nodeSelector: labelled({ name: "gone" }) }, named, [], true],
-  ] as const)("%s", (...[, tweak, args, nodes, others, expected]) => {
+    ["no node as selected",                            west,                           fit,       named,                false],
+    ["no node as selected, nodeFit not asked for",     west,                           {},        named,                true],
+    ["its own node is no other",                       {},                             fit,       [node("n1")],         false],
+    ["nodeFit among all nodes",                        {},                             fit,       named,                true],
+    ["nodeFit among the nodes selected only",          {},                             onlyNode2, named,                false],
+    ["a nodeSelector without nodeFit",                 {},                             { nodeSelector: labelled({ name: "gone" }) }, named, true],
+  ] as const)("%s", (...[, tweak, args, nodes, expected]) => {
     const subject = pod("p", tweak);
-    const evictor = defaultEvictor(evictorArguments(args))(evictorWorld({ nodes, pods: [subject, ...others] }));
+    const evictor = defaultEvictor(evictorArguments(args))(evictorWorld({ nodes, pods: [subject] }));
     expect(evictor.preEvictionFilter(subject)).toBe(expected);
   });
 

@@ -1,25 +1,13 @@
 /** LowNodeUtilization: upstream's numbers for usage by requests, with NodeFit as there. */
 import { describe, expect, test } from "vitest";
-import type { DeschedulerPod, Placement } from "../../../shared/descheduling/plugins/facts.ts";
+import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
 import { lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
-import {
-  ANYWHERE,
-  evicted,
-  node,
-  pod,
-  requirement,
-  taint,
-  term,
-  UNEVICTABLE,
-  utilizationArguments as args,
-  world,
-} from "../fixtures.ts";
+import { evicted, node, pod, UNEVICTABLE, utilizationArguments as args, world } from "../fixtures.ts";
 
 const CAPACITY = { cpu: 4000, memory: 3000, pods: 10 };
 const N1 = node("n1", { allocatable: { ...CAPACITY, pods: 9 } });
 const N2 = node("n2", { allocatable: CAPACITY });
 const N3 = node("n3", { allocatable: CAPACITY, unschedulable: true });
-const EAST = node("n2", { allocatable: CAPACITY, labels: { datacenter: "east" } });
 
 function asking(cpu: number, tweak: Partial<DeschedulerPod> = {}): (name: string) => DeschedulerPod {
   return (name) => pod(name, { requests: { cpu, memory: 0 }, ...tweak });
@@ -42,11 +30,6 @@ const p9 = asking(400, { nodeName: "n2" })("p9");
 /** n1 full of 400m pods, one of them on n2. */
 const FULL = { nodes: [N1, N2, N3], pods: [...five.map(asking(400)), ...fixed(), p9] };
 
-function onlyWest(placement: Partial<Placement>) {
-  const picky = ["p4", "p5"].map(asking(400, { placement: { ...ANYWHERE, ...placement } }));
-  return { nodes: [N1, EAST], pods: [...["p1", "p2", "p3"].map(asking(400)), ...picky, ...fixed()] };
-}
-
 const GPU = "example.com/gpu";
 const gpus = { ...CAPACITY, [GPU]: 8 };
 const ofGpu = { thresholds: { pods: 30, [GPU]: 30 }, targetThresholds: { pods: 50, [GPU]: 50 } };
@@ -61,8 +44,6 @@ describe("upstream's numbers", () => {
     ["excluding the pods' namespace",                          args({ evictableNamespaces: { exclude: ["namespace1"] } }),
       { ...FULL, pods: [...five.map(asking(400, { namespace: "namespace1" })), ...fixed(), p9] },                                            0],
     ["the only other node is cordoned",                        args(), { nodes: [N1, node("n2", { allocatable: CAPACITY, unschedulable: true })], pods: [...five.map(asking(400)), ...fixed()] }, 0],
-    ["the other node does not match p4's and p5's selector",   args(), onlyWest({ nodeSelector: { datacenter: "west" } }),                    3],
-    ["the other node does not match p4's and p5's affinity",   args(), onlyWest({ required: [term(requirement("datacenter", "In", "west"))] }), 3],
     ["deviation thresholds",                                   args({ useDeviationThresholds: true, thresholds: { cpu: 5, pods: 5 }, targetThresholds: { cpu: 5, pods: 5 } }), FULL, 2],
     ["deviation thresholds, and no memory left",               args({ useDeviationThresholds: true, thresholds: { cpu: 5, pods: 5 }, targetThresholds: { cpu: 5, pods: 5 } }),
       { nodes: [node("n1", { allocatable: CAPACITY }), N2, N3],
@@ -98,24 +79,5 @@ describe("upstream's numbers", () => {
     // Best-effort pods ask for nothing, so it is the number of pods that is too high.
     const seen = world({ ...FULL, pods }, { nodeFit: true });
     expect(evicted(lowNodeUtilization, args(), seen)).toEqual(["p1", "p2", "p4", "p5"]);
-  });
-
-  const eight = (last: Partial<DeschedulerPod> = {}) => {
-    const names = [1, 2, 3, 4, 5, 6, 7].map((i) => `pod_${i}`);
-    return [...names.map(asking(200)), asking(200, last)("pod_8")];
-  };
-  const half = { allocatable: { ...CAPACITY, cpu: 1000 } };
-  const n1 = node("n1", { allocatable: { ...CAPACITY, cpu: 2000 } });
-  const tainted = node("n3", { ...half, taints: [taint("key", { value: "value" })] });
-  const onN3 = asking(200, { nodeName: "n3" })("pod_9");
-  const tolerant = { tolerations: [{ key: "key", value: "value" }] };
-  // prettier-ignore
-  test.each([
-    ["no taints",                               [n1, node("n2", half), node("n3", half)], [...eight(), asking(200, { nodeName: "n2" })("pod_9")], ["pod_1"]],
-    ["no pod tolerates the other node's taint", [n1, tainted],                            [...eight(), onN3],                                     []],
-    ["one pod tolerates it",                    [n1, tainted],                            [...eight(tolerant), onN3],                             ["pod_8"]],
-  ] as const)("pods 20 to 70: %s", (_, nodes, pods, expected) => {
-    const given = args({ thresholds: { pods: 20 }, targetThresholds: { pods: 70 } });
-    expect(evicted(lowNodeUtilization, given, world({ nodes, pods }, { nodeFit: true }))).toEqual(expected);
   });
 });

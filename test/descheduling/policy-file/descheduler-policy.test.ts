@@ -1,6 +1,5 @@
 /** The descheduler's policy file: every key, its default, and what has to be read for it. */
 import { describe, expect, test } from "vitest";
-import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
 import { parse, withPlugins } from "./policy-files.ts";
 
 /** What the plugins do with their arguments is not looked at here: the functions only have to be there. */
@@ -94,48 +93,5 @@ describe("what has to be read", () => {
   ])("%j", async (evictors, needs) => {
     const parsed = await parse({ profiles: evictors.map((args, i) => ({ name: `p${i}`, ...evictor(args) })) });
     expect(parsed.ok && parsed.value.needs).toEqual({ ...DEFAULTS.needs, ...needs });
-  });
-});
-
-describe("a file as a generator writes it, with every key that it knows", () => {
-  const GENERATED = `
-apiVersion: descheduler/v1alpha2
-kind: DeschedulerPolicy
-metricsCollector: {}
-profiles:
-- name: LongLifecycle
-  pluginConfig:
-  - args:
-      includingEphemeralContainers: false
-      includingInitContainers: false
-      labelSelector: null
-      maxPodLifeTimeSeconds: 86400
-      namespaces: null
-      states: null
-    name: PodLifeTime
-  - args:
-      evictableNamespaces: null
-      numberOfNodes: 0
-      targetThresholds: {cpu: 70, memory: 70, pods: 70}
-      thresholds: {cpu: 40, memory: 40, pods: 40}
-    name: LowNodeUtilization
-  - args:
-      podProtections:
-        defaultDisabled: [PodsWithLocalStorage]
-      priorityThreshold: {name: vm-high}
-    name: DefaultEvictor
-  plugins:
-    balance: {disabled: null, enabled: [LowNodeUtilization]}
-    deschedule: {disabled: null, enabled: [PodLifeTime]}
-    filter: {disabled: null, enabled: [DefaultEvictor]}
-    preevictionfilter: {disabled: null, enabled: [DefaultEvictor]}
-    presort: {disabled: null, enabled: null}
-    sort: {disabled: null, enabled: null}
-`;
-
-  test("is a policy", async () => {
-    const needs = { ...DEFAULTS.needs, priorityClasses: ["vm-high"] };
-    const expected = { ...DEFAULTS, profiles: [profile("LongLifecycle", LIFE_TIME, LNU)], needs };
-    expect(await parseDeschedulerPolicy(GENERATED)).toEqual({ ok: true, value: expected });
   });
 });

@@ -35,29 +35,13 @@ function read(...tweaks: readonly Tweak[]): readonly DeschedulerPod[] {
   return tweaks.map((tweak) => schema.parse(raw(tweak)));
 }
 
+const nulls = (...keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, null]));
+
+// prettier-ignore
 const NULLS: Tweak = {
-  metadata: { labels: null, annotations: null, ownerReferences: null, deletionTimestamp: null },
-  spec: {
-    priority: null,
-    tolerations: null,
-    nodeSelector: null,
-    affinity: null,
-    containers: null,
-    initContainers: null,
-    overhead: null,
-    resources: null,
-    volumes: null,
-    resourceClaims: null,
-  },
-  status: {
-    reason: null,
-    qosClass: null,
-    startTime: null,
-    conditions: null,
-    containerStatuses: null,
-    initContainerStatuses: null,
-    ephemeralContainerStatuses: null,
-  },
+  metadata: nulls("labels", "annotations", "ownerReferences", "deletionTimestamp"),
+  spec: nulls("priority", "tolerations", "nodeSelector", "affinity", "containers", "initContainers", "overhead", "resources", "volumes", "resourceClaims"),
+  status: nulls("reason", "qosClass", "startTime", "conditions", "containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"),
 };
 
 // prettier-ignore
