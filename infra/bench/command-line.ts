@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { FLAG, HELP, nameOf, notEmpty, readArguments, TEXT } from "../tools/console/arguments.ts";
 import { type Part, PARTS } from "./measurement.ts";
 
 export const USAGE = `Usage: npm run bench [-- [PART…] [--quick] [--out FILE] [--against FILE]]
@@ -32,36 +32,13 @@ export interface Arguments {
   readonly help: boolean;
 }
 
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
 const DEFAULT_OUT = fileURLToPath(new URL("../../.build/bench.json", import.meta.url));
 
 export function parseArguments(args: readonly string[]): Arguments {
-  const { values, positionals } = parseFlags(args);
-  const { quick = false, help = false, out = DEFAULT_OUT, against } = values;
-  const unknown = positionals.find((name) => !isPart(name));
-  if (unknown !== undefined) throw new UsageError(`unknown part ${unknown}; there are ${PARTS.join(", ")}`);
-  if (out === "") throw new UsageError("--out: expected the name of a file");
-  const parts = PARTS.filter((part) => positionals.length === 0 || positionals.includes(part));
+  const { values, positionals } = readArguments(args, { quick: FLAG, help: HELP, out: TEXT, against: TEXT });
+  const { quick, help, out = DEFAULT_OUT, against } = values;
+  const named = positionals.map((name) => nameOf(PARTS, name, "unknown part"));
+  notEmpty("--out", out, "the name of a file");
+  const parts = PARTS.filter((part) => named.length === 0 || named.includes(part));
   return { parts, quick, help, out: resolve(out), ...(against === undefined ? {} : { against: resolve(against) }) };
-}
-
-function parseFlags(args: readonly string[]) {
-  const options = {
-    quick: { type: "boolean" },
-    help: { type: "boolean", short: "h" },
-    out: { type: "string" },
-    against: { type: "string" },
-  } as const;
-  try {
-    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}
-
-function isPart(name: string): name is Part {
-  return (PARTS as readonly string[]).includes(name);
 }

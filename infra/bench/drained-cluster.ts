@@ -4,13 +4,14 @@
  */
 import { drainNode } from "../demo/drain-client.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
-import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../sandbox/fleet.ts";
+import type { VirtualMachine } from "../sandbox/fleet.ts";
 import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";
 import { type Lifeboat, startLifeboat } from "../tools/lifeboat.ts";
 import { startSandbox } from "../sandbox/sandbox.ts";
 import { buildWorker } from "../tools/build-worker.ts";
-import { inParallel, numbered } from "./in-parallel.ts";
+import { numbered } from "../tools/in-parallel.ts";
+import { createNodes, createVms } from "../tools/scene.ts";
 
 export interface DrainedCluster {
   /** Resolves when the node is empty, to the number of VMs that did not survive it. */
@@ -35,12 +36,11 @@ export async function startDrainedCluster(size: number, withLifeboat: boolean): 
     body: { spec: { configuration: LIMITS } },
   });
   const lifeboat = withLifeboat ? await startLifeboat(sandbox) : undefined;
-  for (const name of [NODE, "node02", "node03"]) await createNode(client, name, CAPACITY);
-  const vms = numbered(size).map((index) => `vm-${String(index).padStart(3, "0")}`);
-  const [first = "", ...others] = vms;
-  // The namespace comes with the first one.
-  await createVirtualMachineInstance(client, vmOf(first));
-  await inParallel(others, 8, (name) => createVirtualMachineInstance(client, vmOf(name)));
+  await createNodes(client, [NODE, "node02", "node03"], CAPACITY);
+  await createVms(
+    client,
+    numbered(size).map((index) => vmOf(`vm-${String(index).padStart(3, "0")}`)),
+  );
   if (lifeboat !== undefined) await reconcile(lifeboat);
   return {
     async drain() {

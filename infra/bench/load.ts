@@ -3,7 +3,7 @@
  * Owns: connections and the clock. Does not own: what is asked; whether the answer is right.
  */
 import { Agent, request } from "node:http";
-import { inParallel } from "./in-parallel.ts";
+import { inParallel } from "../tools/in-parallel.ts";
 
 export interface TimedAnswer {
   readonly ms: number;

@@ -10,7 +10,7 @@ import { startVirtApi } from "../sandbox/kubevirt/virt-api.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";
 import { webhookConfigurations } from "../sandbox/kubevirt/webhooks/configurations.ts";
 import { applyManifests } from "../sandbox/manifests.ts";
-import { inParallel, numbered } from "./in-parallel.ts";
+import { inParallel, numbered } from "../tools/in-parallel.ts";
 import { launcherOf, nodeOf, podOf, statusOf } from "./lopsided-objects.ts";
 import { planNode, type PlannedPod, type PodKind } from "./lopsided-plan.ts";
 import { createPlannedVms, vmNameOf } from "./population.ts";

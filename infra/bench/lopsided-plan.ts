@@ -3,7 +3,7 @@
  * Owns: how many pods of which kind are on which node. Does not own: the objects (lopsided-objects.ts), the policy that
  * evens it out (parts/descheduling.ts).
  */
-import { numbered } from "./in-parallel.ts";
+import { numbered } from "../tools/in-parallel.ts";
 import type { PlannedVm } from "./population.ts";
 
 export type PodKind = "Launcher" | "Web" | "Stuck";

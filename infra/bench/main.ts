@@ -2,7 +2,9 @@
  * `npm run bench`: measures, prints one table, writes it down, compares it with an earlier run.
  * Owns: that order, and the exit code: 1 only if something did not work, whatever the figures. Does not own: the parts.
  */
-import { parseArguments, type Arguments, USAGE, UsageError } from "./command-line.ts";
+import { runTool } from "../tools/console/arguments.ts";
+import { startTimeLine } from "../tools/console/time-line.ts";
+import { parseArguments, type Arguments, USAGE } from "./command-line.ts";
 import type { Measurement, Part } from "./measurement.ts";
 import type { RunPart } from "./part.ts";
 import { runAdmission } from "./parts/admission.ts";
@@ -27,14 +29,14 @@ async function main({ parts, quick, out, against }: Arguments): Promise<void> {
   // Before anything is measured: an unreadable file must not cost a run.
   const before = against === undefined ? undefined : await readResults(against);
   const machine = describeMachine();
-  const begin = performance.now();
+  const timeLine = startTimeLine();
   const measurements: Measurement[] = [];
   for (const part of parts) {
-    const note = (line: string) => console.error(`${elapsed(begin)}  ${part}: ${line}`);
+    const note = (line: string) => console.error(`${timeLine.stamp()}${part}: ${line}`);
     measurements.push(...(await RUN[part]({ quick, note })));
   }
-  const seconds = Math.round((performance.now() - begin) / 1000);
-  const results: Results = { version: 1, date: new Date().toISOString(), quick, seconds, machine, measurements };
+  const [date, seconds] = [new Date().toISOString(), timeLine.seconds()];
+  const results: Results = { version: 1, date, quick, seconds, machine, measurements };
   await writeResults(out, results);
   console.log(`${renderMeasurements(measurements)}\n\n${summaryOf(results)}\nWritten to ${out}`);
   if (before !== undefined) {
@@ -48,15 +50,8 @@ function summaryOf({ date, quick, seconds, machine }: Results): string {
   return `${date}, ${size}, ${seconds} s, Node ${node}, ${cores} × ${cpu}, ${memoryGiB} GiB, load before: ${loadBefore}`;
 }
 
-function elapsed(begin: number): string {
-  return `${Math.round((performance.now() - begin) / 1000)} s`.padStart(6);
-}
-
-try {
+await runTool(USAGE, async () => {
   const parsed = parseArguments(process.argv.slice(2));
   if (parsed.help) console.log(USAGE);
   else await main(parsed);
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error);
-  process.exitCode = error instanceof UsageError ? 2 : 1;
-}
+});

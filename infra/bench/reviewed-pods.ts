@@ -8,7 +8,7 @@ import * as kubevirt from "../sandbox/kubevirt/resources.ts";
 import { configureLifeboat } from "../tools/apply.ts";
 import { evacuations } from "../tools/evacuations.ts";
 import { installLifeboat } from "./api-server.ts";
-import { inParallel } from "./in-parallel.ts";
+import { inParallel } from "../tools/in-parallel.ts";
 import * as population from "./population.ts";
 import type { Kind } from "./reviews.ts";
 

@@ -1,7 +1,8 @@
 /**
  * The result as text.
- * Owns: columns, rounding, alignment. Does not own: the figures.
+ * Owns: columns, rounding. Does not own: the figures.
  */
+import { aligned, type Cells, widthsOf } from "../tools/console/table.ts";
 import { type Measurement, meetsTarget } from "./measurement.ts";
 import type { Summary } from "./statistics.ts";
 
@@ -13,7 +14,7 @@ export function renderMeasurements(measurements: readonly Measurement[]): string
   return renderTable(HEAD, measurements.map(rowOf));
 }
 
-function rowOf(m: Measurement): readonly string[] {
+function rowOf(m: Measurement): Cells {
   const { part, what, unit, value, against, ratio, tenfold, target } = m;
   return [
     part,
@@ -51,7 +52,7 @@ function keyOf({ part, what, unit }: Measurement): string {
   return `${part}/${what}/${unit}`;
 }
 
-function changeOf(old: Measurement, m: Measurement): readonly string[] {
+function changeOf(old: Measurement, m: Measurement): Cells {
   const ratios = old.ratio && m.ratio;
   const [from, to] = ratios ? [old.ratio.median, m.ratio?.median ?? 0] : [old.value.median, m.value.median];
   const unit = ratios ? "×" : m.unit;
@@ -78,15 +79,7 @@ function range({ min, max, samples }: Summary): string {
   return samples > 1 ? `${figure(min)}–${figure(max)}` : "";
 }
 
-export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => {
-        const width = widths[column] ?? 0;
-        return WORDS.has(head[column] ?? "") ? cell.padEnd(width) : cell.padStart(width);
-      })
-      .join("  ")
-      .trimEnd();
-  return [line(head), line(widths.map((width) => "─".repeat(width))), ...rows.map(line)].join("\n");
+function renderTable(head: Cells, rows: readonly Cells[]): string {
+  const rule = widthsOf([head, ...rows]).map((width) => "─".repeat(width));
+  return aligned([head, rule, ...rows], { right: (column) => !WORDS.has(head[column] ?? "") }).join("\n");
 }

@@ -2,10 +2,9 @@
  * The command line of `npm run chaos`.
  * Owns: flags and what is wrong with them. Does not own: what they lead to (main.ts).
  */
-import { parseArgs } from "node:util";
-import { FAULTS, FAULT_NAMES, type FaultName, isFault } from "./fault-table.ts";
-
-const WIDTH = Math.max(...FAULT_NAMES.map((name) => name.length));
+import { countOf, FLAG, HELP, nameOf, notEmpty, readFlags, TEXT, TEXTS } from "../tools/console/arguments.ts";
+import { aligned } from "../tools/console/table.ts";
+import { FAULTS, FAULT_NAMES, type FaultName } from "./fault-table.ts";
 
 export const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [--vms M] [--only FAULT…] [--jobs J]
 
@@ -19,7 +18,7 @@ export const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [
   --help        show this text
 
 Faults:
-${FAULT_NAMES.map((name) => `  ${name.padEnd(WIDTH)}  ${FAULTS[name].says}`).join("\n")}
+${aligned(FAULT_NAMES.map((name) => [`  ${name}`, FAULTS[name].says])).join("\n")}
 `;
 
 export interface Arguments {
@@ -33,41 +32,18 @@ export interface Arguments {
   readonly help: boolean;
 }
 
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
 export function parseArguments(args: readonly string[], newSeed: () => string): Arguments {
-  const { runs = "20", from = "1", jobs = "1", seed = newSeed(), vms, only, verbose, help } = parseFlags(args);
-  const unknown = only?.find((name) => !isFault(name));
-  if (unknown !== undefined)
-    throw new UsageError(`--only: there is no fault ${unknown}; there are ${FAULT_NAMES.join(", ")}`);
-  if (seed === "") throw new UsageError("--seed: expected a text");
+  const numbers = { runs: TEXT, from: TEXT, vms: TEXT, jobs: TEXT };
+  const options = { ...numbers, seed: TEXT, only: TEXTS, verbose: FLAG, help: HELP };
+  const { runs = "20", from = "1", jobs = "1", seed = newSeed(), vms, only, verbose, help } = readFlags(args, options);
   return {
     runs: countOf("--runs", runs),
     from: countOf("--from", from),
     jobs: countOf("--jobs", jobs),
-    seed,
+    seed: notEmpty("--seed", seed, "a text"),
     ...(vms !== undefined && { vms: countOf("--vms", vms) }),
-    ...(only !== undefined && { only: only.filter((name) => isFault(name)) }),
-    verbose: verbose === true,
-    help: help === true,
+    ...(only !== undefined && { only: only.map((name) => nameOf(FAULT_NAMES, name, "--only: there is no fault")) }),
+    verbose,
+    help,
   };
-}
-
-function countOf(flag: string, text: string): number {
-  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
-  throw new UsageError(`${flag}: expected a whole number from 1 on, got "${text}"`);
-}
-
-function parseFlags(args: readonly string[]) {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean" } as const;
-  const only = { type: "string", multiple: true } as const;
-  const options = { runs: text, from: text, seed: text, vms: text, only, jobs: text, verbose: flag, help: flag };
-  try {
-    return parseArgs({ args: [...args], options, strict: true }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
 }

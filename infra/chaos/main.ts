@@ -3,7 +3,9 @@
  * Owns: the output and the exit code: 1 if a VM was lost, a limit broken, or something hung. Does not own: the runs.
  */
 import { randomInt } from "node:crypto";
-import { type Arguments, parseArguments, USAGE, UsageError } from "./command-line.ts";
+import { runTool } from "../tools/console/arguments.ts";
+import { startTimeLine } from "../tools/console/time-line.ts";
+import { type Arguments, parseArguments, USAGE } from "./command-line.ts";
 import { performAll } from "./jobs.ts";
 import { drawPlan, type PlanOptions } from "./plan.ts";
 import { isBad, type RunReport, totalsOf } from "./report.ts";
@@ -13,8 +15,7 @@ const PROGRESS_EVERY_MS = 15_000;
 
 /** Whether all is well. */
 async function main({ runs, from, jobs, seed, vms, only, verbose }: Arguments): Promise<boolean> {
-  const begin = performance.now();
-  const seconds = () => Math.round((performance.now() - begin) / 1000);
+  const { milliseconds, seconds } = startTimeLine();
   const optionsOf = (run: number): PlanOptions => ({
     seed,
     run,
@@ -23,12 +24,12 @@ async function main({ runs, from, jobs, seed, vms, only, verbose }: Arguments): 
   });
   const reports: RunReport[] = [];
   console.log(`seed ${seed}`);
-  let told = begin;
+  let told = 0;
   const onReport = (report: RunReport): void => {
     reports.push(report);
     if (isBad(report)) console.log(renderBadRun(report, drawPlan(optionsOf(report.run))));
-    if (performance.now() - told < PROGRESS_EVERY_MS) return;
-    told = performance.now();
+    if (milliseconds() - told < PROGRESS_EVERY_MS) return;
+    told = milliseconds();
     console.log(renderProgress(totalsOf(reports), runs, seconds()));
   };
   const orders = Array.from({ length: runs }, (_, i) => optionsOf(from + i));
@@ -37,11 +38,8 @@ async function main({ runs, from, jobs, seed, vms, only, verbose }: Arguments): 
   return !reports.some(isBad);
 }
 
-try {
+await runTool(USAGE, async () => {
   const parsed = parseArguments(process.argv.slice(2), () => String(randomInt(2 ** 31)));
-  if (parsed.help) console.log(USAGE);
-  else if (!(await main(parsed))) process.exitCode = 1;
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error);
-  process.exitCode = error instanceof UsageError ? 2 : 1;
-}
+  if (parsed.help) return console.log(USAGE);
+  return (await main(parsed)) ? 0 : 1;
+});

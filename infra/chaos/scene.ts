@@ -2,14 +2,15 @@
  * The scene of one run: its nodes, its namespace, its VMs, its settings; and clearing it away.
  * Owns: that. Does not own: what stays over many runs (arena.ts), what happens (happen.ts).
  */
-import { inParallel } from "../bench/in-parallel.ts";
+import { inParallel } from "../tools/in-parallel.ts";
 import { configMaps, namespaces, nodes, type KubeObject, type Resource } from "../sandbox/actors/resources.ts";
 import { isAlreadyExists } from "../sandbox/actors/status-error.ts";
-import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../sandbox/fleet.ts";
+import { createNode, type VirtualMachine } from "../sandbox/fleet.ts";
 import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
 import { kubeVirts, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
 import { createPriorityClass } from "../sandbox/workloads.ts";
 import { configureLifeboat } from "../tools/apply.ts";
+import { createVms } from "../tools/scene.ts";
 import type { Arena } from "./arena.ts";
 import type { CastMember, Place } from "./cast.ts";
 import { DESCHEDULER_POLICY } from "./descheduler-policy.ts";
@@ -30,7 +31,7 @@ const NARROW = { memory: "4Gi" };
 const VM_MEMORY = "1Gi";
 export const PREEMPTOR = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { memory: "3584Mi" } };
 const ROOM = { cpu: "100", memory: "256Gi", pods: "500", "devices.kubevirt.io/kvm": "1k" };
-const CREATED_AT_ONCE = 8;
+const REMOVED_AT_ONCE = 8;
 
 export async function setScene(arena: Arena, plan: Plan, name: string): Promise<Scene> {
   const { client } = arena.sandbox;
@@ -50,8 +51,9 @@ export async function setScene(arena: Arena, plan: Plan, name: string): Promise<
     ...[...places].map((place) => createNode(client, nodeOf[place], place === "Preempted" ? NARROW : ROOM)),
     ...others.map((node) => createNode(client, node, ROOM)),
   ]);
-  await inParallel(plan.vms, CREATED_AT_ONCE, (member) =>
-    createVirtualMachineInstance(client, vmOf(member, name, nodeOf[member.place])),
+  await createVms(
+    client,
+    plan.vms.map((member) => vmOf(member, name, nodeOf[member.place])),
   );
   return { namespace: name, nodeOf, nodes: [...[...places].map((place) => nodeOf[place]), ...others] };
 }
@@ -99,7 +101,7 @@ export async function clearScene(arena: Arena, { namespace, nodes: names }: Scen
     persist(() => client.delete(resource, key));
   const here = ({ metadata }: KubeObject) => metadata.namespace === namespace;
   const vmis = [...observer.vmis.list()].filter(here);
-  await inParallel(vmis, CREATED_AT_ONCE, ({ metadata }) => remove(virtualMachineInstances, metadata));
+  await inParallel(vmis, REMOVED_AT_ONCE, ({ metadata }) => remove(virtualMachineInstances, metadata));
   await remove(namespaces, { name: namespace });
   const gone = () => ![...observer.vmis.list(), ...observer.pods.list()].some(here);
   if (!(await until(gone, CLEARED_WITHIN_MS))) throw new Error(`namespace ${namespace} does not become empty`);

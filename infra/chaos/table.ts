@@ -2,6 +2,7 @@
  * What is printed: a line now and then, a bad run with its plan, the table at the end.
  * Owns: the words. Does not own: the figures (report.ts).
  */
+import { aligned, type Cells } from "../tools/console/table.ts";
 import type { Plan } from "./plan.ts";
 import type { Counts, RunReport, Totals } from "./report.ts";
 
@@ -37,7 +38,7 @@ function failures(count: number): string {
 
 export function renderTotals(totals: Totals, seconds: number): string {
   const { runs, vms, fates, endings, faults, inVain, longest, meanMs, lost, broken, hung } = totals;
-  const rows: readonly (readonly [string, string])[] = [
+  const rows: readonly Cells[] = [
     [
       "runs",
       `${runs} in ${seconds} s; ${(meanMs / 1000).toFixed(1)} s on average, the longest ${secondsOf(longest.ms)} (run ${longest.run})`,
@@ -51,8 +52,7 @@ export function renderTotals(totals: Totals, seconds: number): string {
     ["runs with a limit broken", String(broken)],
     ["runs with something hung", String(hung)],
   ];
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return [...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`), `VMs lost: ${lost}`].join("\n");
+  return [...aligned(rows), `VMs lost: ${lost}`].join("\n");
 }
 
 function renderDescheduling({ asked, cycles }: Totals): string {

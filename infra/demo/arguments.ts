@@ -2,6 +2,8 @@
  * The command line of `npm start`.
  * Owns: the arguments and the usage text.
  */
+import { FLAG, HELP, nameOf, readArguments, UsageError } from "../tools/console/arguments.ts";
+
 export const STORIES = ["drain", "preemption", "taint", "pressure", "descheduler"] as const;
 export type StoryName = (typeof STORIES)[number];
 
@@ -9,12 +11,8 @@ export interface Arguments {
   readonly story: StoryName;
   /** Do not stay up after the story, even on a terminal. */
   readonly exit: boolean;
+  readonly help: boolean;
 }
-
-export type ParsedArguments =
-  | { readonly kind: "Run"; readonly arguments: Arguments }
-  | { readonly kind: "Help" }
-  | { readonly kind: "Error"; readonly message: string };
 
 export const USAGE = `Usage: npm start [-- [STORY] [--exit]]
 
@@ -31,20 +29,9 @@ Options:
 
 The exit code is 0 if all went well with Lifeboat, and no virtual machine was lost.`;
 
-export function parseArguments(argv: readonly string[]): ParsedArguments {
-  let story: StoryName | undefined;
-  let exit = false;
-  for (const argument of argv) {
-    if (argument === "--help" || argument === "-h") return { kind: "Help" };
-    if (argument === "--exit") exit = true;
-    else if (argument.startsWith("-")) return { kind: "Error", message: `unknown option ${argument}` };
-    else if (story !== undefined) return { kind: "Error", message: `one story at a time: ${story}, then ${argument}` };
-    else if (isStory(argument)) story = argument;
-    else return { kind: "Error", message: `unknown story ${argument}: there are ${STORIES.join(", ")}` };
-  }
-  return { kind: "Run", arguments: { story: story ?? "drain", exit } };
-}
-
-function isStory(name: string): name is StoryName {
-  return (STORIES as readonly string[]).includes(name);
+export function parseArguments(args: readonly string[]): Arguments {
+  const { values, positionals } = readArguments(args, { exit: FLAG, help: HELP });
+  const [story = "drain", second] = positionals.map((name) => nameOf(STORIES, name, "unknown story"));
+  if (second !== undefined) throw new UsageError(`one story at a time: ${story}, then ${second}`);
+  return { story, ...values };
 }

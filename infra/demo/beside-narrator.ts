@@ -4,6 +4,7 @@
  */
 import type { BesideRow } from "./beside.ts";
 import { renderBesideChanges, renderSaid, type BesideFrame } from "./beside-view.ts";
+import type { TimeLine } from "../tools/console/time-line.ts";
 import type { Screen } from "./screen.ts";
 import type { Pair } from "./stage.ts";
 import type { World } from "./world.ts";
@@ -15,16 +16,16 @@ export interface BesideNarrator {
 
 export interface BesideNarratorOptions {
   readonly screen: Screen;
-  readonly elapsedMs: () => number;
+  readonly timeLine: TimeLine;
   /** What each cluster is called. */
   readonly names: Pair<string>;
   readonly render: (frame: BesideFrame) => readonly string[];
 }
 
-export function createBesideNarrator({ screen, elapsedMs, names, render }: BesideNarratorOptions): BesideNarrator {
+export function createBesideNarrator({ screen, timeLine, names, render }: BesideNarratorOptions): BesideNarrator {
   let previous: readonly BesideRow[] = [];
   const repeated = new Set<string>();
-  const stamp = () => `${(elapsedMs() / 1000).toFixed(1).padStart(5)} s  `;
+  const { milliseconds, stamp } = timeLine;
 
   const news = (told: Pair<readonly string[]>): readonly string[] =>
     (["without", "withIt"] as const)
@@ -38,7 +39,7 @@ export function createBesideNarrator({ screen, elapsedMs, names, render }: Besid
           without: told.without.at(-1) ?? "",
           withIt: told.withIt.at(-1) ?? "",
         };
-        screen.draw(render({ seconds: elapsedMs() / 1000, rows, worlds, said }));
+        screen.draw(render({ seconds: milliseconds() / 1000, rows, worlds, said }));
       } else {
         screen.print(...[...news(told), ...renderBesideChanges(previous, rows, names)].map((line) => stamp() + line));
       }

@@ -8,6 +8,7 @@ import { createBesideNarrator } from "./beside-narrator.ts";
 import { NAME, renderBeside, renderOutcome } from "./beside-view.ts";
 import type { Cluster } from "./cluster.ts";
 import { showEvacuations } from "./evacuations.ts";
+import { startTimeLine } from "../tools/console/time-line.ts";
 import type { Screen } from "./screen.ts";
 import { both, type Pair, type Stage } from "./stage.ts";
 import { summarize } from "./summary.ts";
@@ -33,11 +34,10 @@ export async function tellBeside({ cast, ...plot }: Plot, stage: Stage, screen: 
   const before = await both(stage, ({ client }) => readWorld(client));
   const watched = await both(stage, ({ client, clock }) => watchWorld(client, clock));
   const worlds = { without: watched.without.world, withIt: watched.withIt.world };
-  const started = Date.now();
-  const elapsedMs = () => Date.now() - started;
+  const timeLine = startTimeLine();
   const narrator = createBesideNarrator({
     screen,
-    elapsedMs,
+    timeLine,
     names: NAME,
     render: (frame) => renderBeside(frame, screen),
   });
@@ -48,7 +48,7 @@ export async function tellBeside({ cast, ...plot }: Plot, stage: Stage, screen: 
   const failed = failureOf(disrupted);
   let isOver = false;
   try {
-    while (!isOver && elapsedMs() < PATIENCE_MS) {
+    while (!isOver && timeLine.milliseconds() < PATIENCE_MS) {
       const rows = besideRows(before, worlds, cast);
       narrator.tell(rows, worlds, {
         without: noteworthy(before.without, worlds.without),

@@ -5,7 +5,7 @@
 import { dump } from "js-yaml";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { configMaps } from "../sandbox/actors/resources.ts";
-import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
+import { createNodes, createVms } from "../tools/scene.ts";
 import { createReplicaSet } from "./replicas.ts";
 import { nodeLines } from "./rows.ts";
 import type { Scene } from "./story.ts";
@@ -49,11 +49,14 @@ const POLICY = {
 export async function setScene(client: KubeClient): Promise<Scene> {
   const [full, ...others] = NODES;
   const capacity = { memory: quantity(MEBIBYTES.node) };
-  await createNode(client, full, capacity);
+  await createNodes(client, [full], capacity);
   const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", memory: quantity(MEBIBYTES.vm) };
-  await Promise.all(VMS.map((name) => createVirtualMachineInstance(client, { ...vm, name })));
+  await createVms(
+    client,
+    VMS.map((name) => ({ ...vm, name })),
+  );
   await createReplicaSet(client, { ...WEB, requests: { memory: quantity(MEBIBYTES.pod) } });
-  for (const node of others) await createNode(client, node, capacity);
+  await createNodes(client, others, capacity);
   await client.create(configMaps, {
     metadata: { namespace: "lifeboat-system", name: "lifeboat-descheduler" },
     data: { "policy.yaml": dump(POLICY) },

@@ -12,6 +12,7 @@ import { figuresOf, isAsItShouldBe, journeyRows, onTheirWay, type Course } from 
 import { NODES, setScene } from "./descheduler-scene.ts";
 import { NAME, renderBalance, renderDescheduling, renderJudgement } from "./descheduler-view.ts";
 import { showEvacuations } from "./evacuations.ts";
+import { startTimeLine } from "../tools/console/time-line.ts";
 import type { Screen } from "./screen.ts";
 import { both, type Pair, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
@@ -87,10 +88,10 @@ async function tell(stage: Stage, screen: Screen): Promise<boolean> {
 
 /** Shows what there is to be seen, or what is new of it. */
 function drawerOf({ without, withIt }: Pair<RunningCourse>, screen: Screen): () => void {
-  const started = Date.now();
+  const timeLine = startTimeLine();
   const narrator = createBesideNarrator({
     screen,
-    elapsedMs: () => Date.now() - started,
+    timeLine,
     names: NAME,
     render(frame) {
       const figures = { without: figuresOf(without), withIt: figuresOf(withIt) };

@@ -11,6 +11,7 @@ import { createNarrator } from "./narrator.ts";
 import { isAtRest, nodeLines, onlyRefusedRemain, rowsOf } from "./rows.ts";
 import { DRAINED_NODE, REFUSED, removeObstacle, setScene } from "./scene.ts";
 import { showEvacuations } from "./evacuations.ts";
+import { startTimeLine } from "../tools/console/time-line.ts";
 import type { Screen } from "./screen.ts";
 import { both, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
@@ -40,11 +41,10 @@ async function tell(stage: Stage, screen: Screen): Promise<boolean> {
   const { client, clock, kubeconfig } = stage.withIt;
   const worlds = await both(stage, (cluster) => readWorld(cluster.client));
   const before = worlds.withIt;
-  const started = Date.now();
-  const elapsedMs = () => Date.now() - started;
+  const timeLine = startTimeLine();
   const over = new AbortController();
   const watched = await watchWorld(client, clock);
-  const narrator = createNarrator(screen, elapsedMs);
+  const narrator = createNarrator(screen, timeLine);
   const drainedWithout = drainQuietly(stage.without, over.signal).catch((error: unknown) =>
     narrator.note(`Without Lifeboat the drain failed: ${String(error)}`),
   );
@@ -59,7 +59,7 @@ async function tell(stage: Stage, screen: Screen): Promise<boolean> {
       const rows = rowsOf(before, watched.world, DRAINED_NODE);
       narrator.tell(rows, nodeLines(watched.world));
       if (exitCode !== undefined && (exitCode !== 0 || rows.every(isAtRest))) break;
-      if (elapsedMs() > PATIENCE_MS) {
+      if (timeLine.milliseconds() > PATIENCE_MS) {
         narrator.note("This takes too long: the drain is stopped.");
         break;
       }

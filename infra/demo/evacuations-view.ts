@@ -3,6 +3,7 @@
  * Owns: the columns. Pure. Does not own: the kind's own printer columns (infra/kubernetes/crds).
  */
 import type { Evacuation } from "../tools/evacuations.ts";
+import { aligned } from "../tools/console/table.ts";
 import { cut, painter, type Look } from "./look.ts";
 
 type Column = readonly [heading: string, cell: (evacuation: Evacuation) => string | number | undefined];
@@ -24,11 +25,7 @@ export function renderEvacuations(found: readonly Evacuation[], look: Look): rea
   const rows = found
     .map((evacuation) => COLUMNS.map(([, cell]) => String(cell(evacuation) ?? "")))
     .toSorted((a, b) => a.join(" ").localeCompare(b.join(" ")));
-  const widths = COLUMNS.map(([heading], index) =>
-    Math.max(heading.length, ...rows.map((row) => row[index]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]) =>
-    cut(cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("   "), look.width);
-  const [headings, ...lines] = [COLUMNS.map(([heading]) => heading), ...rows].map(line);
-  return [COMMAND, painter(look)("bold", headings ?? ""), ...lines];
+  const table = aligned([COLUMNS.map(([heading]) => heading), ...rows], { gap: "   " });
+  const [headings = "", ...lines] = table.map((line) => cut(line, look.width));
+  return [COMMAND, painter(look)("bold", headings), ...lines];
 }

@@ -3,21 +3,8 @@
  * Owns: the arguments, signals, the exit code. Does not own: the order of things (run.ts).
  */
 import { parseArguments, USAGE, type Arguments } from "./arguments.ts";
+import { runTool } from "../tools/console/arguments.ts";
 import { createScreen } from "./screen.ts";
-
-async function main(): Promise<number> {
-  const parsed = parseArguments(process.argv.slice(2));
-  switch (parsed.kind) {
-    case "Help":
-      console.log(USAGE);
-      return 0;
-    case "Error":
-      console.error(`${parsed.message}\n\n${USAGE}`);
-      return 2;
-    case "Run":
-      return start(parsed.arguments);
-  }
-}
 
 /** The exit code if a signal ends the story; once it is told, the exit code is what it came to. */
 const INTERRUPTED = 130;
@@ -38,4 +25,8 @@ async function start({ story, exit }: Arguments): Promise<number> {
   return code;
 }
 
-process.exitCode = await main();
+await runTool(USAGE, async () => {
+  const parsed = parseArguments(process.argv.slice(2));
+  if (parsed.help) return console.log(USAGE);
+  return start(parsed);
+});

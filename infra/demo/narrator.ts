@@ -3,6 +3,7 @@
  * Owns: what is said when, and what of the drain's own words is worth repeating. Does not own: the looks (view.ts).
  */
 import { parseDrainLine } from "./drain-output.ts";
+import type { TimeLine } from "../tools/console/time-line.ts";
 import type { Screen } from "./screen.ts";
 import type { NodeLine, Row } from "./rows.ts";
 import { renderChanges, renderFrame } from "./view.ts";
@@ -16,15 +17,15 @@ export interface Narrator {
   note(text: string): void;
 }
 
-export function createNarrator(screen: Screen, elapsedMs: () => number): Narrator {
+export function createNarrator(screen: Screen, timeLine: TimeLine): Narrator {
   let rows: readonly Row[] = [];
   let drain = "";
   const repeated = new Set<string>();
-  const stamp = () => `${(elapsedMs() / 1000).toFixed(1).padStart(5)} s  `;
+  const { milliseconds, stamp } = timeLine;
 
   return {
     tell(now, nodes) {
-      if (screen.live) screen.draw(renderFrame({ seconds: elapsedMs() / 1000, rows: now, nodes, drain }, screen));
+      if (screen.live) screen.draw(renderFrame({ seconds: milliseconds() / 1000, rows: now, nodes, drain }, screen));
       else screen.print(...renderChanges(rows, now).map((line) => stamp() + line));
       rows = now;
     },

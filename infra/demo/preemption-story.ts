@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../sandbox/actors/client.ts";
-import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
+import { createNodes, createVms } from "../tools/scene.ts";
 import { createPod, createPriorityClass } from "../sandbox/workloads.ts";
 import { tellBeside, type Plot } from "./beside-story.ts";
 import type { Cluster } from "./cluster.ts";
@@ -38,11 +38,14 @@ const PLOT: Plot = {
 };
 
 async function setScene(client: KubeClient): Promise<Scene> {
-  await createNode(client, NODE, { memory: "16Gi" });
+  await createNodes(client, [NODE], { memory: "16Gi" });
   const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", memory: "7Gi", node: NODE };
-  await Promise.all(VMS.map((name) => createVirtualMachineInstance(client, { ...vm, name })));
+  await createVms(
+    client,
+    VMS.map((name) => ({ ...vm, name })),
+  );
   // Room for one of the VMs each, none for who preempts them.
-  for (const node of ["node-2", "node-3"]) await createNode(client, node, { memory: "8Gi" });
+  await createNodes(client, ["node-2", "node-3"], { memory: "8Gi" });
   await createPriorityClass(client, "high", 1_000_000);
   return { vms: VMS.length, nodes: 3, pods: 0 };
 }

@@ -4,7 +4,7 @@
  */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { pods } from "../sandbox/actors/resources.ts";
-import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
+import { createNodes, createVms } from "../tools/scene.ts";
 import { createPod, createPriorityClass } from "../sandbox/workloads.ts";
 import { troublesOf, vmsOn } from "./beside.ts";
 import { tellBeside, type Plot } from "./beside-story.ts";
@@ -57,13 +57,12 @@ const PLOT: Plot = {
 };
 
 async function setScene(client: KubeClient): Promise<Scene> {
-  for (const node of NODES) await createNode(client, node, { memory: "16Gi" });
+  await createNodes(client, NODES, { memory: "16Gi" });
   for (const [name, value] of Object.entries(PRIORITY)) await createPriorityClass(client, name, value);
   const vm = { evictionStrategy: "LiveMigrate", memory: "1Gi", node: NODE };
-  await Promise.all(
-    VMS.map(([namespace, name]) =>
-      createVirtualMachineInstance(client, { ...vm, namespace, name, priorityClassName: namespace }),
-    ),
+  await createVms(
+    client,
+    VMS.map(([namespace, name]) => ({ ...vm, namespace, name, priorityClassName: namespace })),
   );
   await createPod(client, { ...WAREHOUSE, node: NODE, priorityClassName: "shop", requests: { memory: "9Gi" } });
   return { vms: VMS.length, nodes: NODES.length, pods: 1 };

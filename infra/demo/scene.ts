@@ -12,7 +12,7 @@ import {
   type Resource,
 } from "../sandbox/actors/resources.ts";
 import { isConflict } from "../sandbox/actors/status-error.ts";
-import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
+import { createNodes, createVms } from "../tools/scene.ts";
 import { liveMigratable } from "../sandbox/kubevirt/live-migratable.ts";
 import { virtualMachineInstances, type EvictionStrategy } from "../sandbox/kubevirt/resources.ts";
 import { createReplicaSet } from "./replicas.ts";
@@ -45,27 +45,25 @@ const CAST: readonly CastMember[] = [
 export const REFUSED = { namespace: "shop", name: "ledger" };
 
 export async function setScene(client: KubeClient): Promise<Scene> {
-  for (const node of NODES) await createNode(client, node);
-  for (const name of new Set(CAST.map(([, namespace]) => namespace)))
-    await client.create(namespaces, { metadata: { name } });
+  await createNodes(client, NODES);
+  await client.create(namespaces, { metadata: { name: REPLICAS.namespace } });
   await createDaemonSet(client);
   // Before the VMs, so that they are spread over all nodes.
-  await createReplicaSet(client, { namespace: "shop", name: "api", replicas: REPLICAS });
-  await Promise.all(
-    CAST.map(([node, namespace, name, evictionStrategy, reason]) =>
-      createVirtualMachineInstance(client, {
-        namespace,
-        name,
-        evictionStrategy,
-        node,
-        ...(reason !== undefined && { migratable: false, reason }),
-      }),
-    ),
+  await createReplicaSet(client, REPLICAS);
+  await createVms(
+    client,
+    CAST.map(([node, namespace, name, evictionStrategy, reason]) => ({
+      namespace,
+      name,
+      evictionStrategy,
+      node,
+      ...(reason !== undefined && { migratable: false, reason }),
+    })),
   );
-  return { vms: CAST.length, nodes: NODES.length, pods: NODES.length + REPLICAS };
+  return { vms: CAST.length, nodes: NODES.length, pods: NODES.length + REPLICAS.replicas };
 }
 
-const REPLICAS = 5;
+const REPLICAS = { namespace: "shop", name: "api", replicas: 5 };
 
 export const daemonSets: Resource<KubeObject & { readonly spec: unknown }> = {
   apiVersion: "apps/v1",

@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { nodes } from "../sandbox/actors/resources.ts";
-import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
+import { createNodes, createVms } from "../tools/scene.ts";
 import { createPod } from "../sandbox/workloads.ts";
 import { troublesOf, vmsOn } from "./beside.ts";
 import { tellBeside, type Plot } from "./beside-story.ts";
@@ -47,9 +47,12 @@ function plot(): Plot {
 }
 
 async function setScene(client: KubeClient): Promise<Scene> {
-  for (const node of NODES) await createNode(client, node);
+  await createNodes(client, NODES);
   const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE };
-  await Promise.all(VMS.map((name) => createVirtualMachineInstance(client, { ...vm, name })));
+  await createVms(
+    client,
+    VMS.map((name) => ({ ...vm, name })),
+  );
   await createPod(client, { ...DAEMON, node: NODE, tolerations: [{ key: TAINT.key, operator: "Exists" }] });
   await createPod(client, { ...ORDINARY, node: NODE });
   return { vms: VMS.length, nodes: NODES.length, pods: 2 };

@@ -3,7 +3,7 @@
  * Owns: flags and what is wrong with them. Does not own: what they lead to (sandbox.ts).
  */
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { FLAG, HELP, notEmpty, readFlags, TEXT, UsageError } from "./console/arguments.ts";
 
 export const USAGE = `Usage: npm run sandbox -- [--port N] [--kubeconfig FILE] [--empty]
 
@@ -20,25 +20,11 @@ export interface Arguments {
   readonly help: boolean;
 }
 
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
 export function parseArguments(args: readonly string[]): Arguments {
-  const { port = "0", kubeconfig = "sandbox.kubeconfig", empty = false, help = false } = parseFlags(args);
+  const options = { port: TEXT, kubeconfig: TEXT, empty: FLAG, help: HELP };
+  const { port = "0", kubeconfig = "sandbox.kubeconfig", empty, help } = readFlags(args, options);
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
     throw new UsageError(`--port: expected a port number, got "${port}"`);
-  if (kubeconfig === "") throw new UsageError("--kubeconfig: expected the name of a file");
+  notEmpty("--kubeconfig", kubeconfig, "the name of a file");
   return { port: Number(port), kubeconfig: resolve(kubeconfig), empty, help };
-}
-
-function parseFlags(args: readonly string[]) {
-  const flag = { type: "boolean" } as const;
-  const text = { type: "string" } as const;
-  const options = { port: text, kubeconfig: text, empty: flag, help: flag };
-  try {
-    return parseArgs({ args: [...args], options, strict: true }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
 }

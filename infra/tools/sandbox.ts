@@ -4,12 +4,14 @@
  * (infra/sandbox).
  */
 import { writeFile } from "node:fs/promises";
-import { createNode, createVirtualMachineInstance } from "../sandbox/fleet.ts";
+
 import { startSandbox, type Sandbox } from "../sandbox/sandbox.ts";
+import { runTool } from "./console/arguments.ts";
+import { createNodes, createVms } from "./scene.ts";
 import { buildWorker } from "./build-worker.ts";
 import { configureLifeboat } from "./apply.ts";
 import { startLifeboat, type Lifeboat } from "./lifeboat.ts";
-import { parseArguments, USAGE, UsageError, type Arguments } from "./sandbox-command-line.ts";
+import { parseArguments, USAGE, type Arguments } from "./sandbox-command-line.ts";
 
 const NODES = ["node-1", "node-2", "node-3"];
 
@@ -39,8 +41,11 @@ async function main(): Promise<void> {
 
 async function populate(sandbox: Sandbox): Promise<Lifeboat> {
   const { client } = sandbox;
-  await Promise.all([buildWorker(), ...NODES.map((name) => createNode(client, name))]);
-  await Promise.all(VMS.map((vm) => createVirtualMachineInstance(client, { namespace: "default", ...vm })));
+  await Promise.all([buildWorker(), createNodes(client, NODES)]);
+  await createVms(
+    client,
+    VMS.map((vm) => ({ namespace: "default", ...vm })),
+  );
   const lifeboat = await startLifeboat(sandbox, { onLog: (line) => console.log(line) });
   // KubeVirt's evacuation controller is off here.
   await configureLifeboat(client, { evacuation: { adoptSeconds: 0 } });
@@ -74,13 +79,4 @@ function interrupted(): Promise<void> {
   });
 }
 
-/** What the user can mend is told in a sentence; a stack is for defects of ours. */
-function explain(error: unknown): unknown {
-  if (error instanceof UsageError) return `${error.message}\n\n${USAGE}`;
-  return error instanceof Error && "syscall" in error ? error.message : error;
-}
-
-main().catch((error: unknown) => {
-  console.error(explain(error));
-  process.exit(error instanceof UsageError ? 2 : 1);
-});
+await runTool(USAGE, main);

@@ -1,6 +1,6 @@
 /** The lopsided cluster: as many pods as it says, of which a fifth are launchers, and not spread evenly. */
 import { describe, expect, test } from "vitest";
-import { numbered } from "../../infra/bench/in-parallel.ts";
+import { numbered } from "../../infra/tools/in-parallel.ts";
 import { planNode, PODS_A_NODE, STUCK } from "../../infra/bench/lopsided-plan.ts";
 
 describe.each([50, 500, 5000])("%d nodes", (size) => {

@@ -7,7 +7,7 @@ import {
   measuredP99,
   meetsTarget,
 } from "../../infra/bench/measurement.ts";
-import { figure, renderChanges, renderMeasurements, renderTable } from "../../infra/bench/table.ts";
+import { figure, renderChanges, renderMeasurements } from "../../infra/bench/table.ts";
 
 const floor = { what: "floor", samples: [1, 2, 4] };
 const answer = measuredAgainst({ part: "admission", what: "answer", unit: "ms", target: 1.2 }, [1.1, 2, 6], floor);
@@ -38,10 +38,6 @@ sandbox    peak RSS  512 MiB           1                                × 8.25 
   test("has nothing to say without a target", () => {
     const { target: _, ...without } = memory;
     expect(renderMeasurements([without])).toMatch(/512 MiB +1$/);
-  });
-
-  test("is as wide as its widest cell", () => {
-    expect(renderTable(["part", "n"], [["sandbox", "1"]])).toBe("part     n\n───────  ─\nsandbox  1");
   });
 });
 

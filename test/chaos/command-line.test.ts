@@ -1,5 +1,6 @@
+/** What can be asked of `npm run chaos`. */
 import { expect, test } from "vitest";
-import { type Arguments, parseArguments, USAGE, UsageError } from "../../infra/chaos/command-line.ts";
+import { type Arguments, parseArguments, USAGE } from "../../infra/chaos/command-line.ts";
 import { FAULT_NAMES } from "../../infra/chaos/fault-table.ts";
 
 const parse = (...args: readonly string[]) => parseArguments(args, () => "new");
@@ -20,17 +21,11 @@ test.each(rows)("%j", (args, expected) => expect(parse(...args)).toEqual({ ...DE
 
 // prettier-ignore
 const wrong: readonly (readonly [readonly string[], string])[] = [
-  [["--runs", "0"],       '--runs: expected a whole number from 1 on, got "0"'],
-  [["--runs", "many"],    '--runs: expected a whole number from 1 on, got "many"'],
   [["--jobs", "1.5"],     '--jobs: expected a whole number from 1 on, got "1.5"'],
   [["--seed", ""],        "--seed: expected a text"],
   [["--only", "Aliens"],  "--only: there is no fault Aliens"],
-  [["--nonsense"],        "Unknown option '--nonsense'"],
 ];
-test.each(wrong)("%j is a usage error", (args, message) => {
-  expect(() => parse(...args)).toThrow(UsageError);
-  expect(() => parse(...args)).toThrow(message);
-});
+test.each(wrong)("%j is a usage error", (args, message) => expect(() => parse(...args)).toThrow(message));
 
 test("the usage names every fault", () => {
   for (const name of FAULT_NAMES) expect(USAGE).toContain(`  ${name} `);

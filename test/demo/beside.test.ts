@@ -1,7 +1,8 @@
+/** What one disruption does to two clusters. */
 import { describe, expect, test } from "vitest";
 import { besideRows, isAtRest, noteworthy, troublesOf, vmsOn, type BesideRow } from "../../infra/demo/beside.ts";
 import type { PodView, World } from "../../infra/demo/world.ts";
-import { migration, running, vm, world } from "./worlds.ts";
+import { migration, node, running, vm, world } from "./worlds.ts";
 
 const CAST = { node: "node-1", pods: ["shop/job"] };
 
@@ -75,7 +76,7 @@ test("what was told before the story is no news, and not all that is told is wor
 test("VMs that run on a node, and what troubles it", () => {
   const now = {
     ...running(vm(), vm({ uid: "b", nodeName: "node-2" }), vm({ uid: "c", phase: "Failed" })),
-    nodes: new Map([["1", { name: "node-1", cordoned: false, troubles: ["MemoryPressure"] }]]),
+    nodes: world({ nodes: [node("node-1", { troubles: ["MemoryPressure"] })] }).nodes,
   };
   expect(vmsOn("node-1", now)).toBe(1);
   expect(troublesOf("node-1", now)).toEqual(["MemoryPressure"]);

@@ -1,3 +1,4 @@
+/** A cycle in a sentence. */
 import { expect, test } from "vitest";
 import { describeCycle, isAtRest, type Cycle } from "../../infra/demo/descheduler-cycle.ts";
 

@@ -1,3 +1,4 @@
+/** Figures of a descheduled cluster, and where its VMs are. */
 import { describe, expect, test } from "vitest";
 import {
   figuresOf,
@@ -7,7 +8,7 @@ import {
   type Course,
 } from "../../infra/demo/descheduler-figures.ts";
 import type { VirtualMachine, World } from "../../infra/demo/world.ts";
-import { migration, running, vm, world } from "./worlds.ts";
+import { migration, node, running, vm, world } from "./worlds.ts";
 
 function course(now: World, tweak: Partial<Course> = {}): Course {
   return { before: running(vm()), world: now, cycles: [], most: 0, ...tweak };
@@ -16,7 +17,7 @@ function course(now: World, tweak: Partial<Course> = {}): Course {
 /** That many VMs on node-1, with its node. */
 function crowd(count: number, tweak: Partial<VirtualMachine> = {}): World {
   const vmis = Array.from({ length: count }, (_, index) => vm({ key: `shop/${index}`, uid: `uid-${index}`, ...tweak }));
-  return { ...running(...vmis), nodes: new Map([["1", { name: "node-1", cordoned: false, troubles: [] }]]) };
+  return { ...running(...vmis), nodes: world({ nodes: [node("node-1")] }).nodes };
 }
 
 describe("the figures of a cluster", () => {

@@ -1,3 +1,4 @@
+/** The drain of the demo's own client behaves as kubectl's. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { drainNode } from "../../infra/demo/drain-client.ts";
 import { replicaSets } from "../../infra/demo/replicas.ts";

@@ -1,3 +1,4 @@
+/** What kubectl drain says. */
 import { describe, expect, test } from "vitest";
 import { parseDrainLine, refusedLine } from "../../infra/demo/drain-output.ts";
 

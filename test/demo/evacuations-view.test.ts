@@ -1,8 +1,8 @@
+/** `kubectl get evacuations`, where there is no kubectl. */
 import { expect, test } from "vitest";
 import { renderEvacuations } from "../../infra/demo/evacuations-view.ts";
 import type { Evacuation } from "../../infra/tools/evacuations.ts";
-
-const PLAIN = { width: 100, colour: false };
+import { PLAIN } from "./screens.ts";
 
 function evacuation(namespace: string, vm: string, status?: Evacuation["status"]): Evacuation {
   const metadata = { namespace, name: `${vm}-1`, uid: vm, resourceVersion: "1", creationTimestamp: "" };

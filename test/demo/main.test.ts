@@ -1,3 +1,4 @@
+/** `npm start`: each story, to its end. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -100,13 +101,5 @@ test("an argument that it does not know is a usage error", async () => {
   const { code, lines, stderr } = await start("--fast");
   expect(code).toBe(2);
   expect(lines).toEqual([""]);
-  expect(stderr).toMatch(/^unknown option --fast\n\nUsage: npm start/);
-});
-
-test("so is a story that nobody tells", async () => {
-  const { code, stderr } = await start("flood");
-  expect(code).toBe(2);
-  expect(stderr).toMatch(
-    /^unknown story flood: there are drain, preemption, taint, pressure, descheduler\n\nUsage: npm start/,
-  );
+  expect(stderr).toMatch(/^Unknown option '--fast'[^]*\n\nUsage: npm start/);
 });

@@ -1,27 +1,15 @@
+/** What is said of a drain, and when. */
 import { expect, test } from "vitest";
 import { createNarrator } from "../../infra/demo/narrator.ts";
-import type { Screen } from "../../infra/demo/screen.ts";
 import type { Row } from "../../infra/demo/rows.ts";
-
-function recorder(live: boolean) {
-  const printed: string[] = [];
-  let drawn: readonly string[] = [];
-  const screen: Screen = {
-    live,
-    width: 100,
-    colour: false,
-    print: (...lines) => void printed.push(...lines),
-    draw: (lines) => void (drawn = lines),
-    keep: () => undefined,
-  };
-  return { printed, drawn: () => drawn, narrator: createNarrator(screen, () => 1234) };
-}
+import { AT_1234_MS, recordingScreen } from "./screens.ts";
 
 const row: Row = { vm: "a/b", strategy: "None", migratable: true, decision: "", now: "running", mood: "idle" };
 const refusal = 'error when evicting pods/"p" -n "n" (will retry after 5s): no';
 
 test("in a log each change is a line with its time, and a refusal is said once", () => {
-  const { printed, narrator } = recorder(false);
+  const { printed, screen } = recordingScreen();
+  const narrator = createNarrator(screen, AT_1234_MS);
   narrator.tell([row], []);
   narrator.tell([row], []);
   narrator.heard("evicting pod n/p");
@@ -32,11 +20,12 @@ test("in a log each change is a line with its time, and a refusal is said once",
 });
 
 test("on a terminal all is drawn, the drain's last word below", () => {
-  const { printed, drawn, narrator } = recorder(true);
+  const { printed, drawn, screen } = recordingScreen({ live: true });
+  const narrator = createNarrator(screen, AT_1234_MS);
   narrator.heard(refusal);
   narrator.heard("evicting pod n/p");
   narrator.tell([row], []);
   expect(printed).toEqual([]);
-  expect(drawn().at(1)).toContain("a/b");
-  expect(drawn().at(-1)).toBe("1 s  n/p: no");
+  expect(drawn.at(1)).toContain("a/b");
+  expect(drawn.at(-1)).toBe("1 s  n/p: no");
 });

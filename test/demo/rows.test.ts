@@ -1,7 +1,8 @@
+/** The story of each VM on the drained node. */
 import { describe, expect, test } from "vitest";
 import { nodeLines, onlyRefusedRemain, rowsOf, type Row } from "../../infra/demo/rows.ts";
 import { viewOfVmi, type VirtualMachine } from "../../infra/demo/world.ts";
-import { launcherOf, migration, running, vm, world, type Cast } from "./worlds.ts";
+import { launcherOf, migration, node, running, vm, world, type Cast } from "./worlds.ts";
 
 function row(before: VirtualMachine, now: Cast): Row {
   const [only] = rowsOf(world({ vmis: [before] }), world(now), "node-1");
@@ -102,7 +103,7 @@ function at(mood: Row["mood"], now = ""): Row {
 
 describe("the drain waits for refused VMs only", () => {
   test.each([
-    ["nobody is left", [at("moved"), at("stopped", "shut down")], false],
+    ["none is left", [at("moved"), at("stopped", "shut down")], false],
     ["one refused is left", [at("moved"), at("refused")], true],
     ["another still moves", [at("moving"), at("refused")], false],
     ["another is shutting down", [at("stopped", "shutting down"), at("refused")], false],
@@ -114,13 +115,11 @@ test("a node line counts running VMs and ordinary pods that stay", () => {
   const here = vm();
   const leaving = vm({ key: "shop/db", uid: "db", marked: true });
   const ordinary = { key: "shop/api", nodeName: "node-1", phase: "Running", deleting: false };
-  const now = {
-    ...world({ vmis: [here, leaving], pods: [launcherOf(here), ordinary, { ...ordinary, deleting: true }] }),
-    nodes: new Map([
-      ["2", { name: "node-2", cordoned: false, troubles: [] }],
-      ["1", { name: "node-1", cordoned: true, troubles: ["a:NoExecute"] }],
-    ]),
-  };
+  const now = world({
+    vmis: [here, leaving],
+    pods: [launcherOf(here), ordinary, { ...ordinary, deleting: true }],
+    nodes: [node("node-2"), node("node-1", { cordoned: true, troubles: ["a:NoExecute"] })],
+  });
   expect(nodeLines(now)).toEqual([
     { name: "node-1", cordoned: true, troubles: ["a:NoExecute"], vms: 2, leaving: 1, pods: 1 },
     { name: "node-2", cordoned: false, troubles: [], vms: 0, leaving: 0, pods: 0 },

@@ -1,3 +1,4 @@
+/** A terminal whose last lines are drawn over again, and a log. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { createScreen, type Output } from "../../infra/demo/screen.ts";
 

@@ -1,3 +1,4 @@
+/** What counts as moved, shut down by strategy, and lost. */
 import { describe, expect, test } from "vitest";
 import { summarize, type Summary } from "../../infra/demo/summary.ts";
 import type { VirtualMachine, World } from "../../infra/demo/world.ts";
@@ -13,18 +14,12 @@ function fate(before: VirtualMachine, after: World): string | undefined {
 describe("what became of a virtual machine", () => {
   test("no VM, nothing to say", () => expect(summarize(world(), world(), "node-1")).toEqual(NOTHING));
 
-  test("it runs on another node: moved", () => {
-    expect(fate(vm(), running(vm({ nodeName: "node-2" })))).toBe("moved");
-  });
-
-  test("it runs where it was, on the drained node: still there", () => {
-    expect(fate(vm(), running(vm()))).toBe("remaining");
-  });
-
-  test("it runs where it was, on another node: untouched", () => {
-    const elsewhere = vm({ nodeName: "node-3" });
-    expect(fate(elsewhere, running(elsewhere))).toBe("untouched");
-  });
+  // prettier-ignore
+  test.each([
+    ["another node",                  vm(),                       vm({ nodeName: "node-2" }), "moved"    ],
+    ["the drained node, as before",   vm(),                       vm(),                       "remaining"],
+    ["a node that is not drained",    vm({ nodeName: "node-3" }), vm({ nodeName: "node-3" }), "untouched"],
+  ])("it runs on %s", (_, before, now, expected) => expect(fate(before, running(now))).toBe(expected));
 
   const pinned = { pinnedBecause: "DisksNotLiveMigratable" };
   // prettier-ignore

@@ -1,4 +1,4 @@
-/** Worlds read while they change: whoever runs all the time is never taken for lost. */
+/** Worlds read while they change: a VM that runs all the time is never taken for lost. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { guestRuns } from "../../infra/demo/summary.ts";
 import { readWorld } from "../../infra/demo/watch.ts";

@@ -2,6 +2,7 @@
 import {
   emptyWorld,
   type MigrationView,
+  type NodeView,
   type PodView,
   type VirtualMachine,
   type World,
@@ -36,10 +37,15 @@ export function migration(tweak: Partial<MigrationView> = {}): MigrationView {
   return { vmi: "shop/web", createdAt: "2026-01-01T00:00:00Z", phase: "Running", ...tweak };
 }
 
+export function node(name: string, tweak: Partial<NodeView> = {}): NodeView {
+  return { name, cordoned: false, troubles: [], ...tweak };
+}
+
 export interface Cast {
   readonly vmis?: readonly VirtualMachine[];
   readonly pods?: readonly PodView[];
   readonly migrations?: readonly MigrationView[];
+  readonly nodes?: readonly NodeView[];
   /** Reasons of Events about `uid-web`, in the order told. */
   readonly told?: readonly string[];
 }
@@ -54,6 +60,7 @@ export function world(cast: Cast = {}): World {
     vmis: new Map((cast.vmis ?? []).map((vmi) => [vmi.uid, vmi])),
     pods: numbered(cast.pods ?? []),
     migrations: numbered(cast.migrations ?? []),
+    nodes: numbered(cast.nodes ?? []),
     events: numbered((cast.told ?? []).map((reason) => ({ uid: "uid-web", reason, message: `${reason} of uid-web` }))),
   };
 }

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../../sandbox/actors/client.ts";
 import { type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
 import { bundle } from "../bundle.ts";
-import { numbered } from "../in-parallel.ts";
+import { numbered } from "../../tools/in-parallel.ts";
 import { createLoad } from "../load.ts";
 import { type Measurement, measuredAgainst } from "../measurement.ts";
 import type { PartOptions, RunPart } from "../part.ts";

@@ -7,7 +7,7 @@ import { configMaps } from "../../sandbox/actors/resources.ts";
 import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
 import { AGE_SECONDS, EXPECTED, POLICY, REQUESTED } from "../descheduling-policy.ts";
 import { type Sized, withGrowth } from "../growth.ts";
-import { numbered } from "../in-parallel.ts";
+import { numbered } from "../../tools/in-parallel.ts";
 import { CPU_LIMIT_MS, ISOLATE_MIB } from "../isolate-limits.ts";
 import { answerEvictions, createNodes, undo } from "../lopsided-cluster.ts";
 import { planNode, PODS_A_NODE } from "../lopsided-plan.ts";

@@ -5,7 +5,7 @@
 import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
 import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
 import { type Sized, withGrowth } from "../growth.ts";
-import { numbered } from "../in-parallel.ts";
+import { numbered } from "../../tools/in-parallel.ts";
 import { ISOLATE_MIB, CPU_LIMIT_MS } from "../isolate-limits.ts";
 import { type Measurement, measured, measuredAgainst } from "../measurement.ts";
 import type { PartOptions, RunPart } from "../part.ts";

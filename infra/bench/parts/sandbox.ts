@@ -5,7 +5,7 @@
 import type { KubeClient } from "../../sandbox/actors/client.ts";
 import * as core from "../../sandbox/actors/resources.ts";
 import { type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
-import { numbered } from "../in-parallel.ts";
+import { numbered } from "../../tools/in-parallel.ts";
 import { type Measurement, measured, measuredAgainst, measuredP99 } from "../measurement.ts";
 import type { RunPart } from "../part.ts";
 import { createLaunchers, createPlaces, createPlainPods, createVms, launcherName, planVm } from "../population.ts";

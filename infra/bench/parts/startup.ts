@@ -3,7 +3,7 @@
  * Owns: these measurements. Does not own: bundles (bundle.ts), processes (workerd.ts).
  */
 import { type Bundle, bundle, gzipKiB } from "../bundle.ts";
-import { numbered } from "../in-parallel.ts";
+import { numbered } from "../../tools/in-parallel.ts";
 import { measured, measuredAgainst } from "../measurement.ts";
 import type { RunPart } from "../part.ts";
 import { startBareWorkerd } from "../workerd.ts";

@@ -40,22 +40,23 @@ export function notEmpty(flag: string, text: string, expected: string): string {
   return text;
 }
 
-/** Each of them must be one of the known names. */
-export function namesOf<T extends string>(what: string, names: readonly string[], known: readonly T[]): readonly T[] {
-  return names.map((name) => {
-    const found = known.find((one) => one === name);
-    if (found === undefined) throw new UsageError(`${what} ${name}; there are ${known.join(", ")}`);
-    return found;
-  });
+/** One of the known names; `what` says what is wrong with any other. */
+export function nameOf<T extends string>(known: readonly T[], name: string, what: string): T {
+  const found = known.find((one) => one === name);
+  if (found === undefined) throw new UsageError(`${what} ${name}; there are ${known.join(", ")}`);
+  return found;
 }
 
-/** Runs a tool. A wrong command line ends it with 2, a failure with 1; a stack is for defects, not for the user. */
-export async function runTool(usage: string, main: () => Promise<void>): Promise<void> {
+/**
+ * Runs a tool that comes to an exit code. A wrong command line ends it with 2, a failure with 1, at once: what it had
+ * started may still be up. A stack is for defects, not for what the user can fix.
+ */
+export async function runTool(usage: string, main: () => Promise<number | void>): Promise<void> {
   try {
-    await main();
+    process.exitCode = (await main()) ?? 0;
   } catch (error) {
-    const wrong = error instanceof UsageError;
-    console.error(wrong ? `${error.message}\n\n${usage}` : error);
-    process.exit(wrong ? 2 : 1);
+    if (error instanceof UsageError) console.error(`${error.message}\n\n${usage}`);
+    else console.error(error instanceof Error && "syscall" in error ? error.message : error);
+    process.exit(error instanceof UsageError ? 2 : 1);
   }
 }

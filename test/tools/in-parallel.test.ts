@@ -1,7 +1,7 @@
 /** A bounded number of pieces of work at a time. */
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { inParallel, numbered } from "../../infra/bench/in-parallel.ts";
+import { inParallel, numbered } from "../../infra/tools/in-parallel.ts";
 
 test("results keep the order of the items", async () => {
   expect(await inParallel([0, 1, 2, 3], 4, later)).toEqual([0, 10, 20, 30]);
