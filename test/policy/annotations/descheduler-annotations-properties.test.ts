@@ -4,7 +4,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type AnnotationWorld, planAnnotations } from "../../../shared/policy/annotations/descheduler-annotations.ts";
-import { type EvacuationFacts, isCompleted, type LauncherFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts, LauncherFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import type { ReconcilerMode } from "../../../shared/policy/settings.ts";
 import { at, newborn, only, vmi } from "../fixtures.ts";
 import { annotated, annotating, IN_PROGRESS, launcher, ONLY, REQUESTED } from "../launchers.ts";
@@ -125,13 +125,6 @@ function always<T>(facts: fc.Arbitrary<T>, holds: (given: T) => void): void {
   fc.assert(fc.property(facts, holds), { seed: 20_260_301, numRuns: 1000 });
 }
 
-/** As far as this VMI goes: the pod that its guest runs in, and that has to leave. */
-function isLeaving(pod: LauncherFacts, { activePods, nodeName, evacuationNodeName }: VmiFacts): boolean {
-  const isListed = Object.keys(activePods).length === 0 || pod.uid in activePods;
-  const isThere = nodeName !== undefined && pod.nodeName === nodeName && isListed;
-  return isThere && !isCompleted(pod) && evacuationNodeName === nodeName;
-}
-
 describe("whatever there is", () => {
   test("a plan carried out leaves nothing to do, and carried out again does nothing", () => {
     always(fc.tuple(anyVms, modes), ([vms, mode]) => {
@@ -146,18 +139,6 @@ describe("whatever there is", () => {
       pods.performOn(pods.look());
       pods.seconds += 1000;
       expect(planAnnotations(pods.look()).chains).toEqual([]);
-    });
-  });
-
-  test("in the end: asked only, on every pod that lives; in progress on the source alone", () => {
-    always(anyVms, (vms) => {
-      const pods = new Pods(vms, "Enabled");
-      pods.performOn(pods.look());
-      for (const vm of pods.vmis.filter((v) => !v.deleting)) {
-        const own = [...pods.found.values()].filter((pod) => pod.vmiUID === vm.uid && !pod.deleting);
-        for (const pod of own) expect(IN_PROGRESS in pod.annotations).toBe(isLeaving(pod, vm));
-        for (const pod of own) if (!isCompleted(pod)) expect(pod.annotations).toHaveProperty([ONLY]);
-      }
     });
   });
 });

@@ -10,7 +10,7 @@ import {
 import { budgetName } from "../../../shared/policy/budget/identity.ts";
 import type { BudgetFacts } from "../../../shared/policy/facts.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
-import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../../shared/policy/strategy.ts";
+import { type Cells, cellsOf } from "../cells.ts";
 import {
   at,
   budget,
@@ -32,29 +32,21 @@ import { budgetWorld, plannedBudgets } from "../worlds.ts";
 type Size = 1 | 2 | undefined;
 
 // prettier-ignore
-const sizes: readonly (readonly [EvictionStrategy, Mobility, atRest: Size, unfinished: Size])[] = [
-  // strategy                VMI is        at rest     an evacuation or a migration is unfinished
-  ["None",                  "migratable", undefined,  undefined],
-  ["None",                  "pinned",     undefined,  undefined],
-  ["LiveMigrate",           "migratable", 1,          2],
-  ["LiveMigrate",           "pinned",     1,          2],
-  ["LiveMigrateIfPossible", "migratable", 1,          2],
-  ["LiveMigrateIfPossible", "pinned",     undefined,  2],
-  ["External",              "migratable", 1,          2],
-  ["External",              "pinned",     1,          2],
-];
+const SIZES: Cells<readonly [Size, Size]> = {
+  // [at rest, while an evacuation or a migration is unfinished]
+  //                       migratable             pinned
+  None:                  { migratable: [undefined, undefined], pinned: [undefined, undefined] },
+  LiveMigrate:           { migratable: [1, 2],                 pinned: [1, 2]                 },
+  LiveMigrateIfPossible: { migratable: [1, 2],                 pinned: [undefined, 2]         },
+  External:              { migratable: [1, 2],                 pinned: [1, 2]                 },
+};
 
 describe("minAvailable", () => {
-  test.each(sizes)("%s, %s: at rest %s, else %s", (evictionStrategy, mobility, atRest, unfinished) => {
+  test.each(cellsOf(SIZES))("%s, %s: %j", (evictionStrategy, mobility, sizes) => {
     const subject = vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility] });
-    expect([false, true].map((is) => desiredBudget(subject, is, settings()))).toEqual([atRest, unfinished]);
+    expect([false, true].map((is) => desiredBudget(subject, is, settings()))).toEqual(sizes);
     const silent = without(subject, "evictionStrategy");
-    expect(desiredBudget(silent, false, settings({ clusterStrategy: evictionStrategy }))).toBe(atRest);
-  });
-
-  test("the rows cover every cell of the table", () => {
-    const cells = EVICTION_STRATEGIES.flatMap((s) => Object.keys(MOBILITY).map((m) => `${s}/${m}`));
-    expect(sizes.map(([s, m]) => `${s}/${m}`).toSorted()).toEqual(cells.toSorted());
+    expect(desiredBudget(silent, false, settings({ clusterStrategy: evictionStrategy }))).toBe(sizes[0]);
   });
 
   test("a strategy that KubeVirt does not know protects: its owner meant something by it", () => {

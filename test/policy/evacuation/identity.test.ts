@@ -10,30 +10,18 @@ import {
 import { secondsUntil } from "../../../shared/policy/time.ts";
 import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import { hash8 } from "../../../shared/policy/kube/object-name.ts";
-import {
-  at,
-  endedEvacuation,
-  evacuation,
-  newborn,
-  NODE,
-  NOW,
-  POD_NAME,
-  POD_UID,
-  time,
-  vmi,
-  without,
-} from "../fixtures.ts";
+import { at, endedEvacuation, evacuation, newborn, NOW, POD_NAME, POD_UID, time, vmi, without } from "../fixtures.ts";
 
 const byHand = { ...newborn({ name: "by-hand", uid: "by-hand" }), spec: without(newborn().spec, "pod") };
-const elsewhere = vmi({ nodeName: "node02", activePods: { [POD_UID]: NODE, other: "node02" } });
+const elsewhere = vmi({ nodeName: "node02", activePods: { [POD_UID]: "node01", other: "node02" } });
 
 describe("the pod that the guest runs in", () => {
   // prettier-ignore
   test.each([
     ["the only one on its node",           vmi(),                                                     POD_UID],
-    ["beside the target of a migration",   vmi({ activePods: { [POD_UID]: NODE, other: "node02" } }), POD_UID],
+    ["beside the target of a migration",   vmi({ activePods: { [POD_UID]: "node01", other: "node02" } }), POD_UID],
     ["after the move",                     elsewhere,                                                 "other"],
-    ["two on its node",                    vmi({ activePods: { [POD_UID]: NODE, other: NODE } }),     undefined],
+    ["two on its node",                    vmi({ activePods: { [POD_UID]: "node01", other: "node01" } }),     undefined],
     ["KubeVirt lists none",                vmi({ activePods: {} }),                                   undefined],
   ])("%s", (_, subject, expected) => expect(guestPodUID(subject)).toBe(expected));
 });
@@ -46,7 +34,7 @@ describe("an Evacuation is about the VMI's pod", () => {
     ["… of an earlier VMI of that name",             evacuation(), vmi({ uid: "made-anew" }),              false],
     ["… of another VMI",                             newborn(),    vmi({ name: "db" }),                    false],
     ["… which the guest has left",                   newborn(),    elsewhere,                              false],
-    ["… which the guest left, and came back",        evacuation(), vmi({ activePods: { other: NODE } }),   false],
+    ["… which the guest left, and came back",        evacuation(), vmi({ activePods: { other: "node01" } }),   false],
     ["… and KubeVirt lists none: by its node",       evacuation(), vmi({ activePods: {} }),                true],
     ["… and KubeVirt lists none, on another node",   evacuation(), vmi({ activePods: {}, nodeName: "n2" }), false],
     ["none, not looked at yet: whichever it is",     byHand,       elsewhere,                              true],
@@ -135,7 +123,7 @@ describe("a new one", () => {
 
   test("… where KubeVirt lists no pod, by VMI and node", () => {
     const { name, spec } = begun(vmi({ activePods: {} }));
-    expect(name).toBe(`web-${hash8(`${vmi().uid}/${NODE}`)}-1`);
+    expect(name).toBe(`web-${hash8("vmi-uid/node01")}-1`);
     expect(spec.pod).toBeUndefined();
   });
 

@@ -80,6 +80,12 @@ describe("the status", () => {
     expect(status.nextAttemptTime).toBe(next);
   });
 
+  test("it says where the VM runs now, and the rest of a back-off that it has inherited", () => {
+    expect(statusAfter(evacuation(), moved).targetNode).toBe("node02");
+    const inherited = { attempts: 1, notBefore: time(9) };
+    expect(statusAfter(newborn({ spec: { inherited } }))).toMatchObject({ attempts: 1, nextAttemptTime: time(9) });
+  });
+
   test("a migration that was over before any look is named all the same", () => {
     const quick = migration({ phase: "Succeeded", targetNode: "node02" });
     const named = { migration: { name: quick.name, uid: quick.uid }, targetNode: "node02" };

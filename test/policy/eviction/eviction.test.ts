@@ -1,8 +1,8 @@
 /** Requests to evict a VM's launcher pod: strategy × migratable, cell by cell; the Evacuation that one begins, joins or waits for. */
 import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
-import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../../shared/policy/strategy.ts";
 import { answerTo, decided } from "./evictions.ts";
+import { type Cells, cellsOf } from "../cells.ts";
 import {
   at,
   budget,
@@ -36,22 +36,16 @@ const SHUTDOWN = "Allow ShutdownByStrategy: tell";
 const RELEASED = "Allow ShutdownByStrategy: Unmark, tell";
 const BACKING_OFF = "Deny BackingOff: EnsureBudget 1";
 
-type Row = readonly [EvictionStrategy, Mobility, first: string, idle: string, migrating: string];
-
 // prettier-ignore
-const rows: readonly Row[] = [
-  // strategy                VMI is        first request     marked, idle  marked, migrating
-  ["None",                  "migratable", NONE,             NONE,         NONE],
-  ["None",                  "pinned",     NONE,             NONE,         NONE],
-  ["LiveMigrate",           "migratable", TRIGGERED,        IN_PROGRESS,  IN_PROGRESS],
-  ["LiveMigrate",           "pinned",     REFUSED,          IN_PROGRESS,  IN_PROGRESS],
-  ["LiveMigrateIfPossible", "migratable", TRIGGERED,        IN_PROGRESS,  IN_PROGRESS],
-  ["LiveMigrateIfPossible", "pinned",     SHUTDOWN,         RELEASED,     IN_PROGRESS],
-  ["External",              "migratable", TRIGGERED,        IN_PROGRESS,  IN_PROGRESS],
-  ["External",              "pinned",     TRIGGERED_PINNED, IN_PROGRESS,  IN_PROGRESS],
-];
+const CELLS: Cells<readonly string[]> = {
+  // [first request, marked and idle, marked and migrating]
+  None:                  { migratable: [NONE, NONE, NONE],                     pinned: [NONE, NONE, NONE]                            },
+  LiveMigrate:           { migratable: [TRIGGERED, IN_PROGRESS, IN_PROGRESS], pinned: [REFUSED, IN_PROGRESS, IN_PROGRESS]           },
+  LiveMigrateIfPossible: { migratable: [TRIGGERED, IN_PROGRESS, IN_PROGRESS], pinned: [SHUTDOWN, RELEASED, IN_PROGRESS]             },
+  External:              { migratable: [TRIGGERED, IN_PROGRESS, IN_PROGRESS], pinned: [TRIGGERED_PINNED, IN_PROGRESS, IN_PROGRESS] },
+};
 
-describe.each(rows)("%s, %s", (...[evictionStrategy, mobility, first, idle, migrating]) => {
+describe.each(cellsOf(CELLS))("%s, %s", (evictionStrategy, mobility, [first, idle, migrating]) => {
   const own = { evictionStrategy, liveMigratable: MOBILITY[mobility] };
 
   test.each<[string, Partial<EvictionFacts>]>([
@@ -70,11 +64,6 @@ describe.each(rows)("%s, %s", (...[evictionStrategy, mobility, first, idle, migr
     const given = { vmi: marked(own), evacuations: [evacuation()], migrations: [migration({ phase })] };
     expect(answerTo(given)).toBe(expected);
   });
-});
-
-test("the rows cover every cell of the table", () => {
-  const cells = EVICTION_STRATEGIES.flatMap((s) => Object.keys(MOBILITY).map((m) => `${s}/${m}`));
-  expect(rows.map(([s, m]) => `${s}/${m}`).toSorted()).toEqual(cells.toSorted());
 });
 
 const ifPossible = { evictionStrategy: "LiveMigrateIfPossible", ...PINNED };

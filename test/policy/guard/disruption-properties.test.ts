@@ -16,9 +16,8 @@ import {
   GATES,
   guarded,
   heldCalled,
-  NODE_CONTROLLER,
   REASON,
-  SCHEDULER,
+  REQUESTER,
 } from "./disruptions.ts";
 import { at, NODE, node, NOW, only, pod, POD_UID, time, vmi } from "../fixtures.ts";
 import { PRESSED, pressureWorld, resident } from "../pressure/pressed.ts";
@@ -82,7 +81,7 @@ const anyDeletion: fc.Arbitrary<DeletionFacts & { readonly vmi: VmiFacts }> = fc
     evacuations: anyEvacuations,
     neighbours: fc.array(anyPod, { maxLength: 2 }),
     others: fc.array(fc.tuple(fc.constantFrom("a", "z"), fc.constantFrom(1, 60, 200)), { maxLength: 3 }),
-    requester: fc.constantFrom(SCHEDULER, NODE_CONTROLLER),
+    requester: fc.constantFrom(REQUESTER.Preemption, REQUESTER.NoExecuteTaint),
     patienceSeconds: fc.constantFrom(0, 0.5, 5, 25),
     mode: fc.constantFrom("Hold" as const, "Hold" as const, "Deny" as const),
     maxHolds: fc.constantFrom(0, 1, 2, 8),
@@ -153,7 +152,10 @@ describe("a deletion", () => {
   });
 
   test("by a user who is not on the list goes at once and changes nothing", () => {
-    const others = fc.oneof(fc.string(), fc.constantFrom("kubernetes-admin", `system:node:${NODE}`, `${SCHEDULER}-2`));
+    const others = fc.oneof(
+      fc.string(),
+      fc.constantFrom("kubernetes-admin", `system:node:${NODE}`, `${REQUESTER.Preemption}-2`),
+    );
     always(fc.tuple(anyDeletion, others), ([given, requester]) => {
       const released = { verdict: "Release", reason: "OtherRequester", story: [] };
       expect(decideDeletion({ ...given, requester })).toEqual(released);

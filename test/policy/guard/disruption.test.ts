@@ -2,41 +2,19 @@
 import { describe, expect, test } from "vitest";
 import { planDisruptions } from "../../../shared/policy/guard/disruption.ts";
 import type { EvacuationFacts, Taint } from "../../../shared/policy/facts.ts";
-import { type GuardCause, GUARDED } from "../../../shared/policy/guard/guarded.ts";
 import {
   condition,
   disrupted,
   disruptionWorld,
   drained,
-  GATES,
+  gatesBut,
   guarded,
   plannedDisruptions,
-  REASON,
   target,
 } from "./disruptions.ts";
-import {
-  at,
-  EXTERNAL,
-  hotplug,
-  marked,
-  NODE,
-  node,
-  PINNED,
-  pod,
-  POD_UID,
-  settings,
-  time,
-  verbs,
-  vmi,
-  without,
-} from "../fixtures.ts";
+import { at, EXTERNAL, hotplug, marked, node, PINNED, pod, settings, time, verbs, vmi, without } from "../fixtures.ts";
 
 const BEGUN = ["CreateEvacuation", "GrowBudget", "Mark", "Event"] as const;
-
-/** The gates without that of the cause. */
-function off(cause: GuardCause) {
-  return GATES.filter((gate) => gate !== GUARDED[cause].gate);
-}
 
 describe("the watch", () => {
   const terminating = target("Preemption", -3, { deleting: true });
@@ -44,21 +22,16 @@ describe("the watch", () => {
   test.each([
     ["Preemption", "urgent", 117],
     ["NoExecuteTaint", "normal", 297],
-  ] as const)(
-    "a terminating pod with the condition (%s): its VM is marked, and looked at again",
-    (cause, urgency, left) => {
-      const plan = planDisruptions(disruptionWorld({ pods: [target(cause, -3, { deleting: true })] }));
-      const pod = { uid: POD_UID };
-      const spec = { vmiName: "web", cause, requestedBy: REASON[cause], deadline: time(left), pod };
-      const begun = [
-        { verb: "CreateEvacuation", evacuation: { namespace: "apps", spec } },
-        { verb: "GrowBudget", vmi: vmi() },
-        { verb: "Mark", vmi: vmi(), urgency },
-        { verb: "Event", type: "Warning", reason: "DisruptionSeen" },
-      ];
-      expect(plan).toMatchObject({ chains: [begun], again: true });
-    },
-  );
+  ] as const)("a terminating pod (%s): its VM is marked, and looked at again", (cause, urgency, left) => {
+    const dying = target(cause, -3, { deleting: true });
+    const asked = { requestedBy: dying.disruptionTarget?.reason, deadline: time(left), pod: { uid: dying.uid } };
+    const evacuation = { namespace: "apps", spec: { vmiName: "web", cause, ...asked } };
+    const event = { verb: "Event", type: "Warning", reason: "DisruptionSeen" };
+    expect(planDisruptions(disruptionWorld({ pods: [dying] }))).toMatchObject({
+      chains: [[{ verb: "CreateEvacuation", evacuation }, { verb: "GrowBudget" }, { verb: "Mark", urgency }, event]],
+      again: true,
+    });
+  });
 
   // prettier-ignore
   test.each<[string, readonly EvacuationFacts[], begun: boolean]>([
@@ -86,8 +59,8 @@ describe("the watch", () => {
     ["a pod that is not terminating",  { pods: [target("Preemption")] }],
     ["a condition that is False",      { pods: [pod({ deleting: true, disruptionTarget: condition("Preemption", { active: false }) })] }],
     ["an eviction",                    { pods: [pod({ deleting: true, disruptionTarget: condition("Preemption", { reason: "EvictionByEvictionAPI" }) })] }],
-    ["gate off: preemption",           { pods: [terminating], settings: guarded({}, { featureGates: off("Preemption") }) }],
-    ["gate off: taint",                { pods: [target("NoExecuteTaint", 0, { deleting: true })], settings: guarded({}, { featureGates: off("NoExecuteTaint") }) }],
+    ["gate off: preemption",           { pods: [terminating], settings: guarded({}, { featureGates: gatesBut("Preemption") }) }],
+    ["gate off: taint",                { pods: [target("NoExecuteTaint", 0, { deleting: true })], settings: guarded({}, { featureGates: gatesBut("NoExecuteTaint") }) }],
     ["the reconciler is off",          { pods: [terminating], settings: guarded({}, { reconcilers: { disruption: false } }) }],
     ["the VM is marked",               { pods: [terminating], vmis: [marked()] }],
     ["the VM is not known",            { pods: [terminating], vmis: [] }],
@@ -118,7 +91,7 @@ describe("the deadline keeper", () => {
   const DELETED = ["DeletePod", "Event"] as const;
 
   test("past the deadline, untolerated: the pod is deleted under its UID, and an Event says so", () => {
-    const message = `it has not left node ${NODE} by ${time(0)} (taint CriticalAddonsOnly): deleting pod ${pod().name}`;
+    const message = `it has not left node node01 by ${time(0)} (taint CriticalAddonsOnly): deleting pod ${pod().name}`;
     const event = { type: "Warning", reason: "DeadlineKept", occasion: overdue.uid, message };
     expect(plannedDisruptions(given)).toMatchObject([{ verb: "DeletePod", pod: pod() }, event]);
   });

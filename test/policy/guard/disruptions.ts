@@ -3,7 +3,7 @@
  * Owns: assembling those facts. Does not own: VM and pod themselves (fixtures.ts).
  */
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
-import type { GuardCause } from "../../../shared/policy/guard/guarded.ts";
+import { type GuardCause, GUARDED } from "../../../shared/policy/guard/guarded.ts";
 import { type DisruptionWorld, planDisruptions } from "../../../shared/policy/guard/disruption.ts";
 import type { NewEvacuation } from "../../../shared/policy/action.ts";
 import type { DisruptionTarget, EvacuationFacts, PodFacts, Taint } from "../../../shared/policy/facts.ts";
@@ -26,6 +26,11 @@ export const GATES: readonly FeatureGate[] = [
   "NoExecuteTaintEvictionLiveMigration",
   "NodePressureEvictionLiveMigration",
 ];
+
+/** All gates on but that of the cause. */
+export function gatesBut(cause: GuardCause): readonly FeatureGate[] {
+  return GATES.filter((gate) => gate !== GUARDED[cause].gate);
+}
 
 /** All gates on. */
 export function guarded(guard: Partial<GuardSettings> = {}, tweak: Parameters<typeof settings>[0] = {}): Settings {

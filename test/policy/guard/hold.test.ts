@@ -1,17 +1,6 @@
 /** Holding: for how long, with how many beside it, and the Evacuation that it begins with. */
 import { describe, expect, test } from "vitest";
-import {
-  begunBy,
-  disrupted,
-  drained,
-  guarded,
-  held,
-  heldCalled,
-  NODE_CONTROLLER,
-  SCHEDULER,
-  REQUESTER,
-  target,
-} from "./disruptions.ts";
+import { begunBy, disrupted, drained, guarded, held, heldCalled, REQUESTER, target } from "./disruptions.ts";
 import { EXTERNAL, marked, only, PINNED, pod, POD_UID, time, verbs, vmi } from "../fixtures.ts";
 
 const BEGUN = ["CreateEvacuation", "GrowBudget", "Mark"] as const;
@@ -89,7 +78,7 @@ describe("beside others", () => {
     });
 
     test("what a taint drives away is marked however many there are", () => {
-      const tainted = { pod: target("NoExecuteTaint"), requester: NODE_CONTROLLER };
+      const tainted = { pod: target("NoExecuteTaint"), requester: REQUESTER.NoExecuteTaint };
       const { holdSeconds, actions } = held({ ...crowded, ...tainted, neighbours: [neighbour] });
       expect([holdSeconds, verbs(actions)]).toEqual([1, BEGUN]);
     });
@@ -141,7 +130,7 @@ describe("the Evacuation", () => {
   test("begins anew beside one that was given up: a disruption does not come again like a drain does", () => {
     const ended = drained({ status: { phase: "Abandoned", attempts: 5, nextAttemptTime: time(90) } });
     const begun = begunBy({ evacuations: [ended] });
-    expect(begun?.spec).toMatchObject({ requestedBy: SCHEDULER });
+    expect(begun?.spec).toMatchObject({ requestedBy: REQUESTER.Preemption });
     expect(begun?.spec.inherited).toBeUndefined();
   });
 

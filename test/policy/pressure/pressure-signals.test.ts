@@ -2,20 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { planPressure, shouldEvacuate } from "../../../shared/policy/pressure/pressure.ts";
 import { EVICTION_STRATEGIES } from "../../../shared/policy/strategy.ts";
-import {
-  EXTERNAL,
-  marked,
-  MOBILITY,
-  newborn,
-  NODE,
-  only,
-  PINNED,
-  pod,
-  POD_UID,
-  verbs,
-  vmi,
-  without,
-} from "../fixtures.ts";
+import { EXTERNAL, marked, MOBILITY, newborn, NODE, only, PINNED, pod, verbs, vmi, without } from "../fixtures.ts";
 import { ALIVE, leaving, pressureWorld, relieving, resident } from "./pressed.ts";
 
 describe("should a guest that is being shut down move instead?", () => {
@@ -93,7 +80,7 @@ describe("while a guest is being ended", () => {
     ["it is marked",                            { vmi: marked() }],
     ["its domain is off",                       { domain: { ...ALIVE, status: "Shutoff" } }],
     ["it cannot migrate",                       { vmi: vmi(PINNED) }],
-    ["the pod is the target of its migration",  { pod: pod({ uid: "target" }), vmi: vmi({ activePods: { [POD_UID]: NODE, target: "node02" } }) }],
+    ["the pod is the target of its migration",  { pod: pod({ uid: "target" }), vmi: vmi({ activePods: { [pod().uid]: NODE, target: "node02" } }) }],
     ["the pod is none of its own",              { pod: pod({ uid: "other" }) }],
   ])("%s: nothing", (_, tweak) => {
     expect(planPressure(pressureWorld([], { ...none, signals: [{ ...signal, ...tweak }] })).chains).toEqual([]);

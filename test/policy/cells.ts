@@ -1,0 +1,12 @@
+/** Tables by strategy and mobility: a missing cell does not compile. */
+import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../shared/policy/strategy.ts";
+
+export type Cells<C> = Readonly<Record<EvictionStrategy, Readonly<Record<Mobility, C>>>>;
+
+/** A row for each cell. */
+export function cellsOf<C>(table: Cells<C>) {
+  return EVICTION_STRATEGIES.flatMap((strategy) => [
+    [strategy, "migratable", table[strategy].migratable] as const,
+    [strategy, "pinned", table[strategy].pinned] as const,
+  ]);
+}
