@@ -85,7 +85,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sandbox, "stop">> {
   const { port = 0, clock = systemClock, empty = false, onError } = options;
-  const authority = await createAuthority("lifeboat-sandbox");
+  const authority = await createAuthority("kubevirt-sandbox");
   const { caPem } = authority;
   const { tokens, tokenOf } = createIdentities();
   const server = await startApiServer({

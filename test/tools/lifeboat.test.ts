@@ -92,8 +92,3 @@ test("two clusters, two Workers: each is trusted by its own, and one may serve b
   expect([await ask(distrusting), await ask(trusting)]).toEqual([503, 404]);
   await Promise.all([distrusting.stop(), trusting.stop(), other.stop()]);
 });
-
-test("a sandbox whose port is taken says so and leaves nothing behind", async () => {
-  const port = Number(new URL(sandbox.url).port);
-  await expect(startSandbox({ port, empty: true })).rejects.toThrow("EADDRINUSE");
-});

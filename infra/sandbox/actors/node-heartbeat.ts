@@ -98,7 +98,7 @@ function describe(node: Node): Node["status"] & object {
       kubeletVersion: "v1.36.2",
       machineID: node.metadata.uid,
       operatingSystem: "linux",
-      osImage: "Lifeboat sandbox",
+      osImage: "KubeVirt sandbox",
       systemUUID: node.metadata.uid,
     },
     daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },

@@ -101,3 +101,8 @@ test("no answer at all: the client gives up", async () => {
   await expect(client.get(namespaces, { name: "default" })).rejects.toThrow("no answer within 100 ms");
   client.close();
 });
+
+test("a sandbox whose port is taken does not start", async () => {
+  const port = Number(new URL(sandbox.url).port);
+  await expect(startSandbox({ port, empty: true })).rejects.toThrow("EADDRINUSE");
+});

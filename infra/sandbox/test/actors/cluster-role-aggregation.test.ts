@@ -52,7 +52,7 @@ test("a role labelled for view is in it, in edit and in admin, as long as it is 
   await until("view", (rules) => !has(widgets("list"))(rules));
 });
 
-test("rules that somebody else wrote into it do not stay", async () => {
+test("rules that another user writes into it do not stay", async () => {
   const rule = widgets("delete");
   const before = await rulesOf("view");
   await world.sandbox.client.patch(clusterRoles, { name: "view" }, { type: "merge", body: { rules: [rule] } });

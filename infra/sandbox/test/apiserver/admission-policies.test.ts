@@ -102,7 +102,7 @@ test("a warning", async () => {
   );
 });
 
-test("what has not ended is deleted by nobody but whom the policy names", async () => {
+test("an object that has not ended can only be deleted by the users that the policy names", async () => {
   await install({
     matchConstraints: { resourceRules: rules("DELETE") },
     matchConditions: [{ name: "others", expression: "!(request.userInfo.username in ['guest'])" }],

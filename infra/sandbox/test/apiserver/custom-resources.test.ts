@@ -168,7 +168,7 @@ describe("spec and status", () => {
     expect(body["status"]).toMatchObject({ conditions: [{ type: "Marked" }, { type: "Moved" }] });
   });
 
-  test("what is wrong by now stays, as long as nobody touches it", async () => {
+  test("a value that has become invalid stays while it does not change", async () => {
     await server.post(MOVES_PATH, move({}));
     await server.merge(`${MOVES_PATH}/m/status`, { status: { attempts: 5 } });
     const narrow = structuredClone(MOVES);
@@ -183,7 +183,7 @@ describe("spec and status", () => {
   });
 });
 
-test("nobody owns a default by applying without it", async () => {
+test("applying without a default does not own it", async () => {
   const path = `${SETTINGS_PATH}/the?fieldManager=one`;
   const type = "application/apply-patch+yaml";
   const { body } = await server.admin.send({ method: "PATCH", path, type, body: setting({ port: 1 }) });

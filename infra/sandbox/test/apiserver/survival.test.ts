@@ -41,7 +41,7 @@ const denies =
   (status: object): Respond =>
   (uid) => ({ uid, allowed: false, status });
 
-describe("a webhook's answer that nobody can send on", () => {
+describe("a webhook's answer that Node cannot send", () => {
   const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
   beforeAll(async () => {
     const body = configuration(hook, { kind: "Validating", namespace: "default", rule: CONFIG_MAPS });
@@ -133,7 +133,7 @@ test.each([
 test.each([
   ["no HTTP", "hello\r\n\r\n", "400"],
   ["a path that is no URL", "GET // AUTHORIZED\r\n\r\n", "500"],
-  ["an expectation that nobody meets", "GET /livez AUTHORIZED\r\nexpect: more\r\n\r\n", "417"],
+  ["an unknown expectation", "GET /livez AUTHORIZED\r\nexpect: more\r\n\r\n", "417"],
 ])("a request with %s", async (_title, text, code) => {
   const client = say(text);
   const [answer] = await once(client, "data");

@@ -83,7 +83,7 @@ contract("a service account", ({ asks, given, checks, namespace }) => {
     reason: "Forbidden",
     message: `forbidden: User "${me}" cannot get path "/metrics"`,
   });
-  asks("discovery is for everybody", mine(get("/api")), { code: 200 });
+  asks("discovery is for all users", mine(get("/api")), { code: 200 });
 
   const ask = (attributes: object) =>
     mine(
@@ -117,7 +117,7 @@ contract("impersonation", ({ asks, given, checks, namespace }) => {
       ...get("pods/p", { headers: { "impersonate-user": user, ...headers } }),
       token,
     });
-  asks("nobody may by default", as(other), {
+  asks("no user may by default", as(other), {
     code: 403,
     reason: "Forbidden",
     message:
@@ -136,7 +136,7 @@ contract("impersonation", ({ asks, given, checks, namespace }) => {
     code: 403,
     message: /^groups "system:masters" is forbidden: /,
   });
-  asks("an administrator may be anybody", get("pods/p", { headers: { "impersonate-user": "nobody" } }), {
+  asks("an administrator may impersonate any user", get("pods/p", { headers: { "impersonate-user": "nobody" } }), {
     code: 403,
     message: `pods "p" is forbidden: User "nobody" cannot get resource "pods" in API group "" in the namespace "${namespace}"`,
   });

@@ -64,7 +64,7 @@ contract("apply", ({ asks, checks }) => {
   });
   asks("a dry run", apply("configmaps/c", "one", wanted({ dry: "1" }), "&dryRun=All"), { code: 200, "data.dry": "1" });
   asks("left nothing", get("configmaps/c"), { code: 200, "data.dry": undefined, "data.c": "3" });
-  asks("nobody", patch("configmaps/c", "apply", wanted({})), {
+  asks("no manager", patch("configmaps/c", "apply", wanted({})), {
     code: 422,
     reason: "Invalid",
     message: 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
@@ -72,7 +72,7 @@ contract("apply", ({ asks, checks }) => {
 });
 
 contract("apply beside other writes", ({ asks, given }) => {
-  given("a pod that somebody created", post("pods?fieldManager=creator", pod("p")));
+  given("a pod of another manager", post("pods?fieldManager=creator", pod("p")));
   asks("its fields are the creator's", apply("pods/p", "me", image("one", "example/mine")), {
     code: 409,
     reason: "Conflict",

@@ -14,7 +14,7 @@ contract("a pod that runs somewhere", ({ asks, given }) => {
 
 contract("finalizers", ({ asks, given }) => {
   given(
-    "an object that somebody holds",
+    "an object with a finalizer",
     post("configmaps", configMap("c", { metadata: { finalizers: ["example.com/hold"] } })),
   );
   asks("deletion marks it", del("configmaps/c"), {
@@ -35,7 +35,7 @@ contract("finalizers", ({ asks, given }) => {
   );
 
   asks("it goes with the last one", patch("configmaps/c", "merge", { metadata: { finalizers: null } }), { code: 200 });
-  asks("a finalizer nobody can own", post("configmaps", configMap("bare", { metadata: { finalizers: ["hold"] } })), {
+  asks("a finalizer without a domain", post("configmaps", configMap("bare", { metadata: { finalizers: ["hold"] } })), {
     code: 422,
     reason: "Invalid",
     message:

@@ -54,7 +54,7 @@ contract("eviction of a protected pod", ({ asks, given }) => {
   given("a running pod", post("pods", running("p", "kept")));
   given("that is ready", patch("pods/p/status", "merge", isRunning));
   given("a budget", post("policy/v1/poddisruptionbudgets", budget("b", "kept")));
-  asks("that nobody has looked at yet", post("pods/p/eviction", eviction("p")), {
+  asks("that the controller has not seen yet", post("pods/p/eviction", eviction("p")), {
     ...TOO_MANY,
     message: WOULD_VIOLATE,
     "details.causes": [
@@ -79,7 +79,7 @@ contract("eviction of a protected pod", ({ asks, given }) => {
   asks("a dry run is refused, too", post("pods/p/eviction?dryRun=All", eviction("p")), exhausted);
   given("it allows one", patch("policy/v1/poddisruptionbudgets/b/status", "merge", counted(2, 1)));
   asks("granted", post("pods/p/eviction", eviction("p")), { code: 201 });
-  asks("it is spent, and the budget knows on whom", get("policy/v1/poddisruptionbudgets/b"), {
+  asks("it is spent, and the budget names the pod", get("policy/v1/poddisruptionbudgets/b"), {
     code: 200,
     "status.disruptionsAllowed": 0,
     "status.disruptedPods.p": expect.any(String),

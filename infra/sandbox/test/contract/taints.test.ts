@@ -7,7 +7,7 @@ contract("taints", ({ asks, given, namespace }) => {
   const taints = [{ key: "k", value: "v", effect: "NoSchedule" }];
   given("a node", post("/api/v1/nodes", { metadata: { name: namespace } }));
   const unselected = `/api/v1/nodes?fieldSelector=spec.unschedulable%3Dfalse,metadata.name%3D${namespace}`;
-  asks("a node that nobody has cordoned is selectable", get(unselected), {
+  asks("a node that was never cordoned is selectable", get(unselected), {
     code: 200,
     "items.metadata.name": [namespace],
   });

@@ -100,7 +100,7 @@ async function migrate(vmiName: string) {
 }
 
 describe("a migration", () => {
-  test.each(ALL)("that has not completed saves nobody from %s", async (reason) => {
+  test.each(ALL)("that has not completed saves no VM from %s", async (reason) => {
     const name = `moving-${reason}`.toLowerCase();
     const { launcher } = await createGuest(name, "LiveMigrate");
     const migration = await migrate(name);

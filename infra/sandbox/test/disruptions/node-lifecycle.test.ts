@@ -96,7 +96,7 @@ describe("a node whose kubelet is silent", () => {
     expect(back.status?.startTime).toBe(pod.status?.startTime);
   });
 
-  test("keeps its pods for five minutes, and even then nobody there ends them; out of service they are gone", async () => {
+  test("keeps its pods for five minutes, and even then they only terminate; out of service they are gone", async () => {
     const { sandbox } = world;
     await run("stranded", "lost");
     sandbox.kubelets.stop("lost");

@@ -12,7 +12,7 @@ describe("a denied deletion", () => {
   const perSecond = 50;
   const burst = 100;
 
-  test("is tried again without back-off, at the client's rate limit, until there is nobody to make room for", async () => {
+  test("is retried without back-off, at the client's rate limit, until the preempting pod is gone", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("deny");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });

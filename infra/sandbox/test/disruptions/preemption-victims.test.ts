@@ -69,7 +69,7 @@ describe("on one node of 10Gi, for a pod of priority 100", () => {
     expect(found?.victims.map(({ metadata }) => metadata.name).join(" ")).toBe(victims);
   });
 
-  test("a budget that still allows a disruption keeps nobody; the second pod it selects is kept", () => {
+  test("a budget that still allows a disruption keeps no pod; the second pod it selects is kept", () => {
     const [neighbours, labels] = [["a:0/4", "b:0/4"].map(pod), { name: "both" }];
     for (const { metadata } of neighbours) metadata.labels = labels;
     const violations = (wanted: string) =>

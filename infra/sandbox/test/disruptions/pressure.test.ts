@@ -86,7 +86,7 @@ describe("a condition and its taint", () => {
 });
 
 describe("below the soft threshold", () => {
-  test("the condition comes at once, and nobody has to go for its grace period", async () => {
+  test("the condition comes at once, and no pod is evicted before the grace period", async () => {
     const hungry = await run("hungry");
     useMemory("hungry", "7500Mi");
     await untilNode((node) => conditionOf(node, "MemoryPressure")?.status === "True");
@@ -111,7 +111,7 @@ describe("below the soft threshold", () => {
     expect(status?.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(137);
   });
 
-  test("relieved in time, everybody lives", async () => {
+  test("relieved in time, no pod is evicted", async () => {
     const modest = await run("modest");
     useMemory("modest", "7500Mi");
     await untilNode((node) => conditionOf(node, "MemoryPressure")?.status === "True");

@@ -78,7 +78,7 @@ describe("a PriorityClass", () => {
     expect(answer).toBe(invalid("high", "value", "may not be changed in an update."));
   });
 
-  test("is everybody's who names none if it is the global default, of which there is one", async () => {
+  test("of pods without a class is the global default, of which there is one", async () => {
     await createPriorityClass(world.sandbox.client, "usual", 10, { globalDefault: true });
     expect((await create({})).spec).toMatchObject({ priorityClassName: "usual", priority: 10 });
     const second = createPriorityClass(world.sandbox.client, "other", 20, { globalDefault: true });

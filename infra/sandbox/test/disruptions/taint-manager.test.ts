@@ -46,7 +46,7 @@ describe("a NoExecute taint", () => {
     await expect.poll(() => stage.gate.asked("patient").length).toBe(1);
   });
 
-  test("that is taken back in time deletes nobody", async () => {
+  test("that is removed in time deletes no pod", async () => {
     const lucky = await run("lucky", FOR_A_MINUTE);
     await taint(MAINTENANCE);
     await settle();

@@ -16,6 +16,7 @@ export const NAMESPACE = "kvf";
 export const VMIS = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstances`;
 export const MIGRATIONS = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstancemigrations`;
 
+/** Of the recording: an account that is none of KubeVirt's own. */
 export const FOREIGN = "system:serviceaccount:lifeboat-system:lifeboat";
 export const VIRT_API = "system:serviceaccount:kubevirt:kubevirt-apiserver";
 export const VIRT_CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";

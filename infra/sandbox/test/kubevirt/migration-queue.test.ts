@@ -107,7 +107,7 @@ test("what waits for its turn says nothing, and is told no target", async () => 
   await finish();
 });
 
-test("a target pod that nobody can place counts as running", async () => {
+test("an unschedulable target pod counts as running", async () => {
   await limit({ outbound: 1 });
   await createGuests(["stuck", "behind"]);
   await migrate("stuck", { addedNodeSelector: { "kubernetes.io/hostname": "nowhere" } });

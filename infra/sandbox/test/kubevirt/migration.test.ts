@@ -182,7 +182,7 @@ describe("a migration that does not succeed", () => {
     });
   });
 
-  test("a target nobody can place is deleted after five minutes, and the migration fails", async () => {
+  test("an unschedulable target is deleted after five minutes, and the migration fails", async () => {
     const { client } = world.sandbox;
     await createGuest("stuck");
     const { metadata: migration } = await client.create(kubevirt.migrations, {
