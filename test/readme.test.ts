@@ -1,6 +1,6 @@
 /** What the documents promise exists. */
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { createApp } from "../functions/app.ts";
@@ -70,12 +70,42 @@ test.each([...DEFAULT_SETTINGS.guard.requesters, ...FEATURE_GATES])("the referen
   expect(textOf("REFERENCE.md")).toContain(`\`${name}\``);
 });
 
-const architecture = textOf("ARCHITECTURE.md");
-
 describe("the architecture", () => {
-  const named = [...architecture.matchAll(/`((?:functions|shared|infra|test)\/[\w./-]+)`/g)].flatMap(
-    ([, path]) => path ?? [],
-  );
+  const architecture = textOf("ARCHITECTURE.md");
+  const named = architecture.matchAll(/`((?:functions|shared|infra|test)\/[\w./-]+)`/g);
+  test.each([...new Set([...named].map(([, path = ""]) => path))])("%s is where it says", (path) => {
+    expect(existsSync(join(root, path))).toBe(true);
+  });
 
-  test.each([...new Set(named)])("%s is where it says", (path) => expect(existsSync(join(root, path))).toBe(true));
+  const ways = [...architecture.matchAll(/^<!-- way: (\w+) -->\n\n((?:\|.*\n)+)/gm)];
+  describe.each(ways.map(([, name = "", table = ""]) => [name, stepsOf(table)] as const))("%s", (_, steps) => {
+    test.each(steps)("%s has %s", (file, name) => {
+      expect(textOf(file)).toMatch(name === "" ? /^export /m : new RegExp(`^export .*\\b${name}\\b`, "m"));
+    });
+
+    test("each file is imported by one before it", () => {
+      const files = steps.map(([file]) => file);
+      const lost = files.slice(1).filter((file, at) => {
+        return !files.slice(0, at + 1).some((before) => importsOf(before).includes(file));
+      });
+      expect(lost).toEqual([]);
+    });
+  });
+
+  test("a way is told from the door to the writes", () => {
+    expect(ways.map(([, name]) => name)).toEqual(["eviction", "preemption"]);
+  });
 });
+
+function stepsOf(table: string): readonly (readonly [file: string, name: string])[] {
+  const rows = table
+    .split("\n")
+    .slice(2)
+    .map((row) => row.split("|").map((cell) => cell.trim().replaceAll("`", "")));
+  return rows.flatMap(([, file = "", name = ""]) => (file === "" ? [] : [[file, name] as const]));
+}
+
+function importsOf(file: string): readonly string[] {
+  const specifiers = [...textOf(file).matchAll(/ from "(\.[^"]+)"/g)].map(([, specifier = ""]) => specifier);
+  return specifiers.map((specifier) => join(dirname(file), specifier));
+}
