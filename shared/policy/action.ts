@@ -1,8 +1,8 @@
 /**
  * Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry
  * run skips them.
- * Owns: the closed list. Every action carries what was observed, so that performing it is conditional on that, and
- * performing it twice is the same as once. Does not own: the requests they become (shared/cluster).
+ * Owns: the closed list. Every action carries what was observed: `act` performs it only if that still holds, and to perform
+ * it twice is the same as once. Does not own: the requests they become (shared/cluster).
  */
 import type { Cause, Urgency } from "./cause.ts";
 import type { Condition } from "./configuration-status.ts";
@@ -29,7 +29,7 @@ export type Action =
   /** On condition that the Evacuation is as it was seen. */
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
-  /** Count an end, at most once: follows the write of the final phase. */
+  /** Count an end, after the write of the final phase: at most once. */
   | { readonly verb: "Count"; readonly cause: Cause; readonly outcome: EndPhase }
   | {
       readonly verb: "CreateMigration";
@@ -37,7 +37,7 @@ export type Action =
       readonly name: string;
       readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
     }
-  /** Annotate a migration that KubeVirt, or another party, has created with what it serves. */
+  /** Annotate a migration of KubeVirt's, or of another party's, with the evacuation that it serves. */
   | {
       readonly verb: "AdoptMigration";
       readonly migration: MigrationFacts;
@@ -45,15 +45,15 @@ export type Action =
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
-  /** See that the VMI has one, of whatever size; a conflict if there is none of ours. */
+  /** Make sure that the VMI has one, of any size; a conflict if there is none of ours. */
   | { readonly verb: "EnsureBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
-  /** Make ours for the VMI 2, whatever it was; a conflict if there is none. Not `required`: what follows goes on without it. */
+  /** Set ours for the VMI to 2; a conflict if there is none. Not `required`: the chain goes on without it. */
   | { readonly verb: "GrowBudget"; readonly vmi: VmiFacts; readonly name: string; readonly required: boolean }
   | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }
-  /** Add annotations to a pod, and take others away, if they are as observed. */
+  /** Add annotations to a pod and remove others, if they are as observed. */
   | {
       readonly verb: "AnnotatePod";
       readonly pod: AnnotatedPod;
@@ -74,15 +74,15 @@ export interface NewEvacuation extends NamespacedName {
 }
 
 /**
- * Chains of actions, as every reconciler plans them: each is performed in order and ends at its first conflict, none depends
- * on another. `again`: what is done now has consequences that another look finds at once.
+ * Chains of actions, as every reconciler plans them: each is performed in order and ends at its first conflict; none depends
+ * on another. `again`: the actions have consequences that another look finds at once.
  */
 export interface Plan {
   readonly chains: readonly (readonly Action[])[];
   readonly again?: boolean;
 }
 
-/** Whether what follows is done although this could not be: an Event or a count is not worth an evacuation. */
+/** Whether the chain goes on if this one fails: an Event or a count is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
   return action.verb === "Event" || action.verb === "Count" || (action.verb === "GrowBudget" && !action.required);
 }
@@ -122,7 +122,7 @@ export interface Story {
   readonly type: "Normal" | "Warning";
   readonly reason: StoryReason;
   readonly message: string;
-  /** What makes this sentence a new one; the same reason with the same occasion is told once. */
+  /** An Event of the same reason and occasion is sent once. */
   readonly occasion: string;
 }
 

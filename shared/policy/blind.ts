@@ -1,8 +1,8 @@
 /**
- * What is answered when the facts cannot be learnt: reviewed here, in one place.
+ * What Lifeboat answers when it cannot learn the facts: every case, in one table.
  * Owns: the table and its reasons. Does not own: noticing blindness, HTTP.
  *
- * A 5xx carries no Retry-After: the API server would call again until its patience is used up. It applies the webhook's own
+ * A 5xx carries no Retry-After: with one, the API server would call again until its timeout. It applies the webhook's own
  * failurePolicy, as it does when Lifeboat is down; KubeVirt's webhook and the budgets go on.
  */
 import { isCompleted, type PodFacts } from "./facts.ts";
@@ -12,9 +12,9 @@ import { isLauncher, launcherOfHotplug } from "./kube/pod-kind.ts";
 export type Posture = "refuse" | "fail" | "allow";
 
 export const WHEN_BLIND = {
-  /** The pod has just been read: a guest runs in it, and must not die of what else could not be learnt. */
+  /** The pod has just been read, and a guest runs in it: a fact that is missing must not end it. */
   evictionOfLivePod: "refuse",
-  /** It has just been read: it has ended, or is none of KubeVirt's. */
+  /** The pod has just been read: it has ended, or is not one of KubeVirt's. */
   evictionOfOtherPod: "allow",
   /** Nothing is known: a drain must not wait for Lifeboat for ever. */
   evictionOfUnknownPod: "fail",
@@ -25,7 +25,7 @@ export const WHEN_BLIND = {
   delivery: "fail",
 } as const satisfies Record<string, Posture>;
 
-/** What is answered to an eviction. `pod`: as it has just been read, if it could be. */
+/** The answer to an eviction. `pod`: as it has just been read; undefined if it could not be. */
 export function whenEvictionIsBlind(pod: PodFacts | undefined): Posture {
   if (pod === undefined) return WHEN_BLIND.evictionOfUnknownPod;
   return isOfLiveVm(pod) ? WHEN_BLIND.evictionOfLivePod : WHEN_BLIND.evictionOfOtherPod;
@@ -36,14 +36,14 @@ export function isOfLiveVm(pod: PodFacts): boolean {
   return !isCompleted(pod) && (isLauncher(pod) || launcherOfHotplug(pod) !== undefined);
 }
 
-/** What a caller is told who is refused because the facts are unknown. */
+/** Tells a caller that it is refused because the facts are unknown. */
 export function blindMessage(request: "eviction" | "deletion", what: string, why: string): string {
   return `${BLIND} ${request} of ${what}, try again: ${why}`;
 }
 
 const BLIND = "cannot decide on the";
 
-/** Whether these are our words for that. What was refused so may have been done: an answer to us may have been lost. */
+/** Whether a refusal is of that kind. What it refused may have been done: an answer to Lifeboat may have been lost. */
 export function saysBlind(words: string): boolean {
   return words.startsWith(BLIND);
 }

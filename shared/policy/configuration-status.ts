@@ -25,7 +25,7 @@ export interface ConfigurationObserved {
   })[];
 }
 
-/** Something that Lifeboat has to be allowed to do, tried out. */
+/** An attempt at something that Lifeboat needs permission for. */
 export interface Trial {
   readonly name: string;
   readonly problem?: { readonly forbidden: boolean; readonly message: string };
@@ -34,10 +34,10 @@ export interface Trial {
 export interface ConfigurationFindings {
   /** Each names a field and what was expected there. */
   readonly problems: readonly string[];
-  /** What is set and has no effect. */
+  /** Settings that have no effect. */
   readonly notes: readonly string[];
   readonly trials: readonly Trial[];
-  /** Whether the API server has asked about an eviction; false: not that we knew. */
+  /** Whether the API server has asked this function about an eviction. */
   readonly called: boolean;
 }
 
@@ -83,7 +83,7 @@ function told(trials: readonly Trial[]): string {
   return trials.map(({ name, problem }) => `${name}: ${problem?.message}`).join("; ");
 }
 
-/** A function that scans need not be one that is asked: what one has once seen stays. */
+/** The function that scans may never be asked itself: once True, the condition stays True. */
 function webhookCalled({ conditions }: ConfigurationObserved, { called }: ConfigurationFindings): Verdict {
   const type = "WebhookCalled";
   if (called || conditions.some((seen) => seen.type === type && seen.status === "True")) {

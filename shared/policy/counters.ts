@@ -1,6 +1,6 @@
 /**
  * How evacuations have ended: the key of each counter.
- * Owns: keys and their reading. Does not own: the ConfigMap (shared/cluster), when one is counted (evacuation.ts).
+ * Owns: keys and reading them. Does not own: the ConfigMap (shared/cluster), when an end is counted (evacuation/world.ts).
  */
 import { type Cause, CAUSES } from "./cause.ts";
 import { END_PHASES, type EndPhase } from "./evacuation/phase.ts";
@@ -16,7 +16,7 @@ export interface EvacuationCount {
   readonly count: number;
 }
 
-/** All there can be, so that the first one of a kind is an increase. What is no number counts as 0. */
+/** Every counter that can exist, so that the first end of a kind is an increase. What is not a number counts as 0. */
 export function countsOf(data: Readonly<Record<string, string>>): readonly EvacuationCount[] {
   return CAUSES.flatMap((cause) =>
     END_PHASES.map((outcome) => ({ cause, outcome, count: numberOf(data[counterKey(cause, outcome)]) })),

@@ -112,11 +112,11 @@ export interface VmiFacts extends NamespacedName {
   readonly evictionSource?: string;
   /** The guest has gone over to the target of its migration, though `nodeName` does not say so yet. */
   readonly guestOnTarget?: boolean;
-  /** Of its last migration, which says so itself only some moments after it has failed. */
+  /** Of its last migration: KubeVirt copies it there some moments after the failure. */
   readonly failure?: { readonly migrationUID: string; readonly reason: string };
   /** Bytes that the guest may use. */
   readonly guestMemory?: number;
-  /** It has been handed over to a target pod, and that migration has not ended, by KubeVirt's own account of it. */
+  /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */
   readonly isMigrating: boolean;
   /** Label `lifeboat.dev/evacuation`, which the shipped MigrationPolicy selects. */
   readonly evacuationLabel?: string;
@@ -176,7 +176,7 @@ export interface EvacuationStatus {
   readonly conditions: readonly EvacuationCondition[];
 }
 
-/** The `spec` of an `Evacuation`: this VM has to leave this pod, because. Immutable but for the intent. */
+/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable but for the intent. */
 export interface EvacuationSpec {
   readonly vmiName: string;
   readonly cause: Cause;
@@ -184,7 +184,7 @@ export interface EvacuationSpec {
   readonly intent: "Evacuate" | "Withdrawn";
   /** RFC 3339: until when a deletion of the pod is held back. */
   readonly deadline?: string | undefined;
-  /** Absent where a person made it: then the pod that the VM runs in. */
+  /** Absent if a person created it: then the pod that the VM runs in. */
   readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
   /** From the evacuation of the same pod that it follows. */
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;

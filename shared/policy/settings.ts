@@ -53,17 +53,17 @@ export interface Settings {
   readonly descheduling: { readonly intervalSeconds: number };
 }
 
-/** `Deny`: at once, which the scheduler and the taint manager answer with another try. */
+/** `Deny`: at once; the scheduler and the taint manager try again. */
 export type GuardMode = "Off" | "Deny" | "Hold";
 
-/** What holds back deletions that do not ask. */
+/** How deletions that do not ask are held back. */
 export interface GuardSettings {
   readonly mode: GuardMode;
-  /** How long such a deletion is held back at most, by its cause. */
+  /** Longest time that a deletion is held back, by its cause. */
   readonly deadlineSeconds: { readonly Preemption: number; readonly NoExecuteTaint: number };
   /** Deletions held at a time: each occupies one of the API server's seats. */
   readonly maxHolds: number;
-  /** Users whose deletions are such; those of others are never delayed. */
+  /** Users whose deletions are held; those of others are never delayed. */
   readonly requesters: readonly string[];
 }
 

@@ -2,8 +2,8 @@
  * Descheduler annotations: what a launcher pod tells the descheduler, so that it asks once and then waits for the move.
  * Owns: which pod carries which of them, and yielding to KubeVirt (1.3 and later), which writes them too. Does not own:
  * the words of a refused eviction (messages.ts).
- * Upstream: KubeVirt's VMI controller as of 1.7 (pkg/virt-controller/watch/descheduler has the names). The rule before, to
- * take the second one off after a failed migration, had the descheduler evict ever more VMs while one was still retried.
+ * Upstream: KubeVirt's VMI controller as of 1.7 (pkg/virt-controller/watch/descheduler has the names). Its earlier rule removed
+ * the second one after a failed migration: the descheduler then evicted more and more VMs while KubeVirt still retried the first.
  */
 import type { Action, Plan } from "../action.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
@@ -49,7 +49,7 @@ export interface AnnotationWorld extends Moment {
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-/** When the gate is switched on every pod of a cluster is due; evacuations must not wait for all of them. */
+/** Once the gate is on, every pod of a cluster is due: evacuations must not wait for all of them. */
 export const MOST_PATCHES = 1000;
 
 export function isAnnotating({ featureGates, reconcilers }: Settings): boolean {
@@ -80,10 +80,10 @@ function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly
   return due.length > 0 || remove.length > 0 ? [{ verb: "AnnotatePod", pod, add, remove }] : [];
 }
 
-/** The request of a descheduling cycle is over with the evacuation that it led to. */
+/** Removed together: the request of a descheduling cycle ends with the evacuation that it led to. */
 const OF_AN_EVACUATION = [EVICTION_IN_PROGRESS_ANNOTATION, EVACUATION_REQUESTED_ANNOTATION] as const;
 
-/** `since`: when KubeVirt's time for it began, in milliseconds since the epoch; absent, if that is not known: long ago. */
+/** `since`: when KubeVirt's time for it began, in milliseconds since the epoch; absent if unknown, which counts as long ago. */
 function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {
   const role = roleOf(pod, vmi);
   const only = { key: REQUEST_EVICT_ONLY_ANNOTATION, value: "", since: pod.createdAt };
@@ -93,7 +93,7 @@ function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: Annotation
   return [...wanted, { key: EVICTION_IN_PROGRESS_ANNOTATION, value: "true", since }];
 }
 
-/** With Auto KubeVirt has its time first; a later look does what it has not done. A time far in the future is no time. */
+/** With Auto KubeVirt has `adoptSeconds` first; a later look adds what is missing. A time far in the future does not count. */
 function isLeftToKubeVirt(since: number | undefined, { settings, now }: AnnotationWorld): boolean {
   if (settings.reconcilers.annotations !== "Auto" || since === undefined) return false;
   return Math.abs(now.getTime() - since) < settings.evacuation.adoptSeconds * 1000;

@@ -1,6 +1,6 @@
 /**
  * Whether Lifeboat makes disruption budgets in this cluster.
- * Owns: that decision. Does not own: which VMI has one, and how large it is (budget.ts).
+ * Owns: when KubeVirt's webhook and the guard make them unnecessary. Does not own: which VMI has one, and its size (budget.ts).
  *
  * A budget per VM is noise where evictions are refused without one. Two things make it unnecessary together: KubeVirt's own
  * eviction webhook fails closed, so that no eviction passes unreviewed; and the guard is in force, for the scheduler prefers

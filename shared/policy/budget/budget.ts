@@ -64,7 +64,7 @@ export function isReadyForMigration(vmi: VmiFacts, budgets: readonly BudgetFacts
   });
 }
 
-/** There is to be one, of whatever size; made with this one if there is none. */
+/** Creates one of this size if the VMI has none, and leaves one of any size alone. */
 export function ensureBudget(vmi: VmiFacts, minAvailable: 1 | 2): Action {
   return { verb: "EnsureBudget", vmi, name: budgetName(vmi), minAvailable };
 }
@@ -89,7 +89,7 @@ function isOfVmi({ owners, selector }: BudgetFacts): boolean {
   return owners.some(isVmi) || Object.hasOwn(selector?.matchLabels ?? {}, CREATED_BY_LABEL);
 }
 
-/** A function whose settings are older than these may have made it a moment ago, or this one's are the older ones. */
+/** Spares recent ones: another function, whose settings differ for some seconds, may have created them. */
 function unwanted(ours: readonly BudgetFacts[], { complete, now }: BudgetWorld): readonly Action[] {
   return complete ? deletionsOf(ours.filter(({ touchedAt }) => !isRecent(touchedAt, now))) : [];
 }
@@ -98,7 +98,7 @@ function deletionsOf(budgets: readonly BudgetFacts[]): readonly Action[] {
   return budgets.map((budget) => ({ verb: "DeleteBudget", budget }));
 }
 
-/** `w`: with the evacuations of this VMI. */
+/** `w.evacuations`: those of this VMI only. */
 function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, w: BudgetWorld): readonly Action[] {
   const wanted = desiredBudget(vmi, isUnfinished(vmi, w), w.settings);
   if (wanted === undefined) return deletionsOf(found === undefined ? [] : [found]);
@@ -114,7 +114,7 @@ function isUnfinished(vmi: VmiFacts, { evacuations, migrations, settings }: Budg
   return migrating || vmi.isMigrating || evacuations.some(isActive) || isToLeave(vmi, settings);
 }
 
-/** A function that stalls for longer was ended by the platform; clocks of two functions are not further apart. */
+/** The platform ends a function that stalls for longer, and the clocks of two functions differ by less. */
 const REST_SECONDS = 180;
 
 /**

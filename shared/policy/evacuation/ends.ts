@@ -35,7 +35,7 @@ export function moved(pair: LivePair, { targetNode }: Of<"Moved">): readonly Act
 
 /**
  * Unmarks, and deletes the migrations of this evacuation that have not begun to move the guest. One that has is left to
- * finish: it does no harm, and to abort it could.
+ * finish: it does no harm, but aborting it could.
  */
 function released({ vmi, migrations }: LivePair): readonly Action[] {
   const waiting = migrations.filter((m) => !isFinal(m) && !m.deleting && m.phase !== "Running");
@@ -50,7 +50,7 @@ function released({ vmi, migrations }: LivePair): readonly Action[] {
 
 export function withdrawn(pair: LivePair, { by, why }: Of<"Withdrawn">): readonly Action[] {
   const { e, vmi, w } = pair;
-  // A taint that comes back begins anew at once, though an attempt was backing off.
+  // A taint that comes back begins a new one at once, even if an attempt was backing off.
   const rest = by === "Taint" ? 0 : backoffSeconds(e.status.attempts, w.settings);
   const more = { nextAttemptTime: secondsAfter(w.now, rest) };
   return [
@@ -71,7 +71,7 @@ export function abandoned(pair: LivePair, { reason, why, isToRest }: Of<"Hopeles
   ];
 }
 
-/** After the last one the next look gives up. One that was stuck is deleted, and what is being deleted does not count again. */
+/** After the last attempt the next look gives up. A stuck migration is deleted, and then it does not count again. */
 export function attemptFailed(pair: LivePair, { failed, isStuck, why }: Of<"AttemptFailed">): readonly Action[] {
   const last = failed.at(-1);
   const counted = last === undefined || isStuck ? {} : { lastFailedMigration: { name: last.name, uid: last.uid } };

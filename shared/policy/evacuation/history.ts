@@ -1,6 +1,6 @@
 /**
- * Evacuations that have ended are history for a while.
- * Owns: for how long, and which ones stay. Does not own: ending (ends.ts).
+ * Evacuations that have ended stay for a while, as history.
+ * Owns: for how long, and which ones stay longer. Does not own: ending (ends.ts).
  */
 import { byAge, podUIDOf } from "./identity.ts";
 import type { EvacuationWorld } from "./world.ts";
@@ -8,7 +8,7 @@ import type { EvacuationFacts } from "../facts.ts";
 import { isActive } from "./phase.ts";
 import type { Plan } from "../action.ts";
 
-/** Removes what ended long ago. The newest one of a pod that still exists stays: its name is where the next one counts on. */
+/** Removes what ended long ago. The newest one of a pod that still exists stays: the name of the next one counts on from it. */
 export function planHistory({ evacuations, vmis, settings, now }: EvacuationWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;
   const expired = evacuations.filter((e) => !isActive(e) && Date.parse(e.status.completionTime ?? "") < old);

@@ -11,7 +11,7 @@ import { derivedName, hash8 } from "../kube/object-name.ts";
 import { isActive } from "./phase.ts";
 import { secondsUntil } from "../time.ts";
 
-/** The pod that the guest runs in, by KubeVirt's own list; undefined where that does not say, or names two on the node. */
+/** The pod that the guest runs in, by KubeVirt's own list; undefined if that names none on the VM's node, or two. */
 export function guestPodUID({ activePods, nodeName }: VmiFacts): string | undefined {
   const here = Object.entries(activePods).filter(([, node]) => node === nodeName);
   return here.length === 1 ? here[0]?.[0] : undefined;
@@ -28,8 +28,7 @@ export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName
 }
 
 /**
- * Whether it is about the pod that the VMI's guest runs in now. One that names no pod and has not been looked at yet is about
- * whichever that is.
+ * Whether it is about the pod that the VMI's guest runs in now. So is one that names no pod and has not been looked at yet.
  */
 export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = guestPodUID(vmi)): boolean {
   const { virtualMachineInstanceUID = vmi.uid, sourceNode = vmi.nodeName } = evacuation.status;
@@ -38,7 +37,7 @@ export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = gue
   return own === undefined || podUID === undefined ? sourceNode === vmi.nodeName : own === podUID;
 }
 
-/** Of several active ones about one pod the oldest goes on, whatever its cause: sorts them so. */
+/** Sorts the oldest first: of several active ones about one pod it goes on, whatever its cause. */
 export function byAge(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
 }
@@ -75,8 +74,8 @@ export interface Beginning {
 
 /**
  * A new one about the VMI's pod. One that follows another whose back-off is not over inherits its attempts and the rest of
- * its back-off: KubeVirt's webhook marks a VM again with the next request of a drain. A deadline leaves no time for that, nor
- * does a second request follow.
+ * its back-off: KubeVirt's webhook marks a VM again with the next request of a drain. One with a
+ * deadline inherits nothing: there is no time to wait, and no second request follows.
  */
 export function newEvacuation(
   vmi: VmiFacts,

@@ -18,7 +18,7 @@ export type Standing =
   | { readonly standing: "Over"; readonly end: End }
   | { readonly standing: "Moved"; readonly targetNode: string | undefined }
   | { readonly standing: "Withdrawn"; readonly by: "Intent" | "Taint" | "Mark"; readonly why: string }
-  /** Every attempt has failed, which has been written down, and that has to rest; or nothing could ever move the VM. */
+  /** Every attempt has failed, and the VM rests before the next evacuation; or nothing could ever move it. */
   | { readonly standing: "Hopeless"; readonly reason: string; readonly why: string; readonly isToRest: boolean }
   /** `isStuck`: an unfinished migration cannot begin, which is as good as failed. */
   | {
@@ -30,7 +30,7 @@ export type Standing =
   /** `stalled`: KubeVirt has not begun it although it could; undefined where the queue was not read. */
   | { readonly standing: "Migrating"; readonly migration: MigrationFacts; readonly stalled?: boolean | undefined }
   | { readonly standing: "Unmarked" }
-  /** Without a mark that has been seen, in a VMI that may be older than that. */
+  /** A mark that was seen is missing, in a VMI that may be older than it. */
   | { readonly standing: "Unclear" }
   | { readonly standing: "Blocked"; readonly reason: string; readonly why: string }
   /** For the VM's owner, for the end of a back-off, or for KubeVirt's evacuation controller, which has time left. */
@@ -86,7 +86,7 @@ function withdrawn(pair: LivePair): Standing | undefined {
   return why === undefined ? undefined : { standing: "Withdrawn", by: "Taint", why };
 }
 
-/** In words, if the taint was what the VM had to leave for. A node that was not read says nothing. */
+/** Why the taint that the VM had to leave for is gone; undefined if it is not, or if the node was not read. */
 function taintGone({ e, vmi, w }: LivePair): string | undefined {
   const node = w.nodes.find(({ name }) => name === vmi.nodeName);
   if (node === undefined) return undefined;
@@ -175,7 +175,7 @@ function migrating(pair: LivePair, migration: MigrationFacts): Standing {
   const facts = { ...w, vmi, launchers, queue, attempts: e.status.attempts, stalledSince: stalledSince(e, migration) };
   const why = blockedBecause(migration, facts);
   if (why === undefined) return { standing: "Migrating", migration, stalled: isStalled(migration, facts) };
-  // What KubeVirt creates anew during the back-off is no new attempt: it is looked at when that is over.
+  // A migration that KubeVirt creates during the back-off is not a new attempt: it is looked at afterwards.
   if (isBackingOff(pair)) return backingOff(e);
   return { standing: "AttemptFailed", failed: [migration], isStuck: true, why };
 }
@@ -232,7 +232,7 @@ function isBackingOff({ e, w }: LivePair): boolean {
   return secondsUntil(restUntil(e), w.now) > 0;
 }
 
-/** What has failed stays told. */
+/** The status keeps saying what failed. */
 function backingOff(e: EvacuationFacts): Standing {
   const { phase, reason = "", message = "" } = e.status;
   const more = { nextAttemptTime: restUntil(e) };

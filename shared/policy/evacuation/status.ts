@@ -34,7 +34,7 @@ export function statusAfter(
     startTime: e.status.startTime ?? time,
     phase,
     reason,
-    // Cut between two halves of a character, the text would come back as another one, and be written for ever.
+    // Half a character would come back from the API server as another one, and be written again with every look.
     message: message.slice(0, MOST_CHARACTERS).toWellFormed(),
     // The back-off of an evacuation that has ended, if any, is another one's: it keeps the next evacuation waiting.
     ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),
@@ -57,14 +57,14 @@ function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus
 
 type Told = Omit<EvacuationCondition, "lastTransitionTime">;
 
-/** Once seen, a mark stays told: that it is missing later is what tells that it was removed. */
+/** Once seen, a mark stays recorded: if it is missing later, it was removed. */
 function marked(vmi: VmiFacts | undefined): readonly Told[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
   const message = `status.evacuationNodeName is ${vmi.evacuationNodeName}`;
   return [{ type: "Marked", status: "True", reason: "Marked", message }];
 }
 
-/** Told only where it once was true. */
+/** False is recorded only after True. */
 function stalled({ stalled: is }: Change, { conditions }: EvacuationStatus): readonly Told[] {
   const type = "Stalled";
   if (is === true) {

@@ -105,8 +105,8 @@ function isGrowing({ verb }: Action): boolean {
 }
 
 /**
- * A refused VM has its budget before the answer: the next review of the same drain may never reach us, and then nothing but
- * the budget refuses. A mark brings a budget of its own (mark.ts).
+ * A refused VM has its budget before the answer: the next review of the same drain may never reach Lifeboat, and then only the
+ * budget refuses. A mark brings a budget of its own (mark.ts).
  */
 function protection({ migrations = [], settings }: EvictionFacts, vmi: VmiFacts, reason: DenyReason) {
   const isToMove = reason === "EvacuationInProgress" || reason === "EvacuationTriggered";
@@ -144,7 +144,7 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
       return inProgress(f);
     case "unlessMigrating":
       if (f.migrations === undefined) return { verdict: "Ask", question: "Migrations" };
-      // It cannot move any more, and need not: what was marked is released.
+      // The VM cannot move any more and does not have to: its mark goes.
       return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
   }
 }
@@ -179,21 +179,21 @@ function evacuate(f: LiveEviction): EvictionDecision {
   const next = MIGRATES[strategy]
     ? `evacuating the VM from node ${vmi.nodeName}`
     : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
-  const { actions, story } = begin(f, joined, next);
+  const { actions, story } = joinOrCreate(f, joined, next);
   const marking = markActions(vmi, request.cause, settings);
   return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), { actions: [...actions, ...marking], story });
 }
 
 /**
- * KubeVirt's webhook reviews the same request and may have marked the VM first, also again after a cancel or a give-up: the VM
- * moves, the answer says so, and an Evacuation tells who asked.
+ * KubeVirt's webhook reviews the same request and may have marked the VM first, also after an evacuation was cancelled or
+ * abandoned: the VM moves, the answer says so, and an Evacuation records who asked.
  */
 function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi, raced = false } = f;
   const { joined, resting } = knownEvacuations(f);
-  // Of the look that lost the race only its Evacuation is left: its story is told now.
+  // The look that lost the race has written its Evacuation only: the Event is sent now.
   const isTold = joined !== undefined && !raced;
-  const begun = isTold ? {} : begin(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
+  const begun = isTold ? {} : joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
   if (raced) return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), begun);
   const ended = joined === undefined ? resting?.status.phase : undefined;
   return deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, ended), begun);
@@ -204,8 +204,8 @@ function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
   return { joined, resting: restingEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
 }
 
-/** An Evacuation that tells who asked, unless there is one to join. */
-function begin(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
+/** Creates an Evacuation that records who asked, unless there is one to join. */
+function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
   const { vmi, pod, request } = f;
   const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
   const evacuation = joined ?? newEvacuation(vmi, asked, f);

@@ -9,7 +9,7 @@ function quoted(vmi: VmiFacts): string {
   return `VMI "${vmi.namespace}/${vmi.name}"`;
 }
 
-/** The reason that KubeVirt gives for a VMI that cannot migrate; its message is left out, it may be long. */
+/** The reason that KubeVirt gives for a VMI that cannot migrate, without its message, which may be long. */
 export function pinnedBecause(vmi: VmiFacts): string {
   return vmi.liveMigratable.reason ?? "no LiveMigratable condition";
 }

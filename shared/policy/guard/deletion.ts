@@ -66,8 +66,8 @@ const NEXT_VICTIM_SECONDS = 30;
 
 /**
  * The victims of one preemption are deleted one after another, and one denial stops the rest: those on a node share the
- * earliest deadline, so that the preemptor never waits for the sum of them. A victim that was let go long ago and takes its
- * time to end does not count: its owner would decide how long other VMs on the node are not held.
+ * earliest deadline, so that the preemptor never waits for the sum of them. A victim that was let go long ago and is slow to
+ * end does not count: its owner would decide how long the guard ignores the node's other VMs.
  */
 function sharedDeadline(f: DeletionFacts, { cause, deadline }: Disruption): number {
   if (cause !== "Preemption") return deadline;
@@ -108,15 +108,15 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   return release("DeadlinePassed", tellWhy(`it has not moved within ${seconds} s`));
 }
 
-/** The taint manager goes on trying although the taint is gone; the evacuation is ended by the look that follows. */
+/** The taint manager keeps trying although the taint is gone. The next look ends the evacuation. */
 function stay({ name, nodeName }: PodFacts): DeletionDecision {
   const message = `pod "${name}" stays: node "${nodeName}" carries no NoExecute taint any more that it does not tolerate`;
   return { verdict: "Hold", holdSeconds: 0, message, actions: [], story: [] };
 }
 
 /**
- * What a deletion gets while the API server does not answer us: all there is to go by is the pod as it came with the
- * request. Seconds until the deadline as far as that shows, 0 where nothing is ever held; undefined lets it go.
+ * What a deletion gets while the API server does not answer: the only fact is the pod as it came with the request. Seconds
+ * until the deadline that it shows, 0 where the mode is Deny; undefined lets the deletion go.
  */
 export function blindHoldSeconds(
   { pod, requester }: Pick<DeletionFacts, "pod" | "requester">,
@@ -125,7 +125,7 @@ export function blindHoldSeconds(
 ): number | undefined {
   if (!mayBeHeld(requester, settings) || !isOfLiveVm(pod)) return undefined;
   const disruption = disruptionOf(pod, { vmi: undefined, evacuations: [], podUID: pod.uid }, { settings, now });
-  // Without a time no deadline is shown, and a preemptor does not wait for one that never comes.
+  // Without a time there is no deadline, and a preemptor must not wait for ever.
   if (disruption === undefined || Number.isNaN(Date.parse(pod.disruptionTarget?.since ?? ""))) return undefined;
   const left = (disruption.deadline - now.getTime()) / 1000;
   if (left <= 0) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Beginning the evacuation of a VM whose pod is being ended by a scheduler or a taint manager.
+ * Begins the evacuation of a VM whose pod a scheduler or a taint manager is ending.
  * Owns: the Evacuation, its deadline and the mark. Does not own: whether to begin one (hold.ts, disruption.ts).
  */
 import type { Action } from "../action.ts";
@@ -15,7 +15,7 @@ interface Chosen extends Disruption {
   readonly requestedBy: string;
 }
 
-/** Where a drain is moving the VM already, that goes on: the new Evacuation ends as its Duplicate, and its deadline counts. */
+/** An evacuation that a drain began before goes on: the new one ends as its Duplicate, and its deadline counts. */
 export function beginDisruption(
   vmi: VmiFacts,
   { cause, requestedBy, launcher, deadline }: Chosen,

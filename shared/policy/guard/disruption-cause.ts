@@ -1,5 +1,5 @@
 /**
- * Recognising a disruption that does not ask: what is about to end this pod, and until when its deletion is held back.
+ * Recognises a disruption that does not ask: what is about to end this pod, and until when its deletion is held back.
  * Owns: condition and Evacuations → cause and deadline. Does not own: who is guarded (guarded.ts), what is done about it
  * (deletion.ts, disruption.ts).
  * Upstream: pod condition `DisruptionTarget`, k8s.io/api/core/v1.
@@ -22,8 +22,8 @@ export interface KnownDisruption extends Disruption {
 }
 
 /**
- * What the pod's condition tells while it is True: status False is history. Whatever the clocks of the control plane say, no
- * deadline is further away than the administrator allows.
+ * What the pod's condition says while it is True; False is history. A clock of the control plane that is ahead moves no
+ * deadline beyond what the administrator allows.
  */
 export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment): Disruption | undefined {
   const { active = false, reason = "", since = "" } = disruptionTarget ?? {};
@@ -42,8 +42,8 @@ export interface Subject {
 }
 
 /**
- * What Evacuations tell, the oldest first: those that go on, those that have just ended without a move, until their
- * back-off is over, and their Duplicates: the disruption of a VM that is being evacuated already.
+ * Disruptions that Evacuations record, the oldest first: active ones, and ones that ended without a move, until their back-off
+ * ends; also Duplicates of either, which record the disruption of a VM that was being evacuated already.
  */
 export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Date): readonly KnownDisruption[] {
   const about = vmi === undefined ? [] : evacuations.filter((e) => isAbout(e, vmi, podUID));
@@ -67,7 +67,7 @@ export function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | und
 /**
  * The disruption that the pod is under. The first sighting needs the True condition; from then on its Evacuation counts, for
  * kube-controller-manager resets the condition after 120 s even while deletions keep coming. While the condition is True
- * it says who is at work now, else the newest Evacuation; the earliest deadline counts. A cause whose gate is off is none.
+ * it names the present cause, else the newest Evacuation does; the earliest deadline counts. A cause whose gate is off is none.
  */
 export function disruptionOf(pod: PodFacts, subject: Subject, m: Moment): Disruption | undefined {
   const known = knownDisruptions(subject, m.now);
@@ -78,8 +78,8 @@ export function disruptionOf(pod: PodFacts, subject: Subject, m: Moment): Disrup
 }
 
 /**
- * The other victims of a preemption: preempted pods on the node that an Evacuation is about, as the first victim's is. The
- * label of a launcher alone does not count: any tenant can give it to a pod, and have that preempted.
+ * The other victims of a preemption: preempted pods on the node that have an Evacuation, as the first victim has. The label of
+ * a launcher alone does not count: a tenant can put it on any pod, and have that pod preempted.
  */
 export function victimsAround(
   f: Moment & { readonly neighbours: readonly PodFacts[]; readonly active: readonly EvacuationFacts[] },

@@ -1,5 +1,5 @@
 /**
- * Disruptions already under way: pods that are being ended by a scheduler or a taint manager, and deadlines that have passed.
+ * Disruptions in progress: pods that a scheduler or a taint manager is ending, and deadlines that have passed.
  * Owns: marking what the guard did not see, and finishing what the taint manager gave up on. Does not own: the guard.
  */
 import { type Action, type Plan, tell } from "../action.ts";
@@ -37,7 +37,7 @@ export function planDisruptions(w: DisruptionWorld): Plan {
   return { chains: chains.filter((chain) => chain.length > 0), again };
 }
 
-/** Neither of a VMI made anew under the same name, nor of one that runs on another node. */
+/** Not a pod of an earlier VMI of the same name, nor one on another node than its VMI. */
 function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
   const isLiving = !vmi.deleting && !isFinal(vmi) && unprotectedReason(pod, undefined, vmi) === undefined;
   return isLiving && vmi.nodeName !== undefined && !isMigrationTarget(pod, vmi);
@@ -48,7 +48,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
   const disruption = conditionedDisruption(pod, w);
   if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
-  // The guard has seen it: what is left to do follows from its Evacuation.
+  // The guard has seen it: its Evacuation says what is left to do.
   const isKnown = knownDisruptions({ vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
   if (isKnown || !isToSave(pod, vmi, w)) return [];
   const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
@@ -64,7 +64,7 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionW
   return nodes.every((node) => node.name !== pod.nodeName || isAlive(node));
 }
 
-/** The taint manager tries five times and never again: past the deadline its deletion is ours to finish. */
+/** The taint manager tries five times and never again: past the deadline Lifeboat finishes its deletion. */
 function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, now }: DisruptionWorld) {
   const node = nodes.find(({ name }) => name === pod.nodeName);
   const taint = drivingTaint(node, pod);

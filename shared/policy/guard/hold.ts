@@ -1,5 +1,5 @@
 /**
- * Holding a deletion back: for how long, what is said, and the Evacuation that a hold begins with.
+ * Holds a deletion back: for how long, what its caller is told, and the Evacuation that the hold begins with.
  * Owns: hold periods, seats. Does not own: whether to hold (deletion.ts).
  */
 import { type Action, tell } from "../action.ts";
@@ -43,7 +43,7 @@ export interface HoldFacts extends Moment {
   readonly patienceSeconds: number;
 }
 
-/** The hold of one too many: a held request occupies one of the API server's seats. */
+/** Beyond `maxHolds` a deletion is held this long: a held request occupies one of the API server's seats. */
 const CROWDED_HOLD_SECONDS = 1;
 
 export function hold(f: HoldFacts, vmi: VmiFacts, { cause, deadline }: Disruption): Hold {
@@ -80,7 +80,7 @@ function isResting({ evacuation }: KnownDisruption): boolean {
   return !isActive(evacuation) && evacuation.status.phase !== "Duplicate";
 }
 
-/** Whether as many as may be held began earlier. Counted from the Evacuations, the only thing that all functions share. */
+/** Whether `maxHolds` deletions began earlier, by their Evacuations: all functions share nothing else. */
 function isCrowded({ active, settings, now }: HoldFacts, { uid }: PodFacts, mine?: KnownDisruption): boolean {
   const ahead = active.filter((other) => {
     if (podUIDOf(other) === uid || !isHeld(other, now)) return false;
@@ -97,10 +97,9 @@ function isHeld(evacuation: EvacuationFacts, now: Date): boolean {
 }
 
 /**
- * Held without a mark: the target of a migration, for the VM is not on that node yet, and is marked for it at the next
- * deletion after it has come; and the next victims of a preemption when there are enough, for its first one has the Evacuation
- * that outlives the condition. What a taint drives away is marked however many there are: the taint manager does not come
- * again.
+ * Two kinds of pods are held without a mark. The target of a migration: its VM is not on that node yet, and a later deletion
+ * marks it once it is. The later victims of a preemption beyond `maxHolds`: the first one has the Evacuation that outlives the
+ * condition. Every VM that a taint drives away is marked, because the taint manager does not come again.
  */
 function isLeftUnmarked(
   f: HoldFacts,
@@ -117,7 +116,7 @@ function isNextVictim(f: HoldFacts): boolean {
   return victimsAround(f).some((other) => other.uid !== launcher.uid && place(other) < own);
 }
 
-/** Sorts by time, and by name what is of the same time. */
+/** Sorts by time, then by name. */
 function place(pod: PodFacts): string {
   return `${new Date(Date.parse(pod.disruptionTarget?.since ?? "") || 0).toISOString()} ${keyOf(pod)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Reading objects whose keys are others'.
- * Owns: that only their own keys count.
+ * Reads objects whose keys users choose.
+ * Owns: ignoring what every object inherits.
  */
 
 /** `constructor` and the like are valid keys of labels and resources, and every object seems to have them. */

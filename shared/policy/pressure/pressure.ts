@@ -2,8 +2,8 @@
  * Node pressure: which VMs leave a node before its kubelet kills them, and which while it does.
  * Owns: `shouldEvacuate`, and the choice of the cheapest. Does not own: noticing pressure (shared/pass/observe-nodes.ts).
  *
- * The kubelet does not ask the API server. So the earliest sign, the node's condition, is acted upon proactively; what
- * is signalled while a guest is being shut down is acted upon too, but that is a race.
+ * The kubelet does not ask the API server. So VMs begin to leave at the earliest sign, the node's condition. A guest that is
+ * already being shut down moves too, but that is a race.
  */
 import { type Action, type Plan, tell } from "../action.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
@@ -25,13 +25,13 @@ export interface Domain {
 /** Domain states (libvirt's, as KubeVirt names them) in which there is nothing to move. */
 const DEAD_DOMAINS: ReadonlySet<string> = new Set(["", "Shutoff", "Crashed", "NoState", "Unknown"]);
 
-/** Whether a guest that is being shut down should move instead. Every guard of the node pressure proposal. */
+/** Whether a guest that is being shut down should move instead: every condition of the node pressure proposal. */
 export function shouldEvacuate(vmi: VmiFacts, domain: Domain, settings: Settings): boolean {
   const running = vmi.phase === "Running" && !vmi.deleting && vmi.nodeName !== undefined;
   return running && !DEAD_DOMAINS.has(domain.status) && domain.gracefulShutdown && isToMove(vmi, settings);
 }
 
-/** About to leave: KubeVirt knows that it has to, or an Evacuation says so and the mark comes next. */
+/** Marked, or about to be: an Evacuation says so. */
 function isLeaving(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isMarked(vmi) || activeEvacuation(vmi, ofVmi(evacuations, vmi), podUID) !== undefined;
 }
@@ -55,7 +55,7 @@ export interface PressureWorld extends Moment {
     readonly evacuations: readonly EvacuationFacts[];
   }[];
   readonly takers: readonly Taker[];
-  /** Guests that are being ended by a kubelet, or shut down: who says so. */
+  /** Guests that a kubelet is ending, or that are being shut down; `by`: the source of the signal. */
   readonly signals: readonly {
     readonly vmi: VmiFacts;
     readonly pod?: Pick<PodFacts, "name" | "uid">;
@@ -81,7 +81,7 @@ export function planPressure(w: PressureWorld): Plan {
   return { chains, again: chains.length > 0 };
 }
 
-/** Guests to be saved from their end, by UID: each once, however many signals there are. */
+/** Guests that are to move instead of ending, by UID: each once, however many signals there are. */
 function endingOf({ signals, settings, evacuations }: PressureWorld) {
   const saved = signals.filter(({ vmi, pod, domain }) => {
     return shouldEvacuate(vmi, domain, settings) && !isLeaving(vmi, evacuations) && isGuestOf(vmi, pod?.uid);
@@ -89,7 +89,7 @@ function endingOf({ signals, settings, evacuations }: PressureWorld) {
   return new Map(saved.map((signal) => [signal.vmi.uid, signal]));
 }
 
-/** The end of the pod that a migration goes to is not the guest's. */
+/** The guest does not end with the target pod of its migration. */
 function isGuestOf(vmi: VmiFacts, podUID: string | undefined): boolean {
   if (podUID === undefined || Object.keys(vmi.activePods).length === 0) return true;
   return vmi.activePods[podUID] === vmi.nodeName;
@@ -101,7 +101,7 @@ interface Relief extends PressureWorld {
   readonly ending: ReadonlyMap<string, unknown>;
 }
 
-/** KubeVirt has nothing under way for a VM in one of these, and it may stay so for long: the next one goes. */
+/** KubeVirt does nothing for a VM in one of these phases, perhaps for long: the next VM goes. */
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForOwner"]);
 
 /**
@@ -151,7 +151,7 @@ function canTake({ node, freeMemory }: Taker, from: NodeFacts, pod: PodFacts): b
   return node.name !== from.name && freeMemory >= (pod.memoryRequest ?? 0);
 }
 
-/** Nodes that a VM may be scheduled to: the scheduler has the last word, but where it will say no nothing begins. */
+/** Whether the scheduler could place a VM there: where it certainly would not, nothing begins. */
 export function isTaker(node: NodeFacts): boolean {
   const repels = node.taints.some((taint) => taint.effect === "NoSchedule" || taint.effect === "NoExecute");
   return node.ready && !node.unschedulable && node.pressures.length === 0 && !repels;

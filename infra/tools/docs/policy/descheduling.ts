@@ -44,7 +44,7 @@ const RESULT_WORDS = {
   Gone: "the pod was no more",
   Unknown: "no answer: counts as requested until that expires",
   InProgress: "its evacuation was in progress already: not requested again",
-  PodChanged: "somebody wrote to the pod meanwhile: the next cycle looks again",
+  PodChanged: "another client wrote to the pod meanwhile: the next cycle looks again",
 } as const satisfies Record<Exclude<NominationResult, LimitName>, string>;
 
 export function resultTable(): string {
@@ -54,7 +54,7 @@ export function resultTable(): string {
 
 const END_WORDS = {
   Finished: "every plugin has said what it wants",
-  AnotherCycle: "another cycle runs at the same time, or has run since: this one made room",
+  AnotherCycle: "another cycle runs at the same time, or has run since: this one stopped",
   ClusterUnavailable: "the API server did not take what had to be written first",
   OutOfTime: "a cycle has 220 s; the next one goes on",
 } as const satisfies Record<CycleEnd, string>;
