@@ -1,130 +1,209 @@
-/** explain: what an eviction of this pod would get, without doing it. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as core from "../../infra/sandbox/actors/resources.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
-import { startCannedCluster } from "./support/canned-cluster.ts";
-import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
-import { explain as explainAt } from "./support/explained.ts";
-import { allowance, evictionOf, refusal, review } from "./support/reviews.ts";
-import * as stub from "./support/stub-server.ts";
-import { NAMESPACE, startTestCluster, type TestCluster, type TestVm } from "./support/test-cluster.ts";
-import { startWriting } from "./support/written.ts";
+/**
+ * explain: what an eviction of this pod would get, without doing it. Whatever the cluster looks like, an eviction then gets that,
+ * in the same words, and does what explain has named.
+ */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import * as z from "zod/mini";
+import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
+import type { KubeVirtFacts } from "../../shared/cluster/projections.ts";
+import { budgetName } from "../../shared/policy/budget/budget-name.ts";
+import type { VmiFacts } from "../../shared/policy/facts.ts";
+import { budget, hotplug, migration, newborn, NODE, pod, POD_UID, time, vmi, without } from "../policy/fixtures.ts";
+import { openFakeDoors } from "./support/fake-doors.ts";
+import { allowance, evictionOf, refusal } from "./support/reviews.ts";
 
-let cluster: TestCluster;
-let doors: Doors;
-const written = startWriting();
-let ruled = 0;
-const rulings = () => doors.log.filter(({ door }) => door === "admission/evictions").length;
-beforeAll(async () => {
-  cluster = await startTestCluster();
-  await cluster.configure({ reconcilers: { evacuation: false } });
-  // What follows a ruling, which is logged, is none of it.
-  doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, (...request) => {
-    if (rulings() === ruled) return written.before(...request);
-  });
-});
-afterAll(() => cluster.stop());
-
-const explain = (pod: { readonly namespace: string; readonly name: string }) => explainAt(doors, pod);
-
-async function revisions(): Promise<readonly string[]> {
-  const kinds = [kubevirt.virtualMachineInstances, core.pods, core.events, core.podDisruptionBudgets, evacuations];
-  const lists = await Promise.all(kinds.map((kind) => cluster.client.list<core.KubeObject>(kind)));
-  return lists.flatMap(({ items }) => items.map(({ metadata }) => `${metadata.uid} ${metadata.resourceVersion}`));
+/** Each value as often as it is given here: the rare ones are not the more telling ones. */
+function oneOf<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
+  return fc.constantFrom(...Array<T>(7).fill(usual), ...others);
 }
 
-const marked = { evacuationNodeName: "node01" };
-
-describe("equals what an eviction then gets, and changes nothing", () => {
-  // prettier-ignore
-  test.each<[TestVm, string, readonly string[]]>([
-    [{ name: "unset" },                                                                  "StrategyNone",         []],
-    [{ name: "none", strategy: "None" },                                                 "StrategyNone",         []],
-    [{ name: "migrates", strategy: "LiveMigrate" },                                      "EvacuationTriggered",  ["CreateEvacuation", "GrowBudget", "Mark"]],
-    [{ name: "pinned", strategy: "LiveMigrate", migratable: false },                     "NotMigratable",        ["EnsureBudget"]],
-    [{ name: "if-possible", strategy: "LiveMigrateIfPossible" },                         "EvacuationTriggered",  ["CreateEvacuation", "GrowBudget", "Mark"]],
-    [{ name: "shut-down", strategy: "LiveMigrateIfPossible", migratable: false },        "ShutdownByStrategy",   []],
-    [{ name: "unmarked", strategy: "LiveMigrateIfPossible", migratable: false, status: marked }, "ShutdownByStrategy", ["Unmark"]],
-    [{ name: "external", strategy: "External" },                                         "EvacuationTriggered",  ["CreateEvacuation", "GrowBudget", "Mark"]],
-    [{ name: "external-pinned", strategy: "External", migratable: false },               "EvacuationTriggered",  ["CreateEvacuation", "EnsureBudget", "Mark"]],
-    [{ name: "odd", strategy: "Sometimes" },                                             "UnknownStrategy",      ["EnsureBudget"]],
-    [{ name: "in-progress", strategy: "LiveMigrate", status: marked },                   "EvacuationInProgress", ["CreateEvacuation", "EnsureBudget"]],
-    [{ name: "elsewhere", strategy: "LiveMigrate", status: { nodeName: "node02" } },     "MigrationTarget",      ["EnsureBudget"]],
-    [{ name: "unscheduled", strategy: "LiveMigrate", status: { nodeName: "" } },         "NotScheduled",         ["EnsureBudget"]],
-    [{ name: "failed", strategy: "LiveMigrate", status: { phase: "Failed" } },           "VmiFinal",             []],
-  ])("$name: %s", async (vm, reason, actions) => {
-    const pod = await cluster.createVm(vm);
-    const before = await revisions();
-    const explained = await explain(pod);
-    await doors.settle();
-    expect(await revisions()).toEqual(before);
-    expect(explained).toMatchObject({ decision: { reason }, actions });
-    const { allowed, message, warnings } = explained.decision;
-    const expected = allowed ? allowance(warnings.length > 0 ? { warnings } : {}) : refusal(message);
-    written.take();
-    ruled = rulings();
-    expect((await review(doors, evictionOf(pod))).body).toEqual(expected);
-    expect(written.take()).toEqual(actions);
-    await doors.settle();
-  });
+const anyEvacuation = fc.record({
+  cause: fc.constantFrom("ApiEviction" as const, "DrainTaint" as const, "Preemption" as const),
+  uid: fc.constantFrom(POD_UID, POD_UID, "another"),
+  phase: fc.constantFrom("Pending" as const, "BackingOff" as const, "Abandoned" as const, "Withdrawn" as const),
+  attempts: fc.nat(4),
+  nextAttemptTime: fc.constantFrom(undefined, time(-3600), time(60), time(60), time(60)),
 });
 
-describe("facts", () => {
-  test("the strategy in force is the cluster's where the VMI has none", async () => {
-    const key = { namespace: "kubevirt", name: "kubevirt" };
-    const configure = (evictionStrategy: string | null) =>
-      cluster.client.patch(kubevirt.kubeVirts, key, {
-        type: "merge",
-        body: { spec: { configuration: { evictionStrategy } } },
-      });
-    await configure("LiveMigrate");
-    doors.pass(60);
-    const { facts, decision } = await explain(await cluster.createVm({ name: "by-cluster" }));
-    expect(facts.vmi).toMatchObject({ strategy: "LiveMigrate" });
-    expect(decision.reason).toBe("EvacuationTriggered");
-    await configure(null);
-    doors.pass(60);
-  });
-
-  test("one that nobody knows is shown as it is written", async () => {
-    const { facts } = await explain(await cluster.createVm({ name: "written", strategy: "Never" }));
-    expect(facts.vmi).toMatchObject({ strategy: "Never" });
-  });
-
-  test("a pod that merely looks like a launcher, of a VMI that cannot be", async () => {
-    const name = "virt-launcher-fake-abcde";
-    await cluster.client.create(core.pods, {
-      metadata: {
-        namespace: NAMESPACE,
-        name,
-        labels: { "kubevirt.io": "virt-launcher" },
-        annotations: { "kubevirt.io/domain": ".." },
-      },
-      spec: { nodeName: "node01", containers: [{ name: "compute", image: "x" }] },
-    });
-    const { decision } = await explain({ namespace: NAMESPACE, name });
-    expect(decision).toMatchObject({ allowed: true, reason: "VmiGone" });
-  });
+const anyVmi = fc.record({
+  strategy: fc.constantFrom("LiveMigrate", "LiveMigrateIfPossible", "External", "None", "Odd", undefined),
+  migratable: fc.constantFrom(true, true, false),
+  phase: oneOf("Running", "Succeeded"),
+  nodeName: oneOf<string | undefined>(NODE, "node02", undefined),
+  mark: fc.constantFrom(undefined, undefined, NODE, NODE, "node02"),
+  deleting: oneOf(false, true),
+  isThere: oneOf(true, false),
 });
 
-describe("an API server that cannot be asked", () => {
-  // prettier-ignore
-  test.each([
-    ["hangs up",    stub.hangingUp,                                          503, "the API server cannot be reached"],
-    ["401",         stub.status(401, "U", stub.SECRET_OF_UPSTREAM),          502, "401 Unauthorized: the token is not valid"],
-    ["403",         stub.status(403, "F", stub.SECRET_OF_UPSTREAM),          502, "403 Forbidden: the service account lacks a permission"],
-    ["HTML",        stub.html(200),                                          502, "not JSON"],
-    ["a redirect",  stub.redirecting("http://127.0.0.1:1"),                  502, "with 302"],
-  ])("%s", async (_, behaviour, code, message) => {
-    const server = await startCannedCluster(behaviour);
-    const there = openDoors({ CLUSTERS: { prod: entry(server.url) } });
-    for (const [method, path] of [["GET", "explain/pods/apps/x"], ["GET", "evacuations"], ["DELETE", "evacuations/apps/x"], ["GET", "readyz"]]) {
-      const answer = await there.request(`/clusters/prod/${path}`, { method: method ?? "GET", headers: asOperator });
-      const error = { reason: "ClusterUnavailable", message: expect.stringContaining(message) };
-      expect(answer).toMatchObject({ code, body: { error } });
-      expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
-    }
-    await server.stop();
+/** Marked, and cannot move any more: by chance this comes together too seldom. */
+const stuckVmi = fc.constant({
+  strategy: "LiveMigrateIfPossible",
+  migratable: false,
+  phase: "Running",
+  nodeName: NODE,
+  mark: NODE,
+  deleting: false,
+  isThere: true,
+});
+
+const anyWorld = fc.noBias(
+  fc.record({
+    vmi: fc.oneof({ arbitrary: anyVmi, weight: 8 }, { arbitrary: stuckVmi, weight: 1 }),
+    pod: fc.record({
+      is: oneOf("launcher", "hotplug", "foreign", "nameless"),
+      phase: oneOf("Running", "Pending", "Failed"),
+      createdBy: oneOf("vmi-uid", "another"),
+    }),
+    evacuations: fc.array(anyEvacuation, { maxLength: 2 }),
+    labelled: fc.boolean(),
+    migrating: fc.constantFrom(false, false, true),
+    clusterStrategy: fc.constantFrom(undefined, "LiveMigrate", "External"),
+    budget: fc.constantFrom("made", "missing", "off"),
+  }),
+);
+type AnyWorld = typeof anyWorld extends fc.Arbitrary<infer T> ? T : never;
+
+function vmiOf({ vmi: v, labelled }: AnyWorld): VmiFacts {
+  const bare = without(vmi({ phase: v.phase, deleting: v.deleting }), "evictionStrategy", "nodeName");
+  const reason = v.migratable ? {} : { reason: "BecauseOfThis" };
+  return {
+    ...bare,
+    liveMigratable: { migratable: v.migratable, ...reason },
+    ...(v.strategy !== undefined && { evictionStrategy: v.strategy }),
+    ...(v.nodeName !== undefined && { nodeName: v.nodeName }),
+    ...(v.mark !== undefined && { evacuationNodeName: v.mark }),
+    ...(labelled && { evacuationLabel: "urgent" }),
+  };
+}
+
+function kubeVirtOf(evictionStrategy: string | undefined): KubeVirtFacts {
+  return { namespace: "kubevirt", featureGates: [], ...(evictionStrategy !== undefined && { evictionStrategy }) };
+}
+
+/** The pod that is evicted is the launcher, or a hotplug pod of it. */
+function clusterOf(w: AnyWorld) {
+  const fake = new FakeCluster();
+  const isHotplug = w.pod.is === "hotplug";
+  const launcher = pod({
+    phase: isHotplug ? "Running" : w.pod.phase,
+    labels: {
+      "kubevirt.io/created-by": w.pod.createdBy,
+      ...(w.pod.is !== "foreign" && { "kubevirt.io": "virt-launcher" }),
+    },
+    annotations: w.pod.is === "nameless" ? {} : { "kubevirt.io/domain": "web" },
+    owners: [],
   });
+  fake.pods.put(launcher);
+  const evicted = isHotplug ? hotplug({ phase: w.pod.phase }) : launcher;
+  fake.pods.put(evicted);
+  if (w.vmi.isThere) fake.vmis.put(vmiOf(w));
+  w.evacuations.forEach(({ cause, uid, ...status }, i) => {
+    fake.evacuations.put(newborn({ name: `e${i}`, uid: `e${i}`, spec: { cause, pod: { uid } }, status }));
+  });
+  if (w.migrating) fake.migrations.put(migration());
+  fake.kubeVirt = kubeVirtOf(w.clusterStrategy);
+  if (w.budget === "made") fake.budgets.put(budget({ name: budgetName(vmi()) }));
+  fake.configure({ reconcilers: { evacuation: false, budget: w.budget === "off" ? "Disabled" : "Enabled" } });
+  return { fake, evicted };
+}
+
+const Explained = z.object({
+  decision: z.object({
+    allowed: z.boolean(),
+    reason: z.string(),
+    message: z.optional(z.string()),
+    warnings: z._default(z.array(z.string()), []),
+  }),
+  actions: z.array(z.string()),
+  facts: z.object({ vmi: z.optional(z.object({ strategy: z.string() })) }),
+});
+
+const READ = /^(get|list|isAny|can|prove)|^Event$/;
+
+/** Everything that is asked for before the ruling is logged, but reads and the story. */
+function openNoting(fake: FakeCluster) {
+  const written: string[] = [];
+  const isRuled = () => doors.log.some(({ door }) => door === "admission/evictions");
+  const doors = openFakeDoors(fake, (request) => {
+    if (!READ.test(request) && !isRuled()) written.push(request);
+  });
+  return { doors, written };
+}
+
+/** One that there is none of is made; and one that is to grow is grown again, for another function may have made it. */
+function withoutMaking(verbs: readonly string[]): readonly string[] {
+  const made = verbs.indexOf("CreateBudget");
+  const kept =
+    made === -1 ? verbs : verbs.filter((verb, i) => i !== made && !(i === made + 1 && verb === "GrowBudget"));
+  return kept.toSorted();
+}
+
+test("equals what an eviction then gets, and changes nothing", async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(anyWorld, async (w) => {
+      const { fake, evicted } = clusterOf(w);
+      const { doors, written } = openNoting(fake);
+      const { decision, actions } = Explained.parse((await doors.explain(evicted)).body);
+      expect(written).toEqual([]);
+      const { allowed, message, reason, warnings } = decision;
+      const expected = allowed ? allowance(warnings.length > 0 ? { warnings } : {}) : refusal(message);
+      expect((await doors.evict(evictionOf(evicted))).body).toEqual(expected);
+      expect(withoutMaking(written)).toEqual(actions.toSorted());
+      expect(doors.log.find(({ door }) => door === "admission/evictions")).toMatchObject({ reason });
+      await doors.settle();
+      seen.add([reason, ...actions].join(" "));
+    }),
+    { seed: 20_261_122, numRuns: 1000 },
+  );
+  // Every answer there is.
+  expect([...seen].toSorted()).toMatchInlineSnapshot(`
+    [
+      "BackingOff",
+      "BackingOff EnsureBudget",
+      "EvacuationInProgress",
+      "EvacuationInProgress CreateEvacuation",
+      "EvacuationInProgress EnsureBudget",
+      "EvacuationInProgress EnsureBudget CreateEvacuation",
+      "EvacuationTriggered CreateEvacuation GrowBudget Mark",
+      "EvacuationTriggered CreateEvacuation Mark",
+      "EvacuationTriggered EnsureBudget CreateEvacuation Mark",
+      "EvacuationTriggered EnsureBudget Mark",
+      "EvacuationTriggered GrowBudget Mark",
+      "EvacuationTriggered Mark",
+      "HotplugOfLiveVmi",
+      "HotplugOfLiveVmi EnsureBudget",
+      "MigrationTarget",
+      "MigrationTarget EnsureBudget",
+      "NotAVirtualMachine",
+      "NotMigratable",
+      "NotMigratable EnsureBudget",
+      "NotScheduled",
+      "NotScheduled EnsureBudget",
+      "PodCompleted",
+      "ShutdownByStrategy",
+      "ShutdownByStrategy Unmark",
+      "StrategyNone",
+      "UnknownStrategy",
+      "UnknownStrategy EnsureBudget",
+      "VmiDeleting",
+      "VmiFinal",
+      "VmiGone",
+    ]
+  `);
+});
+
+// prettier-ignore
+test.each([
+  ["the cluster's where the VMI has none",  undefined, "External",  "External"],
+  ["its own",                               "None",    "External",  "None"],
+  ["one that KubeVirt does not know, as it is written", "Never", undefined, "Never"],
+])("the strategy in force is shown: %s", async (_, own, ofCluster, shown) => {
+  const fake = new FakeCluster();
+  fake.pods.put(pod());
+  fake.vmis.put({ ...without(vmi(), "evictionStrategy"), ...(own !== undefined && { evictionStrategy: own }) });
+  fake.kubeVirt = { namespace: "kubevirt", featureGates: [], ...(ofCluster !== undefined && { evictionStrategy: ofCluster }) };
+  const { facts } = Explained.parse((await openFakeDoors(fake).explain(pod())).body);
+  expect(facts.vmi).toEqual({ strategy: shown });
 });

@@ -1,122 +1,79 @@
 /** Budgets at the eviction door: of a VM that no pass has looked at before, of a refused one, and of one that may go. */
-import { afterEach, beforeEach, expect, test } from "vitest";
-import * as core from "../../infra/sandbox/actors/resources.ts";
-import { type Before, openDoors } from "./support/doors.ts";
-import { allowance, evictionOf, refusal, review } from "./support/reviews.ts";
-import { forbid } from "./support/roles.ts";
-import { NAMESPACE, startTestCluster, type TestCluster, type TestVm } from "./support/test-cluster.ts";
+import { describe, expect, test } from "vitest";
+import type { VmiFacts } from "../../shared/policy/facts.ts";
+import { type Before, failing, FORBIDDEN } from "../fake-cluster/connect.ts";
+import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
+import { marked, MOBILITY, pod, vmi, without } from "../policy/fixtures.ts";
+import { openFakeDoors } from "./support/fake-doors.ts";
+import { allowance, evictionOf, refusal } from "./support/reviews.ts";
 
-let cluster: TestCluster;
-beforeEach(async () => {
-  cluster = await startTestCluster();
-});
-afterEach(() => cluster.stop());
+const WEB = { namespace: "apps", name: "web" };
+const TRIGGERED = { body: refusal('Eviction triggered evacuation of VMI "apps/web"') };
+const AGAIN = { body: refusal(expect.stringContaining("try again: the API server cannot be reached")) };
+const PINNED = vmi({ liveMigratable: MOBILITY.pinned });
 
-const open = (before?: Before) => openDoors({ CLUSTERS: { prod: cluster.entry } }, before);
-
-async function budgets(): Promise<readonly unknown[]> {
-  const { items } = await cluster.client.list(core.podDisruptionBudgets);
-  return items.map(({ spec }) => spec?.minAvailable);
+function clusterOf(web: VmiFacts = vmi()): FakeCluster {
+  const fake = new FakeCluster();
+  fake.pods.put(pod());
+  fake.vmis.put(web);
+  return fake;
 }
 
-const markOf = async (name: string) => (await cluster.getVmi(name))?.status?.evacuationNodeName;
+const sizes = (fake: FakeCluster) => fake.budgets.list().map(({ minAvailable }) => minAvailable);
+const markOf = (fake: FakeCluster) => fake.vmis.get(WEB)?.evacuationNodeName;
+const evict = (fake: FakeCluster, before?: Before) => openFakeDoors(fake, before).evict(evictionOf(pod()));
 
-test("it has its budget before it is marked, though whoever answers dies right after", async () => {
-  const pod = await cluster.createVm({ name: "web", strategy: "LiveMigrate" });
+test("it has its budget before it is marked, though the function that answers dies right after", async () => {
+  const fake = clusterOf();
   const beforeMark: unknown[] = [];
-  const doors = open(async (request) => {
-    if (request.startsWith("PATCH") && request.endsWith("/virtualmachineinstances/web"))
-      beforeMark.push(await budgets());
-    if (beforeMark.length > 0 && request.startsWith("GET")) throw new Error("dead");
-  });
-  const answer = await review(doors, evictionOf(pod));
-  expect(answer.body).toEqual(refusal(`Eviction triggered evacuation of VMI "${NAMESPACE}/web"`));
-  await doors.settle();
+  const before: Before = (request) => void (request === "Mark" && beforeMark.push(sizes(fake)));
+  expect(await evict(fake, before)).toMatchObject(TRIGGERED);
   expect(beforeMark).toEqual([[2]]);
-  expect(await markOf("web")).toBe("node01");
+  expect(markOf(fake)).toBe("node01");
 });
-
-test("a budget that we may not make is no reason not to move it", async () => {
-  await forbid(cluster.client, "create", "poddisruptionbudgets");
-  const pod = await cluster.createVm({ name: "web", strategy: "LiveMigrate" });
-  const doors = open();
-  expect((await review(doors, evictionOf(pod))).body).toEqual(
-    refusal(`Eviction triggered evacuation of VMI "${NAMESPACE}/web"`),
-  );
-  await doors.settle();
-  expect(await budgets()).toEqual([]);
-  expect(await markOf("web")).toBe("node01");
-});
-
-test.each([
-  ["made large", "PATCH"],
-  ["made", "POST"],
-])("a budget that could not be %s just now: refused, and not marked; the next try does both", async (_, method) => {
-  const pod = await cluster.createVm({ name: "web", strategy: "LiveMigrate" });
-  let broken = true;
-  const doors = open(async (request) => {
-    if (broken && request.startsWith(method) && request.includes("/poddisruptionbudgets")) throw new Error("broken");
-  });
-  const again = "try again: the API server cannot be reached";
-  expect((await review(doors, evictionOf(pod))).body).toEqual(refusal(expect.stringContaining(again)));
-  expect(await markOf("web")).toBeUndefined();
-  await doors.settle();
-  broken = false;
-  const triggered = `Eviction triggered evacuation of VMI "${NAMESPACE}/web"`;
-  expect((await review(doors, evictionOf(pod))).body).toEqual(refusal(triggered));
-  expect(await budgets()).toEqual([2]);
-  expect(await markOf("web")).toBe("node01");
-  await doors.settle();
-});
-
-const PINNED = { name: "ledger", strategy: "LiveMigrate", migratable: false } as const;
 
 // prettier-ignore
-test.each<[what: string, vm: TestVm, size: number]>([
-  ["that cannot migrate",                  PINNED,                                                                      1],
-  ["of a strategy that nobody knows",      { name: "odd", strategy: "Sometimes" },                                      1],
-  ["on another node than its pod",         { name: "target", strategy: "LiveMigrate", status: { nodeName: "node02" } }, 2],
-  ["on no node yet",                       { name: "early", strategy: "LiveMigrate", status: { nodeName: "" } },        1],
-  ["that KubeVirt has marked",             { name: "marked", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } }, 2],
-  ["External, that cannot migrate",        { name: "external", strategy: "External", migratable: false },               2],
-])("a refused VM %s has its budget before the answer, and the next drain finds nobody but the budget", async (_, vm, size) => {
-  const pod = await cluster.createVm(vm);
-  const doors = open();
-  expect(await review(doors, evictionOf(pod))).toMatchObject({ body: { response: { status: { code: 429 } } } });
-  expect(await budgets()).toEqual([size]);
-  // No webhook is registered here: this is what the API server does when the call to it breaks.
-  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.name}/eviction`;
-  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: pod };
-  expect((await cluster.client.raw({ method: "POST", path, body })).code).toBe(429);
-  expect((await cluster.client.get(core.pods, pod))?.metadata.deletionTimestamp).toBeUndefined();
-  await doors.settle();
+test.each<[what: string, web: VmiFacts, requests: RegExp, forbidden: boolean, first: object, then: object]>([
+  ["that may not be made: moved all the same",     vmi(),  /^CreateBudget$/, true,  TRIGGERED, TRIGGERED],
+  ["that could not be grown just now",             vmi(),  /^GrowBudget$/,   false, AGAIN,     TRIGGERED],
+  ["that could not be made just now",              vmi(),  /^CreateBudget$/, false, AGAIN,     TRIGGERED],
+  ["of a refused VM that may not be made",         PINNED, /^CreateBudget$/, true,  { body: refusal(expect.stringContaining("not live-migratable")) }, {}],
+  ["of a refused VM that could not be made just now", PINNED, /^CreateBudget$/, false, AGAIN, { body: refusal(expect.stringContaining("not live-migratable")) }],
+])("a budget %s; the next try does all that can be done", async (...[, web, requests, forbidden, first, then]) => {
+  const fake = clusterOf(web);
+  expect(await evict(fake, failing(requests, forbidden ? FORBIDDEN : undefined))).toMatchObject(first);
+  expect(sizes(fake)).toEqual([]);
+  expect(markOf(fake)).toBe(forbidden && web !== PINNED ? "node01" : undefined);
+  if (forbidden) return;
+  expect(await evict(fake)).toMatchObject(then);
+  expect(sizes(fake)).toEqual([web === PINNED ? 1 : 2]);
+  expect(markOf(fake)).toBe(web === PINNED ? undefined : "node01");
 });
 
-test("a refusal needs no budget that may not be made, and is not given when it merely could not be made just now", async () => {
-  const pod = await cluster.createVm(PINNED);
-  let broken = true;
-  const doors = open(async (request) => {
-    if (broken && request.startsWith("POST") && request.endsWith("/poddisruptionbudgets")) throw new Error("broken");
+describe("a refused VM has its budget before the answer: the next request of the drain may find nothing else", () => {
+  // prettier-ignore
+  test.each<[what: string, web: VmiFacts, size: number]>([
+    ["that cannot migrate",             PINNED,                                                          1],
+    ["of an unknown strategy",          vmi({ evictionStrategy: "Sometimes" }),                          1],
+    ["on another node than its pod",    vmi({ nodeName: "node02" }),                                     2],
+    ["on no node yet",                  without(vmi(), "nodeName"),                                      1],
+    ["that KubeVirt has marked",        marked(),                                                        2],
+    ["External, that cannot migrate",   vmi({ evictionStrategy: "External", liveMigratable: MOBILITY.pinned }), 2],
+  ])("%s", async (_, web, size) => {
+    const fake = clusterOf(web);
+    const answer = await evict(fake);
+    expect(answer).toMatchObject({ body: { response: { status: { code: 429 } } } });
+    expect(sizes(fake)).toEqual([size]);
   });
-  expect((await review(doors, evictionOf(pod))).body).toEqual(refusal(expect.stringContaining("try again")));
-  broken = false;
-  await forbid(cluster.client, "create", "poddisruptionbudgets");
-  expect((await review(doors, evictionOf(pod))).body).toEqual(refusal(expect.stringContaining("not live-migratable")));
-  expect(await budgets()).toEqual([]);
-  await doors.settle();
 });
 
 test("one that may go loses the budget of a time when it could move: it would refuse what is allowed", async () => {
-  const pod = await cluster.createVm({ name: "web", strategy: "LiveMigrateIfPossible" });
-  const doors = open();
-  await doors.request("/clusters/prod/reconcile", {
-    method: "POST",
-    headers: { authorization: `Bearer ${cluster.entry.webhookToken}` },
-  });
-  expect(await budgets()).toEqual([1]);
-  const conditions = [{ type: "LiveMigratable", status: "False", reason: "DisksNotLiveMigratable" }];
-  await cluster.patchVmi("web", { status: { conditions } });
-  expect((await review(doors, evictionOf(pod))).body).toMatchObject(allowance());
+  const fake = clusterOf(vmi({ evictionStrategy: "LiveMigrateIfPossible" }));
+  const doors = openFakeDoors(fake);
+  await doors.reconcile();
+  expect(sizes(fake)).toEqual([1]);
+  fake.change(WEB, { liveMigratable: MOBILITY.pinned });
+  expect((await doors.evict(evictionOf(pod()))).body).toMatchObject(allowance());
   await doors.settle();
-  expect(await budgets()).toEqual([]);
+  expect(sizes(fake)).toEqual([]);
 });

@@ -4,9 +4,9 @@ import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
 import { renderRejection, unavailable } from "../../functions/rejection.ts";
 import { notFound, startCannedCluster } from "./support/canned-cluster.ts";
 import { asOperator, asWebhook, type Doors, entry, openDoors } from "./support/doors.ts";
-import type { StubServer } from "./support/stub-server.ts";
+import * as stub from "./support/stub-server.ts";
 
-let server: StubServer;
+let server: stub.StubServer;
 let doors: Doors;
 beforeAll(async () => {
   server = await startCannedCluster({ pod: notFound, vmi: notFound });
@@ -79,6 +79,23 @@ test.each<[Failure, number, string]>([
 ])("a cluster that cannot be asked: %o", (failure, code, message) => {
   const rejection = unavailable(new ClusterError(failure));
   expect(renderRejection(rejection)).toEqual({ code, body: { error: { reason: "ClusterUnavailable", message } } });
+});
+
+// prettier-ignore
+test.each([
+  ["GET",    "explain/pods/apps/x"],
+  ["GET",    "evacuations"],
+  ["DELETE", "evacuations/apps/x"],
+  ["GET",    "readyz"],
+])("… as every door says, and nothing that was answered: %s %s", async (method, path) => {
+  for (const [behaviour, code] of [[stub.hangingUp, 503], [stub.status(403, "F", stub.SECRET_OF_UPSTREAM), 502], [stub.html(200), 502]] as const) {
+    const sick = await startCannedCluster(behaviour);
+    const there = openDoors({ CLUSTERS: { prod: entry(sick.url) } });
+    const answer = await there.request(`/clusters/prod/${path}`, { method, headers: asOperator });
+    expect(answer).toMatchObject({ code, body: { error: { reason: "ClusterUnavailable" } } });
+    expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
+    await sick.stop();
+  }
 });
 
 test("a defect of our own is said to be one, and logged without the answer's telling more", async () => {

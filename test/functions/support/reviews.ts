@@ -37,8 +37,8 @@ export function evictionReview({ review, request, eviction }: Tweaks = {}): Json
   };
 }
 
-export function evictionOf(pod: { readonly namespace: string; readonly name: string }): Json {
-  return evictionReview({ request: pod, eviction: { metadata: pod } });
+export function evictionOf({ namespace, name }: { readonly namespace: string; readonly name: string }): Json {
+  return evictionReview({ request: { namespace, name }, eviction: { metadata: { namespace, name } } });
 }
 
 /** A scheduler's deletion of the pod, as `infra/kubernetes/optional/guard.yaml` has it sent. */
