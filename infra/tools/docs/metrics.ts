@@ -4,8 +4,8 @@
  */
 import { counterKey } from "../../../shared/policy/counters.ts";
 import { COUNTERS_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../../../shared/policy/names.ts";
-import { END_PHASES, PHASE_MEANING } from "../../../shared/policy/evacuation/phase.ts";
-import { renderTable } from "./policy/tables.ts";
+import { END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
+import { PHASE_WORDS, renderTable } from "./policy/tables.ts";
 import { FAMILIES, LABEL_VALUES } from "../../../shared/metrics/families.ts";
 import { OPEN_METRICS, SUFFIX } from "../../../shared/metrics/open-metrics.ts";
 
@@ -27,7 +27,7 @@ No label takes a value that a tenant chooses, and none that has no bound: no nam
 
 The outcome is the phase that the Evacuation ends with.
 
-${renderTable([["outcome", "means"], ...END_PHASES.map((phase) => [phase, PHASE_MEANING[phase]])])}
+${renderTable([["outcome", "means"], ...END_PHASES.map((phase) => [phase, PHASE_WORDS[phase]])])}
 
 ## Where the counters are
 

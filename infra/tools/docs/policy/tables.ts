@@ -16,7 +16,7 @@ import {
 } from "../../../../shared/policy/eviction/eviction-table.ts";
 import type { VmiFacts } from "../../../../shared/policy/facts.ts";
 import { MESSAGE } from "../../../../shared/policy/eviction/messages.ts";
-import { type Phase, PHASE_MEANING } from "../../../../shared/policy/evacuation/phase.ts";
+import type { Phase } from "../../../../shared/policy/evacuation/phase.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../../../shared/policy/strategy.ts";
 
@@ -93,8 +93,21 @@ export function budgetTable(): string {
   return renderTable([["strategy", "can migrate", "at rest", "an evacuation or a migration is unfinished"], ...rows]);
 }
 
+export const PHASE_WORDS = {
+  Pending: "the VM is marked, or about to be; its migration has not begun",
+  Migrating: "a migration of the VM is unfinished; `reason` says whether it waits in KubeVirt's queue or runs",
+  BackingOff: "an attempt has failed; the next one begins at `nextAttemptTime`",
+  WaitingForOwner: "the eviction strategy is External: the VM is marked, and its owner moves it",
+  Blocked: "the VM cannot be migrated; `reason` is KubeVirt's",
+  Moved: "the VM has left the pod; `targetNode` says where it runs now",
+  Abandoned: "every attempt has failed, or the VM cannot be moved at all; the mark has been removed",
+  Withdrawn: "the request was withdrawn: `spec.intent`, the mark, or the taint that it was for",
+  Duplicate: "an older Evacuation of the same pod goes on",
+  Gone: "the VM has ended, or there is none of that name",
+} as const satisfies Record<Phase, string>;
+
 export function phaseTable(phases: readonly Phase[]): string {
-  return renderTable([["phase", "means"], ...phases.map((phase) => [phase, PHASE_MEANING[phase]])]);
+  return renderTable([["phase", "means"], ...phases.map((phase) => [phase, PHASE_WORDS[phase]])]);
 }
 
 const CAUSE_WORDS = {
