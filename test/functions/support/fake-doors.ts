@@ -18,7 +18,8 @@ import { type Answer, answerOf, type Doors, entry, newPlatform } from "./doors.t
 
 export interface FakeDoors extends Pick<Doors, "log" | "settle" | "now" | "pass"> {
   evict(review: unknown, timeout?: string): Promise<Answer>;
-  delete(review: unknown, timeout?: string): Promise<Answer>;
+  /** `waited`: how many seconds ago the API server asked. */
+  delete(review: unknown, waited?: number): Promise<Answer>;
   explain(pod: NamespacedName): Promise<Answer>;
   cancel(vmi: NamespacedName): Promise<Answer>;
   reconcile(): Promise<Answer>;
@@ -38,21 +39,26 @@ export function objectOf(pod: PodFacts): unknown {
   };
 }
 
-/** `before`: told, too, how many seconds the connection had when it was made. */
+/** `before`: told, too, when the connection ends, in milliseconds since the epoch. */
 export function openFakeDoors(
   fake: FakeCluster,
-  before: (request: string, seconds: number) => ReturnType<Before> = () => undefined,
+  before: (request: string, endsAt: number) => ReturnType<Before> = () => undefined,
 ): FakeDoors {
   const { platform, context, world } = newPlatform(undefined, NOW);
   const state = newIsolateState();
   const target: Target = {
     ...targetOf("prod", { ...entry("https://fake"), headers: {} }, { env: {}, platform, state }),
-    connect: (seconds) => connectTo(fake, (request) => before(request, seconds)),
+    connect: (seconds) => {
+      const endsAt = platform.now().getTime() + seconds * 1000;
+      return connectTo(fake, (request) => before(request, endsAt));
+    },
   };
   fake.now = platform.now;
   const app = new Hono<{ Bindings: Env }>();
   app.post("/evictions", (c) => reviewEvictionRequest(c, target, platform.now()));
-  app.post("/deletions", (c) => reviewDeletionRequest(c, target, platform.now()));
+  app.post("/deletions/:waited", (c) => {
+    return reviewDeletionRequest(c, target, new Date(platform.now().getTime() - Number(c.req.param("waited")) * 1000));
+  });
   app.post("/reconcile", (c) => reconcileNow(c, target));
   app.get("/pods/:namespace/:name", (c) => explainPod(c, target, keyIn(c)));
   app.delete("/vmis/:namespace/:name", (c) => cancelOne(c, target, keyIn(c)));
@@ -67,7 +73,7 @@ export function openFakeDoors(
     ...world,
     target,
     evict: (review, timeout = "10s") => ask(`/evictions?timeout=${timeout}`, "POST", review),
-    delete: (review, timeout = "30s") => ask(`/deletions?timeout=${timeout}`, "POST", review),
+    delete: (review, waited = 0) => ask(`/deletions/${waited}?timeout=30s`, "POST", review),
     explain: ({ namespace, name }) => ask(`/pods/${namespace}/${name}`, "GET"),
     cancel: ({ namespace, name }) => ask(`/vmis/${namespace}/${name}`, "DELETE"),
     reconcile: () => ask("/reconcile", "POST"),
