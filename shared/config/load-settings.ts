@@ -30,7 +30,13 @@ export interface LoadedSettings {
 interface Cached extends LoadedSettings {
   readonly readAt: number;
   readonly kubevirt: KubeVirtFacts | undefined;
-  readonly lastValid: LifeboatConfiguration;
+  /** The last valid one. */
+  readonly own: Own;
+}
+
+interface Own {
+  readonly configuration: LifeboatConfiguration;
+  readonly problems: readonly ConfigProblem[];
 }
 
 /** Plain values only, which may be gone at any time: isolates come and go. */
@@ -47,18 +53,19 @@ export class SettingsCache {
     const cached = this.#entries.get(name);
     if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;
     const [kubevirt, own] = await Promise.all([
-      readKubeVirt(cluster, cached),
-      readConfiguration(cluster, cached?.lastValid),
+      orLast("KubeVirt CR", () => cluster.getKubeVirt(), cached && { value: cached.kubevirt }),
+      orLast("LifeboatConfiguration", () => readConfiguration(cluster, cached), cached && { value: cached.own }),
     ]);
-    const merged = mergeSettings(kubevirt.facts, own.configuration);
-    const cover = await readCover(merged, cluster, cached);
-    const settings = { ...merged, evictionsCovered: cover.evictionsCovered };
+    const merged = mergeSettings(kubevirt.value, own.value.configuration);
+    const covered = cached && { value: cached.settings.evictionsCovered };
+    const cover = await orLast("ValidatingWebhookConfigurations", () => readCover(merged, cluster), covered);
+    const settings = { ...merged, evictionsCovered: cover.value };
     const entry: Cached = {
       readAt: now.getTime(),
-      kubevirt: kubevirt.facts,
-      lastValid: own.configuration,
+      kubevirt: kubevirt.value,
+      own: { configuration: own.value.configuration, problems: [] },
       settings,
-      problems: [...kubevirt.problems, ...own.problems, ...cover.problems],
+      problems: [...kubevirt.problems, ...own.problems, ...own.value.problems, ...cover.problems],
       notes: notesOn(settings),
     };
     this.#entries.set(name, entry);
@@ -66,47 +73,31 @@ export class SettingsCache {
   }
 }
 
+/** What cannot be read counts as it was last seen. If it never was, the failure is the caller's. */
+async function orLast<T>(field: string, read: () => Promise<T>, last: { readonly value: T } | undefined) {
+  try {
+    return { value: await read(), problems: [] };
+  } catch (error) {
+    if (last === undefined || !(error instanceof ClusterError)) throw error;
+    return { value: last.value, problems: [{ field, message: error.message }] };
+  }
+}
+
 /** Asked only where the answer decides something: whether Lifeboat has to make budgets. */
-async function readCover(settings: Settings, cluster: Cluster, cached: Cached | undefined) {
-  if (settings.reconcilers.budget !== "Auto" || !isGuardOn("Preemption", settings))
-    return { evictionsCovered: false, problems: [] };
-  try {
-    const [kubevirt, guard] = await Promise.all([
-      cluster.getWebhooks(KUBEVIRT_WEBHOOKS),
-      cluster.getWebhooks(GUARD_WEBHOOKS),
-    ]);
-    return { evictionsCovered: areEvictionsCovered({ kubevirt, guard }, settings), problems: [] };
-  } catch (error) {
-    if (cached === undefined || !(error instanceof ClusterError)) throw error;
-    const problem = { field: "ValidatingWebhookConfigurations", message: error.message };
-    return { evictionsCovered: cached.settings.evictionsCovered, problems: [problem] };
-  }
+async function readCover(settings: Settings, cluster: Cluster): Promise<boolean> {
+  if (settings.reconcilers.budget !== "Auto" || !isGuardOn("Preemption", settings)) return false;
+  const [kubevirt, guard] = await Promise.all([
+    cluster.getWebhooks(KUBEVIRT_WEBHOOKS),
+    cluster.getWebhooks(GUARD_WEBHOOKS),
+  ]);
+  return areEvictionsCovered({ kubevirt, guard }, settings);
 }
 
-async function readKubeVirt(cluster: Cluster, cached: Cached | undefined) {
-  try {
-    return { facts: await cluster.getKubeVirt(), problems: [] };
-  } catch (error) {
-    if (cached === undefined || !(error instanceof ClusterError)) throw error;
-    return { facts: cached.kubevirt, problems: [{ field: "KubeVirt CR", message: error.message }] };
-  }
-}
-
-interface OwnConfiguration {
-  readonly configuration: LifeboatConfiguration;
-  readonly problems: readonly ConfigProblem[];
-}
-
-async function readConfiguration(cluster: Cluster, seen: LifeboatConfiguration | undefined): Promise<OwnConfiguration> {
-  const lastValid = seen ?? defaultConfiguration();
-  try {
-    const facts = await cluster.getConfiguration();
-    if (facts === undefined) return { configuration: defaultConfiguration(), problems: [] };
-    const parsed = parseConfiguration(facts.spec);
-    if (parsed.ok) return { configuration: parsed.value, problems: [] };
-    return { configuration: lastValid, problems: parsed.problems };
-  } catch (error) {
-    if (seen === undefined || !(error instanceof ClusterError)) throw error;
-    return { configuration: lastValid, problems: [{ field: "LifeboatConfiguration", message: error.message }] };
-  }
+/** One that is wrong: the last valid one, and what is wrong with it. */
+async function readConfiguration(cluster: Cluster, cached: Cached | undefined): Promise<Own> {
+  const facts = await cluster.getConfiguration();
+  if (facts === undefined) return { configuration: defaultConfiguration(), problems: [] };
+  const parsed = parseConfiguration(facts.spec);
+  if (parsed.ok) return { configuration: parsed.value, problems: [] };
+  return { configuration: cached?.own.configuration ?? defaultConfiguration(), problems: parsed.problems };
 }
