@@ -36,7 +36,7 @@ export function object(kind: string, metadata: Meta, rest: Readonly<Record<strin
 
 export const deleted = (is: boolean) => (is ? time(30) : undefined);
 
-const DESCHEDULER_ANNOTATIONS = [
+export const DESCHEDULER_ANNOTATIONS = [
   names.REQUEST_EVICT_ONLY_ANNOTATION,
   names.EVICTION_IN_PROGRESS_ANNOTATION,
   names.EVICT_ANNOTATION,
@@ -80,7 +80,11 @@ export const anyPod = fc.record({
   antiAffinity: often<object | undefined>(undefined, {
     requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: "zone", labelSelector: {} }],
   }),
-  volumes: fc.constantFrom([], [{ emptyDir: {} }], [{ persistentVolumeClaim: { claimName: "disk" } }]),
+  volumes: fc.constantFrom<readonly object[]>(
+    [],
+    [{ emptyDir: {} }],
+    [{ persistentVolumeClaim: { claimName: "disk" } }],
+  ),
   waiting: often<object | undefined>(undefined, { waiting: { reason: "CrashLoopBackOff" } }),
 });
 

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 
 /** Nine times of ten the first. */
-export function often<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
+export function often<const T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
   return fc.constantFrom(...Array.from({ length: 9 * others.length }, () => usual), ...others);
 }
 

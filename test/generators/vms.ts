@@ -19,7 +19,7 @@ const evacuation = fc.record({
   requestedBy: often("admin", ""),
   intent: often("Evacuate", "Withdrawn"),
   created: moment,
-  about: often<"Launcher" | "Another" | "None">("Launcher", "Another", "None"),
+  about: often("Launcher", "Another", "None"),
   deadline: maybeMoment,
   inherited: fc.option(fc.record({ attempts: fc.constantFrom(0, 4, 1000), notBefore: moment }), {
     nil: undefined,
@@ -34,7 +34,7 @@ const evacuation = fc.record({
   failed: fc.boolean(),
 });
 
-const migration = fc.record({
+export const anyMigration = fc.record({
   phase: fc.constantFrom("Pending", "Pending", "Scheduling", "Running", "Running", "Succeeded", "Failed", "Failed"),
   by: fc.constantFrom("KubeVirt", "Lifeboat", "Person"),
   deleting: often(false, true),
@@ -45,10 +45,18 @@ const migration = fc.record({
   blocked: often<string | undefined>(undefined, names.OVER_QUOTA, "migrationBlockedByBackup"),
 });
 
-const hotplug = fc.record({ is: anyPod });
-
 /** A VM and all that belongs to it, before it has a name. */
-const anyVm = fc.record({
+export const anyBudget = fc.record({
+  minAvailable: fc.constantFrom<number | string>(1, 1, 2, 2, "100%"),
+  healthy: often(1, 0, 2),
+  seen: often(true, false),
+  ours: often(true, false),
+  deleting: often(false, true),
+  touched: fc.constantFrom(undefined, time(-5), time(-600)),
+});
+
+/** What its VMI says. */
+const vmi = {
   strategy: fc.constantFrom(
     "LiveMigrate",
     "LiveMigrate",
@@ -75,32 +83,22 @@ const anyVm = fc.record({
     { startTimestamp: time(-9), targetNodeDomainReadyTimestamp: time(-1) },
     { migrationUid: uidOf("m-web"), failed: true, failureReason: "no room", endTimestamp: time(-1) },
   ),
+  launcherIs: often("Listed", "Unlisted", "Unlisted", "Target", "Another's", "Plain"),
+};
+
+export const anyVmi = fc.record(vmi);
+
+const anyVm = fc.record({
+  ...vmi,
   launcher: anyPod,
-  launcherIs: often<"Listed" | "Unlisted" | "Target" | "Another's" | "Plain">(
-    "Listed",
-    "Unlisted",
-    "Unlisted",
-    "Target",
-    "Another's",
-    "Plain",
-  ),
-  hotplug: fc.option(hotplug, { nil: undefined }),
+  hotplug: fc.option(anyPod, { nil: undefined }),
   evacuations: fc.array(evacuation, { maxLength: 2 }),
-  migration: fc.option(migration, { nil: undefined, freq: 2 }),
-  budget: fc.option(
-    fc.record({
-      minAvailable: fc.constantFrom<number | string>(1, 1, 2, 2, "100%"),
-      healthy: often(1, 0, 2),
-      seen: often(true, false),
-      ours: often(true, false),
-      deleting: often(false, true),
-      touched: fc.constantFrom(undefined, time(-5), time(-600)),
-    }),
-    { nil: undefined, freq: 4 },
-  ),
+  migration: fc.option(anyMigration, { nil: undefined, freq: 2 }),
+  budget: fc.option(anyBudget, { nil: undefined, freq: 4 }),
 });
 
 export type Vm = typeof anyVm extends fc.Arbitrary<infer T> ? T : never;
+type BesideVmi = "launcher" | "hotplug" | "evacuations" | "migration" | "budget";
 type Evacuation = Vm["evacuations"][number];
 
 /** By chance these come together too seldom: an Evacuation that goes on, of a VM that runs, and what is told of both. */
@@ -125,7 +123,7 @@ const tellingVm = fc.tuple(anyVm, evacuation, fc.constantFrom(...TELLING)).map((
 
 export const vm = fc.oneof({ weight: 4, arbitrary: anyVm }, { weight: 1, arbitrary: tellingVm });
 
-export function vmiOf(v: Vm, name: string): JsonObject {
+export function vmiOf(v: Omit<Vm, BesideVmi>, name: string): JsonObject {
   const podUID = uidOf(launcherOf(name));
   const labels = v.hasLabels || v.label ? { app: name, [names.EVACUATION_LABEL]: v.label } : undefined;
   const annotations = { [names.EVICTION_SOURCE_ANNOTATION]: v.evictionSource };
@@ -165,7 +163,7 @@ export function podsOf(v: Vm, name: string): readonly JsonObject[] {
   if (v.hotplug === undefined) return [pod];
   const labels = { [names.COMPONENT_LABEL]: names.HOTPLUG_COMPONENT };
   const ownerReferences = [{ kind: "Pod", name: launcher, uid: uidOf(launcher), controller: true }];
-  return [pod, podOf(v.hotplug.is, { metadata: { name: `hp-${name}`, labels, ownerReferences }, nodeName: v.node })];
+  return [pod, podOf(v.hotplug, { metadata: { name: `hp-${name}`, labels, ownerReferences }, nodeName: v.node })];
 }
 
 export function evacuationsOf({ evacuations, node }: Vm, name: string): readonly JsonObject[] {
@@ -204,7 +202,10 @@ export function evacuationsOf({ evacuations, node }: Vm, name: string): readonly
   });
 }
 
-export function migrationsOf({ migration: m, node }: Vm, name: string): readonly JsonObject[] {
+export function migrationsOf(
+  { migration: m, node }: Pick<Vm, "migration" | "node">,
+  name: string,
+): readonly JsonObject[] {
   if (m === undefined) return [];
   const written = {
     KubeVirt: { [names.EVACUATION_MIGRATION_ANNOTATION]: node },
@@ -226,7 +227,7 @@ export function migrationsOf({ migration: m, node }: Vm, name: string): readonly
   return [object("VirtualMachineInstanceMigration", metadata, rest)];
 }
 
-export function budgetsOf({ budget: b }: Vm, name: string): readonly JsonObject[] {
+export function budgetsOf({ budget: b }: Pick<Vm, "budget">, name: string): readonly JsonObject[] {
   if (b === undefined) return [];
   const uid = uidOf(name);
   const touched = b.touched && String(Date.parse(b.touched) / 1000);

@@ -42,7 +42,7 @@ const bytes = usually(
 const vmName = fc.constantFrom(...VMS);
 const DRY_RUNS: readonly Json[] = [{}, { dryRun: ["All"] }, { dryRun: "All" }];
 const options = fc.constantFrom(null, null, null, ...DRY_RUNS);
-const dryRun = often<Json>(false, true, "true", 1);
+const dryRun = fc.constantFrom<Json>(false, false, false, false, true, "true", 1);
 const descheduler = { annotations: { "requested-by": "sigs.k8s.io/descheduler", reason: "NodeUtilization" } };
 
 const eviction = fc
@@ -62,7 +62,7 @@ const eviction = fc
     );
   });
 
-const PREEMPTED = { reason: "PreemptionByScheduler", status: "True", lastTransitionTime: time(-5) };
+const PREEMPTED = { reason: "PreemptionByScheduler", status: "True", lastTransitionTime: time(-5) } as const;
 
 const deletion = fc
   .record({ name: vmName, vm, options, dryRun, username: often(SCHEDULER, "kubernetes-admin", "") })
