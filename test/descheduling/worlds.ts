@@ -28,7 +28,7 @@ export function vmPod(name: string, tweak: Partial<DeschedulerPod> = {}): Desche
   });
 }
 
-/** Anybody's pod. */
+/** An ordinary pod. */
 export function plainPod(name: string, tweak: Partial<DeschedulerPod> = {}): DeschedulerPod {
   return { ...vmPod(name), name, labels: { app: name }, annotations: {}, ...tweak };
 }

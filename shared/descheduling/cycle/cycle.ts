@@ -1,10 +1,10 @@
 /**
- * One descheduling cycle, from the world as it was read to a report of what was asked for.
- * Owns: ruling on each nomination, the report. Does not own: choosing pods (nominations.ts), limits (limits.ts), the
- * protocol of a request (request.ts), performing steps (shared/descheduling/deschedule.ts).
+ * One descheduling cycle, from the world that was read to a report of the requests.
+ * Owns: ruling on each nomination, the report. Does not own: choosing pods (nominations.ts), limits (limits.ts), the protocol of a
+ * request (request.ts), performing steps (deschedule.ts).
  *
- * A generator: each step is performed by the reconciler, and what became of it decides on the next. So a cycle
- * may be interrupted, or stall, between any two of them, and all of its decisions can be looked at here.
+ * A generator: deschedule.ts performs each step, and its result decides on the next one. So a test can interrupt or stall a
+ * cycle between any two steps.
  */
 import type { Action } from "../../policy/action.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
@@ -31,9 +31,9 @@ export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly policy: DeschedulerPolicy;
   /** Read before everything else. */
   readonly register: DeschedulingRegister;
-  /** Gate `EvictionsInBackground`: without it a 429 is a failure and nothing is remembered, as upstream without its own. */
+  /** Gate `EvictionsInBackground`. Without it a 429 is a failure and nothing is remembered, as upstream without its gate. */
   readonly inBackground: boolean;
-  /** Begins only if no other cycle has begun meanwhile; else with its first request. */
+  /** The cycle ends at once if another one has begun; otherwise it finds out with its first request. */
   readonly claimed: boolean;
   /** No request is begun later than this. */
   readonly until: Date;
@@ -50,12 +50,12 @@ export interface CycleReport {
   readonly ended: CycleEnd;
   readonly nodes: number;
   readonly pods: number;
-  /** Evacuations, when the cycle ended. */
+  /** Evacuations in progress when the cycle ended. */
   readonly inProgress: number;
   readonly nominations: readonly Answered[];
 }
 
-/** What a plugin is to make of each result of a request. */
+/** What a plugin is told for each result. */
 export const VERDICT = {
   Evicted: "Accepted",
   Background: "Accepted",
@@ -91,11 +91,11 @@ export function* runCycle(w: CycleWorld): Steps<CycleReport> {
   };
 }
 
-/** What a cycle has found out about pods, by UID. */
+/** What a cycle has learnt about pods, by UID. */
 interface Ruling {
-  /** The plugin that nominates one of them is content. */
+  /** Nominating one of them counts as accepted. */
   readonly inProgress: Set<string>;
-  /** Not asked for a second time in the same cycle. */
+  /** Not requested a second time in the same cycle. */
   readonly refused: Map<string, NominationResult>;
   readonly nominations: Answered[];
 }
@@ -113,7 +113,7 @@ function* rule(w: CycleWorld, ruling: Ruling, r: Requesting): Steps<CycleEnd> {
   return "Finished";
 }
 
-/** What becomes of a nomination without a request. */
+/** The result of a nomination that needs no request. */
 function known(pod: DeschedulerPod, { inProgress, refused }: Ruling, { counters }: Requesting) {
   return inProgress.has(pod.uid) ? "InProgress" : (refused.get(pod.uid) ?? counters.limitReached(pod));
 }
@@ -129,7 +129,7 @@ function isEnd(result: NominationResult | CycleEnd): result is CycleEnd {
   return (CYCLE_ENDS as readonly string[]).includes(result);
 }
 
-/** A confirmed request needs its time no more: when the confirmation goes, the pod is free to be requested again. */
+/** A confirmed request needs no time on the pod: without it, the pod may be requested again when the confirmation goes. */
 function* forgetConfirmed({ pods }: CycleWorld, { inProgress }: Ruling, r: Requesting): Steps<void> {
   for (const pod of pods) {
     const isRequested = inProgress.has(pod.uid) && EVACUATION_REQUESTED_ANNOTATION in pod.annotations;

@@ -14,7 +14,7 @@ import { isLauncher } from "../../policy/kube/pod-kind.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
 import type { Reservation } from "./register.ts";
 
-/** How far the clocks of two functions may be apart; what claims to have been requested later than that was not by us. */
+/** How far the clocks of two functions may differ; Lifeboat has not written a later request time. */
 const CLOCK_SKEW_SECONDS = 60;
 
 /** Whether an eviction of the pod is only a request for its evacuation. */
@@ -22,7 +22,7 @@ export function isEvacuated(pod: DeschedulerPod): boolean {
   return REQUEST_EVICT_ONLY_ANNOTATION in pod.annotations || isLauncher(pod);
 }
 
-/** The evacuating side says so on the pod: its request does not expire. */
+/** The evacuating side has confirmed the request on the pod: it does not expire. */
 export function isConfirmed({ annotations }: DeschedulerPod): boolean {
   return REQUEST_EVICT_ONLY_ANNOTATION in annotations && EVICTION_IN_PROGRESS_ANNOTATION in annotations;
 }

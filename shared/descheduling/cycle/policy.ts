@@ -5,7 +5,7 @@
 import type { LabelSelector } from "../../policy/facts.ts";
 import type { Evictor, EvictorWorld, Nominations, Plugin, PluginWorld } from "../plugins/plugin.ts";
 
-/** Absent: no limit; 0: none. */
+/** Absent: no limit; 0: no pod. */
 export interface DeschedulingLimits {
   /** Pods evicted in a cycle and pods whose evacuation is in progress, together. */
   readonly evictionsTotal?: number;
@@ -16,7 +16,7 @@ export interface DeschedulingLimits {
   readonly evacuationsPerNamespace?: number;
 }
 
-/** What besides nodes and pods has to be read before the policy can be carried out. */
+/** What the policy needs besides nodes and pods. */
 export interface PolicyNeeds {
   /** Labels of namespaces. */
   readonly namespaces: boolean;
@@ -43,13 +43,13 @@ export interface DeschedulerPolicy {
   /** Nodes to look at; absent: all. */
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
-  /** How long a request counts that nothing confirms. */
+  /** How long an unconfirmed request counts. */
   readonly requestTtlSeconds: number;
-  /** What a 429 begins with that means: goes on in background. */
+  /** Prefixes of a 429 that mean: the eviction goes on in background. */
   readonly messagePrefixes: readonly string[];
   /** Of the pods that are evicted; absent: each pod's own. */
   readonly gracePeriodSeconds?: number;
-  /** Whether an eviction that failed is told by an Event. */
+  /** Whether a failed eviction is told by an Event. */
   readonly notifyFailures: boolean;
   readonly profiles: readonly Profile[];
   readonly needs: PolicyNeeds;

@@ -1,11 +1,11 @@
 /**
- * The descheduling register: what cycles that run at the same time, or die, tell each other.
+ * The descheduling register: what cycles tell each other that run at the same time, or die.
  * Owns: reservations, counts, and when the next cycle is due. Does not own: the compare-and-set that makes it true
- * (shared/cluster), the request times on pods (in-progress.ts).
+ * (writes/write-register.ts), the request times on pods (in-progress.ts).
  *
- * A cycle that is about to request something first writes it down here, on condition that no other has written since it was
- * read, which was before the pods were. So no cycle requests anything without knowing another's request: of two
- * cycles at once one goes on, the other ends at its first write.
+ * Before a cycle requests a pod it writes a reservation here, unless another cycle has written since this one read the
+ * register. It reads the register before the pods, so it knows every other cycle's requests: of two cycles at once, one
+ * goes on and the other ends at its first write.
  */
 import type { NamespacedName } from "../../policy/facts.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
@@ -19,7 +19,7 @@ export interface Reservation extends NamespacedName {
   readonly at: string;
 }
 
-/** What became of the requests of a plugin, ever since the register was made. */
+/** The outcomes of a plugin's requests since the register was made. */
 export interface RequestCount {
   readonly profile: string;
   readonly plugin: string;
@@ -76,7 +76,7 @@ export function counted(
   return [...counts.filter((c) => !isSame(c)), { profile, plugin, result, count: before + 1 }];
 }
 
-/** Whether a cycle is due by the clock. A last one that is yet to come was not one of ours. */
+/** Whether a cycle is due. A last cycle in the future was not one of Lifeboat's. */
 export function isDue({ lastCycle }: DeschedulingRegister, intervalSeconds: number, now: Date): boolean {
   if (intervalSeconds <= 0) return false;
   const age = (now.getTime() - Date.parse(lastCycle ?? "")) / 1000;

@@ -1,7 +1,7 @@
 /**
- * Requesting one evacuation or eviction, so that nothing is lost or done twice whichever cycle dies or stalls meanwhile.
- * Owns: the protocol: reserve in the register, write the time on the pod, ask, take both back if that was refused; and
- * writing down what became of it. Does not own: whether to ask (cycle.ts).
+ * Requesting one evacuation or eviction, so that no request is lost or made twice, even if a cycle dies or stalls.
+ * Owns: the protocol: reserve in the register, write the time on the pod, evict, take the time back after a refusal, record
+ * the outcome. Does not own: whether to request (cycle.ts).
  */
 import { type Action, type StoryReason, tellPod } from "../../policy/action.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
@@ -21,7 +21,7 @@ export type RequestResult = EvictionOutcome | "PodChanged";
 export const CYCLE_ENDS = ["Finished", "AnotherCycle", "ClusterUnavailable", "OutOfTime"] as const;
 export type CycleEnd = (typeof CYCLE_ENDS)[number];
 
-/** What a cycle carries along from request to request. */
+/** The state of a cycle between requests. */
 export interface Requesting {
   readonly policy: DeschedulerPolicy;
   readonly inBackground: boolean;
@@ -33,15 +33,15 @@ export interface Requesting {
   now: Date;
   /** Without the reservation of the request under way. */
   register: DeschedulingRegister;
-  /** Not yet written down. */
+  /** Not yet in the register. */
   outcomes: readonly Omit<RequestCount, "count">[];
-  /** UIDs of pods whose reservation, as written down, has done its job. */
+  /** UIDs of pods that no longer need their reservation in the register. */
   released: ReadonlySet<string>;
 }
 
 export type Steps<T> = Generator<Step, T, StepResult>;
 
-/** Of the time that a request counts: a stalled cycle asks within it, or not at all, lest it ask when no cycle counts it any more. */
+/** Share of the request TTL within which a stalled cycle still evicts: later, other cycles would soon stop counting the request. */
 const ASKING_SHARE = 0.5;
 
 export function* perform(step: Extract<Step, { step: "Write" | "Act" }>, r: Requesting): Steps<ActOutcome> {
@@ -61,7 +61,7 @@ function* write(r: Requesting, reservations: DeschedulingRegister["reservations"
   return outcome;
 }
 
-/** Whether this cycle is the one that begins now. */
+/** False: another cycle has begun. */
 export function* claim(r: Requesting): Steps<boolean> {
   return (yield* write(r, r.register.reservations)) === "Done";
 }
@@ -75,13 +75,13 @@ export function* request(nominated: Nominated, r: Requesting): Steps<RequestResu
   const reserved = yield* write(r, inBackground ? [...others, reservationOf(pod, at)] : others);
   if (reserved !== "Done") return reserved === "Failed" ? "ClusterUnavailable" : "AnotherCycle";
   const result = inBackground ? yield* evacuate(nominated, at, r) : yield* ask(nominated, false, r);
-  // Of a pod that may or may not have been written to, the reservation has to speak until it expires.
+  // Whether the pod carries the request time is unknown after a failure: the reservation stays until it expires.
   if (inBackground && result !== "ClusterUnavailable") r.released = new Set([...r.released, pod.uid]);
   if (isOutcome(result)) yield* note(nominated, result, r);
   return result;
 }
 
-/** Without the reservation that it began with: from the time on the pod on, the pod speaks for itself. */
+/** Once the pod carries the request time it needs no reservation. */
 function* evacuate(nominated: Nominated, at: Date, r: Requesting): Steps<RequestResult | CycleEnd> {
   const { pod } = nominated;
   const add = { [EVACUATION_REQUESTED_ANNOTATION]: at.toISOString() };
@@ -91,12 +91,12 @@ function* evacuate(nominated: Nominated, at: Date, r: Requesting): Steps<Request
   const latest = at.getTime() + r.policy.requestTtlSeconds * ASKING_SHARE * 1000;
   const outcome = r.now.getTime() > latest ? "OutOfTime" : yield* ask(nominated, true, r);
   if (outcome !== "Refused" && outcome !== "OutOfTime") return outcome;
-  // A time that is left on the pod makes everybody count it until it expires: so do we.
+  // Every cycle counts a request time that stays on the pod, so this one does, too.
   if ((yield* perform({ step: "Act", action: takeBack(pod, add) }, r)) !== "Done") r.counters.requested(pod);
   return outcome;
 }
 
-/** If no other one has been written meanwhile. */
+/** Only if no other request time has been written since. */
 function takeBack(pod: DeschedulerPod, written: Readonly<Record<string, string>>): Action {
   const annotated = { ...pod, annotations: { ...pod.annotations, ...written }, hasAnnotations: true };
   return { verb: "AnnotatePod", pod: annotated, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] };
@@ -108,7 +108,7 @@ function* ask(nominated: Nominated, inBackground: boolean, r: Requesting): Steps
   return result.step === "Evict" ? result.outcome : "Unknown";
 }
 
-/** What is told on the pod. One that is gone hears nothing; a failure is told where the policy wants it. */
+/** The Event on the pod for each outcome. A failure is told only if the policy asks for it. */
 const TOLD = {
   Evicted: { reason: "Descheduled", words: "is evicted" },
   Background: { reason: "Descheduled", words: "is evacuated" },
@@ -132,17 +132,17 @@ function* note(nominated: Nominated, outcome: EvictionOutcome, r: Requesting): S
   yield* perform({ step: "Act", action: tellPod(pod, told.reason, message, r.begun) }, r);
 }
 
-/** Of what was not answered it is only safe to think that it has begun. */
+/** A request without an answer may have begun, so it counts. */
 function count(pod: DeschedulerPod, outcome: EvictionOutcome, { counters, inBackground }: Requesting): void {
   const begun = outcome === "Unknown" ? (inBackground ? "Background" : "Evicted") : outcome;
   if (begun === "Background") counters.requested(pod);
   if (begun === "Evicted") counters.evicted(pod);
 }
 
-/** How often another cycle may be faster in writing something else down. */
+/** How often to try again after another cycle has written first. */
 const TRIES = 5;
 
-/** Writes down what is not yet written, whatever another cycle has written to the register meanwhile. */
+/** Records what is not yet in the register, on top of what other cycles have written. */
 export function* settle(r: Requesting): Steps<void> {
   for (let i = 0; i < TRIES && (r.outcomes.length > 0 || r.released.size > 0); i++) {
     const outcome = yield* write(r, r.register.reservations);

@@ -1,6 +1,6 @@
 /**
  * DefaultEvictor: which pods may be evicted at all.
- * Owns: its filters and protections. Does not own: what is done with the others, nor the defaults of its arguments.
+ * Owns: its filters and protections. Does not own: the defaults of its arguments (policy-file/evictor-arguments.ts).
  * Upstream: defaultevictor of the descheduler. Its filters are pure conjunctions, so their order only saves work here.
  */
 import { matches } from "../../policy/kube/selector.ts";
@@ -51,20 +51,20 @@ function all(predicates: readonly Predicate[]): Predicate {
   return (pod) => predicates.every((predicate) => predicate(pod));
 }
 
-/** What a kubelet runs by itself comes back whatever is done to the pod that stands for it. */
+/** The kubelet runs a static pod again after its mirror pod is gone. */
 function isStatic({ annotations }: DeschedulerPod): boolean {
   const source = annotations[CONFIG_SOURCE_ANNOTATION];
   return Object.hasOwn(annotations, MIRROR_POD_ANNOTATION) || (source ?? CONFIG_SOURCE_API) !== CONFIG_SOURCE_API;
 }
 
-/** What passes each protection. */
+/** The pods that pass each protection. */
 const PROTECTIONS = {
   PodsWithLocalStorage: () => (pod) => !pod.localStorage,
   SystemCriticalPods: (args, world) => {
     const below = Math.min(SYSTEM_CRITICAL_PRIORITY, thresholdOf(args, world));
     return (pod) => pod.priority === undefined || pod.priority < below;
   },
-  // What is left of it when it is off, too, is in the filter itself.
+  // The filter itself has this rule: a part of it holds without the protection.
   FailedBarePods: () => () => true,
   DaemonSetPods: () => (pod) => !pod.owners.some(({ kind }) => kind === "DaemonSet"),
   PodsWithPVC: ({ protectedStorageClasses }, { storageClasses }) => {
@@ -82,14 +82,14 @@ const PROTECTIONS = {
   PodsWithResourceClaims: () => (pod) => !pod.hasResourceClaims,
 } as const satisfies Record<PodProtection, (args: DefaultEvictorArguments, world: EvictorWorld) => Predicate>;
 
-/** A class that is not there protects every pod that has a priority: which of them it was meant to spare is unknown. */
+/** A PriorityClass that does not exist protects every pod that has a priority. */
 function thresholdOf({ priorityThreshold }: DefaultEvictorArguments, { priorityClasses }: EvictorWorld): number {
   if (priorityThreshold === undefined) return SYSTEM_CRITICAL_PRIORITY;
   if ("value" in priorityThreshold) return priorityThreshold.value;
   return priorityClasses.get(priorityThreshold.name) ?? -Infinity;
 }
 
-/** Asked of pods with exactly one owner. Upstream counts pods of other namespaces, which may claim any owner. */
+/** Applies to pods with exactly one owner. Upstream also counts pods of other namespaces, whose tenants may claim any owner. */
 function hasReplicas(
   { namespace, owners }: DeschedulerPod,
   { minReplicas }: DefaultEvictorArguments,

@@ -1,7 +1,7 @@
 /**
- * LowNodeUtilization: pods leave nodes of which too much is asked for, as long as other nodes have room under the target.
- * Owns: who leaves which node, in which order, and when it is enough. Does not own: which nodes those are (utilization.ts),
- * nor where the pods go, which is the scheduler's.
+ * LowNodeUtilization: pods leave over-utilised nodes as long as under-utilised nodes have room.
+ * Owns: which pods leave, in which order, and when it is enough. Does not own: which nodes those are (utilization.ts), where
+ * the pods go (the scheduler).
  */
 import { isCompleted, type Taint } from "../../policy/facts.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
@@ -21,7 +21,7 @@ export const lowNodeUtilization: Plugin<LowNodeUtilizationArguments> = {
     const resources = countedResources(args.thresholds);
     const nodes = world.nodes.toSorted(byNodeName).map((node) => usageOf(node, world.podsOn(node.name), resources));
     const { under, over, high } = utilizationOf(nodes, args);
-    // No room at all, or room on so few nodes only that it is not worth it.
+    // No room, or room on too few nodes.
     if (under.length <= args.numberOfNodes) return;
     const run = { args, world, high, pool: poolOf(under, high, resources), mayGo: mayGoTo(under, args, world) };
     for (const source of over.toSorted(fullestFirst)) {
@@ -100,7 +100,7 @@ const CHEAPEST_FIRST: readonly Order<DeschedulerPod>[] = [
   by((pod) => (prefersNoEviction(pod) ? 1 : 0)),
 ];
 
-/** Who tolerates some node with room, is not in a namespace that is left alone, and may be evicted. */
+/** Whether the pod tolerates some node with room, is not in an excluded namespace, and may be evicted. */
 function mayGoTo(under: readonly NodeUsage[], args: LowNodeUtilizationArguments, world: PluginWorld): Run["mayGo"] {
   const exclude = args.evictableNamespaces?.exclude ?? [];
   // Many nodes, few sets of taints.

@@ -1,6 +1,6 @@
 /**
  * Whether a pod could run on another node: the descheduler's part of what the scheduler asks.
- * Owns: that. Does not own: which pods are asked about.
+ 
  * Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler (pkg/descheduler/node).
  */
 import { isCompleted } from "../../policy/facts.ts";

@@ -1,6 +1,5 @@
 /**
- * Not working out twice what is the same for many pods or nodes.
- * Owns: remembering, for as long as one run of a plugin lasts.
+ * Computes once what is the same for many pods or nodes, for one run of a plugin.
  */
 
 /** `compute`, but only once for all items with the same key. */

@@ -2,30 +2,30 @@
  * The one shape of all descheduling plugins.
  * Owns: what a plugin is given, says and is told. Does not own: any plugin (one file each), limits, requests.
  *
- * A plugin is a generator: it nominates one pod, is told what became of that, and goes on. So it can take into account
- * what has been accepted, as upstream's do, and remains pure: the cycle decides and acts.
+ * A plugin is a generator: it nominates one pod, is told the verdict, and goes on. So it takes accepted pods into account, as
+ * upstream's plugins do, and stays pure: the cycle decides and acts.
  */
 import type { BudgetFacts } from "../../policy/facts.ts";
 import type { DeschedulerNode, DeschedulerPod, Labels } from "./facts.ts";
 
 export interface Nomination {
   readonly pod: DeschedulerPod;
-  /** In a few words, for people; becomes part of the Eviction's `reason` annotation. */
+  /** For people; becomes part of the Eviction's `reason` annotation. */
   readonly reason?: string;
 }
 
 /**
- * `Accepted`: on its way, or it was already. `NodeLimit`: nothing more from this node. `TotalLimit`: nothing more at all.
+ * `Accepted`: its evacuation or eviction is in progress. `NodeLimit`: nothing more from this node. `TotalLimit`: nothing more at all.
  * `Skipped`: not this pod (a namespace's limit, a refusal); the next one may do.
  */
 export type Verdict = "Accepted" | "NodeLimit" | "TotalLimit" | "Skipped";
 
 export type Nominations = Generator<Nomination, void, Verdict>;
 
-/** What may be evicted at all: DefaultEvictor of the plugin's profile, and never the target of a migration. */
+/** Which pods may be evicted: DefaultEvictor of the plugin's profile, and never the target of a migration. */
 export interface Evictor {
   filter(pod: DeschedulerPod): boolean;
-  /** Asked last, as it is dearer. */
+  /** Asked last: it costs more. */
   preEvictionFilter(pod: DeschedulerPod): boolean;
 }
 
@@ -35,7 +35,7 @@ export interface PluginWorld {
   /** All pods bound to a node, finished ones included. */
   podsOn(node: string): readonly DeschedulerPod[];
   readonly evictor: Evictor;
-  /** Whether the pod's evacuation is under way or asked for: nominated first, so that it counts, and not asked again. */
+  /** Whether the pod's evacuation is in progress. It is nominated first, so that it counts, and not requested again. */
   isInProgress(pod: DeschedulerPod): boolean;
   readonly now: Date;
 }

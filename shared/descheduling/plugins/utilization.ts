@@ -26,7 +26,7 @@ type ThresholdArguments = Pick<
 export function utilizationOf(nodes: readonly NodeUsage[], args: ThresholdArguments): Utilization {
   const { low, high } = args.useDeviationThresholds ? aroundAverage(nodes, args) : asGiven(args);
   const classes = Map.groupBy(nodes, (usage): "under" | "over" | "between" => {
-    // What counts as room is not drained as well, wherever the thresholds overlap.
+    // An under-utilised node is never over-utilised, even where the thresholds overlap.
     if (!usage.node.unschedulable && !exceeds(usage, low)) return "under";
     return exceeds(usage, high) ? "over" : "between";
   });

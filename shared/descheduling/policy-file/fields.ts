@@ -2,7 +2,7 @@
  * The kinds of values in a policy file, each saying what is expected of it.
  * Owns: what many keys have in common. Does not own: the keys.
  *
- * Go takes null for absent, and what generates policy files writes it: a known key may be null anywhere.
+ * Go takes null for absent, and generated policy files contain it: a known key may be null anywhere.
  */
 import * as z from "zod/mini";
 import { secondsOf } from "./duration.ts";
@@ -23,10 +23,10 @@ export function listOf<Item extends z.core.$ZodType>(item: Item, message = "expe
 
 export const text = (message: string) => z.string(message).check(z.minLength(1, message));
 
-/** A key that must not be there, because no code acts on it; the message says so. */
+/** A key that no code acts on: the message says so. */
 export const unsupported = (message: string) => z.exactOptional(z.never(message));
 
-/** A list that may be there, with nothing in it. */
+/** A list that must be empty. */
 export const emptyList = (message: string) => listOf(z.unknown()).check(z.maxLength(0, message));
 
 const TRUE_OR_FALSE = "expected true or false";
@@ -80,7 +80,7 @@ export const Selector = z.lazy(() =>
   }),
 );
 
-/** `{include, exclude}`, of which one only may be used; an empty list is as good as none. */
+/** `{include, exclude}`: only one may be used; an empty list counts as absent. */
 export function oneOfLists(of: string) {
   return z.pipe(
     mapping({ include: listOf(text(`expected the ${of}`)), exclude: listOf(text(`expected the ${of}`)) }).check(

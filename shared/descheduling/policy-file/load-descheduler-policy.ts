@@ -1,6 +1,6 @@
 /**
  * Reads a cluster's descheduler policy, anew for every cycle.
- * Owns: where it is, and what is wrong if it is not there. Does not own: its keys (descheduler-policy/).
+ * Owns: where it is, and the problem if it is missing. Does not own: parsing it (parse-descheduler-policy.ts).
  */
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { ConfigMapFacts } from "../../cluster/kinds/kubernetes.ts";
@@ -11,7 +11,7 @@ import type { ConfigProblem } from "../../config/problem.ts";
 
 export type LoadedPolicy =
   | { readonly ok: true; readonly policy: DeschedulerPolicy }
-  /** Nothing may be evicted by a policy that is only partly understood. */
+  /** No pod may be evicted by a policy that is only partly understood. */
   | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly configMap?: ConfigMapFacts };
 
 export async function loadDeschedulerPolicy(cluster: Cluster): Promise<LoadedPolicy> {

@@ -1,6 +1,6 @@
 /**
  * A profile: the plugins that are enabled, with their arguments.
- * Owns: what of it fits together. Does not own: keys (policy-file.ts), the plugins there are (plugin-registry.ts).
+ * Owns: whether its parts fit together. Does not own: keys (policy-file.ts), the plugins there are (plugin-registry.ts).
  */
 import type { DefaultEvictorArguments } from "../plugins/arguments.ts";
 import { defaultEvictor } from "../plugins/default-evictor.ts";

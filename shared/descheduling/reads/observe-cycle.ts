@@ -1,9 +1,9 @@
 /**
- * Observing for a descheduling cycle: every node and pod, and what else the policy depends on.
- * Owns: what is read, and in which order. Does not own: what follows from it (shared/policy/descheduling).
+ * What a descheduling cycle reads: every node and pod, and what else the policy needs.
+ * Owns: the order of reads. Does not own: the requests (client.ts), decisions (cycle/).
  *
- * The register comes first: a request that is not in it when it is read is on its pod when the pods are read. VMIs come
- * after the pods: a launcher pod whose VMI is missing has none any more.
+ * The register comes first: a request that it does not hold any more is on its pod when the pods are read. VMIs come
+ * after the pods: a launcher pod whose VMI is missing has lost it.
  */
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { PolicyNeeds } from "../cycle/policy.ts";

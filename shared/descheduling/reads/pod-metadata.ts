@@ -1,5 +1,5 @@
 /**
- * Labels and annotations of pods, as small as they can be kept.
+ * Labels and annotations of pods, kept small.
  * Owns: those two schemas. Does not own: the rest of a pod (schemas.ts).
  */
 import * as z from "zod/mini";
@@ -21,7 +21,7 @@ export const PodLabels = z.pipe(
   z.transform((labels) => labels ?? NONE),
 );
 
-/** All that descheduling reads of annotations; those of others are of any size. */
+/** The annotations that descheduling reads. Others may be large. */
 const KNOWN_ANNOTATIONS = [
   names.DOMAIN_ANNOTATION,
   names.REQUEST_EVICT_ONLY_ANNOTATION,

@@ -1,7 +1,6 @@
 /**
- * From parsed nodes and pods to what descheduling decides on, so small that a Worker holds fifty thousand pods.
- * Owns: the projections, and that what pods have in common is one object. Does not own: the schemas
- * (schemas.ts), rules.
+ * From parsed nodes and pods to descheduling's facts, small enough for fifty thousand pods in a Worker.
+ * Owns: the projections, and that pods share equal parts. Does not own: the schemas (schemas.ts).
  */
 import * as z from "zod/mini";
 import type { DeschedulerNode, DeschedulerPod, PodCondition, PodState } from "../plugins/facts.ts";
@@ -87,7 +86,7 @@ const NO_CLAIMS: readonly string[] = [];
 
 function claimsOf({ volumes }: PodObject["spec"]): readonly string[] {
   const claims = volumes.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? NO_CLAIMS);
-  // A copy is as long as it has to be; what it is copied from has room for more.
+  // A copy has no spare capacity; the result of flatMap does.
   return claims.length === 0 ? NO_CLAIMS : [...claims];
 }
 

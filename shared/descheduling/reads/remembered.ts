@@ -1,17 +1,15 @@
 /**
- * What many objects of a list have in common, parsed once and kept once.
- * Owns: recognising it, by its text. Does not own: what is in it.
+ * Parses and keeps once what many objects of a list have in common, recognised by its text.
  *
- * Of fifty thousand pods most tolerate the same and ask for the same: an object for each of them would not fit into a
- * Worker beside the rest, and working out the same requests again and again takes time.
+ * Most of fifty thousand pods have the same tolerations and requests: one object for each pod would not fit into a Worker,
+ * and computing the same requests again takes time.
  */
 import * as z from "zod/mini";
 
 export type Issues = z.core.ParsePayload["issues"];
 
 /**
- * Parses what it is given, or says why not; equal inputs become one and the same output. Make one for each list. `at` is
- * where in the object the inputs are.
+ * Equal inputs become one and the same output. Make one for each list. `at` is where in the object the inputs are.
  */
 export function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
   const seen = new Map<string, z.output<S>>();
@@ -30,7 +28,7 @@ function issueAt({ path, message }: z.core.$ZodIssue, at: readonly string[], inp
   return { code: "custom", input, path: [...at, ...path], message };
 }
 
-/** The same for values that need no parsing, such as the names of nodes, of which each object brings a copy. */
+/** The same for values that need no parsing, such as node names. */
 export function rememberedValue<T extends string | readonly unknown[]>(): (value: T) => T {
   const seen = new Map<string, T>();
   return (value) => {

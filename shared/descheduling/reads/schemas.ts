@@ -1,6 +1,6 @@
 /**
- * The border, for descheduling: which fields of pods and of what policies depend on are read, and of what type they must be.
- * Owns: those schemas. Does not own: nodes and budgets (shared/cluster/kinds/fields.ts), what the fields become (projections.ts).
+ * Which fields descheduling reads of pods, namespaces, claims and priority classes, and their types.
+ * Owns: those schemas. Does not own: nodes and budgets (shared/cluster/kinds/kubernetes.ts), what the fields become (projections.ts).
  */
 import * as z from "zod/mini";
 import { ObjectName, ObjectNamespace } from "../../cluster/object-name.ts";
@@ -20,7 +20,7 @@ function isAnything({ requests, limits }: ResourceRequirements): boolean {
   return Object.keys(requests).length + Object.keys(limits).length > 0;
 }
 
-/** What of a pod's spec its requests and its QoS class are computed from. */
+/** The part of a pod's spec that gives its requests and its QoS class. */
 export const Computed = z.lazy(() =>
   z.pipe(
     z.object({
@@ -50,7 +50,7 @@ const Affinity = z.lazy(() =>
   ),
 );
 
-/** One object for all pods that ask the same of their node. */
+/** What a pod asks of its node: one object for all pods that ask the same. */
 export const Asked = z.lazy(() =>
   z.pipe(
     z.object({ nodeSelector: StringsOrNone, nodeAffinity: Affinity }),
@@ -118,7 +118,7 @@ const ContainerStatus = z.lazy(() =>
   }),
 );
 
-/** What pods have in common is left as it is: the projection looks whether it has seen it before. */
+/** Parts that pods may share stay unparsed: the projection parses each of them once. */
 export const DeschedulerPodObject = z.lazy(() =>
   z.object({
     metadata: z.object({

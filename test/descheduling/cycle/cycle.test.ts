@@ -42,7 +42,7 @@ describe("what is not requested", () => {
     expect(cluster.requests).toEqual([]);
   });
 
-  test("what is in progress; whoever nominates it is content", () => {
+  test("what is in progress; its nomination counts as accepted", () => {
     const cluster = clusterOf(vmPod("vm", { annotations: { [IN_PROGRESS]: "true" } }));
     const done = cycle(cluster, { order: ["vm"] });
     expect([results(done), done.heard]).toEqual([["InProgress"], [["vm", "Accepted"]]]);
@@ -139,7 +139,7 @@ describe("how a cycle ends", () => {
     expect(cluster.requests).toEqual([]);
   });
 
-  test("what somebody else has written to the register meanwhile is kept", () => {
+  test("what another cycle has written to the register meanwhile is kept", () => {
     const cluster = clusterOf(vmPod("vm"));
     const theirs = { profile: "p", plugin: "Other", result: "Evicted", count: 7 } as const;
     const done = cycle(cluster, {

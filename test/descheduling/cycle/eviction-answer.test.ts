@@ -1,5 +1,5 @@
 /**
- * The words of an eviction's answer, in those of whoever answers: Lifeboat, KubeVirt's own webhook, the API server.
+ * The messages of an eviction's answer, in the words of Lifeboat, KubeVirt's own webhook and the API server.
  */
 import { expect, test } from "vitest";
 import { blindMessage } from "../../../shared/policy/blind.ts";
@@ -28,7 +28,7 @@ const rows: readonly (readonly [code: number, message: string, outcome: string])
   [429, `${LIFEBOAT}${blindMessage("eviction", 'pod "ns/p"', "the API server cannot be reached")}`,            "Unknown"],
   [429, "Cannot evict pod as it would violate the pod's disruption budget.",                                  "Refused"],
   [429, "Too many requests: too many requests",                                                               "Refused"],
-  // Said by somebody who quotes it: a prefix is where it begins.
+  // A message that quotes the prefix does not begin with it.
   [429, `${LIFEBOAT}no: Eviction triggered evacuation of VMI "ns/vm"`,                                        "Refused"],
   // The right words with another code.
   [403, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Refused"],

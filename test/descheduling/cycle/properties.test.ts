@@ -1,4 +1,4 @@
-/** The plugins on any cluster and whatever they are told: nobody twice, nobody protected, nothing by chance. */
+/** The plugins on any cluster, whatever the verdicts: no pod twice, no protected pod, the same result every time. */
 import { describe, expect, test } from "vitest";
 import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
 import { lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
@@ -35,7 +35,7 @@ const PLUGINS: readonly (readonly [string, Nominate, GroupOf])[] = [
 ];
 
 describe.each(PLUGINS)("%s", (_, nominate, groupOf) => {
-  test("nominates nobody twice and nobody who may not go, and nothing once the limit of all is reached", () => {
+  test("nominates no pod twice, no protected pod, and nothing after the total limit", () => {
     let count = 0;
     always((cluster) => {
       const seen = seenOf(cluster);

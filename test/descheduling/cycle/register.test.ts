@@ -13,7 +13,7 @@ const rows: readonly (readonly [lastCycle: string | undefined, interval: number,
   [time(-60),  60, true ],
   [time(-59),  60, false],
   [time(-999),  0, false],
-  // By a clock that is ahead; by one that nobody has.
+  // By a clock that is ahead; by no clock at all.
   [time(30),   60, false],
   [time(61),   60, true ],
   ["never",    60, true ],
@@ -53,7 +53,7 @@ describe("the text", () => {
     expect(JSON.parse(registerText(register()))).toEqual({ revision: 0, reservations: [], counts: [] });
   });
 
-  test("is never the same after a write: nobody takes another's state for the one that was read", () => {
+  test("is never the same after a write, so a cycle notices every write of another", () => {
     const once = written(register());
     const twice = written({ ...once, reservations: [] });
     expect(once.found).not.toEqual(twice.found);

@@ -80,7 +80,7 @@ describe("the protocol of a request", () => {
     expect(annotationsOf(cluster, "pod-vm")).toHaveProperty([IN_PROGRESS]);
   });
 
-  test("a pod that somebody wrote to is passed over, and its reservation given back", () => {
+  test("a pod that has changed since is skipped, and its reservation removed", () => {
     const cluster = clusterOf(vmPod("vm"), vmPod("other"));
     const perform = ending("AnnotatePod", "Conflict", "pod-vm");
     const done = cycle(cluster, { order: ["vm", "other"], perform });

@@ -50,10 +50,10 @@ const mandatory = { noEvictionPolicy: "Mandatory" } as const;
 const rows: readonly (readonly [string, Partial<DeschedulerPod>, Partial<DefaultEvictorArguments>, boolean])[] = [
   // pod                                             facts                                              arguments                          may go
   ["an ordinary one",                                {},                                                {},                                true],
-  ["nobody's, running",                              bare,                                              {},                                false],
-  ["nobody's, failed",                               { ...bare, phase: "Failed" },                      {},                                false],
-  ["nobody's, running, unprotected",                 bare,                                              without("FailedBarePods"),         false],
-  ["nobody's, failed, unprotected",                  { ...bare, phase: "Failed" },                      without("FailedBarePods"),         true],
+  ["without owner, running",                         bare,                                              {},                                false],
+  ["without owner, failed",                          { ...bare, phase: "Failed" },                      {},                                false],
+  ["without owner, running, unprotected",                 bare,                                              without("FailedBarePods"),         false],
+  ["without owner, failed, unprotected",                  { ...bare, phase: "Failed" },                      without("FailedBarePods"),         true],
   ["with local storage",                             { localStorage: true },                            {},                                false],
   ["with local storage, unprotected",                { localStorage: true },                            without("PodsWithLocalStorage"),   true],
   ["with local storage, annotated evict",            { localStorage: true, annotations: evict },        {},                                true],
@@ -147,7 +147,7 @@ describe("minReplicas", () => {
     expect(pods.map((p) => evictor.filter(p))[0]).toBe(expected);
   });
 
-  test("pods that nobody owns are not asked", () => {
+  test("pods without owner are not asked", () => {
     expect(passes({ ...bare, phase: "Failed" }, { ...without("FailedBarePods"), minReplicas: 9 })).toBe(true);
   });
 });

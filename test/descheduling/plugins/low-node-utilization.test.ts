@@ -15,7 +15,7 @@ function asking(cpu: number, tweak: Partial<DeschedulerPod> = {}): (name: string
 
 const five = ["p1", "p2", "p3", "p4", "p5"];
 
-/** Three pods that nobody may evict, 400m each, beside the others on n1. */
+/** Three pods that may not be evicted, 400m each, beside the others on n1. */
 function fixed(requests = { cpu: 400, memory: 0 }): readonly DeschedulerPod[] {
   const { daemonSet, mirror, critical } = UNEVICTABLE;
   return [

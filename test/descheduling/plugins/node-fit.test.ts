@@ -65,7 +65,7 @@ describe("anti-affinity", () => {
   test.each([
     ["a pod that it selects is there",              { pod: shy(), node: host, others: web() },                                                  false],
     ["but the node is in no such domain",           { pod: shy(), others: web() },                                                              true],
-    ["nobody is there",                             { pod: shy(), node: host },                                                                 true],
+    ["no pod is there",                             { pod: shy(), node: host },                                                                 true],
     ["another pod is there",                        { pod: shy(), node: host, others: web({ labels: {} }) },                                    true],
     ["it is on another node of the domain",         { pod: shy(), node: host, others: web({ nodeName: "n3" }) },                                true],
     ["it has ended",                                { pod: shy(), node: host, others: web({ phase: "Succeeded" }) },                            true],

@@ -109,7 +109,7 @@ describe("states", () => {
     ["running",                        { containerStatuses: [running] },                                       []],
     ["no state at all",                { containerStatuses: [{}, { state: null }, { state: { waiting: null } }] }, []],
     ["waiting",                        { containerStatuses: [running, waiting("CrashLoopBackOff")] },          [{ of: "Container", reason: "CrashLoopBackOff" }]],
-    ["waiting for nobody knows what",  { containerStatuses: [waiting(), waiting("")] },                        []],
+    ["waiting without a reason",       { containerStatuses: [waiting(), waiting("")] },                        []],
     ["ended",                          { containerStatuses: [ended(137, "OOMKilled")] },                       [{ of: "Container", reason: "OOMKilled", exitCode: 137 }]],
     ["ended well",                     { containerStatuses: [ended(0, "Completed")] },                         [{ of: "Container", reason: "Completed", exitCode: 0 }]],
     ["ended, and no more is said",     { containerStatuses: [ended()] },                                       [{ of: "Container", exitCode: 0 }]],

@@ -158,7 +158,7 @@ describe("the value of a PriorityClass", () => {
     expect(requests().map(({ path }) => path)).toEqual(["/apis/scheduling.k8s.io/v1/priorityclasses/high"]);
   });
 
-  test("of a name that no object has: nobody is asked", async () => {
+  test("of a name that no object can have: no request", async () => {
     expect(await (await clusterWith(json({}))).getPriorityClassValue("../x")).toBeUndefined();
     expect(requests()).toEqual([]);
   });

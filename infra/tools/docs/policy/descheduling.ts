@@ -39,12 +39,12 @@ const RESULTS = [...EVICTION_OUTCOMES, "InProgress", "PodChanged"] as const;
 
 const RESULT_WORDS = {
   Evicted: "the eviction was granted",
-  Background: "a 429 in the right words: the evacuation goes on",
-  Refused: "any other answer; the request is taken back",
-  Gone: "the pod was no more",
-  Unknown: "no answer: counts as requested until that expires",
-  InProgress: "its evacuation was in progress already: not requested again",
-  PodChanged: "another client wrote to the pod meanwhile: the next cycle looks again",
+  Background: "a 429 with a known prefix: the evacuation goes on",
+  Refused: "any other answer; the request is withdrawn",
+  Gone: "the pod was gone",
+  Unknown: "no answer: counts as requested until the request expires",
+  InProgress: "its evacuation was in progress: not requested again",
+  PodChanged: "another client changed the pod: the next cycle looks again",
 } as const satisfies Record<Exclude<NominationResult, LimitName>, string>;
 
 export function resultTable(): string {
@@ -53,9 +53,9 @@ export function resultTable(): string {
 }
 
 const END_WORDS = {
-  Finished: "every plugin has said what it wants",
-  AnotherCycle: "another cycle runs at the same time, or has run since: this one stopped",
-  ClusterUnavailable: "the API server did not take what had to be written first",
+  Finished: "no plugin nominates another pod",
+  AnotherCycle: "another cycle runs at the same time, or has run since: this one gave way",
+  ClusterUnavailable: "a write that must come before the request failed",
   OutOfTime: "a cycle has 220 s; the next one goes on",
 } as const satisfies Record<CycleEnd, string>;
 
