@@ -34,12 +34,4 @@ describe("growth per tenfold size", () => {
     ]);
     expect(grown).not.toHaveProperty("tenfold");
   });
-
-  test("of other figures is an error", () => {
-    const sizes = [
-      { size: 1, measurements: rows(1) },
-      { size: 10, measurements: rows(1, 2) },
-    ];
-    expect(() => withGrowth(sizes)).toThrow("same figures");
-  });
 });

@@ -30,7 +30,7 @@ test("what is sent comes back whole, in order, and no sooner than a round trip l
   socket.destroy();
 });
 
-test("whoever hangs up is hung up on", async () => {
+test("a client that hangs up is hung up on", async () => {
   const accepted = once(echo, "connection");
   const socket = connect(port, "127.0.0.1");
   const [far] = await accepted;

@@ -1,5 +1,5 @@
 /**
- * A few runs, as `npm run chaos` performs them; and that a run notices what it is there to notice.
+ * A few runs, as `npm run chaos` performs them; and that a run notices a lost VM.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ import { LABEL } from "../../infra/sandbox/kubevirt/resources.ts";
 
 /** Of a run without anything to tell. */
 const SUMMARY_LINES = 10;
-/** Beside these Lifeboat does by itself what it has to do, and nobody takes its VMs away. */
+/** Beside these Lifeboat does by itself what it has to do, and no other client takes its VMs away. */
 const MILD: readonly FaultName[] = ["Descheduling", "Latency", "SlowMigrations", "DrainBrokenOff"];
 const SEED = seedWhere((mild) => mild.some(deschedules) && mild.some(isCrowded));
 
@@ -55,7 +55,7 @@ test("a few runs: nothing lost, broken or hung", { timeout: 300_000 }, async () 
   expect(child.exitCode).toBe(0);
 });
 
-/** A VM that nobody evacuates has no evacuation to cancel and no mark to remove. */
+/** A VM that is not evacuated has no evacuation to cancel and no mark to remove. */
 const AMONG_OTHERS = (
   [
     { does: "cancel", vm: "idle" },
@@ -68,7 +68,7 @@ const AMONG_OTHERS = (
   ] as const
 ).map((happening): Moment => ({ ...happening, at: 0, fault: "SlowMigrations" }));
 
-/** Somebody else does, in the middle of it, what no fault of the table does. */
+/** Another client does, in the middle of it, what no fault of the table does. */
 async function runWith(disturb: (arena: Arena) => Promise<void>): Promise<RunReport> {
   const arena = await startArena();
   try {

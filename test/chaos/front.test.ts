@@ -1,6 +1,5 @@
-/** Lifeboat's address: whoever answers is asked, and nobody may be there. */
-import { createServer, type Server } from "node:https";
-import { request } from "node:https";
+/** Lifeboat's address: the Worker that answers is asked, and there may be none. */
+import { createServer, request, type Server } from "node:https";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
@@ -48,16 +47,16 @@ async function review(): Promise<string | undefined> {
   }
 }
 
-test("nobody is there: the connection breaks", async () => {
+test("no Worker is there: the connection breaks", async () => {
   expect(await review()).toBeUndefined();
 });
 
-test("a review goes to whoever answers, as it came", async () => {
+test("a review goes to the Worker that answers, as it came", async () => {
   front.answering = () => ({ name: "a", url });
   expect(await review()).toBe("POST /clusters/a/admission/evictions/token?timeout=10s review");
 });
 
-test("whoever has died answers nothing any more, the others do", async () => {
+test("a Worker that has died answers no more, the others do", async () => {
   front.answering = () => ({ name: "a", url });
   answers.hold = true;
   const held = once(worker, "held");

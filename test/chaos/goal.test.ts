@@ -1,4 +1,4 @@
-/** What a run has to come to before it is judged, and that descheduling is not let off. */
+/** What a run has to come to before it is judged, and that descheduling has to ask. */
 import { expect, test } from "vitest";
 import { ALWAYS, type CastMember } from "../../infra/chaos/cast.ts";
 import type { FaultName } from "../../infra/chaos/fault-table.ts";
@@ -7,14 +7,8 @@ import { keyOf, type KubeObject } from "../../infra/sandbox/actors/resources.ts"
 import type { VirtualMachineInstance } from "../../infra/sandbox/kubevirt/resources.ts";
 import { launcher, vmi } from "./objects.ts";
 
-const NODES = {
-  Drained: "drained",
-  Preempted: "preempted",
-  Tainted: "tainted",
-  Unsettled: "unsettled",
-  Pressed: "pressed",
-  Retired: "retired",
-};
+// prettier-ignore
+const NODES = { Drained: "drained", Preempted: "preempted", Tainted: "tainted", Unsettled: "unsettled", Pressed: "pressed", Retired: "retired" };
 
 function cached<T extends KubeObject>(objects: readonly T[]) {
   return { list: () => objects, get: (key: string) => objects.find((object) => keyOf(object) === key) };
@@ -37,13 +31,8 @@ function missing({ member, now, faults = [], reserved, asked, abandoned, drained
   ];
   const pods = now === undefined ? [] : [launcher(now)];
   const at = "2026-01-01T00:00:00Z";
-  const reservations = pods.map(({ metadata: { name, uid } }) => ({
-    namespace: "run-1",
-    name,
-    uid,
-    node: "retired",
-    at,
-  }));
+  const place = { namespace: "run-1", node: "retired", at };
+  const reservations = pods.map(({ metadata: { name, uid } }) => ({ ...place, name, uid }));
   const text = JSON.stringify({ reservations: reserved ? reservations : [] });
   const metadata = { ...launcher(vmi()).metadata, namespace: "lifeboat-system", name: "lifeboat-descheduling" };
   const registers = cached([{ metadata, data: { "register.json": text } }]);
@@ -81,9 +70,9 @@ const rows: readonly (readonly [string, Tweak, readonly string[]])[] = [
   ["the drain goes on",                          { now: on("elsewhere"), drained: false },                        ["the drain has not come to its end"]],
   ["the preemptor waits",                        { now: on("elsewhere"), faults: ["Preemption"] },                ["the preemptor does not run"]],
   ["a preemptor may leave it",                   { now: on("preempted"), member: { place: "Preempted" } },        []],
-  ["descheduling has asked for nobody",          { now: on("retired"), member: retired, faults },                 UNASKED],
+  ["descheduling has asked for no VM",          { now: on("retired"), member: retired, faults },                 UNASKED],
   ["descheduling has asked, in vain or not",     { now: on("retired"), member: retired, faults, asked: true },    []],
-  ["somebody else was faster",                   { now: on("elsewhere"), member: retired, faults },               []],
+  ["another request was faster",                   { now: on("elsewhere"), member: retired, faults },               []],
   ["its owner has deleted it",                   { member: retired, faults },                                     []],
   ["it cannot move",                             { now: on("retired"), member: { ...retired, migratable: false }, faults }, []],
   ["its request was broken off",                 { now: on("retired"), member: retired, faults: [...faults, "WorkerKilled"], reserved: true }, []],

@@ -28,7 +28,7 @@ const rows: readonly (readonly [string, After, string])[] = [
   ["is gone by its owner's will",                    { deletedByOwner: true },                                  "deleted"],
   ["is going by its owner's will",                   { now: vmi({ status: { phase: "Failed" }, deleting: true }), deletedByOwner: true }, "deleted"],
   ["has ended, and its owner's will was not done",   { now: vmi({ status: { phase: "Failed" } }), deletedByOwner: true }, "lost"],
-  ["has ended by a taint, and nobody held it",       { now: vmi({ status: { phase: "Succeeded" } }), letGo: true }, "letGo"],
+  ["has ended by a taint, and was not held",       { now: vmi({ status: { phase: "Succeeded" } }), letGo: true }, "letGo"],
   ["might have been ended by a taint",               { now: before, launcher: before, letGo: true },            "stayed"],
 ];
 test.each(rows)("one that %s", (_, after, fate) => {
@@ -45,7 +45,7 @@ test("a strategy that lets the guest stop", () => {
 
 test.each<[string, VmiTweak]>([
   ["cannot move", { pinned: true }],
-  ["has a strategy that nobody knows", { strategy: "Unknown" }],
+  ["has an unknown strategy", { strategy: "Unknown" }],
   ["cannot move, and whose owner was asked to move it", { strategy: "External", pinned: true }],
 ])("one that is refused or held as it %s, and has ended", (_, tweak) => {
   const ended = vmi({ ...tweak, status: { phase: "Failed" } });

@@ -20,17 +20,13 @@ function running(...vms: readonly (readonly [name: string, node?: string])[]) {
 }
 
 describe("KubeVirt's limits", () => {
-  test("as many as allowed is no breach", () => {
-    const kept = running(["a"], ["b"], ["c", "node-2"]);
-    expect(kept.breaches).toEqual([]);
-    expect(kept.mostRunning).toBe(3);
-    expect([...kept.reached]).toEqual(["node", "cluster"]);
-  });
-
-  test("one fewer than allowed reaches no limit", () => {
-    const kept = running(["a"], ["b", "node-2"]);
-    expect(kept.mostRunning).toBe(2);
-    expect([...kept.reached]).toEqual([]);
+  // prettier-ignore
+  test.each([
+    ["as many as allowed",            [["a"], ["b"], ["c", "node-2"]],  3, ["node", "cluster"]],
+    ["one fewer: no limit reached",   [["a"], ["b", "node-2"]],         2, []],
+  ] as const)("%s", (_, vms, most, reached) => {
+    const { breaches, mostRunning, reached: seen } = running(...vms);
+    expect([breaches, mostRunning, [...seen]]).toEqual([[], most, reached]);
   });
 
   test("one too many from a node, which is told once", () => {
@@ -80,11 +76,6 @@ const endings: readonly (readonly [VmiTweak, "is a breach" | "is none"])[] = [
   [{ strategy: "None" },                                 "is none"],
   [{ strategy: "LiveMigrate", deleting: true },          "is none"],
 ];
-test("one that a taint may end is no breach", () => {
-  const kept = ledger(["run-1/web"]);
-  kept.vmiChanged(vmi({ status: { phase: "Failed" } }), vmi());
-  expect(kept.breaches).toEqual([]);
-});
 test.each(endings)("a guest of %j that ends %s", (tweak, verdict) => {
   const kept = ledger();
   const ended = vmi({ ...tweak, status: { ...(tweak.pinned && { conditions: [] }), phase: "Failed" } });
@@ -92,4 +83,10 @@ test.each(endings)("a guest of %j that ends %s", (tweak, verdict) => {
   kept.vmiChanged(ended, ended);
   const told = "1500 ms: run-1/web has ended (Failed) on node-1";
   expect(kept.breaches).toEqual(verdict === "is a breach" ? [told] : []);
+});
+
+test("one that a taint may end is no breach", () => {
+  const kept = ledger(["run-1/web"]);
+  kept.vmiChanged(vmi({ status: { phase: "Failed" } }), vmi());
+  expect(kept.breaches).toEqual([]);
 });

@@ -5,16 +5,7 @@ import { isBad, type RunReport, totalsOf } from "../../infra/chaos/report.ts";
 import { renderBadRun, renderProgress, renderTotals } from "../../infra/chaos/table.ts";
 
 function report(tweak: Partial<RunReport> = {}): RunReport {
-  const nothing = {
-    lost: [],
-    breaches: [],
-    hung: [],
-    inVain: {},
-    asked: 0,
-    cycles: {},
-    mostRunning: 2,
-    reached: [],
-  };
+  const nothing = { lost: [], breaches: [], hung: [], inVain: {}, asked: 0, cycles: {}, mostRunning: 2, reached: [] };
   const counts = { fates: { moved: 3 }, endings: { Moved: 3 }, faults: { Error: 4 } };
   return { run: 1, ms: 2000, vms: 3, ...counts, ...nothing, ...tweak };
 }
@@ -34,24 +25,12 @@ describe("the end", () => {
     report({ run: 2, ms: 5000, fates: { moved: 2, lost: 1 }, lost: ["run-2/db"], faults: { Latency: 1, Error: 1 } }),
     report({ run: 3, ms: 2000, breaches: ["a", "b"], hung: ["c"] }),
     report({ run: 4, inVain: { cancel: 2 }, asked: 2, cycles: { "200": 5 }, mostRunning: 4, reached: ["node"] }),
-    report({
-      run: 5,
-      inVain: { cancel: 1, unmark: 1 },
-      asked: 1,
-      cycles: { "200": 1, "503": 2 },
-      reached: ["cluster", "node"],
-    }),
+    // prettier-ignore
+    report({ run: 5, inVain: { cancel: 1, unmark: 1 }, asked: 1, cycles: { "200": 1, "503": 2 }, reached: ["cluster", "node"] }),
   ];
   const lines = renderTotals(totalsOf(reports), 9).split("\n");
 
-  test("the last line says how many VMs were lost", () => {
-    expect(lines.at(-1)).toBe("VMs lost: 1");
-    expect(
-      renderTotals(totalsOf([report()]), 2)
-        .split("\n")
-        .at(-1),
-    ).toBe("VMs lost: 0");
-  });
+  test("the last line says how many VMs were lost", () => expect(lines.at(-1)).toBe("VMs lost: 1"));
 
   test("everything is added up", () => {
     const rows = Object.fromEntries(lines.slice(0, -1).map((line) => line.split(/ {2,}/)));
@@ -69,9 +48,8 @@ describe("the end", () => {
   });
 
   test("meanwhile", () => {
-    expect(renderProgress(totalsOf(reports), 20, 9)).toBe(
-      "9 s: 5 of 20 runs, 15 VMs, lost 1, runs broken 1, runs hung 1",
-    );
+    const line = "9 s: 5 of 20 runs, 15 VMs, lost 1, runs broken 1, runs hung 1";
+    expect(renderProgress(totalsOf(reports), 20, 9)).toBe(line);
   });
 
   test("what there was none of", () => {

@@ -53,6 +53,6 @@ const askedFor: readonly (readonly [string, Changes, readonly string[]])[] = [
   ["one that leaves for another reason",    [[podOf("a", IN_PROGRESS), undefined]],                           []],
   ["one of another node",                   [[podOf("a", REQUESTED, { nodeName: "node-2" }), undefined]],     []],
 ];
-test.each(askedFor)("who was ever asked for: %s", (_, changes, uids) => {
+test.each(askedFor)("ever asked for: %s", (_, changes, uids) => {
   expect(seen(...changes).asked).toEqual(uids);
 });

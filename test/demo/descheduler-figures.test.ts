@@ -1,12 +1,6 @@
 /** Figures of a descheduled cluster, and where its VMs are. */
 import { describe, expect, test } from "vitest";
-import {
-  figuresOf,
-  isAsItShouldBe,
-  journeyRows,
-  onTheirWay,
-  type Course,
-} from "../../infra/demo/descheduler-figures.ts";
+import { figuresOf, isAsItShouldBe, journeyRows, type Course } from "../../infra/demo/descheduler-figures.ts";
 import type { VirtualMachine, World } from "../../infra/demo/world.ts";
 import { migration, node, running, vm, world } from "./worlds.ts";
 
@@ -67,10 +61,6 @@ test.each([
   [true,       2,    1,    false],
 ])("balanced %s, at most %i leaving at once, %i lost: as it should be: %s", (balanced, most, lost, expected) => {
   expect(isAsItShouldBe({ balanced, most, lost, cycles: 4, requested: 5, migrations: 3 })).toBe(expected);
-});
-
-test("on their way are those that are marked", () => {
-  expect(onTheirWay(world({ vmis: [vm(), vm({ uid: "b", marked: true }), vm({ uid: "c", marked: true })] }))).toBe(2);
 });
 
 describe("where a VM is", () => {

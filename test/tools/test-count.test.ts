@@ -1,3 +1,4 @@
+/** The line that .ci/run ends with. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

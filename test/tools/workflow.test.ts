@@ -1,3 +1,4 @@
+/** The workflow of the continuous integration. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";
@@ -35,6 +36,6 @@ test("ci-ok is the gate for all jobs, and a skipped one has not passed", () => {
     expect(condition).toContain(`contains(needs.*.result, '${result}')`);
 });
 
-test("it does what anybody can do at home", () => {
+test("it runs what a contributor can run", () => {
   expect(workflow.jobs["test"]?.steps.map(({ run }) => run).filter((run) => run !== undefined)).toEqual([".ci/run"]);
 });
