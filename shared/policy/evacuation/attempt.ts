@@ -3,7 +3,14 @@
  * Owns: counting and back-off. Does not own: what else becomes of the evacuation (evacuation.ts).
  * Upstream: KubeVirt's migration controller (pkg/virt-controller/watch/migration/migration.go).
  */
-import { type EvacuationFacts, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
+import {
+  type EvacuationFacts,
+  type EvacuationStatus,
+  isFinal,
+  type MigrationFacts,
+  type PodFacts,
+  type VmiFacts,
+} from "../facts.ts";
 import { isListedBy } from "../kube/pod-kind.ts";
 import { OVER_QUOTA } from "../names.ts";
 import type { Settings } from "../settings.ts";
@@ -29,8 +36,8 @@ function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts)
 
 /**
  * Its migrations that have failed and are not counted yet, oldest first. One that is being deleted does not count: it was
- * counted when it was deleted, or a person who deletes it did not want it. Those of the same second, which have no order,
- * are counted together, when none of them goes on.
+ * counted when it was deleted, or a person who deletes it did not want it. Those of the same second are counted together, once
+ * none of them goes on.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -39,8 +46,15 @@ export function uncountedFailures(
   const present = migrations.filter((m) => !m.deleting);
   const unfinished = new Set(present.filter((m) => !isFinal(m)).map((m) => m.createdAt));
   const own = present.filter((m) => m.phase === "Failed" && isOf(m, e) && !unfinished.has(m.createdAt));
-  const failed = own.toSorted((a, b) => a.createdAt - b.createdAt || (a.uid < b.uid ? -1 : 1));
+  const rank = (m: MigrationFacts) => rankOf(m, e.status);
+  const failed = own.toSorted((a, b) => a.createdAt - b.createdAt || rank(a) - rank(b) || (a.uid < b.uid ? -1 : 1));
   return failed.slice(1 + failed.findIndex((m) => m.uid === e.status.lastFailedMigration?.uid));
+}
+
+/** Within a second: those that were counted with the last one, that one, and one that has begun since. */
+function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
+  if (uid === lastFailedMigration?.uid) return 1;
+  return uid === migration?.uid ? 2 : 0;
 }
 
 /** One of its migrations that has succeeded: the VM has moved, though the VMI may not show it yet, or have come back since. */

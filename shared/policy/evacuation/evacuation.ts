@@ -72,7 +72,7 @@ function actionsFor(pair: LivePair): readonly Action[] {
     case "Blocked":
       return blocked(pair, found);
     case "Ready":
-      return ready(pair);
+      return createMigration(pair);
   }
 }
 
@@ -105,7 +105,7 @@ function blocked(pair: LivePair, { reason, why }: Extract<Standing, { standing: 
 }
 
 /** KubeVirt's evacuation controller has not acted: a migration of our own, in KubeVirt's queue like any other. */
-function ready(pair: LivePair): readonly Action[] {
+function createMigration(pair: LivePair): readonly Action[] {
   const { e, vmi, w } = pair;
   if (!isReadyForMigration(vmi, w.budgets, w.settings)) {
     return write(pair, pending("waits until the VM's disruption budget has grown"));

@@ -55,17 +55,17 @@ function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus
   };
 }
 
-type Told = Omit<EvacuationCondition, "lastTransitionTime">;
+type Shown = Omit<EvacuationCondition, "lastTransitionTime">;
 
 /** Once seen, a mark stays recorded: if it is missing later, it was removed. */
-function marked(vmi: VmiFacts | undefined): readonly Told[] {
+function marked(vmi: VmiFacts | undefined): readonly Shown[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
   const message = `status.evacuationNodeName is ${vmi.evacuationNodeName}`;
   return [{ type: "Marked", status: "True", reason: "Marked", message }];
 }
 
 /** False is recorded only after True. */
-function stalled({ stalled: is }: Change, { conditions }: EvacuationStatus): readonly Told[] {
+function stalled({ stalled: is }: Change, { conditions }: EvacuationStatus): readonly Shown[] {
   const type = "Stalled";
   if (is === true) {
     const message = "KubeVirt has not begun the migration although its limits are not reached";
@@ -75,7 +75,7 @@ function stalled({ stalled: is }: Change, { conditions }: EvacuationStatus): rea
   return isTold ? [{ type, status: "False", reason: "NotStalled", message: "" }] : [];
 }
 
-function ended({ phase, reason, message }: Change): readonly Told[] {
+function ended({ phase, reason, message }: Change): readonly Shown[] {
   if (!isEnd(phase)) return [];
   const evacuated = { type: "Evacuated", status: phase === "Moved" ? "True" : "False", reason, message } as const;
   return phase === "Abandoned" ? [evacuated, { type: "Failed", status: "True", reason, message }] : [evacuated];
@@ -83,11 +83,11 @@ function ended({ phase, reason, message }: Change): readonly Told[] {
 
 function conditionsAfter(
   before: readonly EvacuationCondition[],
-  told: readonly Told[],
+  shown: readonly Shown[],
   time: string,
 ): readonly EvacuationCondition[] {
-  const kept = before.filter(({ type }) => told.every((one) => one.type !== type));
-  const changed = told.map((one) => {
+  const kept = before.filter(({ type }) => shown.every((one) => one.type !== type));
+  const changed = shown.map((one) => {
     const same = before.find(({ type, status }) => type === one.type && status === one.status);
     return same ?? { ...one, lastTransitionTime: time };
   });

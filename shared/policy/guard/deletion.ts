@@ -3,7 +3,8 @@
  * Owns: the decision from facts. Does not own: holding (functions/deletions/deletions.ts), recognising (disruption-cause.ts).
  *
  * The scheduler and the taint manager delete without asking. Held at admission, before the pod has a
- * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline.
+ * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline. A held deletion is decided again
+ * with every look and every further try, and ends as one of the releases here.
  */
 import { type Action, tell } from "../action.ts";
 import { isOfLiveVm } from "../blind.ts";

@@ -34,8 +34,9 @@ function failed(uid: string, seconds: number, tweak: Partial<MigrationFacts> = {
   return migration({ name: uid, uid, phase: "Failed", createdAt: at(seconds).getTime(), ...tweak });
 }
 
-function counted(uid: string) {
-  return evacuation({ status: { attempts: 1, lastFailedMigration: { name: uid, uid } } });
+function counted(uid: string, underWay = uid) {
+  const migration = { name: underWay, uid: underWay };
+  return evacuation({ status: { attempts: 1, migration, lastFailedMigration: { name: uid, uid } } });
 }
 
 const [a, b, c] = [failed("a", -50), failed("b", -40), failed("c", -40)];
@@ -47,7 +48,11 @@ describe("failures that are not counted yet, oldest first", () => {
     ["another phase",                         evacuation(),  [migration(), migration({ phase: "Succeeded" })], []],
     ["each",                                  evacuation(),  [b, a],                                    ["a", "b"]],
     ["after the one that was counted last",   counted("a"),  [b, a],                                    ["b"]],
-    ["of the same second",                    counted("b"),  [a, b, c],                                 ["c"]],
+    ["of the same second: counted with it",   counted("b"),  [a, b, c],                                 []],
+    ["… but begun since",                     counted("c", "b"), [a, b, c],                             ["b"]],
+    ["… and counted by now",                  counted("b", "b"), [a, b, c],                             []],
+    ["… and the next one is under way",       counted("b", "d"), [a, b, c],                             []],
+    ["… both at once",                        counted("a", "b"), [a, b, c],                             ["c", "b"]],
     ["all are counted",                       counted("c"),  [a, b, c],                                 []],
     ["the counted one is history",            counted("x"),  [b],                                       ["b"]],
     ["as old as the Evacuation",              evacuation(),  [failed("d", -60)],                        ["d"]],
