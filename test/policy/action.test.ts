@@ -1,0 +1,14 @@
+/** Which actions a chain goes on without. */
+import { expect, test } from "vitest";
+import { type Action, isOptional, tell } from "../../shared/policy/action.ts";
+import { vmi } from "./fixtures.ts";
+
+const grow = { verb: "GrowBudget", vmi: vmi(), name: "budget" } as const;
+
+test.each<[boolean, Action]>([
+  [true, tell(vmi(), "Evacuated", "moved", "once")],
+  [true, { verb: "Count", cause: "ApiEviction", outcome: "Moved" }],
+  [true, { ...grow, required: false }],
+  [false, { ...grow, required: true }],
+  [false, { verb: "Unmark", vmi: vmi() }],
+])("optional: %s: %j", (expected, action) => expect(isOptional(action)).toBe(expected));
