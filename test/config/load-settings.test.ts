@@ -1,212 +1,170 @@
 /** Reading a cluster's settings: the cache, and what stays in force while something is wrong. */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { beforeEach, describe, expect, test } from "vitest";
 import { SettingsCache } from "../../shared/config/load-settings.ts";
+import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/policy/names.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { connectTo } from "../cluster/connected.ts";
-import { configured, list, notFound, startCannedCluster } from "../functions/support/canned-cluster.ts";
-import { type Behaviour, html, json, status, type StubServer } from "../functions/support/stub-server.ts";
+import { connectTo as overHttp } from "../cluster/connected.ts";
+import { connectTo, failing } from "../fake-cluster/connect.ts";
+import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
+import {
+  type CannedAnswers,
+  configured,
+  list,
+  notFound,
+  startCannedCluster,
+} from "../functions/support/canned-cluster.ts";
+import { html, json, status } from "../functions/support/stub-server.ts";
 
 const GATES = { featureGates: { DeschedulerSupport: true } };
-const metadata = { name: "kubevirt", uid: "uid-of-kubevirt", resourceVersion: "9" };
+const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
+const KUBEVIRT = { namespace: "virt", featureGates: [], evictionStrategy: "LiveMigrate" };
 
-function kubevirt(configuration: Readonly<Record<string, unknown>>, namespace = "kubevirt"): Behaviour {
-  return list({ metadata: { ...metadata, namespace }, spec: { configuration } });
-}
-
-/** What the cluster says may change while the test runs. */
-let says: { kubevirt: Behaviour; configuration: Behaviour; webhooks: Behaviour };
-let server: StubServer;
-let cluster: Cluster;
+let fake: FakeCluster;
 let cache: SettingsCache;
-
-beforeEach(async () => {
-  says = { kubevirt: kubevirt({}), configuration: notFound, webhooks: notFound };
-  server = await startCannedCluster({
-    kubevirt: (response, request) => says.kubevirt(response, request),
-    configuration: (response, request) => says.configuration(response, request),
-    other: (response, request) => says.webhooks(response, request),
-  });
-  cluster = connectTo({ server: server.url });
+let requests: string[];
+/** Requests that fail. */
+let broken: RegExp;
+beforeEach(() => {
+  fake = new FakeCluster();
   cache = new SettingsCache();
+  requests = [];
+  broken = /^$/;
 });
-afterEach(() => server.stop());
 
-function at(seconds: number): Date {
-  return new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
-}
+const load = (seconds = 0, fresh = false, of = fake, name = "prod") => {
+  const cluster = connectTo(of, (request) => {
+    requests.push(request);
+    failing(broken)(request);
+  });
+  return cache.load(name, cluster, new Date(Date.UTC(2026, 0, 1) + seconds * 1000), fresh);
+};
 
 describe("the cache", () => {
-  test("is cold at first, and asks both questions once", async () => {
-    await cache.load("prod", cluster, at(0));
-    expect(server.requests).toHaveLength(2);
-  });
-
   test.each([
-    ["after 29 s nothing is read", 29, false, 2],
-    ["after 30 s it is read again", 30, false, 4],
-    ["whoever wants it fresh gets it", 1, true, 4],
-  ])("%s", async (_, seconds, fresh, requests) => {
-    await cache.load("prod", cluster, at(0));
-    await cache.load("prod", cluster, at(seconds), fresh);
-    expect(server.requests).toHaveLength(requests);
+    ["serves 29 s", 29, false, 2],
+    ["is read again after 30 s", 30, false, 4],
+    ["is read again for a caller who wants it fresh", 1, true, 4],
+  ])("%s", async (_, seconds, fresh, expected) => {
+    await load();
+    await load(seconds, fresh);
+    expect(requests).toHaveLength(expected);
   });
 
   test("belongs to one cluster", async () => {
-    const other = await startCannedCluster({ kubevirt: kubevirt({ evictionStrategy: "External" }) });
-    const first = await cache.load("prod", cluster, at(0));
-    const second = await cache.load("other", connectTo({ server: other.url }), at(0));
+    const other = new FakeCluster();
+    other.kubeVirt = { ...KUBEVIRT, evictionStrategy: "External" };
+    const first = await load();
+    const second = await load(0, false, other, "other");
     expect(first.settings.clusterStrategy).toBeUndefined();
     expect(second.settings.clusterStrategy).toBe("External");
-    expect((await cache.load("prod", cluster, at(1))).settings).toEqual(first.settings);
-    expect(server.requests).toHaveLength(2);
-    await other.stop();
-  });
-
-  test("is not filled by a failure", async () => {
-    says.kubevirt = status(500, "InternalError");
-    await expect(cache.load("prod", cluster, at(0))).rejects.toThrow("with 500");
-    says.kubevirt = kubevirt({ evictionStrategy: "LiveMigrate" });
-    expect((await cache.load("prod", cluster, at(0))).settings.clusterStrategy).toBe("LiveMigrate");
+    expect((await load(1)).settings).toEqual(first.settings);
+    expect(requests).toHaveLength(4);
   });
 });
 
 describe("the LifeboatConfiguration is wrong", () => {
   // prettier-ignore
-  const WRONG: readonly (readonly [string, Behaviour, string, string])[] = [
-    ["an unknown gate",        configured({ featureGates: { Magic: true } }), "spec.featureGates.Magic", "unknown key"],
-    ["a wrong value",          configured({ marking: "x" }),                  "spec.marking",            "expected one of Auto, Impersonate, Evict"],
-    ["no object",              configured([]),                                "spec",                    "expected object"],
+  const WRONG: readonly (readonly [string, unknown, string, string])[] = [
+    ["an unknown gate",  { featureGates: { Magic: true } }, "spec.featureGates.Magic", "unknown key"],
+    ["a wrong value",    { marking: "x" },                  "spec.marking",            "expected one of Auto, Impersonate, Evict"],
+    ["no object",        [],                                "spec",                    "expected object"],
   ];
 
-  test.each(WRONG)("%s, from the beginning: the defaults are in force", async (_, behaviour, field, message) => {
-    says.configuration = behaviour;
-    const loaded = await cache.load("prod", cluster, at(0));
-    expect(loaded.settings).toMatchObject(DEFAULT_SETTINGS);
-    expect(loaded.problems).toEqual([{ field, message: expect.stringContaining(message) }]);
-  });
-
-  test.each(WRONG)("%s, later on: the last valid one stays in force", async (_, behaviour) => {
-    says.configuration = configured(GATES);
-    await cache.load("prod", cluster, at(0));
-    says.configuration = behaviour;
-    for (const seconds of [30, 60, 90]) {
-      const loaded = await cache.load("prod", cluster, at(seconds));
-      expect(loaded.settings.featureGates).toEqual(["DeschedulerSupport"]);
-      expect(loaded.problems).toHaveLength(1);
-    }
-  });
-
-  test("and right again: in force, and no problem", async () => {
-    says.configuration = configured({ marking: "x" });
-    await cache.load("prod", cluster, at(0));
-    says.configuration = configured(GATES);
-    const loaded = await cache.load("prod", cluster, at(30));
-    expect(loaded).toMatchObject({ problems: [], settings: { featureGates: ["DeschedulerSupport"] } });
+  test.each(WRONG)("%s: the defaults at first, later on the last valid one", async (_, spec, field, message) => {
+    fake.configure(spec);
+    const problems = [{ field, message: expect.stringContaining(message) }];
+    expect(await load()).toMatchObject({ settings: DEFAULT_SETTINGS, problems });
+    fake.configure(GATES);
+    await load(30);
+    fake.configure(spec);
+    for (const seconds of [60, 90, 120])
+      expect(await load(seconds)).toMatchObject({ settings: { featureGates: ["DeschedulerSupport"] }, problems });
+    fake.configure(GATES);
+    expect(await load(150)).toMatchObject({ settings: { featureGates: ["DeschedulerSupport"] }, problems: [] });
   });
 
   test("what this version does not know is left aside", async () => {
-    says.configuration = configured({ ...GATES, ofTheNextVersion: { a: 1 } });
-    const loaded = await cache.load("prod", cluster, at(0));
-    expect(loaded).toMatchObject({ problems: [], settings: { featureGates: ["DeschedulerSupport"] } });
+    fake.configure({ ...GATES, ofTheNextVersion: { a: 1 } });
+    expect(await load()).toMatchObject({ problems: [], settings: { featureGates: ["DeschedulerSupport"] } });
   });
 
   test("and gone: the defaults", async () => {
-    says.configuration = configured(GATES);
-    await cache.load("prod", cluster, at(0));
-    says.configuration = notFound;
-    expect((await cache.load("prod", cluster, at(30))).settings).toMatchObject(DEFAULT_SETTINGS);
+    fake.configure(GATES);
+    await load();
+    fake.configuration = undefined;
+    expect((await load(30)).settings).toMatchObject(DEFAULT_SETTINGS);
   });
 });
 
-describe("the LifeboatConfiguration cannot be read", () => {
-  // prettier-ignore
-  const UNREADABLE: readonly (readonly [string, Behaviour, string])[] = [
-    ["403",               status(403, "Forbidden"),     "403 Forbidden"],
-    ["500",               status(500, "InternalError"), "with 500"],
-    ["a page of a proxy", html(404),                    "not JSON"],
-    ["something else",    json({ kind: "Pod" }),        "metadata"],
-  ];
-
-  test.each(UNREADABLE)("%s, from the beginning: nothing is known about gates", async (_, behaviour, message) => {
-    says.configuration = behaviour;
-    await expect(cache.load("prod", cluster, at(0))).rejects.toThrow(message);
-    says.configuration = configured(GATES);
-    expect((await cache.load("prod", cluster, at(0))).settings.featureGates).toEqual(["DeschedulerSupport"]);
-  });
-
-  test.each(UNREADABLE)("%s, later on: the last one seen counts", async (_, behaviour, message) => {
-    says.configuration = configured(GATES);
-    await cache.load("prod", cluster, at(0));
-    says.configuration = behaviour;
-    const loaded = await cache.load("prod", cluster, at(30));
-    expect(loaded.settings.featureGates).toEqual(["DeschedulerSupport"]);
-    expect(loaded.problems).toEqual([{ field: "LifeboatConfiguration", message: expect.stringContaining(message) }]);
-  });
+// prettier-ignore
+test.each([
+  ["KubeVirt CR",                     /^getKubeVirt$/,      { clusterStrategy: "LiveMigrate", kubevirtNamespace: "virt" }],
+  ["LifeboatConfiguration",           /^getConfiguration$/, { featureGates: ["PreemptionEvictionLiveMigration"] }],
+  ["ValidatingWebhookConfigurations", /^getWebhooks$/,      { evictionsCovered: true }],
+])("%s that cannot be read: nothing is known at first, later on the last one seen counts", async (field, requests, seen) => {
+  fake.kubeVirt = KUBEVIRT;
+  fake.configure(GUARDED);
+  cover();
+  broken = requests;
+  await expect(load()).rejects.toThrow("cannot be reached");
+  broken = /^$/;
+  await load();
+  broken = requests;
+  const problems = [{ field, message: "the API server cannot be reached" }];
+  expect(await load(30)).toMatchObject({ settings: seen, problems });
 });
 
-describe("the KubeVirt CR cannot be read", () => {
-  // prettier-ignore
-  const UNREADABLE: readonly (readonly [string, Behaviour, string])[] = [
-    ["403",                         status(403, "Forbidden"),                 "403 Forbidden"],
-    ["500",                         status(500, "InternalError"),             "with 500"],
-    ["the kind is unknown",         notFound,                                 "with 404"],
-    ["a page of a proxy",           html(200),                                "not JSON"],
-    ["JSON, but no list",           json({}),                                 "kind: expected a list"],
-    ["one that does not parse",     kubevirt({ evictionStrategy: 7 }),        "spec.configuration.evictionStrategy"],
-  ];
-
-  test.each(UNREADABLE)("%s, from the beginning: nothing is known about strategies", async (_, behaviour, message) => {
-    says.kubevirt = behaviour;
-    await expect(cache.load("prod", cluster, at(0))).rejects.toThrow(message);
-  });
-
-  test.each(UNREADABLE)("%s, later on: the last one seen counts", async (_, behaviour, message) => {
-    says.kubevirt = kubevirt({ evictionStrategy: "LiveMigrate" }, "virt");
-    await cache.load("prod", cluster, at(0));
-    says.kubevirt = behaviour;
-    const loaded = await cache.load("prod", cluster, at(30));
-    expect(loaded.settings).toMatchObject({ clusterStrategy: "LiveMigrate", kubevirtNamespace: "virt" });
-    expect(loaded.problems).toEqual([{ field: "KubeVirt CR", message: expect.stringContaining(message) }]);
-  });
-
-  test("there is none: defaults", async () => {
-    says.kubevirt = list();
-    expect((await cache.load("prod", cluster, at(0))).settings).toMatchObject(DEFAULT_SETTINGS);
-  });
+test("there is no KubeVirt CR: defaults", async () => {
+  fake.kubeVirt = undefined;
+  expect((await load()).settings).toMatchObject(DEFAULT_SETTINGS);
 });
 
-describe("whether KubeVirt's webhook and the guard make budgets unnecessary", () => {
-  const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
+/** KubeVirt's webhook fails closed, and the guard's is there. */
+function cover(): void {
   const rules = [{ operations: ["CREATE"], resources: ["pods/eviction"] }];
-  const CLOSED = json({ kind: "ValidatingWebhookConfiguration", webhooks: [{ failurePolicy: "Fail", rules }] });
+  const closed = [{ failurePolicy: "Fail", rules, matchConditions: [], isSelective: false }];
+  for (const name of [KUBEVIRT_WEBHOOKS, GUARD_WEBHOOKS]) fake.webhooks.set(name, closed);
+}
 
-  // prettier-ignore
-  test.each<[string, object, Behaviour, boolean, number]>([
-    ["both are there",                       GUARDED,                                              CLOSED,                   true,  4],
-    ["neither is there",                     GUARDED,                                              notFound,                 false, 4],
-    ["they may not be read",                 GUARDED,                                              status(403, "Forbidden"), false, 4],
-    ["the guard is off: nothing to ask",     {},                                                   CLOSED,                   false, 2],
-    ["budgets are wanted: nothing to ask",   { ...GUARDED, reconcilers: { budget: "Enabled" } },   CLOSED,                   false, 2],
-    ["none are wanted: nothing to ask",      { ...GUARDED, reconcilers: { budget: "Disabled" } },  CLOSED,                   false, 2],
-  ])("%s", async (...[, spec, webhooks, evictionsCovered, requests]) => {
-    says = { ...says, configuration: configured(spec), webhooks };
-    expect((await cache.load("prod", cluster, at(0))).settings).toMatchObject({ evictionsCovered });
-    expect(server.requests).toHaveLength(requests);
-  });
+// prettier-ignore
+test.each<[string, object, boolean, boolean, number]>([
+  ["both are there",                      GUARDED,                                             true,  true,  4],
+  ["neither is there, or may be read",    GUARDED,                                             false, false, 4],
+  ["the guard is off: nothing to ask",    {},                                                  true,  false, 2],
+  ["budgets are wanted: nothing to ask",  { ...GUARDED, reconcilers: { budget: "Enabled" } },  true,  false, 2],
+  ["none are wanted: nothing to ask",     { ...GUARDED, reconcilers: { budget: "Disabled" } }, true,  false, 2],
+])("whether webhooks make budgets unnecessary: %s", async (...[, spec, isCovering, evictionsCovered, expected]) => {
+  fake.configure(spec);
+  if (isCovering) cover();
+  expect((await load()).settings).toMatchObject({ evictionsCovered });
+  expect(requests).toHaveLength(expected);
+});
 
-  // prettier-ignore
-  test.each<[string, Behaviour, string]>([
-    ["500",               status(500, "InternalError"), "with 500"],
-    ["a page of a proxy", html(404),                    "not JSON"],
-  ])("%s: unknown at first, later on the last one seen counts", async (_, behaviour, message) => {
-    says = { ...says, configuration: configured(GUARDED), webhooks: behaviour };
-    await expect(cache.load("prod", cluster, at(0))).rejects.toThrow(message);
-    says.webhooks = CLOSED;
-    await cache.load("prod", cluster, at(0));
-    says.webhooks = behaviour;
-    const { settings, problems } = await cache.load("prod", cluster, at(30));
-    expect(settings.evictionsCovered).toBe(true);
-    expect(problems).toEqual([{ field: "ValidatingWebhookConfigurations", message: expect.stringContaining(message) }]);
-  });
+const unparsed = list({
+  metadata: { name: "k", uid: "k", resourceVersion: "9" },
+  spec: { configuration: { evictionStrategy: 7 } },
+});
+
+// prettier-ignore
+test.each<[string, CannedAnswers, string]>([
+  ["403 for the KubeVirt CR",               { kubevirt: status(403, "Forbidden") },                  "403 Forbidden"],
+  ["no such kind, of the KubeVirt CR",      { kubevirt: notFound },                                  "with 404"],
+  ["a page of a proxy for the KubeVirt CR", { kubevirt: html(200) },                                 "not JSON"],
+  ["no list, for the KubeVirt CR",          { kubevirt: json({}) },                                  "kind: expected a list"],
+  ["a KubeVirt CR that does not parse",     { kubevirt: unparsed },                                  "spec.configuration.evictionStrategy"],
+  ["500 for the configuration",             { configuration: status(500, "InternalError") },         "with 500"],
+  ["a page of a proxy for it",              { configuration: html(404) },                            "not JSON"],
+  ["another object for it",                 { configuration: json({ kind: "Pod" }) },                "metadata"],
+  ["a page of a proxy for webhooks",        { configuration: configured(GUARDED), other: html(404) }, "not JSON"],
+])("over HTTP, what is no answer is none: %s", async (_, answers, message) => {
+  const server = await startCannedCluster(answers);
+  await expect(cache.load("prod", overHttp({ server: server.url }), new Date(0))).rejects.toThrow(message);
+  await server.stop();
+});
+
+test("over HTTP, webhooks that may not be read are none", async () => {
+  const server = await startCannedCluster({ configuration: configured(GUARDED), other: status(403, "Forbidden") });
+  const { settings, problems } = await cache.load("prod", overHttp({ server: server.url }), new Date(0));
+  expect([settings.evictionsCovered, problems]).toEqual([false, []]);
+  await server.stop();
 });
