@@ -1,49 +1,45 @@
-/** Evacuations that have ended are counted, at most once, and a count is in no evacuation's way. */
-import { afterEach, beforeEach, expect, test } from "vitest";
-import * as core from "../../infra/sandbox/actors/resources.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
-import { asWebhook, type Before, openDoors } from "./support/doors.ts";
-import { ROLES } from "./support/roles.ts";
-import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
+/** What cannot be counted or annotated is in no evacuation's way; what has ended is counted at most once. */
+import { beforeEach, expect, test } from "vitest";
+import { type Before, failing, FORBIDDEN } from "../fake-cluster/connect.ts";
+import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
+import { marked, pod } from "../policy/fixtures.ts";
+import { openFakeDoors } from "./support/fake-doors.ts";
 
-let cluster: TestCluster;
-beforeEach(async () => {
-  cluster = await startTestCluster();
+const WEB = { namespace: "apps", name: "web" };
+
+let fake: FakeCluster;
+beforeEach(() => {
+  fake = new FakeCluster();
+  fake.pods.put(pod());
+  fake.vmis.put(marked());
 });
-afterEach(() => cluster.stop());
 
-async function scan(before?: Before): Promise<void> {
-  const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, before);
-  await doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
+async function scan(before?: Before) {
+  const doors = openFakeDoors(fake, before);
+  const { body } = await doors.reconcile();
   await doors.settle();
+  return { body, log: doors.log };
 }
-
-async function counted(): Promise<unknown> {
-  const key = { namespace: "lifeboat-system", name: "lifeboat-counters" };
-  return (await cluster.client.get(core.configMaps, key))?.data;
-}
-
-const breaking: Before = (request) => {
-  if (request === "POST /api/v1/namespaces/lifeboat-system/configmaps") throw new TypeError("the connection broke");
-};
-const nothing = async () => undefined;
-const noRole = () => {
-  const key = { namespace: "lifeboat-system", name: "lifeboat" };
-  return cluster.client.patch(ROLES, key, { type: "merge", body: { rules: [] } });
-};
 
 // prettier-ignore
-test.each<[string, () => Promise<unknown>, Before | undefined, unknown]>([
-  ["is counted once, however many look",                       nothing, undefined, { "ApiEviction.Gone": "1" }],
-  ["ends all the same where counters cannot be written",       nothing, breaking,  undefined],
-  ["ends all the same where counters may not be read",         noRole,  undefined, undefined],
-])("an evacuation %s", async (_, prepare, before, expected) => {
-  await prepare();
-  await cluster.createVm({ name: "web", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } });
+test.each<[string, Before | undefined, object]>([
+  ["is counted once, however many look",                  undefined,                       { "ApiEviction.Gone": "1" }],
+  ["ends all the same where counters cannot be written",  failing(/^Count$/),              {}],
+  ["ends all the same where they may not be written",     failing(/^Count$/, FORBIDDEN),   {}],
+])("an evacuation %s", async (_, before, counted) => {
   await scan();
-  await cluster.patchVmi("web", { status: { phase: "Succeeded" } });
+  fake.change(WEB, { phase: "Succeeded" });
   await Promise.all([scan(before), scan(before), scan(before)]);
   await scan();
-  expect((await cluster.client.list(evacuations)).items).toMatchObject([{ status: { phase: "Gone" } }]);
-  expect(await counted()).toEqual(expected);
+  expect(fake.evacuations.list()).toMatchObject([{ status: { phase: "Gone" } }]);
+  expect(fake.counters).toEqual(counted);
+});
+
+test("without the permission to annotate: the failure is logged, and everything else is done", async () => {
+  fake.configure({ featureGates: { DeschedulerSupport: true }, reconcilers: { annotations: "Enabled" } });
+  const { body, log } = await scan(failing(/^AnnotatePod$/, FORBIDDEN));
+  expect(body).toMatchObject({ done: { CreateEvacuation: 1 } });
+  expect(log.find(({ doing }) => doing === "reconciling: annotations")).toMatchObject({
+    failure: { reason: "Refused", code: 403 },
+  });
 });
