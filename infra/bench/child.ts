@@ -1,5 +1,5 @@
 /**
- * A part of the benchmark in a process of its own, so that its CPU and memory are nobody else's.
+ * A part of the benchmark in a process of its own, so that its CPU and memory are its own.
  * Owns: starting it, its messages, its end. Does not own: what it does.
  */
 import { fork } from "node:child_process";

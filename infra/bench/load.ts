@@ -20,7 +20,7 @@ export interface LoadOptions {
 /** workerd closes idle connections after a few seconds: ours go before that. */
 const IDLE_MS = 1000;
 
-/** A closed loop: whoever has an answer sends the next request. Connections are kept for the next call. */
+/** A closed loop: each connection sends its next request when it has an answer. Connections are kept for the next call. */
 export function createLoad(): (options: LoadOptions) => Promise<readonly TimedAnswer[]> {
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
   return ({ url, bodies, concurrency }) => inParallel(bodies, concurrency, (body) => post(url, body, agent));

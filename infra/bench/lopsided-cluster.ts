@@ -43,7 +43,7 @@ async function createPod(client: KubeClient, draft: core.Draft<core.Pod>, kind: 
 
 /**
  * KubeVirt's own webhook for evictions, which marks the VMI and says so in a 429. Its others stay out: no VMI is created
- * or changed here by anybody whom they would refuse. Resolves to what stops it.
+ * or changed here by clients that they would refuse. Resolves to what stops it.
  */
 export async function answerEvictions(client: KubeClient): Promise<() => Promise<void>> {
   const authority = await createAuthority("lifeboat-bench-virt-api");

@@ -1,6 +1,6 @@
 /**
- * The pods whose evictions are reviewed: of VMs that nobody has asked to go, of VMs that somebody has, and of none.
- * Owns: them, and making it so that nobody has asked. Does not own: the reviews (reviews.ts), who sends them (parts/admission.ts).
+ * The pods whose evictions are reviewed: of VMs that are asked for the first time, of VMs that have been asked before, and of no VM.
+ * Owns: the pods, and undoing what a review has done. Does not own: the reviews (reviews.ts), who sends them (parts/admission.ts).
  */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { pods } from "../sandbox/actors/resources.ts";
@@ -52,7 +52,7 @@ const READY = {
   body: { status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } },
 } as const;
 
-/** As if nobody had ever asked: no mark, no Evacuation. */
+/** As before the first review: no mark, no Evacuation. */
 export async function forget(client: KubeClient, launchers: readonly ReviewedPod[]): Promise<void> {
   const vms = launchers.map(({ namespace, name }) => ({ namespace, name: population.vmNameOf(name) }));
   const body = { status: { evacuationNodeName: null } };

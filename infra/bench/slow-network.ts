@@ -1,6 +1,6 @@
 /**
  * A network that takes its time: a TCP proxy that hands every chunk on later, in both directions.
- * Owns: that. Does not own: bandwidth and loss, which it does not have; what is in the bytes (TLS goes through).
+ * Does not own: bandwidth and loss, which it does not have; what is in the bytes (TLS goes through).
  */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";

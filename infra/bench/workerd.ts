@@ -44,7 +44,7 @@ function executable(): string {
 }
 
 export async function startBareWorkerd(options: BareWorkerdOptions): Promise<BareWorkerd> {
-  // A folder that nobody else can read: CLUSTERS holds tokens.
+  // A folder that no other user can read: CLUSTERS holds tokens.
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-bench-"));
   await writeFile(join(folder, "config.capnp"), await configurationOf(options));
   // Embedded: parsing a configuration with the source as a text in it would be measured as start-up.

@@ -17,7 +17,7 @@ export interface Arena {
   readonly front: Front;
   readonly instances: Instances;
   readonly observer: Observer;
-  /** As deployed beside Lifeboat: it tells whoever answers at the address. */
+  /** As deployed beside Lifeboat: it tells the Worker that answers at the address. */
   startRelay(): Pick<Relay, "stop">;
   /** Of the API server and on the Workers' way to it; absent: as at first. */
   closeIdleAfter(ms?: number): void;
@@ -26,7 +26,7 @@ export interface Arena {
 
 /** Short times; a pause that outlasts a run where the real one outlasts a drain. */
 const KUBEVIRT_BACKOFF_SECONDS = 0.05;
-/** Reported at once, acted upon never: what the kubelet kills, nobody can keep. */
+/** Reported at once, acted upon never: what the kubelet kills is lost. */
 const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi" },
   evictionSoftGracePeriod: { "memory.available": "1h" },

@@ -11,7 +11,7 @@ export type Place = "Drained" | "Preempted" | "Tainted" | "Unsettled" | "Pressed
 export interface CastMember {
   readonly name: string;
   readonly place: Place;
-  /** `Unknown`: as it is written there, a value that nobody knows. */
+  /** `Unknown`: written as is, a value that KubeVirt does not know. */
   readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
   readonly migratable: boolean;
   /** So many of its migrations fail before one succeeds. */

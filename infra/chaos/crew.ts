@@ -12,15 +12,15 @@ export interface Crew {
   readonly deaths: number;
   /** What descheduling cycles were answered. */
   readonly cycles: readonly string[];
-  /** Nobody answers at the address for so long. */
+  /** No Worker answers at the address for so long. */
   silence(ms: number): void;
-  /** Somebody asks the next one to look at everything, or its cron trigger fires. */
+  /** The relay asks the next Worker to look at everything, or its cron trigger fires. */
   tick(): void;
   /** Two cycles at the same moment, by two Workers if there are two. */
   deschedule(): void;
   /** From now on they die, one after another, as the plan says. */
   arm(): void;
-  /** From now on nobody dies or is silent. */
+  /** From now on no Worker dies or is silent. */
   spare(): void;
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
  * An administrator who drains a node until it is drained: when the drain fails, or is broken off, it is begun again.
- * Owns: that. Does not own: the drain's requests (infra/demo/drain-client.ts).
+ * Does not own: the drain's requests (infra/demo/drain-client.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { drainNode } from "../demo/drain-client.ts";

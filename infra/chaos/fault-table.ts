@@ -34,7 +34,7 @@ export const FAULTS = {
   BrokenReviews:    { weight: 5, says: "its calls about evictions break, before Lifeboat has them or after" },
   // The Workers
   WorkerKilled:     { weight: 6, says: "a Worker dies between two writes, another one comes at its address", silences: true, breaksOff: true },
-  WorkerDown:       { weight: 4, says: "nobody answers at Lifeboat's address for a while", silences: true },
+  WorkerDown:       { weight: 4, says: "no Worker answers at Lifeboat's address for a while", silences: true },
   SeveralWorkers:   { weight: 6, says: "several Workers at once: evictions, reconciles and cron ticks reach different ones" },
   ClockSkew:        { weight: 5, says: "the Workers' clocks are a minute fast or slow" },
   // KubeVirt
@@ -44,14 +44,14 @@ export const FAULTS = {
   AnnotationsByKubeVirt: { weight: 2, says: "virt-controller writes the descheduler's annotations, too" },
   FailingMigrations: { weight: 6, says: "some VMs' migrations fail: once, three times, always" },
   SlowMigrations:   { weight: 3, says: "some migrations take long" },
-  RefusedVms:       { weight: 4, says: "VMs that cannot move, or have a strategy nobody knows, are refused again and again" },
+  RefusedVms:       { weight: 4, says: "VMs that cannot move, or have an unknown strategy, are refused again and again" },
   // People
-  ForeignMigrations: { weight: 4, says: "somebody else migrates VMs (virtctl migrate)" },
+  ForeignMigrations: { weight: 4, says: "a user migrates VMs (virtctl migrate)" },
   OwnerDeletes:     { weight: 4, says: "owners delete VMIs midway" },
   DrainBrokenOff:   { weight: 4, says: "the drain is broken off and begun again" },
   OperatorCancels:  { weight: 4, says: "an operator cancels evacuations, at Lifeboat's door or by kubectl" },
   OperatorEvacuates: { weight: 3, says: "an operator creates Evacuations by kubectl" },
-  MarkRemoved:      { weight: 3, says: "somebody removes the mark from VMIs" },
+  MarkRemoved:      { weight: 3, says: "a user removes the mark from VMIs" },
   // On top of the drain
   DrainTaint:       { weight: 3, says: "the node carries the drain taint as well" },
   Preemption:       { weight: 2, says: "a pod of high priority takes the place of VMs on another node", needsGuard: true },

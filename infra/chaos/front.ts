@@ -16,7 +16,7 @@ export interface Answering {
 
 export interface Front {
   readonly url: string;
-  /** Asked for every review; undefined: nobody is there. */
+  /** Asked for every review; undefined: no Worker is there. */
   answering: () => Answering | undefined;
   /** Of the guard's reviews, those that the API server gave up waiting for: it was away, or this machine is too busy. */
   readonly late: number;

@@ -85,7 +85,7 @@ function hasPreempted({ arena, plan, scene }: View): boolean {
   return arena.observer.pods.get(`${scene.namespace}/${PREEMPTOR.name}`)?.status?.phase === "Running";
 }
 
-/** Of somebody, if there is still somebody to ask for. */
+/** Whether some VM was asked for, if one is left to ask for. */
 function hasAsked(view: View, { asked }: SeenSoFar): boolean {
   if (!view.plan.faults.includes("Descheduling") || asked.size > 0) return true;
   const reserved = reservedIn(view);
@@ -101,8 +101,8 @@ function hasAsked(view: View, { asked }: SeenSoFar): boolean {
 }
 
 /**
- * UIDs of pods of which a request was broken off before anything of it was seen on the pod: it keeps everybody from asking
- * for longer than a run. Where nothing breaks off, there is no such thing.
+ * UIDs of pods whose request was broken off before anything of it was written on the pod. The reservation lasts longer than a
+ * run, and no other cycle asks meanwhile. Without a fault that breaks requests off there are none.
  */
 function reservedIn({ arena, plan }: View): ReadonlySet<string> {
   if (!plan.faults.some((fault) => rowOf(fault).breaksOff)) return new Set();

@@ -1,5 +1,5 @@
 /**
- * Making happen what the plan says, and whether it has: what somebody does in vain has disturbed nobody.
+ * Making happen what the plan says, and whether it has: what is done in vain has disturbed nothing.
  * Owns: one function for each happening, and taking back what outlasts its moment. Does not own: when (perform-run.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -180,7 +180,7 @@ async function withdraw({ arena }: Stage, key: { namespace: string; name: string
   return active.length > 0;
 }
 
-/** As virt-api: it undoes what anybody else writes into the status. Throws if there is no mark. */
+/** As virt-api: it undoes what other clients write into the status. Throws if there is no mark. */
 async function unmark({ arena }: Stage, key: { namespace: string; name: string }): Promise<void> {
   const virtApi = arena.sandbox.client.as(USERS.virtApi.user, USERS.virtApi.groups);
   const body = [{ op: "remove", path: "/status/evacuationNodeName" }];
@@ -202,7 +202,7 @@ export async function calmDown(stage: Stage): Promise<void> {
   }
 }
 
-/** The taint manager tries five times within a moment: in an outage nobody hears of it, and it does not come back. */
+/** The taint manager tries five times within a moment: in an outage no API server hears of it, and it does not come back. */
 function isForgotten({ arena, scene }: Stage): boolean {
   return [...arena.observer.pods.list()].some(({ metadata, spec, status }) => {
     const isThere = spec?.nodeName === scene.nodeOf.Tainted && metadata.deletionTimestamp === undefined;
@@ -210,7 +210,7 @@ function isForgotten({ arena, scene }: Stage): boolean {
   });
 }
 
-/** Nobody wants a VM to go any more. */
+/** The request to move a VM is withdrawn. */
 export async function endDisruptions(stage: Stage): Promise<void> {
   const { arena, scene, plan } = stage;
   const { client, stats } = arena.sandbox;

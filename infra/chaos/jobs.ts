@@ -1,5 +1,5 @@
 /**
- * Runs shared out among processes, each with a cluster of its own: whoever is done gets the next one.
+ * Runs shared out among processes, each with a cluster of its own: a process that is done gets the next one.
  * Owns: the processes, the sharing out. Does not own: what they do (job.ts).
  */
 import { type ChildProcess, fork } from "node:child_process";

@@ -10,13 +10,13 @@ export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "letGo" | "lost
 
 /** Keys of VMIs. */
 export interface Excused {
-  /** Somebody has deleted them. */
+  /** Their owner has deleted them. */
   readonly deleted: ReadonlySet<string>;
   /** A taint may end them. */
   readonly letGo: ReadonlySet<string>;
 }
 
-/** A NoExecute taint does not ask, and nobody holds back the deletion of a VM that nobody can move. */
+/** A NoExecute taint does not ask, and the guard lets a VM go that cannot move. */
 export function isLetGo({ place, strategy, migratable }: CastMember): boolean {
   return place === "Unsettled" && !migratable && strategy !== "External";
 }

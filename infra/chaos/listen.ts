@@ -12,7 +12,7 @@ export async function listenOnLoopback(server: Pick<Server, "listen" | "address"
   return address.port;
 }
 
-/** Whoever is connected is cut off. */
+/** Closes open connections, too. */
 export function stopListening(server: Pick<Server, "close" | "closeAllConnections">): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());

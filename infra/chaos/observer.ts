@@ -1,6 +1,6 @@
 /**
- * The cluster, watched by somebody who is not Lifeboat.
- * Owns: the caches, telling whoever listens of every change. Does not own: what must be true (ledger.ts, rest.ts).
+ * The cluster, watched by a client that is not Lifeboat.
+ * Owns: the caches, telling listeners of every change. Does not own: what must be true (ledger.ts, rest.ts).
  */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";

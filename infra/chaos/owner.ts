@@ -1,6 +1,6 @@
 /**
  * The owner of VMs whose strategy is External: told by the mark, migrates them.
- * Owns: that. Does not own: the marks.
+ * Does not own: the marks.
  */
 import { isFinal, migrations } from "../sandbox/kubevirt/resources.ts";
 import type { Stage } from "./stage.ts";
@@ -12,7 +12,7 @@ export async function actAsOwner({ arena, plan, scene }: Stage): Promise<void> {
     if (status?.evacuationNodeName === undefined || status.evacuationNodeName !== status.nodeName) continue;
     if ([...arena.observer.migrations.list()].some((m) => m.spec.vmiName === name && !isFinal(m.status))) continue;
     const metadata = { generateName: `${name}-leaves-`, namespace: scene.namespace };
-    // Refused, if the API server is away or somebody else migrates it: there is another time.
+    // Refused, if the API server is away or another client migrates it: it is tried again.
     await client.create(migrations, { metadata, spec: { vmiName: name } }).catch(() => undefined);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The scene of one run: its nodes, its namespace, its VMs, its settings; and clearing it away.
- * Owns: that. Does not own: what stays over many runs (arena.ts), what happens (happen.ts).
+ * Does not own: what stays over many runs (arena.ts), what happens (happen.ts).
  */
 import { inParallel } from "../tools/in-parallel.ts";
 import { configMaps, namespaces, nodes, type KubeObject, type Resource } from "../sandbox/actors/resources.ts";
@@ -26,7 +26,7 @@ export interface Scene {
 }
 
 const PRIORITY_CLASS = "chaos-urgent";
-/** Room for three small VMs and nothing else: whoever preempts has to take theirs. */
+/** Room for three small VMs and nothing else: a preemptor has to take theirs. */
 const NARROW = { memory: "4Gi" };
 const VM_MEMORY = "1Gi";
 export const PREEMPTOR = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { memory: "3584Mi" } };

@@ -25,7 +25,7 @@ export async function tellTimeline(stage: Stage, start: number): Promise<Told> {
   return { done: those(true), inVain: those(false) };
 }
 
-/** What somebody tries in vain is part of the story. */
+/** A happening that fails is part of the run. */
 async function attempt(moment: Moment, stage: Stage): Promise<readonly [Happening["does"], boolean]> {
   return [moment.does, await happen(moment, stage).catch(() => false)];
 }

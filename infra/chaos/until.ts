@@ -1,6 +1,6 @@
 /**
  * Waiting for something in memory to become true, which watches keep up to date.
- * Owns: that, and patience. Does not own: what is waited for.
+ * Owns: patience. Does not own: what is waited for.
  */
 import { setTimeout as delay } from "node:timers/promises";
 

@@ -45,7 +45,7 @@ function placeOfPod(name: string, before: World, now: World): Place {
 
 const IN_MOTION: ReadonlySet<Mood> = new Set(["waiting", "moving"]);
 
-/** Nothing is on its way any more, in neither cluster. */
+/** Nothing is in progress in either cluster. */
 export function isAtRest(rows: readonly BesideRow[]): boolean {
   return rows.every(({ without, withIt }) => {
     return [without, withIt].every(({ mood, now }) => !IN_MOTION.has(mood) && !ENDING.has(now));

@@ -18,7 +18,7 @@ export async function runCycle(cluster: Cluster): Promise<Cycle> {
   return z.parse(Answer, await lifeboatOf(cluster).post("/deschedule"));
 }
 
-/** Nobody has to leave, and nobody is known to be on the way. */
+/** No pod has to leave, and no evacuation is in progress. */
 export function isAtRest({ nominated, evacuationsInProgress }: Cycle): boolean {
   return nominated === 0 && evacuationsInProgress === 0;
 }

@@ -1,5 +1,5 @@
 /**
- * What descheduling does to a cluster: where its virtual machines are, and how many are on their way.
+ * What descheduling does to a cluster: where its virtual machines are, and how many are leaving.
  * Owns: worlds and cycles → rows and figures. Pure. Does not own: how they look (descheduler-view.ts).
  */
 import type { BesideRow } from "./beside.ts";
@@ -11,12 +11,12 @@ import { guestRuns } from "./summary.ts";
 import type { World } from "./world.ts";
 
 export interface Figures {
-  /** Nobody has to leave, and nobody is leaving. */
+  /** No VM has to leave, and none is leaving. */
   readonly balanced: boolean;
   readonly cycles: number;
   /** Evictions, by Lifeboat's own account. */
   readonly requested: number;
-  /** VMs that were on their way at the same time, as the marks on them told. */
+  /** VMs that were leaving at the same time, by their marks. */
   readonly most: number;
   readonly migrations: number;
   readonly lost: number;
@@ -41,7 +41,7 @@ export function figuresOf({ before, world, cycles, most }: Course): Figures {
   };
 }
 
-/** By the policy, never beyond its limit, and nobody came to harm. */
+/** Balanced by the policy, never beyond its limit, and no VM lost. */
 export function isAsItShouldBe({ balanced, most, lost }: Figures): boolean {
   return balanced && most <= EVACUATIONS_PER_NODE && lost === 0;
 }

@@ -22,7 +22,7 @@ const WEB = { namespace: NAMESPACE, name: "web", replicas: 4 };
 const MEBIBYTES = { node: 12 * 1024, vm: 1024, pod: 512 };
 const TARGET_PERCENT = 45;
 
-/** How many VMs may be on their way out of a node at the same time. */
+/** How many VMs may leave a node at the same time. */
 export const EVACUATIONS_PER_NODE = 2;
 
 const POLICY = {
@@ -68,7 +68,7 @@ function quantity(mebibytes: number): string {
   return `${mebibytes}Mi`;
 }
 
-/** No node has more than the policy's target, wherever those are going that are on their way. */
+/** No node has more than the policy's target. VMs that are leaving count where they are. */
 export function isWithinTarget(world: World): boolean {
   const target = (MEBIBYTES.node * TARGET_PERCENT) / 100;
   return nodeLines(world).every(({ vms, pods }) => vms * MEBIBYTES.vm + pods * MEBIBYTES.pod <= target);

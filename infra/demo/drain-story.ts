@@ -86,7 +86,7 @@ async function tell(stage: Stage, screen: Screen): Promise<boolean> {
   return exitCode === 0 && summary.lost.length === 0;
 }
 
-/** The same drain of the other cluster; nobody listens to it, its end is judged by what is left. */
+/** The same drain of the other cluster. Its lines are not shown; what is left is judged at the end. */
 async function drainQuietly({ client }: Cluster, signal: AbortSignal): Promise<void> {
   try {
     await drainNode({ client, node: DRAINED_NODE, onLine: () => undefined, signal });

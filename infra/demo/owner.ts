@@ -1,7 +1,7 @@
 /**
  * The owner of VMs whose eviction strategy is External: something outside of KubeVirt that is told by the mark and acts
  * as it sees fit. This one migrates what can migrate, and shuts down the rest.
- * Owns: that. Does not own: the marks (Lifeboat), the migrations (KubeVirt).
+ * Does not own: the marks (Lifeboat), the migrations (KubeVirt).
  */
 import { actorOf, type Actor, type ActorOptions } from "../sandbox/actors/actor.ts";
 import { startController, type Result } from "../sandbox/actors/controller.ts";

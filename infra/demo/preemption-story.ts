@@ -1,6 +1,6 @@
 /**
  * The story of a preemption: a pod of high priority needs the room that virtual machines have.
- * Owns: the cast, the preemptor, the pods that nobody must keep waiting meanwhile. Does not own: the telling (beside-story.ts).
+ * Owns: the cast, the preemptor, the small pods that must be scheduled meanwhile. Does not own: the telling (beside-story.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../sandbox/actors/client.ts";

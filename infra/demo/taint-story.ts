@@ -22,7 +22,7 @@ const TAINT = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
 const COMMAND = ["taint", "node", NODE, `${TAINT.key}=${TAINT.value}:${TAINT.effect}`];
 /** It tolerates the taint, as the pods of a DaemonSet do that every node needs. */
 const DAEMON = { namespace: "kube-system", name: "log-agent" };
-/** It does not, and is nobody's guest. */
+/** It does not, and is no VM. */
 const ORDINARY = { namespace: NAMESPACE, name: "report" };
 
 export const taint: Story = {

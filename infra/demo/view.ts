@@ -105,7 +105,7 @@ function named(keys: readonly string[]): string {
   return keys.length === 0 ? "" : `  (${keys.join(", ")})`;
 }
 
-/** What the same disruption cost where nobody answered it. */
+/** What the same disruption cost without Lifeboat. */
 export function renderLost(lost: readonly string[], look: Look): string {
   const line = `Without Lifeboat: VMs lost ${lost.length}${named(lost)}`;
   return painter(look)(lost.length === 0 ? "dim" : ["bold", "red"], look.colour ? line : cut(line, look.width));

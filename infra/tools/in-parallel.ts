@@ -1,6 +1,6 @@
 /**
  * Much work, a bounded number of pieces at a time.
- * Owns: that. Does not own: the work.
+ * Does not own: the work.
  */
 
 /** Results in the order of the items; the first failure ends it. */

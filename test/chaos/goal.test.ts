@@ -60,7 +60,7 @@ const rows: readonly (readonly [string, Tweak, readonly string[]])[] = [
   ["it has left",                                { now: on("elsewhere") },                                        []],
   ["it is where it was",                         { now: on("drained") },                                          ["web has not left the node (Drained)"]],
   ["it is gone",                                 {},                                                              []],
-  ["it is on its way out",                       { now: vmi({ status: { nodeName: "drained" }, deleting: true }) }, []],
+  ["it is being deleted",                       { now: vmi({ status: { nodeName: "drained" }, deleting: true }) }, []],
   ["it never can, and was tried",                { now: on("drained"), member: { failures: ALWAYS }, abandoned: true }, []],
   ["it never can, and is still tried",           { now: on("drained"), member: { failures: ALWAYS } },            ["web has not left the node (Drained)"]],
   ["it is refused, and so is the drain",         { now: on("drained"), member: pinned, drained: false },          []],

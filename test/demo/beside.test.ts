@@ -56,7 +56,7 @@ function rowsWith(withIt: BesideRow["withIt"]): readonly BesideRow[] {
   return [{ name: "a/a", without: { now: "LOST", mood: "lost" }, withIt }];
 }
 
-describe("nothing is on its way any more", () => {
+describe("nothing is in progress", () => {
   const calm = { now: "on node-2", mood: "moved" } as const;
   test("all has moved, or is lost", () => expect(isAtRest(rowsWith(calm))).toBe(true));
   test.each([

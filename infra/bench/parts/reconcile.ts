@@ -162,7 +162,7 @@ async function measureInWorkerd(server: MeasuredApiServer, size: number): Promis
   ];
 }
 
-/** VMs that somebody has marked, as KubeVirt's own webhook does: last, because the cluster is another one afterwards. */
+/** VMs that are marked, as KubeVirt's own webhook does: last, because the cluster is another one afterwards. */
 async function measureMoving(server: MeasuredApiServer, size: number): Promise<readonly Measurement[]> {
   const atRest = await runPass(server, WORK.full);
   for (const { namespace, name, node } of numbered(TO_MOVE).map(planVm)) {

@@ -1,6 +1,6 @@
 /**
- * `npm run mutate`: changes the policy, the passes, the client and the doors in small ways, one at a time, and lists the changes that no test
- * notices.
+ * `npm run mutate`: changes policy, passes, client and doors in small ways, one at a time, and lists the changes that no
+ * test notices.
  * Owns: the flags, which files are mutated, which tests count. Does not own: how (the other files here).
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const FOLDERS = [
   "fuzz",
 ];
 const TESTS = FOLDERS.map((folder) => `test/${folder}/**/*.test.ts`);
-/** They measure, or visit workerd, and take longer than all others together. */
+/** They measure memory and load, or run workerd, and cost more than they find here. */
 const TOO_SLOW = ["test/security/memory", "test/functions/bounded", "test/functions/many-evictions", "test/fuzz/doors"];
 
 const USAGE = `Usage: npm run mutate [-- [--seed N] [--mutants N] [--files GLOB] [--from REPORT] [--report FILE] [--jobs N]]
