@@ -3,8 +3,8 @@
  * test notices.
  * Owns: the flags, which files are mutated, which tests count. Does not own: how (the other files here).
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join, matchesGlob, resolve } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, matchesGlob, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { countOf, HELP, readFlags, runTool, TEXT, UsageError } from "../console/arguments.ts";
 import { copyTree } from "./copy.ts";
@@ -76,8 +76,9 @@ async function main(): Promise<void> {
 
 async function mutate(options: Arguments): Promise<void> {
   const copy = copyTree(ROOT);
-  process.once("SIGINT", () => process.exit(130));
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
   process.once("exit", copy.remove);
+  mkdirSync(dirname(options.report), { recursive: true });
   const files = copy.files.filter((file) => SOURCES.some((glob) => matchesGlob(file, glob)));
   const texts = new Map(files.map((file) => [file, readFileSync(join(copy.root, file), "utf8")]));
   const all = [...texts].flatMap(([file, text]) => mutationsOf(file, text));

@@ -68,7 +68,7 @@ const MUTATIONS: Readonly<Record<string, Find>> = {
     const [test, yes, no] = ["test", "consequent", "alternate"].map((key) => inParentheses(nodeAt(node, key), source));
     return [place(node, source, "branches", `${test} ? ${no} : ${yes}`)];
   },
-  ExpressionStatement: (node, source) => (node["directive"] === undefined ? [removed(node, source)] : []),
+  ExpressionStatement: (node, source) => (typeof node["directive"] === "string" ? [] : [removed(node, source)]),
   ThrowStatement: (node, source) => [removed(node, source)],
   ContinueStatement: (node, source) => [removed(node, source)],
   BreakStatement: (node, source) => [removed(node, source)],
