@@ -29,7 +29,7 @@ ${tables.firstRequestTable()}
 
 _Evacuated_: an Evacuation is created, the VM's disruption budget grown and the VM marked, all before the answer. If the VM has
 an Evacuation already, for the drain taint or by hand, the request joins it. If KubeVirt's own webhook has marked the VM first, for
-the same request, the Evacuation is created all the same, and says who asked.
+the same request, Lifeboat still creates the Evacuation, which says who asked.
 
 A value of \`evictionStrategy\` that KubeVirt does not know is refused with 429, naming field and value.
 
@@ -61,11 +61,11 @@ ${tables.budgetTable()}
   would choose VMs first, because it prefers victims without a budget. Enabled always makes them, Disabled never. When that
   changes, budgets come and go with the next full scan.
 - A VM that is being deleted or final has none; one with a strategy that KubeVirt does not know has one.
-- With 1 a ready target makes the source evictable. So it grows before the VM is marked, because KubeVirt or the VM's owner may migrate it
-  from then on, and has been seen to have grown before Lifeboat creates a migration.
-- It shrinks when nothing is unfinished, one ready pod is left, and it was last grown, and the last evacuation ended, three minutes ago.
-- A size that was changed by hand is set right, and a budget whose owner reference was removed is replaced. Budgets of others are not
-  touched.
+- With 1, a ready target makes the source evictable. So the budget grows before the VM is marked, because KubeVirt or the VM's owner may
+  migrate it from then on. Lifeboat creates a migration only when the disruption controller has seen the new size.
+- It shrinks three minutes after it was last grown and the last evacuation ended, if nothing is unfinished and one ready pod is left.
+- Lifeboat resets a size that was changed by hand, replaces a budget whose owner reference was removed, and never touches the
+  budgets of others.
 
 ## Evacuations
 
@@ -82,19 +82,19 @@ ${tables.phaseTable(END_PHASES)}
 - Its name is that of the VM, a hash of the pod's UID, and a number that counts up: two functions that begin the same evacuation create
   one object. One that a person created may have any name, and is about the pod that the VM runs in when it is first seen.
 - Of two about one pod the older goes on; the other ends as its Duplicate.
-- A mark without an Evacuation gets one; an Evacuation without a mark is marked. A mark that is missing means that it was removed only
-  once the condition \`Marked\` was True, in a VM that was read after that.
+- A mark without an Evacuation gets one; an Evacuation without a mark is marked. A missing mark counts as removed
+  only if the condition \`Marked\` was True and the VM was read after that.
 
 ### Attempts
 
 - KubeVirt is the queue: it holds every migration, its own or not, until fewer than ${limits.parallelMigrationsPerCluster} run in the cluster and fewer than ${limits.parallelOutboundMigrationsPerNode} leave the
-  node, unless the KubeVirt CR says otherwise. Lifeboat has no limits of its own but under node pressure.
+  node, unless the KubeVirt CR says otherwise. Lifeboat has no limits of its own, except under node pressure.
 - KubeVirt's own migration of a marked VM is adopted: it is annotated with the cause and shown in the status. Lifeboat creates one where
   none has appeared within ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`; 0 where KubeVirt's evacuation controller is off). KubeVirt gives those the lowest
   priority, and lets them wait for backups.
 - An attempt fails when its migration fails or cannot begin: a quota refuses its target pod, the scheduler finds no node for it, or a
   backup or a utility volume is in its way for ${evacuation.stuckSeconds} s (\`evacuation.stuckSeconds\`).
-- To wait in KubeVirt's queue is no failure. A migration has failed to begin when KubeVirt's back-off is over and its limits were not
+- Waiting in KubeVirt's queue is not a failure. A migration has failed to begin if KubeVirt's back-off is over and its limits were not
   reached, in every look for ${evacuation.stuckSeconds} s (condition \`Stalled\`). One that failed to begin is deleted.
 - With strategy External the migrations are the owner's: they are shown, never counted or deleted.
 - After a failed attempt: ${tables.backoffSteps()}. After ${evacuation.maxAttempts} the evacuation is abandoned and the VM unmarked. One that begins before
@@ -153,9 +153,10 @@ evacuation ends as withdrawn. A migration that runs by then is left to finish.
   counts.
 - Pods that are preempted on one node share the earliest deadline, so that the preemptor does not wait for the sum. \`NoExecute\`
   taints are each pod's own.
-- It stays if the evacuation ends without a move. A new one begins with the next deletion after the back-off, if there is time left.
+- The deadline stays if the evacuation ends without a move. A new evacuation begins with the next deletion after the back-off, if
+  there is time left.
 - The taint manager tries five times and never again. If the taint is still there and untolerated, Lifeboat deletes the pod at
-  the deadline; not if the evacuation has been given up or cancelled by then, for then the VM stays.
+  the deadline; not if the evacuation has been given up or cancelled by then, because then the VM stays.
 
 ### How long a deletion is held at a time
 
@@ -175,11 +176,11 @@ With the gate \`NodePressureEvictionLiveMigration\`. The kubelet does not ask, a
 
 While a node has MemoryPressure, DiskPressure or PIDPressure, VMs leave it: at most ${limits.parallelOutboundMigrationsPerNode} at a time, counting those that
 already do; those that can migrate, by lowest priority, then by most memory beyond what they requested; and only if another
-node (Ready, not cordoned, not tainted, not under pressure) has the memory free that they request. One whose last
-evacuation ended without a move is left alone until its back-off has passed.
+node (Ready, not cordoned, not tainted, not under pressure) has the memory free that they request. A VM whose
+last evacuation ended without a move stays until its back-off ends.
 
-A guest that its kubelet ends, or that a node agent sees shut down, moves at once, if it runs, is not being deleted, its domain
-is alive (not Shutoff, Crashed or unknown) and its launcher has been told to shut it down:
+A guest that its kubelet is ending, or that a node agent sees shutting down, moves at once if its VM runs and is not being deleted,
+its domain is alive (not Shutoff, Crashed or unknown) and its launcher has been told to shut it down:
 
 ${guard.pressureTable()}
 
