@@ -1,11 +1,10 @@
 /** Disruptions under way: what the guard did not see, and what the taint manager gave up on. */
 import { describe, expect, test } from "vitest";
-import { planDisruptions } from "../../../shared/policy/guard/disruption.ts";
 import type { EvacuationFacts, Taint } from "../../../shared/policy/facts.ts";
 import {
   condition,
   disrupted,
-  disruptionWorld,
+  disruptionPlan,
   drained,
   gatesBut,
   guarded,
@@ -27,7 +26,7 @@ describe("the watch", () => {
     const asked = { requestedBy: dying.disruptionTarget?.reason, deadline: time(left), pod: { uid: dying.uid } };
     const evacuation = { namespace: "apps", spec: { vmiName: "web", cause, ...asked } };
     const event = { verb: "Event", type: "Warning", reason: "DisruptionSeen" };
-    expect(planDisruptions(disruptionWorld({ pods: [dying] }))).toMatchObject({
+    expect(disruptionPlan({ pods: [dying] })).toMatchObject({
       chains: [[{ verb: "CreateEvacuation", evacuation }, { verb: "GrowBudget" }, { verb: "Mark", urgency }, event]],
       again: true,
     });
@@ -135,8 +134,8 @@ describe("the deadline keeper", () => {
   ])("%s: nothing", (_, tweak) => expect(plannedDisruptions({ ...given, ...tweak })).toEqual([]));
 
   test("deletes once the time has come, and then has nothing to look at again", () => {
-    const early = disruptionWorld({ ...given, now: at(-0.5) });
-    expect(planDisruptions(early)).toEqual({ chains: [], again: false });
-    expect(planDisruptions({ ...early, now: at(0) })).toMatchObject({ chains: [[{}, {}]], again: false });
+    const early = { ...given, now: at(-0.5) };
+    expect(disruptionPlan(early)).toEqual({ chains: [], again: false });
+    expect(disruptionPlan({ ...early, now: at(0) })).toMatchObject({ chains: [[{}, {}]], again: false });
   });
 });

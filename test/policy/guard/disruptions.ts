@@ -127,6 +127,10 @@ export function disruptionWorld(tweak: Partial<DisruptionWorld> = {}): Disruptio
   return { vmis: [vmi()], evacuations: [], pods: [], nodes: [node()], settings: guarded(), now: NOW, ...tweak };
 }
 
+export function disruptionPlan(tweak: Partial<DisruptionWorld>) {
+  return planDisruptions(disruptionWorld(tweak));
+}
+
 export function plannedDisruptions(tweak: Partial<DisruptionWorld>) {
-  return planDisruptions(disruptionWorld(tweak)).chains.flat();
+  return disruptionPlan(tweak).chains.flat();
 }

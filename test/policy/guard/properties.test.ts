@@ -13,7 +13,6 @@ import {
   deletion,
   disrupted,
   disruptionWorld,
-  GATES,
   guarded,
   heldCalled,
   REASON,
@@ -22,6 +21,7 @@ import {
 import { at, NODE, node, NOW, only, pod, POD_UID, time, vmi } from "../fixtures.ts";
 import { PRESSED, pressureWorld, resident } from "../pressure/pressed.ts";
 
+const { featureGates: GATES } = guarded();
 const SECONDS = [-9999, -300, -120, -119, -60, -1, -1, 0, 0, 1, 31, 9999] as const;
 const moment = fc.constantFrom(...SECONDS).map(time);
 
