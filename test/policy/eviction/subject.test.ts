@@ -31,6 +31,7 @@ const launchers: readonly Row[] = [
   ["marked and final",                           { vmi: marked({ phase: "Failed" }) },                       "Allow VmiFinal"],
   ["deleting, with a strategy that KubeVirt does not know", { vmi: vmi({ deleting: true, ...odd }) },        "Allow VmiDeleting"],
   ["a launcher without an owner reference",      { pod: pod({ owners: [] }) },                               TRIGGERED],
+  ["… with one of another kind besides",         { pod: pod({ owners: [owner({ kind: "Job", uid: "job" }), owner()] }) }, TRIGGERED],
   ["… and without the label of its VMI",         { pod: pod({ owners: [], labels: { "kubevirt.io": "virt-launcher" } }) }, TRIGGERED],
   ["a launcher that terminates",                 { pod: pod({ deleting: true }) },                           TRIGGERED],
   ["a launcher of a paused or unknown VMI",      { vmi: vmi({ phase: "Unknown" }) },                         TRIGGERED],
