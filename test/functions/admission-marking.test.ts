@@ -1,187 +1,131 @@
 /** What an eviction changes in the cluster before it is answered, also when the cluster changes meanwhile. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as core from "../../infra/sandbox/actors/resources.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { type Before, openDoors } from "./support/doors.ts";
-import { allowance, evictionOf, evictionReview, refusal, review } from "./support/reviews.ts";
-import { NAMESPACE, QUIET, startTestCluster, type TestCluster, type TestVm } from "./support/test-cluster.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { VmiFacts } from "../../shared/policy/facts.ts";
+import { once } from "../fake-cluster/connect.ts";
+import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
+import { MOBILITY, NODE, pod, POD_NAME, POD_UID, vmi, without } from "../policy/fixtures.ts";
+import { openFakeDoors } from "./support/fake-doors.ts";
+import { allowance, evictionOf, evictionReview, refusal, type Tweaks } from "./support/reviews.ts";
 
-let cluster: TestCluster;
-beforeAll(async () => {
-  cluster = await startTestCluster();
-  await cluster.configure(QUIET);
-});
-afterAll(() => cluster.stop());
+const WEB = { namespace: "apps", name: "web" };
+const POD = { namespace: "apps", name: POD_NAME };
+const TRIGGERED = refusal('Eviction triggered evacuation of VMI "apps/web"');
 
-const open = (before?: Before) => openDoors({ CLUSTERS: { prod: cluster.entry } }, before);
-const triggered = (name: string) => refusal(`Eviction triggered evacuation of VMI "apps/${name}"`);
+let fake: FakeCluster;
+beforeEach(() => use(vmi()));
 
-/** Once, before the first request that matches. */
-function once(pattern: RegExp, change: () => Promise<unknown>): Before {
-  let done = false;
-  return async (request) => {
-    if (done || !pattern.test(request)) return;
-    done = true;
-    await change();
-  };
+function use(web: VmiFacts): void {
+  fake = new FakeCluster();
+  fake.configure({ reconcilers: { evacuation: false, budget: "Disabled" } });
+  fake.pods.put(pod());
+  fake.vmis.put(web);
 }
 
-const changeStatus = (name: string, status: object) => cluster.patchVmi(name, { status });
-
+const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
+const story = () => fake.story.map(({ reason }) => reason);
 /** Everything that Lifeboat might write. */
-async function world() {
-  const kinds = [
-    kubevirt.virtualMachineInstances,
-    kubevirt.migrations,
-    core.pods,
-    core.podDisruptionBudgets,
-    core.events,
-    core.configMaps,
-    evacuations,
-  ];
-  return await Promise.all(kinds.map(async (kind) => (await cluster.client.list<core.KubeObject>(kind)).items));
-}
-
-const evacuationsOf = async (name: string) => {
-  const { items } = await cluster.client.list(evacuations, NAMESPACE);
-  return items.filter(({ spec }) => spec.virtualMachineInstance.name === name);
+const world = () => {
+  const { vmis, evacuations, migrations, pods, budgets } = fake;
+  const objects = [vmis.list(), evacuations.list(), migrations.list(), pods.list(), budgets.list()];
+  return structuredClone([...objects, fake.story, fake.counters]);
 };
 
+async function evict(review: unknown = evictionOf(POD), before?: (request: string) => unknown) {
+  const doors = openFakeDoors(fake, before);
+  const answer = await doors.evict(review);
+  await doors.settle();
+  return answer;
+}
+
+const reviewOf = ({ request, eviction }: Tweaks) =>
+  evictionReview({ request: { ...POD, ...request }, eviction: { metadata: POD, ...eviction } });
+
 test("a first eviction writes the mark and an Evacuation, and tells of it", async () => {
-  const pod = await cluster.createVm({ name: "first", strategy: "LiveMigrate" });
-  const doors = open();
-  const body = evictionReview({ request: { ...pod, userInfo: { username: "drainer" } } });
-  expect(await review(doors, body)).toMatchObject({ code: 200, body: triggered("first") });
-  const vmi = await cluster.getVmi("first");
-  expect(vmi?.status).toMatchObject({ evacuationNodeName: "node01" });
-  expect(vmi?.metadata).toMatchObject({ labels: { app: "first" }, annotations: { note: "kept" } });
-  const uid = (await cluster.client.get(core.pods, pod))?.metadata.uid;
-  expect(await evacuationsOf("first")).toMatchObject([
+  const answer = await evict(reviewOf({ request: { userInfo: { username: "drainer" } } }));
+  expect(answer).toMatchObject({ code: 200, body: TRIGGERED });
+  expect(markOf()).toBe(NODE);
+  expect(fake.evacuations.list()).toMatchObject([
     {
-      metadata: { name: expect.stringMatching(/^first-[0-9a-f]{8}-1$/) },
-      spec: { cause: "ApiEviction", requestedBy: "drainer", intent: "Evacuate", pod: { name: pod.name, uid } },
+      name: expect.stringMatching(/^web-[0-9a-f]{8}-1$/),
+      spec: { cause: "ApiEviction", requestedBy: "drainer", intent: "Evacuate", pod: { name: POD_NAME, uid: POD_UID } },
     },
   ]);
-  await doors.settle();
-  expect(await cluster.storyOf("first")).toEqual(["EvacuationTriggered"]);
+  expect(story()).toEqual(["EvacuationTriggered"]);
 });
 
 test("the descheduler's eviction has its own cause", async () => {
-  const pod = await cluster.createVm({ name: "descheduled", strategy: "LiveMigrate" });
-  const metadata = { ...pod, annotations: { "requested-by": "sigs.k8s.io/descheduler" } };
-  await review(open(), evictionReview({ request: pod, eviction: { metadata } }));
-  expect(await evacuationsOf("descheduled")).toMatchObject([{ spec: { cause: "Descheduler" } }]);
+  const metadata = { ...POD, annotations: { "requested-by": "sigs.k8s.io/descheduler" } };
+  await evict(reviewOf({ eviction: { metadata } }));
+  expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Descheduler" } }]);
 });
 
 test("a second eviction writes nothing more", async () => {
-  const pod = await cluster.createVm({ name: "second", strategy: "LiveMigrate" });
-  const doors = open();
-  await review(doors, evictionOf(pod));
-  await doors.settle();
-  const before = await world();
-  const answer = await review(doors, evictionOf(pod));
-  const message = 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/second"';
-  expect(answer).toMatchObject({ body: refusal(message) });
-  await doors.settle();
-  expect(await world()).toEqual(before);
+  await evict();
+  const before = world();
+  const message = 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"';
+  expect(await evict()).toMatchObject({ body: refusal(message) });
+  expect(world()).toEqual(before);
 });
+
+const PINNED = vmi({ liveMigratable: MOBILITY.pinned });
+const SHUT = vmi({ evictionStrategy: "LiveMigrateIfPossible", liveMigratable: MOBILITY.pinned });
 
 describe("a dry run gets the same answer and writes nothing", () => {
   // prettier-ignore
-  test.each([
-    ["of the request",   { name: "dry-1", strategy: "LiveMigrate" },           { request: { dryRun: true } }],
-    ["of the Eviction",  { name: "dry-2", strategy: "LiveMigrate" },           { eviction: { deleteOptions: { dryRun: ["All"] } } }],
-    ["of a pinned VM",   { name: "dry-3", strategy: "LiveMigrate", migratable: false }, { request: { dryRun: true } }],
-    ["a shutdown",       { name: "dry-4", strategy: "LiveMigrateIfPossible", migratable: false }, { request: { dryRun: true } }],
-  ])("%s", async (_, vm, tweak) => {
-    const pod = await cluster.createVm(vm);
-    const before = await world();
-    const doors = open();
-    const request = { ...pod, ...("request" in tweak ? tweak.request : {}) };
-    const dry = await review(doors, evictionReview({ ...tweak, request }));
-    await doors.settle();
-    expect(await world()).toEqual(before);
-    expect(dry.body).toEqual((await review(doors, evictionOf(pod))).body);
-    await doors.settle();
-    expect(await world()).not.toEqual(before);
+  test.each<[string, VmiFacts, Tweaks]>([
+    ["of the request",   vmi(),  { request: { dryRun: true } }],
+    ["of the Eviction",  vmi(),  { eviction: { deleteOptions: { dryRun: ["All"] } } }],
+    ["of a pinned VM",   PINNED, { request: { dryRun: true } }],
+    ["a shutdown",       SHUT,   { request: { dryRun: true } }],
+  ])("%s", async (_, web, tweak) => {
+    use(web);
+    const before = world();
+    const dry = await evict(reviewOf(tweak));
+    expect(world()).toEqual(before);
+    expect(dry.body).toEqual((await evict()).body);
+    expect(world()).not.toEqual(before);
   });
 });
 
 describe("what is not to be moved is not marked", () => {
-  const field = 'VMI "apps/odd": spec.evictionStrategy is "LiveMigration"';
+  const odd =
+    'VMI "apps/web": spec.evictionStrategy is "Odd", expected None, LiveMigrate, LiveMigrateIfPossible or External';
+  const pinned =
+    'VMI "apps/web" is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable';
+  const shut =
+    'VMI "apps/web" will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable';
   // prettier-ignore
-  test.each<[TestVm, unknown, readonly string[]]>([
-    [{ name: "odd", strategy: "LiveMigration" },               refusal(`${field}, expected None, LiveMigrate, LiveMigrateIfPossible or External`), ["EvictionRefused"]],
-    [{ name: "pinned", strategy: "LiveMigrate", migratable: false }, refusal('VMI "apps/pinned" is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable'), ["EvictionRefused"]],
-    [{ name: "none", strategy: "None" },                       allowance(), []],
-    [{ name: "unset" },                                        allowance(), []],
-    [{ name: "shut", strategy: "LiveMigrateIfPossible", migratable: false }, allowance({ warnings: ['VMI "apps/shut" will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable'] }), ["ShutdownByStrategy"]],
-    [{ name: "ended", strategy: "LiveMigrate", status: { phase: "Succeeded" } }, allowance(), []],
-  ])("$name", async (vm, body, story) => {
-    const doors = open();
-    const pod = await cluster.createVm(vm);
-    const before = await cluster.getVmi(vm.name);
-    expect(await review(doors, evictionOf(pod))).toMatchObject({ code: 200, body });
-    await doors.settle();
-    expect(await cluster.getVmi(vm.name)).toEqual(before);
-    expect(await cluster.storyOf(vm.name)).toEqual(story);
+  test.each<[string, VmiFacts, unknown, readonly string[]]>([
+    ["an unknown strategy",  vmi({ evictionStrategy: "Odd" }),       refusal(odd),                    ["EvictionRefused"]],
+    ["it cannot move",       PINNED,                                 refusal(pinned),                 ["EvictionRefused"]],
+    ["strategy None",        vmi({ evictionStrategy: "None" }),      allowance(),                     []],
+    ["no strategy",          without(vmi(), "evictionStrategy"),     allowance(),                     []],
+    ["it is shut down",      SHUT,                                   allowance({ warnings: [shut] }), ["ShutdownByStrategy"]],
+    ["it has ended",         vmi({ phase: "Succeeded" }),            allowance(),                     []],
+  ])("%s", async (_, web, body, told) => {
+    use(web);
+    expect(await evict()).toMatchObject({ code: 200, body });
+    expect(fake.vmis.list()).toEqual([web]);
+    expect(story()).toEqual(told);
   });
 });
+
+const pinning = () => fake.change(WEB, { liveMigratable: MOBILITY.pinned });
+const anew = () => fake.vmis.put(vmi({ uid: "another", activePods: {} }));
 
 describe("between read and write, the VMI", () => {
-  const patching = /^PATCH .*virtualmachineinstances/;
-
-  test("moves: it is not marked for the node that it has left", async () => {
-    const pod = await cluster.createVm({ name: "moves", strategy: "LiveMigrate" });
-    const doors = open(once(patching, () => changeStatus("moves", { nodeName: "node02" })));
-    const message = 'Eviction request for target Pod: VMI "apps/moves" is on node "node02"';
-    expect(await review(doors, evictionOf(pod))).toMatchObject({ body: refusal(message) });
-    const vmi = await cluster.getVmi("moves");
-    expect(vmi?.status?.evacuationNodeName).toBeUndefined();
-    expect(vmi?.metadata.annotations).toEqual({ note: "kept" });
-    expect(vmi?.metadata.labels).toEqual({ app: "moves" });
+  const message = 'Eviction request for target Pod: VMI "apps/web" is on node "node02"';
+  const notMigratable = refusal(expect.stringContaining("not live-migratable"));
+  // prettier-ignore
+  test.each<[string, RegExp, change: () => void, body: unknown, mark: string | undefined]>([
+    ["moves: it is not marked for the node that it has left",     /^Mark$/,   () => fake.change(WEB, { nodeName: "node02" }), refusal(message), undefined],
+    ["is marked by another party: the same answer, and it stays", /^Mark$/,   () => fake.setMark(WEB, NODE),                  TRIGGERED,        NODE],
+    ["can no longer be moved: refused, and not marked",           /^getVmi$/, pinning,                                        notMigratable,    undefined],
+    ["is deleted: nothing to stop",                               /^Mark$/,   () => fake.vmis.delete(WEB),                    allowance(),      undefined],
+    ["is made anew: the new one is not the old pod's",            /^Mark$/,   anew,                                           allowance(),      undefined],
+    ["loses its pod: nothing to stop",                            /^getPod$/, () => fake.pods.delete(POD),                    allowance(),      undefined],
+  ])("%s", async (...[, request, change, body, mark]) => {
+    expect(await evict(evictionOf(POD), once(request, change))).toMatchObject({ body });
+    expect(markOf()).toBe(mark);
   });
-
-  test("is marked by somebody else: the same answer, and it stays marked", async () => {
-    const pod = await cluster.createVm({ name: "raced", strategy: "LiveMigrate" });
-    const doors = open(once(patching, () => changeStatus("raced", { evacuationNodeName: "node01" })));
-    expect(await review(doors, evictionOf(pod))).toMatchObject({ body: triggered("raced") });
-    expect((await cluster.getVmi("raced"))?.status?.evacuationNodeName).toBe("node01");
-  });
-
-  test("can no longer be moved: refused, and not marked", async () => {
-    const pod = await cluster.createVm({ name: "stuck", strategy: "LiveMigrate" });
-    // Nothing that the mark tests has changed: it is the caller's next eviction that is told.
-    const conditions = [{ type: "LiveMigratable", status: "False", reason: "DisksNotLiveMigratable" }];
-    const doors = open(once(/^GET .*pods/, () => changeStatus("stuck", { conditions })));
-    expect((await review(doors, evictionOf(pod))).text).toContain("not live-migratable");
-    expect((await cluster.getVmi("stuck"))?.status?.evacuationNodeName).toBeUndefined();
-  });
-
-  test("is deleted: nothing to stop", async () => {
-    const pod = await cluster.createVm({ name: "deleted", strategy: "LiveMigrate" });
-    const key = { namespace: NAMESPACE, name: "deleted" };
-    const doors = open(once(patching, () => cluster.client.delete(kubevirt.virtualMachineInstances, key)));
-    expect(await review(doors, evictionOf(pod))).toMatchObject({ body: allowance() });
-  });
-
-  test("is deleted and made anew: the new one is not the old pod's", async () => {
-    const pod = await cluster.createVm({ name: "anew", strategy: "LiveMigrate" });
-    const again = async () => {
-      await cluster.client.delete(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name: "anew" });
-      const spec = { domain: { devices: {} }, evictionStrategy: "LiveMigrate" };
-      const metadata = { namespace: NAMESPACE, name: "anew" };
-      await cluster.client.create(kubevirt.virtualMachineInstances, { metadata, spec, status: { nodeName: "node01" } });
-    };
-    expect(await review(open(once(patching, again)), evictionOf(pod))).toMatchObject({ body: allowance() });
-    expect((await cluster.getVmi("anew"))?.status).toEqual({ nodeName: "node01" });
-  });
-});
-
-test("the pod goes between the reads: nothing to stop", async () => {
-  const pod = await cluster.createVm({ name: "podless", strategy: "LiveMigrate" });
-  const gone = () => cluster.client.delete(core.pods, pod, { gracePeriodSeconds: 0 });
-  expect(await review(open(once(/^GET .*pods/, gone)), evictionOf(pod))).toMatchObject({ body: allowance() });
-  expect((await cluster.getVmi("podless"))?.status?.evacuationNodeName).toBeUndefined();
 });
