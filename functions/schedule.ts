@@ -3,15 +3,12 @@
  * Owns: which cluster gets how much of a tick, full or not. Does not own: the looks (shared/pass).
  */
 import type { Context } from "hono";
-import { parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
 import { keepConditions } from "./conditions.ts";
 import { descheduleIfDue } from "./descheduling.ts";
 import { reconcileActive, reconcileAll } from "../shared/pass/pass.ts";
 import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
 import { reconciling } from "./carry-on.ts";
-import type { ClusterRegistry } from "./env.ts";
-import { RejectionError } from "./rejection.ts";
-import { type Surroundings, type Target, targetOf } from "./target.ts";
+import { allTargets, type Surroundings, type Target } from "./target.ts";
 
 /** A full scan of ten thousand VMs is about 120 pages. */
 const FULL_SCAN_SECONDS = 60;
@@ -70,57 +67,4 @@ async function lookAtActive(target: Target): Promise<void> {
   const { settings } = await target.settings(cluster);
   if (areBudgetsWanted(settings) && !(await cluster.isAnyBudget())) return await scanAll(target);
   await reconciling(target, TICK_SECONDS, reconcileActive);
-}
-
-/** Every cluster whose entry is valid, of the secret and of the registry; the secret wins. */
-async function allTargets(surroundings: Surroundings): Promise<readonly Target[]> {
-  const { env, platform } = surroundings;
-  const parsed = parseClusters(env.CLUSTERS);
-  const entries = new Map(parsed.ok ? parsed.value : []);
-  for (const [name, text] of await registryEntries(surroundings)) {
-    if (!entries.has(name)) entries.set(name, parseRegistryEntry(text, name));
-  }
-  const problems = [
-    ...(parsed.ok ? [] : parsed.problems),
-    ...[...entries.values()].flatMap((e) => (e.ok ? [] : e.problems)),
-  ];
-  for (const problem of problems) platform.log({ level: "error", reason: "InvalidConfiguration", ...problem });
-  return [...entries].flatMap(([name, entry]) => (entry.ok ? connectable(name, entry.value, surroundings) : []));
-}
-
-function connectable(name: string, entry: Target["entry"], surroundings: Surroundings): readonly Target[] {
-  try {
-    return [targetOf(name, entry, surroundings)];
-  } catch (error) {
-    if (!(error instanceof RejectionError)) throw error;
-    surroundings.platform.log({ level: "error", cluster: name, reason: error.reason, ...error.told });
-    return [];
-  }
-}
-
-type NamedText = readonly [name: string, text: string];
-
-/** A registry that fails does not hurt the clusters of the secret. */
-async function registryEntries({ env, platform }: Surroundings): Promise<readonly NamedText[]> {
-  try {
-    return env.CLUSTER_REGISTRY === undefined ? [] : await readRegistry(env.CLUSTER_REGISTRY);
-  } catch (error) {
-    const stack = error instanceof Error ? error.stack : undefined;
-    platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
-    return [];
-  }
-}
-
-async function readRegistry(registry: ClusterRegistry): Promise<readonly NamedText[]> {
-  const found: NamedText[] = [];
-  for (let cursor: string | undefined, complete = false; !complete;) {
-    const page = await registry.list(cursor === undefined ? {} : { cursor });
-    for (const { name } of page.keys) {
-      const text = await registry.get(name);
-      if (text !== null) found.push([name, text]);
-    }
-    cursor = page.cursor;
-    complete = page.list_complete || cursor === undefined;
-  }
-  return found;
 }

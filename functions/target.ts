@@ -9,7 +9,7 @@ import type { Endpoint } from "../shared/cluster/transport.ts";
 import { type ClusterEntry, parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
 import { type LoadedSettings, SettingsCache } from "../shared/config/load-settings.ts";
 import type { Parsed } from "../shared/config/problem.ts";
-import type { Env, Platform } from "./env.ts";
+import type { ClusterRegistry, Env, Platform } from "./env.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 
 /** What this isolate remembers: caches that may be empty at any time. */
@@ -79,9 +79,58 @@ export async function findEntry(name: string, env: Env): Promise<ClusterEntry> {
   return entry.ok ? entry.value : rejectProblems("InvalidConfiguration", entry.problems);
 }
 
-async function registered(name: string, env: Env): Promise<Parsed<ClusterEntry> | undefined> {
-  const text = (await env.CLUSTER_REGISTRY?.get(name)) ?? undefined;
+async function registered(name: string, { CLUSTER_REGISTRY }: Env): Promise<Parsed<ClusterEntry> | undefined> {
+  const text = (await CLUSTER_REGISTRY?.get(name)) ?? undefined;
   return text === undefined ? undefined : parseRegistryEntry(text, name);
+}
+
+/** Every cluster whose entry is valid, of the secret and of the registry; what is wrong with the others is logged. */
+export async function allTargets(surroundings: Surroundings): Promise<readonly Target[]> {
+  const { env, platform } = surroundings;
+  const parsed = parseClusters(env.CLUSTERS);
+  const ofSecret = parsed.ok ? [...parsed.value] : [];
+  // The secret's come first, and win.
+  const entries = new Map([...ofSecret, ...(await allRegistered(surroundings)), ...ofSecret]);
+  const wrong = [parsed, ...entries.values()].flatMap((one) => (one.ok ? [] : one.problems));
+  for (const problem of wrong) platform.log({ level: "error", reason: "InvalidConfiguration", ...problem });
+  return [...entries].flatMap(([name, entry]) => (entry.ok ? connectable(name, entry.value, surroundings) : []));
+}
+
+function connectable(name: string, entry: ClusterEntry, surroundings: Surroundings): readonly Target[] {
+  try {
+    return [targetOf(name, entry, surroundings)];
+  } catch (error) {
+    if (!(error instanceof RejectionError)) throw error;
+    surroundings.platform.log({ level: "error", cluster: name, reason: error.reason, ...error.told });
+    return [];
+  }
+}
+
+type Entries = ReadonlyMap<string, Parsed<ClusterEntry>>;
+
+/** A registry that fails does not hurt the clusters of the secret. */
+async function allRegistered({ env, platform }: Surroundings): Promise<Entries> {
+  try {
+    return env.CLUSTER_REGISTRY === undefined ? new Map() : await readRegistry(env.CLUSTER_REGISTRY);
+  } catch (error) {
+    const stack = error instanceof Error ? error.stack : undefined;
+    platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
+    return new Map();
+  }
+}
+
+async function readRegistry(registry: ClusterRegistry): Promise<Entries> {
+  const found = new Map<string, Parsed<ClusterEntry>>();
+  for (let cursor: string | undefined, isOver = false; !isOver;) {
+    const page = await registry.list(cursor === undefined ? {} : { cursor });
+    for (const { name } of page.keys) {
+      const text = await registry.get(name);
+      if (text !== null) found.set(name, parseRegistryEntry(text, name));
+    }
+    cursor = page.cursor;
+    isOver = page.list_complete || cursor === undefined;
+  }
+  return found;
 }
 
 function endpointOf(entry: ClusterEntry, env: Env, platform: Platform): Endpoint {
