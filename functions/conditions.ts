@@ -1,6 +1,6 @@
 /**
- * The status of a cluster's LifeboatConfiguration, kept up to date by full scans.
- * Owns: gathering what it says. Does not own: the conditions (shared/policy/configuration-status.ts).
+ * The status of a cluster's LifeboatConfiguration: full scans keep it up to date.
+ * Owns: gathering the findings. Does not own: the conditions (shared/policy/configuration-status.ts).
  */
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";

@@ -1,6 +1,6 @@
 /**
- * The relay's door: something has happened in a cluster, look there.
- * Owns: verifying and parsing deliveries, turning events into pointers. Does not own: what is found there.
+ * The relay's door: an event says that something has happened in a cluster, and Lifeboat looks there.
+ * Owns: verifying and parsing deliveries, turning events into pointers. Does not own: the look (shared/pass/pass.ts).
  */
 import type { Context } from "hono";
 import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";

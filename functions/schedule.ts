@@ -1,6 +1,6 @@
 /**
  * The clock's door: the cron trigger, and requests for a full scan.
- * Owns: which cluster gets how much of a tick, full or not. Does not own: the looks (shared/pass).
+ * Owns: how many clusters at a time, and when a tick is a full scan. Does not own: the passes (shared/pass).
  */
 import type { Context } from "hono";
 import { keepConditions } from "./conditions.ts";

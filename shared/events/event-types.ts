@@ -1,6 +1,6 @@
 /**
- * What may be told to the Worker from inside a cluster, and what is said of it. An event only says where to look: whoever gets
- * it reads the object named and decides by that, so a duplicate, late or reordered event is harmless.
+ * What a relay may tell the Worker from inside a cluster. An event only says where to look: the Worker reads the object named
+ * and decides by that, so a duplicate, late or reordered event is harmless.
  * Owns: the types and the schema of each type's data. Does not own: the envelope (cloud-event.ts), what becomes of an event.
  */
 import * as z from "zod/mini";

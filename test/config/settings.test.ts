@@ -19,7 +19,7 @@ test("without a KubeVirt CR and without a configuration, the defaults", () => {
 // prettier-ignore
 test.each([
   ["cluster strategy",           { evictionStrategy: "External" },            { clusterStrategy: "External" }],
-  ["a strategy nobody knows",    { evictionStrategy: "Sometimes" },           { clusterStrategy: "Sometimes" }],
+  ["an unknown strategy",        { evictionStrategy: "Sometimes" },           { clusterStrategy: "Sometimes" }],
   ["namespace",                  { namespace: "virt" },                       { kubevirtNamespace: "virt" }],
   ["drain taint",                { drainTaintKey: "drain" },                  { drainTaintKey: "drain" }],
   ["one limit",                  { parallelMigrationsPerCluster: 1 },         { limits: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 2 } }],

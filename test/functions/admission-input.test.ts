@@ -95,7 +95,7 @@ describe("large bodies", () => {
     expect(await send(padded(10 * MB))).toMatchObject({ code: 413, body: { error: tooLarge } });
   });
 
-  test("nor in chunks, whose number nobody has announced", async () => {
+  test("nor in chunks, of a length that was not announced", async () => {
     const chunks = padded(10 * MB).match(/[^]{1,65536}/g) ?? [];
     const init = {
       method: "POST",

@@ -45,7 +45,7 @@ const TAINTS = policyOf("RemovePodsViolatingNodeTaints", {});
 const deschedule = (query = "", headers: Record<string, string> = asWebhook) =>
   doors.request(`/clusters/prod/deschedule${query}`, { method: "POST", headers });
 
-/** Names of the pods that nobody has deleted. */
+/** Names of the pods that are not being deleted. */
 async function alive(): Promise<readonly string[]> {
   const { items } = await cluster.client.list(core.pods, NAMESPACE);
   return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(({ metadata }) => metadata.name);
@@ -54,7 +54,7 @@ async function alive(): Promise<readonly string[]> {
 describe("who asks", () => {
   // prettier-ignore
   test.each([
-    ["nobody",       {}],
+    ["no token",     {}],
     ["an operator",  asOperator],
   ])("%s: 401", async (_, headers) => {
     await setPolicy(TAINTS);
@@ -167,7 +167,7 @@ describe("by itself", () => {
     expect(await alive()).toEqual(evicts ? [] : ["batch-1"]);
   });
 
-  test("not before the interval is over, whoever looks", async () => {
+  test("not before the interval is over, whichever isolate looks", async () => {
     await cluster.configure({ ...QUIET, featureGates: BOTH, descheduling: { intervalSeconds: 120 } });
     await setPolicy(TAINTS);
     await doors.tick(at(0));

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => cluster.stop());
 
-/** What the API server answers 422, as it does what admission does not let through. */
+/** The API server answers 422, as it does where admission refuses. */
 const spoilt: Before = (request, init) => {
   if (request.startsWith("POST") && request.endsWith("/virtualmachineinstancemigrations")) {
     init.body = JSON.stringify({ metadata: { name: "No Name" }, spec: {} });

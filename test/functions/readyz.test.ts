@@ -1,4 +1,4 @@
-/** Whether Lifeboat is ready: in general, for anybody; in one cluster, for its operators. */
+/** Whether Lifeboat is ready: in general, for any caller; in one cluster, for its operators. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubeVirts } from "../../infra/sandbox/kubevirt/resources.ts";
 import { CANNED_VMI, list, startCannedCluster } from "./support/canned-cluster.ts";

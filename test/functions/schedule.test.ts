@@ -1,4 +1,4 @@
-/** The clock's door: a tick for every cluster, and a full reconcile for whoever asks. */
+/** The clock's door: a tick for every cluster, and a full reconcile for a caller who asks. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
