@@ -11,7 +11,6 @@ import {
 import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.ts";
 import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/eviction-answer.ts";
 import { isDue } from "../shared/descheduling/cycle/register.ts";
-import { isDue } from "../shared/descheduling/cycle/register.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import { deschedule } from "../shared/descheduling/deschedule.ts";
