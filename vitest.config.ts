@@ -2,6 +2,8 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
+    // Most of the time tests wait for workerd, a sandbox or kubectl: as many at a time as there are cores, not one fewer.
+    maxWorkers: "100%",
     projects: [
       {
         test: {
