@@ -14,14 +14,11 @@ export const USAGE = `Usage: npm run fuzz [-- [--requests N] [--seed S] [--from 
   --help          show this text
 `;
 
-export interface Arguments {
-  readonly requests: number;
-  readonly seed: number;
-  readonly from: number;
-  readonly properties: number;
-  readonly worker: number;
-  readonly help: boolean;
-}
+const text = { type: "string" } as const;
+const OPTIONS = { requests: text, seed: text, from: text, properties: text, worker: text } as const;
+type Option = keyof typeof OPTIONS;
+
+export type Arguments = Readonly<Record<Option, number>> & { readonly help: boolean };
 
 export class UsageError extends Error {
   override readonly name = "UsageError";
@@ -29,35 +26,25 @@ export class UsageError extends Error {
 
 export function parseArguments(args: readonly string[], now: Date): Arguments {
   const { help = false, ...given } = parseFlags(args);
-  const requests = wholeNumber("requests", given.requests) ?? 10_000;
+  const number = (name: Option, fallback: number) => {
+    const said = given[name] ?? String(fallback);
+    if (!/^\d{1,10}$/.test(said)) throw new UsageError(`--${name}: expected a whole number`);
+    return Number(said);
+  };
+  const requests = number("requests", 10_000);
   return {
     requests,
-    seed: wholeNumber("seed", given.seed) ?? now.getTime() % 2 ** 31,
-    from: wholeNumber("from", given.from) ?? 0,
-    properties: wholeNumber("properties", given.properties) ?? Math.ceil(requests / 10),
-    worker: wholeNumber("worker", given.worker) ?? Math.ceil(requests / 50),
+    seed: number("seed", now.getTime() % 2 ** 31),
+    from: number("from", 0),
+    properties: number("properties", Math.ceil(requests / 10)),
+    worker: number("worker", Math.ceil(requests / 50)),
     help,
   };
 }
 
-function wholeNumber(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,10}$/.test(text)) throw new UsageError(`--${name}: expected a whole number`);
-  return Number(text);
-}
-
 function parseFlags(args: readonly string[]) {
-  const text = { type: "string" } as const;
-  const options = {
-    requests: text,
-    seed: text,
-    from: text,
-    properties: text,
-    worker: text,
-    help: { type: "boolean" },
-  } as const;
   try {
-    return parseArgs({ args: [...args], options, strict: true }).values;
+    return parseArgs({ args: [...args], options: { ...OPTIONS, help: { type: "boolean" } }, strict: true }).values;
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }

@@ -1,13 +1,12 @@
 /**
  * What every parser keeps to, whatever the text: it has an answer, what is wrong has a field and an expectation, the
  * secret that stands there is not repeated, and what is accepted can be used.
- * Owns: that, of CLUSTERS, the registry, LifeboatConfiguration, the descheduler policy, what we keep in
- * ConfigMaps, and Standard Webhooks headers. Does not own: what is right (test/config).
+ * Owns: that, of CLUSTERS, the registry, LifeboatConfiguration, the descheduler policy, and what we keep in ConfigMaps.
+ * Does not own: what is right (test/config).
  */
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
 import { timeoutSeconds } from "../../functions/admission-review.ts";
-import { isSigned } from "../../functions/webhook-signature.ts";
 import { quantity } from "../../shared/cluster/quantity.ts";
 import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/config/clusters.ts";
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
@@ -20,13 +19,11 @@ import { almostText, mutated } from "../generators/json.ts";
 import { NOW } from "../policy/fixtures.ts";
 import { configuration, edgeConfiguration } from "../generators/settings.ts";
 import { expectForeseen, expectUsable } from "./accepted.ts";
-import { canaryIn, ENTRY, SECRETS } from "./canaries.ts";
+import { canaryIn, ENTRY } from "./canaries.ts";
 import { entry } from "./entries.ts";
 import { expect } from "./expectations.ts";
 import { type Property, property } from "./property.ts";
-import { signatureOf } from "./requests/credentials.ts";
 
-const { relaySecret, oldRelaySecret } = SECRETS;
 const VALID = { server: "https://api.example.com", ...ENTRY };
 
 /** As people write it. What YAML has no words for stays JSON, which it also is. */
@@ -55,18 +52,6 @@ function expectParsed(parsed: Parsed<unknown>, root: string): string {
 
 const BOTH = ["accepted", "refused"];
 const REGISTER = { revision: 1, lastCycle: NOW.toISOString(), reservations: [], counts: [] };
-
-const SECONDS = NOW.getTime() / 1000;
-const delivery = fc.record({
-  payload: fc.string({ unit: "grapheme" }),
-  id: fc.oneof(fc.constant("msg_1"), fc.string()),
-  timestamp: fc.oneof(
-    fc.integer({ min: -301, max: 301 }).map((s) => String(SECONDS + s)),
-    fc.string(),
-  ),
-  secret: fc.constantFrom(relaySecret, oldRelaySecret, `whsec_${btoa("of nobody")}`),
-  around: fc.tuple(fc.constantFrom("", "v1,AAAA ", "v1a,x ", " "), fc.constantFrom("", " v1,", " v2,AAAA", "x")),
-});
 
 export const CONFIG_PROPERTIES: readonly Property[] = [
   property(
@@ -128,21 +113,5 @@ export const CONFIG_PROPERTIES: readonly Property[] = [
       const seconds = timeoutSeconds(text);
       expect(seconds > 0 && seconds <= 30, `${text} is ${seconds} s`);
     },
-  ),
-  property(
-    "Standard Webhooks headers",
-    delivery,
-    async ({ payload, id, timestamp, secret, around }) => {
-      const right = signatureOf(payload, id, timestamp, secret);
-      const signature = around.join(right);
-      const fresh = /^\d{1,12}$/.test(timestamp) && Math.abs(Number(timestamp) - SECONDS) <= 300;
-      const known = secret === relaySecret || secret === oldRelaySecret;
-      const expected = id !== "" && fresh && known && signature.split(" ").includes(right);
-      const headers = { id, timestamp, signature };
-      const signed = await isSigned(payload, headers, [relaySecret, oldRelaySecret], NOW);
-      expect(signed === expected, `expected ${expected}`);
-      return signed ? "accepted" : "refused";
-    },
-    BOTH,
   ),
 ];

@@ -18,7 +18,7 @@ import { isLauncher, launcherOfHotplug, vmiNameOf } from "../../shared/policy/ku
 import { COMPONENT_LABEL } from "../../shared/policy/names.ts";
 import type { PressureWorld } from "../../shared/policy/pressure/pressure.ts";
 import { FEATURE_GATES, type Settings } from "../../shared/policy/settings.ts";
-import { at } from "../policy/fixtures.ts";
+import { at, pod as aPod } from "../policy/fixtures.ts";
 import { cluster } from "./clusters.ts";
 import { type ClusterFacts, deschedulingFactsOf, factsOf } from "./facts.ts";
 import { oddString } from "./json.ts";
@@ -86,18 +86,6 @@ export const evictionFacts: fc.Arbitrary<EvictionFacts> = fc
     };
   });
 
-const noPod: PodFacts = {
-  namespace: "apps",
-  name: "none",
-  uid: "none",
-  phase: "",
-  ready: false,
-  deleting: false,
-  labels: {},
-  annotations: {},
-  owners: [],
-};
-
 /** Of a pod that the scheduler or the taint manager has chosen, or another one. */
 export const deletionFacts: fc.Arbitrary<DeletionFacts> = fc
   .record({
@@ -110,7 +98,7 @@ export const deletionFacts: fc.Arbitrary<DeletionFacts> = fc
   })
   .map(({ facts: found, which: at, ...rest }) => {
     const { pods, nodes, evacuations } = found;
-    const { pod = noPod, ...subject } = subjectOf(found, at, ({ disruptionTarget }) => disruptionTarget !== undefined);
+    const { pod = aPod(), ...subject } = subjectOf(found, at, ({ disruptionTarget }) => disruptionTarget !== undefined);
     const node = nodes.find(({ name }) => name === pod.nodeName);
     return {
       ...rest,
