@@ -85,7 +85,9 @@ const number = fc.oneof(fc.constantFrom(0, 1, 2, 5), fc.double({ noNaN: true, no
 export const kubevirt = fc
   .record({
     evictionStrategy: fc.constantFrom(undefined, "LiveMigrate", "External", "Odd"),
-    developerConfiguration: fc.record({ featureGates: fc.subarray([...FEATURE_GATES]) }),
+    developerConfiguration: fc.record({
+      featureGates: fc.oneof(fc.constant([...FEATURE_GATES]), fc.subarray([...FEATURE_GATES])),
+    }),
     migrations: fc.record(
       { parallelMigrationsPerCluster: number, parallelOutboundMigrationsPerNode: number },
       { requiredKeys: [] },

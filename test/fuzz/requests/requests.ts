@@ -41,7 +41,7 @@ const bytes = usually(
 
 const vmName = fc.constantFrom(...VMS);
 const DRY_RUNS: readonly Json[] = [{}, { dryRun: ["All"] }, { dryRun: "All" }];
-const options = fc.constantFrom(null, null, null, ...DRY_RUNS);
+const options = fc.constantFrom(null, null, ...DRY_RUNS, { dryRun: ["All"] });
 const dryRun = fc.constantFrom<Json>(false, false, false, false, true, "true", 1);
 const descheduler = { annotations: { "requested-by": "sigs.k8s.io/descheduler", reason: "NodeUtilization" } };
 
@@ -65,10 +65,17 @@ const eviction = fc
 const PREEMPTED = { reason: "PreemptionByScheduler", status: "True", lastTransitionTime: time(-5) } as const;
 
 const deletion = fc
-  .record({ name: vmName, vm, options, dryRun, username: often(SCHEDULER, "kubernetes-admin", "") })
-  .map(({ name, vm: of, username, ...more }) => {
+  .record({
+    name: vmName,
+    vm,
+    isPreempted: often(true, false),
+    options,
+    dryRun,
+    username: often(SCHEDULER, "kubernetes-admin", ""),
+  })
+  .map(({ name, vm: of, isPreempted, username, ...more }) => {
     const [pod] = podsOf(
-      { ...of, launcher: { ...of.launcher, disruption: of.launcher.disruption ?? PREEMPTED } },
+      { ...of, launcher: { ...of.launcher, disruption: isPreempted ? PREEMPTED : of.launcher.disruption } },
       name,
     );
     const resource = { group: "", version: "v1", resource: "pods" };
