@@ -87,6 +87,13 @@ test("seen again, the evacuation is begun and carried on, and the story told, wh
   expect(doors?.log.filter(({ door }) => door !== undefined)).toMatchObject([1, 2, 3].map(() => ({ verdict: "Hold" })));
 });
 
+test("seen again, and one too many is held: for no longer than that, however long it would be held blindly", async () => {
+  fake.configure({ featureGates: { PreemptionEvictionLiveMigration: true }, guard: { mode: "Hold", maxHolds: 0 } });
+  const answer = await ask(badNetwork(1, 8));
+  expect(answer).toMatchObject(refused("waits until VMI"));
+  expect(answer.seconds).toBeLessThan(20);
+});
+
 test("a scheduler asks no budget: the mark does not wait for one that cannot be grown", async () => {
   await ask(failing(/Budget$/));
   expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
@@ -108,7 +115,10 @@ test("a VMI that keeps changing: held and looked at again, not denied at once", 
 
 test("the Evacuation carries the deadline that the first deletion showed", async () => {
   await ask(undefined, { of: preempted(time(-20)) });
-  expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Preemption", deadline: time(100) } }]);
+  await doors?.settle();
+  const spec = { cause: "Preemption", deadline: time(100) };
+  // It has been carried on, too.
+  expect(fake.evacuations.list()).toMatchObject([{ spec, status: { phase: "Pending" } }]);
 });
 
 test("an Evacuation that cannot be begun: held all the same, and begun as soon as that works", async () => {
