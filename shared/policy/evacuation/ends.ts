@@ -19,8 +19,11 @@ export function moved(pair: LivePair, { targetNode }: Of<"Moved">): readonly Act
   const { sourceNode: from } = e.status;
   const message = from === undefined ? `moved to node ${targetNode}` : `moved from node ${from} to node ${targetNode}`;
   const isLeft = vmi.evacuationLabel !== undefined || vmi.evacuationNodeName !== undefined;
-  // A quick migration is over before a look has seen it: it is named and adopted now.
-  const migration = succeeded(e, pair.migrations);
+  // A quick migration is over before a look has seen it, or its end is not written yet: it is named and adopted now.
+  const arriving = pair.migrations.find(
+    (m) => !isFinal(m) && m.targetNode !== undefined && m.targetNode === vmi.nodeName,
+  );
+  const migration = succeeded(e, pair.migrations) ?? arriving;
   const made = migration === undefined ? {} : { migration: { name: migration.name, uid: migration.uid } };
   const more = { ...made, ...(targetNode === undefined ? {} : { targetNode }) };
   return [

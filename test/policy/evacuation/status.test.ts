@@ -86,8 +86,8 @@ describe("the status", () => {
     expect(statusAfter(newborn({ spec: { inherited } }))).toMatchObject({ attempts: 1, nextAttemptTime: time(9) });
   });
 
-  test("a migration that was over before any look is named all the same", () => {
-    const quick = migration({ phase: "Succeeded", targetNode: "node02" });
+  test.each(["Succeeded", "Running"])("a quick migration, %s by now, is named all the same", (phase) => {
+    const quick = migration({ phase, targetNode: "node02" });
     const named = { migration: { name: quick.name, uid: quick.uid }, targetNode: "node02" };
     expect(statusAfter(evacuation(), { ...moved, migrations: [quick] })).toMatchObject(named);
   });
