@@ -1,0 +1,93 @@
+/**
+ * Encrypted values of `CLUSTER_REGISTRY`: who can read the KV namespace must not learn a cluster's credentials.
+ * Owns: format, keys and their rotation. Does not own: what is inside (clusters.ts), where it is kept.
+ *
+ * AES-256-GCM by WebCrypto. The cluster's name is authenticated with the value, so that who can write the KV namespace
+ * cannot give one cluster's credentials to another name.
+ */
+import type { Parsed } from "./problem.ts";
+
+/** `v1.<nonce>.<ciphertext>`, both base64url. */
+const SEALED = /^v1\.([\w-]{16})\.([\w-]+)$/;
+const NONCE_BYTES = 12;
+const KEY_BYTES = 32;
+
+/** Base64 keys of 32 bytes, separated by commas: the first one encrypts, each of them decrypts. */
+export function parseKeys(text: string | undefined): Parsed<readonly Uint8Array<ArrayBuffer>[]> {
+  const keys = (text ?? "").split(",").map((one) => bytesOf(one.trim()));
+  const isValid = keys.every((key) => key?.length === KEY_BYTES);
+  if (isValid) return { ok: true, value: keys.filter((key) => key !== undefined) };
+  const message = "expected one or more keys of 32 bytes in base64, separated by commas";
+  return { ok: false, problems: [{ field: "REGISTRY_KEY", message }] };
+}
+
+/** `random` fills the nonce: the platform's `crypto.getRandomValues`. */
+export async function seal(
+  text: string,
+  name: string,
+  key: Uint8Array<ArrayBuffer>,
+  random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>,
+): Promise<string> {
+  const iv = random(new Uint8Array(NONCE_BYTES));
+  const sealed = await crypto.subtle.encrypt(algorithm(iv, name), await imported(key), new TextEncoder().encode(text));
+  return `v1.${textOf(iv)}.${textOf(new Uint8Array(sealed))}`;
+}
+
+/** What was sealed under this name, with one of the keys. */
+export async function unseal(
+  sealed: string,
+  name: string,
+  keys: readonly Uint8Array<ArrayBuffer>[],
+): Promise<Parsed<string>> {
+  const [, nonce = "", ciphertext = ""] = SEALED.exec(sealed) ?? [];
+  const [iv, data] = [bytesOf(nonce), bytesOf(ciphertext)];
+  if (iv?.length !== NONCE_BYTES || data === undefined) {
+    return failed(name, "expected an encrypted entry, as `npm run cluster -- add` writes it");
+  }
+  for (const key of keys) {
+    const text = await decrypted(data, algorithm(iv, name), key);
+    if (text !== undefined) return { ok: true, value: text };
+  }
+  return failed(name, "expected an entry that was encrypted for this name with a key of REGISTRY_KEY");
+}
+
+async function decrypted(
+  data: Uint8Array<ArrayBuffer>,
+  by: ReturnType<typeof algorithm>,
+  key: Uint8Array<ArrayBuffer>,
+) {
+  try {
+    return new TextDecoder().decode(await crypto.subtle.decrypt(by, await imported(key), data));
+  } catch {
+    return undefined;
+  }
+}
+
+function failed(name: string, message: string): Parsed<never> {
+  return { ok: false, problems: [{ field: `CLUSTER_REGISTRY.${name}`, message }] };
+}
+
+function algorithm(iv: Uint8Array<ArrayBuffer>, name: string) {
+  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(`CLUSTER_REGISTRY.${name}`) };
+}
+
+function imported(key: Uint8Array<ArrayBuffer>) {
+  return crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"]);
+}
+
+function textOf(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+}
+
+/** Of base64 or base64url. */
+function bytesOf(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
