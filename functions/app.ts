@@ -8,6 +8,7 @@ import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
+import { parseKeys } from "../shared/config/sealed-entry.ts";
 import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
 import { reviewEvictionRequest } from "./evictions.ts";
 import { holdUnreviewed, reviewDeletionRequest } from "./deletions/deletions.ts";
@@ -17,7 +18,7 @@ import { receiveEvents, signedPayload } from "./events.ts";
 import { clusterMetrics } from "./metrics.ts";
 import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
 import { clusterReadyz } from "./readyz.ts";
-import { isCallersFault, RejectionError, renderRejection, unavailable } from "./rejection.ts";
+import { isCallersFault, RejectionError, rejectProblems, renderRejection, unavailable } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
 import * as targets from "./target.ts";
 
@@ -36,7 +37,7 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
   /** Finds the cluster, authenticates the caller, opens the door. */
   const guarded = (caller: targets.Caller, door: Door) => async (c: AppContext) => {
     const name = c.req.param("cluster") ?? "";
-    const entry = await targets.findEntry(name, c.env);
+    const entry = await targets.findEntry(name, { env: c.env, platform, state });
     const inPath = caller === "webhook" ? c.req.param("webhookToken") : undefined;
     await targets.authenticate(entry, caller, targets.bearerOf(c.req.header("authorization")) ?? inPath);
     return await door(c, targets.targetOf(name, entry, { env: c.env, platform, state }));
@@ -59,7 +60,7 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
   /** Deliveries are authenticated by their signature; as above, what is wrong with an entry is no stranger's business. */
   const events = async (c: AppContext) => {
     const name = c.req.param("cluster") ?? "";
-    const entry = await targets.findEntry(name, c.env);
+    const entry = await targets.findEntry(name, { env: c.env, platform, state });
     const payload = await signedPayload(c, entry, platform.now());
     return await receiveEvents(c, targets.targetOf(name, entry, { env: c.env, platform, state }), payload);
   };
@@ -110,12 +111,13 @@ function reject(c: Context, rejection: RejectionError): Response {
   return c.json(body, code);
 }
 
-/** Whether CLUSTERS parses. Nothing about clusters: strangers may ask. */
+/** Whether CLUSTERS and the registry's keys parse. Nothing about clusters: strangers may ask. */
 function fleetReadyz(c: AppContext): Response {
-  const { CLUSTERS, CLUSTER_REGISTRY } = c.env;
-  const problems = problemsOf(parseClusters(CLUSTERS));
+  const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = c.env;
+  const keys = CLUSTER_REGISTRY === undefined ? undefined : parseKeys(REGISTRY_KEY);
+  if (keys?.ok === false) rejectProblems("InvalidConfiguration", keys.problems);
   const configured = CLUSTERS !== undefined || CLUSTER_REGISTRY !== undefined;
-  if (configured && problems.length === 0) return c.json({ ready: true });
+  if (configured && problemsOf(parseClusters(CLUSTERS)).length === 0) return c.json({ ready: true });
   const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
   return reject(c, new RejectionError("InvalidConfiguration", { field: "CLUSTERS", message }));
 }

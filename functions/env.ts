@@ -4,7 +4,7 @@
  */
 import type { Fetch } from "../shared/cluster/transport.ts";
 
-/** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`. */
+/** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`, encrypted. */
 export interface ClusterRegistry {
   get(name: string): Promise<string | null>;
   list(options: {
@@ -15,6 +15,8 @@ export interface ClusterRegistry {
 export interface Env {
   readonly CLUSTERS?: string;
   readonly CLUSTER_REGISTRY?: ClusterRegistry;
+  /** The keys of the registry: see shared/config/sealed-entry.ts. */
+  readonly REGISTRY_KEY?: string;
   /** Workers VPC bindings, by the name in `binding:NAME`. */
   readonly [binding: string]: unknown;
 }

@@ -6,21 +6,22 @@ import { timingSafeEqual } from "hono/utils/buffer";
 import { type Cluster, connect } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Endpoint } from "../shared/cluster/transport.ts";
-import { type ClusterEntry, parseClusters, parseRegistryEntry } from "../shared/config/clusters.ts";
+import { type ClusterEntry, parseClusters } from "../shared/config/clusters.ts";
 import { type LoadedSettings, SettingsCache } from "../shared/config/load-settings.ts";
-import type { Parsed } from "../shared/config/problem.ts";
-import type { ClusterRegistry, Env, Platform } from "./env.ts";
+import type { Env, Platform } from "./env.ts";
+import { type Entry, RegistryCache } from "./registry.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 
 /** What this isolate remembers: caches that may be empty at any time. */
 export interface IsolateState {
   readonly settings: SettingsCache;
+  readonly registry: Pick<RegistryCache, "find" | "all">;
   /** Clusters whose API server has asked about an eviction. */
   readonly called: Set<string>;
 }
 
 export function newIsolateState(): IsolateState {
-  return { settings: new SettingsCache(), called: new Set() };
+  return { settings: new SettingsCache(), registry: new RegistryCache(), called: new Set() };
 }
 
 export interface Target {
@@ -71,17 +72,13 @@ function described(error: unknown): Record<string, unknown> {
 }
 
 /** `CLUSTERS` wins; where that is no JSON at all, the registry's clusters go on. */
-export async function findEntry(name: string, env: Env): Promise<ClusterEntry> {
+export async function findEntry(name: string, { env, platform, state }: Surroundings): Promise<ClusterEntry> {
   const clusters = parseClusters(env.CLUSTERS);
   const inSecret = clusters.ok ? clusters.value.get(name) : undefined;
-  const entry = inSecret ?? (await registered(name, env)) ?? (clusters.ok ? undefined : clusters);
+  const registered = inSecret ?? (await state.registry.find(name, env, platform.now()));
+  const entry = registered ?? (clusters.ok ? undefined : clusters);
   if (entry === undefined) throw new RejectionError("UnknownCluster");
   return entry.ok ? entry.value : rejectProblems("InvalidConfiguration", entry.problems);
-}
-
-async function registered(name: string, { CLUSTER_REGISTRY }: Env): Promise<Parsed<ClusterEntry> | undefined> {
-  const text = (await CLUSTER_REGISTRY?.get(name)) ?? undefined;
-  return text === undefined ? undefined : parseRegistryEntry(text, name);
 }
 
 /** Every cluster whose entry is valid, of the secret and of the registry; what is wrong with the others is logged. */
@@ -106,31 +103,15 @@ function connectable(name: string, entry: ClusterEntry, surroundings: Surroundin
   }
 }
 
-type Entries = ReadonlyMap<string, Parsed<ClusterEntry>>;
-
 /** A registry that fails does not hurt the clusters of the secret. */
-async function allRegistered({ env, platform }: Surroundings): Promise<Entries> {
+async function allRegistered({ env, platform, state }: Surroundings): Promise<ReadonlyMap<string, Entry>> {
   try {
-    return env.CLUSTER_REGISTRY === undefined ? new Map() : await readRegistry(env.CLUSTER_REGISTRY);
+    return await state.registry.all(env, platform.now());
   } catch (error) {
     const stack = error instanceof Error ? error.stack : undefined;
     platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
     return new Map();
   }
-}
-
-async function readRegistry(registry: ClusterRegistry): Promise<Entries> {
-  const found = new Map<string, Parsed<ClusterEntry>>();
-  for (let cursor: string | undefined, isOver = false; !isOver;) {
-    const page = await registry.list(cursor === undefined ? {} : { cursor });
-    for (const { name } of page.keys) {
-      const text = await registry.get(name);
-      if (text !== null) found.set(name, parseRegistryEntry(text, name));
-    }
-    cursor = page.cursor;
-    isOver = page.list_complete || cursor === undefined;
-  }
-  return found;
 }
 
 function endpointOf(entry: ClusterEntry, env: Env, platform: Platform): Endpoint {

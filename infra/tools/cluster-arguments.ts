@@ -2,7 +2,7 @@
  * The command line of `npm run cluster`.
  * Owns: commands, flags and what is wrong with them. Does not own: what they lead to (cluster.ts).
  */
-import { parseArgs } from "node:util";
+import { FLAG, HELP, readArguments, TEXT, UsageError } from "./console/arguments.ts";
 
 export const USAGE = `Usage: npm run cluster -- add NAME [--entry FILE] | list | remove NAME
 
@@ -19,10 +19,6 @@ export const USAGE = `Usage: npm run cluster -- add NAME [--entry FILE] | list |
 REGISTRY_KEY in the environment holds the keys of the Worker's secret of that name: the first one encrypts.
 `;
 
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
 export type Command =
   | { readonly command: "add"; readonly name: string; readonly entry: string | undefined }
   | { readonly command: "remove"; readonly name: string }
@@ -38,9 +34,11 @@ export interface Arguments {
 /** As in a URL's path, and as KV takes it. */
 const NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
+const FLAGS = { entry: TEXT, local: FLAG, env: TEXT, config: TEXT, "persist-to": TEXT, help: HELP };
+
 export function parseArguments(args: readonly string[]): Arguments {
-  const { values, positionals } = parseFlags(args);
-  const { env, config, local = false, help = false } = values;
+  const { values, positionals } = readArguments(args, FLAGS);
+  const { env, config, local, help } = values;
   const where = [
     "--binding",
     "CLUSTER_REGISTRY",
@@ -71,15 +69,4 @@ function commandOf([command = "nothing", name, ...more]: readonly string[], entr
 function nameOf(name: string | undefined): string {
   if (name !== undefined && NAME.test(name)) return name;
   throw new UsageError(`NAME: expected letters, digits, ".", "_" and "-", got "${name ?? ""}"`);
-}
-
-function parseFlags(args: readonly string[]) {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean" } as const;
-  const options = { entry: text, local: flag, env: text, config: text, "persist-to": text, help: flag };
-  try {
-    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
 }

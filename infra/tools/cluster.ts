@@ -13,7 +13,8 @@ import * as z from "zod";
 import { parseEntry, parseRegistryEntry } from "../../shared/config/clusters.ts";
 import type { Parsed } from "../../shared/config/problem.ts";
 import { parseKeys, seal, unseal } from "../../shared/config/sealed-entry.ts";
-import { type Command, parseArguments, USAGE, UsageError } from "./cluster-arguments.ts";
+import { type Command, parseArguments, USAGE } from "./cluster-arguments.ts";
+import { UsageError } from "./console/arguments.ts";
 
 class Refused extends Error {
   override readonly name = "Refused";
@@ -47,7 +48,7 @@ async function add(name: string, file: string | undefined, where: readonly strin
   const [key] = keysOfEnvironment();
   const entry = file === undefined ? await text(process.stdin) : await readFile(file, "utf8");
   orRefuse(parseRegistryEntry(entry, name));
-  const sealed = await seal(entry, name, key, (bytes) => crypto.getRandomValues(bytes));
+  const sealed = await seal(entry, name, key);
   await wrangler(["key", "put", name, sealed, ...where]);
   console.error(`${name} added. Workers may know an older entry for up to a minute.`);
 }

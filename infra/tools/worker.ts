@@ -7,6 +7,7 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { Miniflare, NoOpLog, type RequestInit, type Response } from "miniflare";
 import type { Authority } from "../sandbox/certificates.ts";
+import { seal } from "../../shared/config/sealed-entry.ts";
 
 export interface ClusterEntry {
   readonly server: string;
@@ -61,10 +62,16 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { authority, trusted = [], clusters, port = 0, onLog = () => undefined } = options;
   const { bundle = `${root}.build/index.js`, registry = false, variables = {} } = options;
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
+  const key = crypto.getRandomValues(new Uint8Array(32));
+  const REGISTRY_KEY = Buffer.from(key).toString("base64");
   const worker = new Miniflare({
     modules: [{ type: "ESModule", path: bundle }],
     compatibilityDate: compatibilityDate(),
-    bindings: { CLUSTERS: typeof clusters === "string" ? clusters : JSON.stringify(clusters), ...variables },
+    bindings: {
+      CLUSTERS: typeof clusters === "string" ? clusters : JSON.stringify(clusters),
+      REGISTRY_KEY,
+      ...variables,
+    },
     kvNamespaces: registry ? [REGISTRY] : [],
     host: "127.0.0.1",
     port,
@@ -90,7 +97,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     url,
     port: Number(new URL(url).port),
     registry: {
-      set: async (name, entry) => await (await worker.getKVNamespace(REGISTRY)).put(name, JSON.stringify(entry)),
+      async set(name, entry) {
+        const sealed = await seal(JSON.stringify(entry), name, key);
+        await (await worker.getKVNamespace(REGISTRY)).put(name, sealed);
+      },
       remove: async (name) => await (await worker.getKVNamespace(REGISTRY)).delete(name),
     },
     fetch: (path, init) => worker.dispatchFetch(`${url}${path}`, init),

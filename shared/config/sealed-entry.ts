@@ -21,14 +21,8 @@ export function parseKeys(text: string | undefined): Parsed<readonly Uint8Array<
   return { ok: false, problems: [{ field: "REGISTRY_KEY", message }] };
 }
 
-/** `random` fills the nonce: the platform's `crypto.getRandomValues`. */
-export async function seal(
-  text: string,
-  name: string,
-  key: Uint8Array<ArrayBuffer>,
-  random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>,
-): Promise<string> {
-  const iv = random(new Uint8Array(NONCE_BYTES));
+export async function seal(text: string, name: string, key: Uint8Array<ArrayBuffer>): Promise<string> {
+  const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const sealed = await crypto.subtle.encrypt(algorithm(iv, name), await imported(key), new TextEncoder().encode(text));
   return `v1.${textOf(iv)}.${textOf(new Uint8Array(sealed))}`;
 }

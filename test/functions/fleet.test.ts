@@ -4,6 +4,7 @@ import type { ClusterRegistry } from "../../functions/env.ts";
 import { startCannedCluster } from "./support/canned-cluster.ts";
 import { asWebhook, type Doors, entry, openDoors, TOKENS, type TestEnv } from "./support/doors.ts";
 import { evictionReview, refusal, review, UID } from "./support/reviews.ts";
+import { sealed } from "./support/sealed.ts";
 import { SECRET_OF_UPSTREAM, type StubServer } from "./support/stub-server.ts";
 
 const FULL = new Date("2026-11-20T12:00:00Z");
@@ -24,20 +25,28 @@ let seen: { secret: number; far: number };
 beforeEach(() => (seen = { secret: secret.requests.length, far: far.requests.length }));
 const isAsked = (which: "secret" | "far") => (which === "secret" ? secret : far).requests.length > seen[which];
 
-/** A KV namespace, two keys a page. */
-function registry(entries: Readonly<Record<string, unknown>>): ClusterRegistry {
+/** A KV namespace, two keys a page, encrypted but for `plain`. */
+function registry(entries: Readonly<Record<string, unknown>>, plain = false): ClusterRegistry {
   const texts = new Map(
     Object.entries(entries).map(([name, e]) => [name, typeof e === "string" ? e : JSON.stringify(e)]),
   );
   const names = [...texts.keys()].map((name) => ({ name }));
   return {
-    get: async (name) => texts.get(name) ?? null,
+    get: async (name) => {
+      const text = texts.get(name) ?? null;
+      return text === null || plain ? text : await sealed(name, text);
+    },
     list: async ({ cursor = "0" }) => {
       const end = Number(cursor) + 2;
       const keys = names.slice(Number(cursor), end);
       return end >= names.length ? { keys, list_complete: true } : { keys, list_complete: false, cursor: String(end) };
     },
   };
+}
+
+/** Entries of which one was kept under another name. */
+function swapped(): ClusterRegistry {
+  return { ...registry({ prod: "" }), get: () => sealed("other", JSON.stringify(entry("https://x"))) };
 }
 
 const outage: ClusterRegistry = {
@@ -66,6 +75,22 @@ describe("the registry", () => {
     expect(isAsked(asked === "far" ? "secret" : "far")).toBe(false);
   });
 
+  test("is asked once in a while, not for every review", async () => {
+    const asked: string[] = [];
+    const kept = registry({ prod: entry(far.url) });
+    const get = async (name: string) => {
+      asked.push(name);
+      return await kept.get(name);
+    };
+    const doors = openDoors({ CLUSTER_REGISTRY: { ...kept, get } });
+    for (const seconds of [0, 15, 16]) {
+      doors.pass(seconds);
+      await review(doors);
+      await doors.settle();
+    }
+    expect(asked).toEqual(["prod", "prod"]);
+  });
+
   test("does not know the cluster", async () => {
     const doors = openDoors({ CLUSTER_REGISTRY: registry({}) });
     expect(await review(doors)).toMatchObject({ code: 404, body: { error: { reason: "UnknownCluster" } } });
@@ -88,6 +113,9 @@ describe("a malformed entry", () => {
     ["no object",                { CLUSTERS: { prod: "secret-value" } },                                 "CLUSTERS.prod",                "expected object"],
     ["of the registry",          { CLUSTER_REGISTRY: registry({ prod: entry("ftp://x") }) },             "CLUSTER_REGISTRY.prod.server", noServer],
     ["of the registry, no JSON", { CLUSTER_REGISTRY: registry({ prod: "{secret-value" }) },              "CLUSTER_REGISTRY.prod",        "expected JSON"],
+    ["of the registry, not encrypted", { CLUSTER_REGISTRY: registry({ prod: entry("https://x") }, true) }, "CLUSTER_REGISTRY.prod", "expected an encrypted entry"],
+    ["of the registry, another's", { CLUSTER_REGISTRY: swapped() },                                      "CLUSTER_REGISTRY.prod",        "encrypted for this name"],
+    ["of the registry, without its key", { CLUSTER_REGISTRY: registry({ prod: entry("https://x") }), REGISTRY_KEY: "secret-value" }, "REGISTRY_KEY", "expected one or more keys"],
     ["all of CLUSTERS, no JSON", { CLUSTERS: "{secret-value" },                                          "CLUSTERS",                     "expected JSON"],
     ["a binding that is missing", { CLUSTERS: { prod: entry("binding:PROD_API") } },                     "server",                       "expected a Workers VPC binding named PROD_API in this Worker's environment"],
     ["a binding that is a text", { CLUSTERS: { prod: entry("binding:PROD_API") }, PROD_API: "secret-value" }, "server",                  "expected a Workers VPC binding named PROD_API in this Worker's environment"],

@@ -27,6 +27,13 @@ describe("in general", () => {
     expect(answer.text).not.toMatch(/secret|prod/);
   });
 
+  test("a registry without a key that opens it", async () => {
+    const answer = await openDoors({ CLUSTER_REGISTRY: registry, REGISTRY_KEY: "too short" }).request("/readyz");
+    const message = "expected one or more keys of 32 bytes in base64, separated by commas";
+    const error = { reason: "InvalidConfiguration", field: "REGISTRY_KEY", message };
+    expect(answer).toMatchObject({ code: 503, body: { error } });
+  });
+
   test("says nothing about clusters, and asks none", async () => {
     const server = await startCannedCluster();
     const answer = await openDoors({ CLUSTERS: { prod: entry(server.url) } }).request("/readyz");

@@ -4,6 +4,7 @@ import { timeoutSeconds } from "../../functions/admission-review.ts";
 import { startCannedCluster } from "./support/canned-cluster.ts";
 import { entry, openDoors } from "./support/doors.ts";
 import { refusal, review } from "./support/reviews.ts";
+import { sealed } from "./support/sealed.ts";
 
 // prettier-ignore
 test.each([
@@ -43,7 +44,7 @@ test.each([
   const given = vi.spyOn(AbortSignal, "timeout");
   const get = async () => {
     doors.pass(seconds);
-    return JSON.stringify(entry(server.url));
+    return await sealed("prod", JSON.stringify(entry(server.url)));
   };
   const doors = openDoors({ CLUSTER_REGISTRY: { get, list: () => Promise.reject(new Error("KV")) } });
   expect(await review(doors, undefined, { timeout: "10s" })).toMatchObject({ code: 200 });

@@ -4,9 +4,9 @@
  */
 import * as fc from "fast-check";
 import { createApp } from "../../functions/app.ts";
-import type { ClusterRegistry, Env } from "../../functions/env.ts";
+import type { Env } from "../../functions/env.ts";
 import { runTick } from "../../functions/schedule.ts";
-import { newIsolateState } from "../../functions/target.ts";
+import { type IsolateState, newIsolateState } from "../../functions/target.ts";
 import { type Json, mutated, mutatedText } from "../generators/json.ts";
 import { usually } from "../generators/often.ts";
 import type { Keys, KeysByCluster } from "./authentication.ts";
@@ -15,6 +15,7 @@ import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.t
 import type { Answer } from "./judge.ts";
 import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
+import { parseRegistryEntry } from "../../shared/config/clusters.ts";
 
 const ENTRIES: Json = {
   prod: { server: SERVER, ...ENTRY },
@@ -24,10 +25,12 @@ const ENTRIES: Json = {
 };
 /** People have no token of their own there. */
 const { operatorToken: _, ...ENTRY_OF_KV } = ENTRY;
-const REGISTERED: Readonly<Record<string, string>> = {
-  kv: JSON.stringify({ server: `${SERVER}//`, ...ENTRY_OF_KV }),
-  badkv: `{"server": "${SECRETS.header}"`,
-};
+const REGISTERED = new Map(
+  Object.entries({
+    kv: JSON.stringify({ server: `${SERVER}//`, ...ENTRY_OF_KV }),
+    badkv: `{"server": "${SECRETS.header}"`,
+  }).map(([name, text]) => [name, parseRegistryEntry(text, name)]),
+);
 
 export interface Isolate {
   /** What opens its doors; absent where `CLUSTERS` is not what it should be. */
@@ -40,14 +43,13 @@ export interface Isolate {
   tick(): Promise<void>;
 }
 
-function registry(fails: boolean): ClusterRegistry {
-  return {
-    get: async (name) => {
-      if (fails) throw new Error("KV GET failed: 500 Internal Server Error");
-      return Object.hasOwn(REGISTERED, name) ? (REGISTERED[name] ?? null) : null;
-    },
-    list: async () => ({ keys: Object.keys(REGISTERED).map((name) => ({ name })), list_complete: true }),
+/** Opened already: WebCrypto takes a time that is not the virtual clock's. */
+function registry(fails: boolean): IsolateState["registry"] {
+  const find = async (name: string) => {
+    if (fails) throw new Error("KV GET failed: 500 Internal Server Error");
+    return REGISTERED.get(name);
   };
+  return { find, all: async () => (fails ? new Map<string, never>() : REGISTERED) };
 }
 
 function keysOf(registryFails: boolean): KeysByCluster {
@@ -80,10 +82,9 @@ export function openIsolate(
   };
   const env: Env = {
     CLUSTERS: clusters,
-    CLUSTER_REGISTRY: registry(registryFails),
     PROD_API: { fetch: (url: string, init: RequestInit) => cluster.fetch(url, init) },
   };
-  const state = newIsolateState();
+  const state = { ...newIsolateState(), registry: registry(registryFails) };
   const app = createApp(platform, state);
   const context = {
     waitUntil: (promise: Promise<unknown>) => void after.push(promise),

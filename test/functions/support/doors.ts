@@ -8,6 +8,7 @@ import { createApp } from "../../../functions/app.ts";
 import type { Env, Platform } from "../../../functions/env.ts";
 import { runTick } from "../../../functions/schedule.ts";
 import { newIsolateState } from "../../../functions/target.ts";
+import { REGISTRY_KEY } from "./sealed.ts";
 
 export const NOW = new Date("2026-11-20T12:00:00.000Z");
 
@@ -95,7 +96,7 @@ export function openDoors({ CLUSTERS, ...others }: TestEnv, before?: Before): Do
   const state = newIsolateState();
   const app = createApp(platform, state);
   const text = typeof CLUSTERS === "string" ? CLUSTERS : JSON.stringify(CLUSTERS);
-  const env: Env = { ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
+  const env: Env = { REGISTRY_KEY, ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
   return {
     ...world,
     request: async (path, init) => await answerOf(await app.request(path, init, env, context)),
