@@ -7,6 +7,7 @@ import { createApp } from "../../functions/app.ts";
 import type { Env } from "../../functions/env.ts";
 import { runTick } from "../../functions/schedule.ts";
 import { type IsolateState, newIsolateState } from "../../functions/target.ts";
+import { newPlatform } from "../functions/support/doors.ts";
 import { type Json, mutated, mutatedText } from "../generators/json.ts";
 import { usually } from "../generators/often.ts";
 import type { Keys, KeysByCluster } from "./authentication.ts";
@@ -72,30 +73,19 @@ export function openIsolate(
   clock: VirtualClock,
   { clusters, registryFails }: Environment,
 ): Isolate {
-  const log: Readonly<Record<string, unknown>>[] = [];
-  const after: Promise<unknown>[] = [];
-  const platform = {
-    fetch: cluster.fetch,
-    now: () => clock.now(),
-    sleep: (ms: number) => clock.sleep(ms),
-    log: (line: Readonly<Record<string, unknown>>) => void log.push(line),
-  };
+  const instead = { fetch: cluster.fetch, now: () => clock.now(), sleep: (ms: number) => clock.sleep(ms) };
+  const { platform, context, world } = newPlatform(undefined, undefined, instead);
   const env: Env = {
     CLUSTERS: clusters,
     PROD_API: { fetch: (url: string, init: RequestInit) => cluster.fetch(url, init) },
   };
   const state = { ...newIsolateState(), registry: registry(registryFails) };
   const app = createApp(platform, state);
-  const context = {
-    waitUntil: (promise: Promise<unknown>) => void after.push(promise),
-    passThroughOnException: () => undefined,
-    props: {},
-  };
   return {
     keys: clusters === orderly ? keysOf(registryFails) : undefined,
     registryFails,
-    log,
-    after,
+    log: world.log,
+    after: world.after,
     send: (request, index) =>
       origin.run(index, async () => {
         const response = await app.fetch(platformRequest(request), env, context);

@@ -51,7 +51,7 @@ export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
 export type Before = (request: string, init: RequestInit, url: URL) => Promise<void> | void;
 
 /** What the doors are opened with: the clock and the log of a test, and what goes on after an answer. */
-export function newPlatform(before: Before = () => undefined, start = NOW) {
+export function newPlatform(before: Before = () => undefined, start = NOW, instead: Partial<Platform> = {}) {
   let now = start.getTime();
   const log: Record<string, unknown>[] = [];
   const forbidden: string[] = [];
@@ -72,6 +72,7 @@ export function newPlatform(before: Before = () => undefined, start = NOW) {
       await setImmediate();
     },
     log: (line) => void log.push(line),
+    ...instead,
   };
   const context = {
     waitUntil: (promise: Promise<unknown>) => void after.push(promise),
@@ -81,6 +82,7 @@ export function newPlatform(before: Before = () => undefined, start = NOW) {
   const world = {
     log,
     forbidden,
+    after,
     async settle() {
       while (after.length > 0) await after.shift();
     },
