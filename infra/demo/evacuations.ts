@@ -1,6 +1,6 @@
 /**
  * The Evacuations of a cluster, at the end of a story.
- * Owns: reading them, once those that are about to end have ended. Does not own: how they look (evacuations-view.ts).
+ * Owns: reading them, once all have ended. Does not own: how they look (evacuations-view.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../sandbox/actors/client.ts";
@@ -9,17 +9,18 @@ import { renderEvacuations } from "./evacuations-view.ts";
 import type { Screen } from "./screen.ts";
 
 const LOOK_EVERY_MS = 200;
-/** The relay tells Lifeboat of a VM that has moved within a second. */
-const LOOKS = 25;
+/** The relay tells Lifeboat of a VM that has moved within a second: only a broken cluster takes this long. */
+const PATIENCE_MS = 60_000;
 
 export async function showEvacuations(client: KubeClient, screen: Screen): Promise<void> {
-  for (let looks = 1; ; looks++) {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
     const { items } = await client.list(evacuations);
-    if (looks < LOOKS && items.some((evacuation) => endingOf(evacuation) === undefined)) {
-      await delay(LOOK_EVERY_MS);
-      continue;
+    const haveEnded = items.every((evacuation) => endingOf(evacuation) !== undefined);
+    if (haveEnded || performance.now() > deadline) {
+      if (items.length > 0) screen.print("", ...renderEvacuations(items, screen));
+      return;
     }
-    if (items.length > 0) screen.print("", ...renderEvacuations(items, screen));
-    return;
+    await delay(LOOK_EVERY_MS);
   }
 }
