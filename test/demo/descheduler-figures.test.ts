@@ -1,5 +1,6 @@
 /** Figures of a descheduled cluster, and where its VMs are. */
 import { describe, expect, test } from "vitest";
+import { isAtRest } from "../../infra/demo/descheduler-cycle.ts";
 import { figuresOf, isAsItShouldBe, journeyRows, type Course } from "../../infra/demo/descheduler-figures.ts";
 import type { VirtualMachine, World } from "../../infra/demo/world.ts";
 import { migration, node, running, vm, world } from "./worlds.ts";
@@ -61,6 +62,14 @@ test.each([
   [true,       2,    1,    false],
 ])("balanced %s, at most %i leaving at once, %i lost: as it should be: %s", (balanced, most, lost, expected) => {
   expect(isAsItShouldBe({ balanced, most, lost, cycles: 4, requested: 5, migrations: 3 })).toBe(expected);
+});
+
+test.each([
+  [0, 0, true],
+  [1, 0, false],
+  [0, 1, false],
+])("%i nominated, %i evacuations in progress: at rest: %s", (nominated, evacuationsInProgress, atRest) => {
+  expect(isAtRest({ nominated, evacuationsInProgress, requested: [], skipped: [] })).toBe(atRest);
 });
 
 describe("where a VM is", () => {
