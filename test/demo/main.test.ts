@@ -51,7 +51,8 @@ const stories: readonly [string, number, RegExp, readonly string[]][] = [
   ["taint",      3,    /^With Lifeboat: VMs moved 3, VMs lost: 0$/, ["with     · kube-system/log-agent  on node-1", "node-controller deletes pod virt-launcher-web-"]],
   ["pressure",   2,    /^With Lifeboat: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/, ["node condition MemoryPressure: moving the VM off node node-1"]],
 ];
-test.each(stories)(
+// They wait far more than they work.
+test.concurrent.each(stories)(
   "%s: %i VMs are lost without Lifeboat, none with it",
   { timeout: 120_000 },
   async (story, lost, outcome, told) => {
