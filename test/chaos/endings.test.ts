@@ -6,13 +6,9 @@ import { evacuation } from "./objects.ts";
 
 // prettier-ignore
 const rows: readonly (readonly [string, Evacuation | undefined, string | undefined])[] = [
-  ["has not been looked at",  evacuation(),              undefined],
   ["goes on",                 evacuation("BackingOff"),  undefined],
   ["has moved its VM",        evacuation("Moved"),       "Moved"],
   ["is abandoned",            evacuation("Abandoned"),   "Abandoned"],
-  ["is withdrawn",            evacuation("Withdrawn"),   "Withdrawn"],
-  ["is another one's twin",   evacuation("Duplicate"),   "Duplicate"],
-  ["has lost its VM",         evacuation("Gone"),        "Gone"],
   ["is deleted",              undefined,                 undefined],
 ];
 test.each(rows)("one that %s", (_, now, ending) => {
