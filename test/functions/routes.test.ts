@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
 import { renderRejection, unavailable } from "../../functions/rejection.ts";
 import { notFound, startCannedCluster } from "./support/canned-cluster.ts";
+import { openCanned } from "./support/canned-doors.ts";
 import { asOperator, asWebhook, type Doors, entry, openDoors } from "./support/doors.ts";
 import * as stub from "./support/stub-server.ts";
 
@@ -87,14 +88,13 @@ test.each([
   ["GET",    "evacuations"],
   ["DELETE", "evacuations/apps/x"],
   ["GET",    "readyz"],
+  ["GET",    "metrics"],
 ])("… as every door says, and nothing that was answered: %s %s", async (method, path) => {
   for (const [behaviour, code] of [[stub.hangingUp, 503], [stub.status(403, "F", stub.SECRET_OF_UPSTREAM), 502], [stub.html(200), 502]] as const) {
-    const sick = await startCannedCluster(behaviour);
-    const there = openDoors({ CLUSTERS: { prod: entry(sick.url) } });
+    const [, there] = await openCanned(behaviour);
     const answer = await there.request(`/clusters/prod/${path}`, { method, headers: asOperator });
     expect(answer).toMatchObject({ code, body: { error: { reason: "ClusterUnavailable" } } });
     expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
-    await sick.stop();
   }
 });
 

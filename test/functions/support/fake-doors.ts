@@ -6,10 +6,13 @@ import { type Context, Hono } from "hono";
 import { reviewDeletionRequest } from "../../../functions/deletions/deletions.ts";
 import type { Env } from "../../../functions/env.ts";
 import { reviewEvictionRequest } from "../../../functions/evictions.ts";
+import { clusterMetrics } from "../../../functions/metrics.ts";
 import { cancelOne, explainPod } from "../../../functions/operator.ts";
-import { RejectionError, renderRejection } from "../../../functions/rejection.ts";
+import { clusterReadyz } from "../../../functions/readyz.ts";
+import { RejectionError, renderRejection, unavailable } from "../../../functions/rejection.ts";
 import { reconcileNow } from "../../../functions/schedule.ts";
 import { newIsolateState, type Target, targetOf } from "../../../functions/target.ts";
+import { ClusterError } from "../../../shared/cluster/failure.ts";
 import type { NamespacedName, PodFacts } from "../../../shared/policy/facts.ts";
 import { type Before, connectTo } from "../../fake-cluster/connect.ts";
 import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
@@ -23,6 +26,8 @@ export interface FakeDoors extends Pick<Doors, "log" | "settle" | "now" | "pass"
   explain(pod: NamespacedName): Promise<Answer>;
   cancel(vmi: NamespacedName): Promise<Answer>;
   reconcile(): Promise<Answer>;
+  metrics(): Promise<Answer>;
+  ready(): Promise<Answer>;
   readonly target: Target;
 }
 
@@ -60,11 +65,14 @@ export function openFakeDoors(
     return reviewDeletionRequest(c, target, new Date(platform.now().getTime() - Number(c.req.param("waited")) * 1000));
   });
   app.post("/reconcile", (c) => reconcileNow(c, target));
+  app.get("/metrics", (c) => clusterMetrics(c, target));
+  app.get("/readyz", (c) => clusterReadyz(c, target));
   app.get("/pods/:namespace/:name", (c) => explainPod(c, target, keyIn(c)));
   app.delete("/vmis/:namespace/:name", (c) => cancelOne(c, target, keyIn(c)));
   app.onError((error, c) => {
-    if (!(error instanceof RejectionError)) throw error;
-    const { code, body } = renderRejection(error);
+    const rejection = error instanceof ClusterError ? unavailable(error) : error;
+    if (!(rejection instanceof RejectionError)) throw error;
+    const { code, body } = renderRejection(rejection);
     return c.json(body, code);
   });
   const ask = async (path: string, method: string, body?: unknown) =>
@@ -77,6 +85,8 @@ export function openFakeDoors(
     explain: ({ namespace, name }) => ask(`/pods/${namespace}/${name}`, "GET"),
     cancel: ({ namespace, name }) => ask(`/vmis/${namespace}/${name}`, "DELETE"),
     reconcile: () => ask("/reconcile", "POST"),
+    metrics: () => ask("/metrics", "GET"),
+    ready: () => ask("/readyz", "GET"),
   };
 }
 

@@ -1,0 +1,16 @@
+/** One canned cluster and the doors to it, until the test ends. */
+import { onTestFinished } from "vitest";
+import { type CannedAnswers, startCannedCluster } from "./canned-cluster.ts";
+import { type Doors, entry, openDoors } from "./doors.ts";
+import type { Behaviour, StubServer } from "./stub-server.ts";
+
+export async function startForTest(answers?: CannedAnswers | Behaviour): Promise<StubServer> {
+  const server = await startCannedCluster(answers);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+export async function openCanned(answers?: CannedAnswers | Behaviour): Promise<[StubServer, Doors]> {
+  const server = await startForTest(answers);
+  return [server, openDoors({ CLUSTERS: { prod: entry(server.url) } })];
+}
