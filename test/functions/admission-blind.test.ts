@@ -3,13 +3,8 @@
  * Retry-After; in time, nothing written, and nothing told of the other side.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import {
-  CANNED_POD,
-  CANNED_VMI,
-  type CannedAnswers,
-  questionOf,
-  startCannedCluster,
-} from "./support/canned-cluster.ts";
+import { CANNED_POD, CANNED_VMI, type CannedAnswers, questionOf } from "./support/canned-cluster.ts";
+import { openCanned, startForTest } from "./support/canned-doors.ts";
 import { type Doors, entry, openDoors, TOKENS } from "./support/doors.ts";
 import { allowance, refusal, review } from "./support/reviews.ts";
 import * as stub from "./support/stub-server.ts";
@@ -21,15 +16,13 @@ let server: stub.StubServer | undefined;
 let doors: Doors | undefined;
 afterEach(async () => {
   await doors?.settle();
-  await server?.stop();
   // Whatever has happened: no token in the log, and nothing that the other side has said.
   const log = JSON.stringify(doors?.log);
   for (const secret of [...Object.values(TOKENS), stub.SECRET_OF_UPSTREAM]) expect(log).not.toContain(secret);
 });
 
 async function ask(answers: CannedAnswers | stub.Behaviour, timeout = patienceWith(answers)) {
-  server = await startCannedCluster(answers);
-  doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
+  [server, doors] = await openCanned(answers);
   return await review(doors, undefined, { timeout });
 }
 
@@ -142,10 +135,9 @@ describe("which request was answered how is said, not what was answered", () => 
 });
 
 test.each([301, 302, 307, 308])("a redirect (%i) is not followed, and the token not taken along", async (code) => {
-  const elsewhere = await startCannedCluster();
+  const elsewhere = await startForTest();
   await ask(stub.redirecting(elsewhere.url, code));
   expect(elsewhere.requests).toEqual([]);
-  await elsewhere.stop();
 });
 
 describe("the marking", () => {

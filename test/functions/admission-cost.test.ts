@@ -1,5 +1,5 @@
 /** What an answer costs the API server, and what the settings' cache saves, cluster by cluster. */
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   CANNED_EVACUATION,
   CANNED_POD,
@@ -11,8 +11,8 @@ import {
   POD,
   type Question,
   questionOf,
-  startCannedCluster,
 } from "./support/canned-cluster.ts";
+import { openCanned, startForTest } from "./support/canned-doors.ts";
 import { entry, openDoors } from "./support/doors.ts";
 import { allowance, evictionOf, evictionReview, refusal, review } from "./support/reviews.ts";
 import { type Behaviour, json, neverAnswering, type StubServer } from "./support/stub-server.ts";
@@ -24,19 +24,10 @@ const PINNED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, conditions: [] }
 const UNDER_WAY: CannedAnswers = { vmi: json(MARKED), evacuations: list(CANNED_EVACUATION) };
 const UNBUDGETED: CannedAnswers = { configuration: configured({ reconcilers: { budget: "Disabled" } }) };
 
-const servers: StubServer[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.stop();
-});
-
 /** What follows an answer of ours is left waiting at its first question. */
 const FOLLOWING = { event: neverAnswering, list: neverAnswering };
 
-async function start(answers: CannedAnswers = {}): Promise<StubServer> {
-  const server = await startCannedCluster({ ...FOLLOWING, ...answers });
-  servers.push(server);
-  return server;
-}
+const open = (answers: CannedAnswers = {}) => openCanned({ ...FOLLOWING, ...answers });
 
 const asked = ({ requests }: StubServer) => requests.map(questionOf).filter((question) => !(question in FOLLOWING));
 
@@ -76,8 +67,7 @@ describe("API requests before the answer, with a warm cache", () => {
     ["with budgets: a refused one",       { vmi: json(PINNED) },                      POD, [...READS, "budget"]],
     ["with budgets: one that has none",   { vmi: json(PINNED), budget: notFound },    POD, [...READS, "budget", "create"]],
   ])("%s", async (_, answers, pod, questions) => {
-    const server = await start(answers);
-    const doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
+    const [server, doors] = await open(answers);
     await review(doors, evictionReview({ request: { ...pod, dryRun: true } }));
     const before = asked(server).length;
     await review(doors, evictionOf(pod));
@@ -86,7 +76,7 @@ describe("API requests before the answer, with a warm cache", () => {
 
   test("two round trips: three reads at once, then two writes at once", async () => {
     const [read, write] = [together(3), together(2)];
-    const server = await start({
+    const [, doors] = await open({
       ...UNBUDGETED,
       pod: read(json(CANNED_POD)),
       vmi: read(json(CANNED_VMI)),
@@ -94,13 +84,13 @@ describe("API requests before the answer, with a warm cache", () => {
       begin: write(json(CANNED_EVACUATION, 201)),
       mark: write(json(MARKED)),
     });
-    const answer = await review(openDoors({ CLUSTERS: { prod: entry(server.url) } }));
-    expect(answer).toMatchObject({ body: refusal(TRIGGERED) });
+    expect(await review(doors)).toMatchObject({ body: refusal(TRIGGERED) });
   });
 });
 
 const byCluster = (evictionStrategy: string) =>
-  start({
+  startForTest({
+    ...FOLLOWING,
     vmi: json({ ...MARKED, spec: {} }),
     evacuations: list(CANNED_EVACUATION),
     kubevirt: list({ metadata: CANNED_VMI.metadata, spec: { configuration: { evictionStrategy } } }),
@@ -109,7 +99,7 @@ const byCluster = (evictionStrategy: string) =>
 describe("the settings' cache", () => {
   test("serves 30 s, then the change is seen", async () => {
     let strategy = "LiveMigrate";
-    const server = await start({
+    const [, doors] = await open({
       vmi: json({ ...CANNED_VMI, spec: {} }),
       kubevirt: (response, request) =>
         list({
@@ -117,7 +107,6 @@ describe("the settings' cache", () => {
           spec: { configuration: { evictionStrategy: strategy } },
         })(response, request),
     });
-    const doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
     expect(await review(doors)).toMatchObject({ body: refusal(TRIGGERED) });
     strategy = "None";
     doors.pass(29);
@@ -136,8 +125,7 @@ describe("the settings' cache", () => {
   });
 
   test("of a wrong configuration: warm or cold, the webhook goes on", async () => {
-    const server = await start({ configuration: configured({ marking: "By hand" }) });
-    const doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
+    const [, doors] = await open({ configuration: configured({ marking: "By hand" }) });
     for (const seconds of [0, 1, 30]) {
       doors.pass(seconds);
       expect(await review(doors)).toMatchObject({ body: refusal(TRIGGERED) });

@@ -1,6 +1,7 @@
 /** What may be sent to the admission door, and what each bad input is answered. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { notFound, startCannedCluster } from "./support/canned-cluster.ts";
+import { openCanned } from "./support/canned-doors.ts";
 import { asWebhook, type Doors, entry, openDoors } from "./support/doors.ts";
 import { allowance, evictionReview, refusal, review } from "./support/reviews.ts";
 import type { StubServer } from "./support/stub-server.ts";
@@ -81,10 +82,8 @@ describe("what API servers send is understood", () => {
 
   test("an eviction of a pod that does not exist is nothing to stop", async () => {
     const name = "hp-volume-x";
-    const gone = await startCannedCluster({ pod: notFound });
-    const there = openDoors({ CLUSTERS: { prod: entry(gone.url) } });
+    const [, there] = await openCanned({ pod: notFound });
     expect(await review(there, evictionReview({ request: { name } }))).toMatchObject({ code: 200, body: allowance() });
-    await gone.stop();
   });
 });
 

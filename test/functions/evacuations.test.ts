@@ -3,8 +3,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { failing, FORBIDDEN } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { evacuation, marked, migration, newborn, NODE, node, NOW, pod, vmi } from "../policy/fixtures.ts";
-import { CANNED_EVACUATION, list, startCannedCluster } from "./support/canned-cluster.ts";
-import { asOperator, entry, openDoors } from "./support/doors.ts";
+import { CANNED_EVACUATION, list } from "./support/canned-cluster.ts";
+import { openCanned } from "./support/canned-doors.ts";
+import { asOperator } from "./support/doors.ts";
 import { openFakeDoors } from "./support/fake-doors.ts";
 import { evictionOf } from "./support/reviews.ts";
 
@@ -32,8 +33,7 @@ const FOR_THE_MARK = migration({ phase: "Pending", evacuates: NODE });
 
 test("the list has every Evacuation that has not ended, and where it stands", async () => {
   const status = { phase: "Pending", sourceNode: NODE };
-  const server = await startCannedCluster({ evacuations: list({ ...CANNED_EVACUATION, status }) });
-  const doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
+  const [server, doors] = await openCanned({ evacuations: list({ ...CANNED_EVACUATION, status }) });
   const { metadata, spec } = CANNED_EVACUATION;
   expect(await doors.request("/clusters/prod/evacuations", { headers: asOperator })).toMatchObject({
     code: 200,
@@ -43,7 +43,6 @@ test("the list has every Evacuation that has not ended, and where it stands", as
   });
   // Which those are is for the API server to select.
   expect(server.requests[0]?.query.get("fieldSelector")).toMatch(/^status\.phase!=Moved,/);
-  await server.stop();
 });
 
 describe("a cancel", () => {

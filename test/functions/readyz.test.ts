@@ -1,9 +1,10 @@
 /** Whether Lifeboat is ready: in general, for any caller; in one cluster, for its operators. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubeVirts } from "../../infra/sandbox/kubevirt/resources.ts";
-import { CANNED_VMI, list, startCannedCluster } from "./support/canned-cluster.ts";
+import { CANNED_VMI, list } from "./support/canned-cluster.ts";
+import { openCanned } from "./support/canned-doors.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
-import { type Behaviour, json, status, type StubServer } from "./support/stub-server.ts";
+import { type Behaviour, json, status } from "./support/stub-server.ts";
 import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 
 describe("in general", () => {
@@ -35,11 +36,10 @@ describe("in general", () => {
   });
 
   test("says nothing about clusters, and asks none", async () => {
-    const server = await startCannedCluster();
-    const answer = await openDoors({ CLUSTERS: { prod: entry(server.url) } }).request("/readyz");
+    const [server, doors] = await openCanned();
+    const answer = await doors.request("/readyz");
     expect(answer.body).toEqual({ ready: true });
     expect(server.requests).toEqual([]);
-    await server.stop();
   });
 });
 
@@ -132,7 +132,6 @@ describe("in a cluster with the shipped manifests", () => {
 const MARKED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } };
 
 describe("marking is proven by trying", () => {
-  let server: StubServer;
   // prettier-ignore
   test.each<[string, Behaviour, Behaviour, number, string | undefined]>([
     ["the mark is kept",                 list(CANNED_VMI), json(MARKED), 200, undefined],
@@ -142,12 +141,12 @@ describe("marking is proven by trying", () => {
     ["one of them is not",               list(MARKED, CANNED_VMI), json(CANNED_VMI),   503, 'KubeVirt did not keep the mark on VMI "apps/web"'],
     ["a VMI that is on no node",         list({ ...CANNED_VMI, status: {} }), status(403, "Forbidden"), 200, undefined],
   ])("%s", async (...[, vmis, mark, code, message]) => {
-    server = await startCannedCluster({
+    const [server, doors] = await openCanned({
       mark,
       list: (response, request) =>
         (request.path.endsWith("/virtualmachineinstances") ? vmis : list())(response, request),
     });
-    const answer = await ready(openDoors({ CLUSTERS: { prod: entry(server.url) } }));
+    const answer = await ready(doors);
     const check = message === undefined ? { ok: true } : { ok: false, message: expect.stringContaining(message) };
     const checks = expect.arrayContaining([expect.objectContaining({ name: "marking", ...check })]);
     expect(answer).toMatchObject({ code, body: { checks } });
@@ -155,6 +154,5 @@ describe("marking is proven by trying", () => {
       expect(request.query.get("dryRun")).toBe("All");
       expect(request.headers["impersonate-user"]).toBe("system:serviceaccount:kubevirt:kubevirt-apiserver");
     }
-    await server.stop();
   });
 });

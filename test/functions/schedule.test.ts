@@ -1,9 +1,10 @@
 /** The clock's door: a tick for every cluster, and a full reconcile for a caller who asks. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
-import { CANNED_VMI, type CannedAnswers, configured, list, startCannedCluster } from "./support/canned-cluster.ts";
+import { CANNED_VMI, type CannedAnswers, configured, list } from "./support/canned-cluster.ts";
+import { openCanned, startForTest as start } from "./support/canned-doors.ts";
 import { asWebhook, type Doors, entry, openDoors } from "./support/doors.ts";
 import * as stub from "./support/stub-server.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "./support/test-cluster.ts";
@@ -12,17 +13,6 @@ import { NAMESPACE, startTestCluster, type TestCluster } from "./support/test-cl
 const FULL = new Date("2026-11-20T12:00:00Z");
 const SMALL = new Date("2026-11-20T12:01:00Z");
 const MARKED = { evacuationNodeName: "node01" };
-
-const servers: stub.StubServer[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.stop();
-});
-
-async function start(answers: CannedAnswers | stub.Behaviour = {}): Promise<stub.StubServer> {
-  const server = await startCannedCluster(answers);
-  servers.push(server);
-  return server;
-}
 
 const reconcile = (doors: Doors, cluster = "prod") =>
   doors.request(`/clusters/${cluster}/reconcile`, { method: "POST", headers: asWebhook });
@@ -110,8 +100,7 @@ test.each<[string, string, readonly string[]]>([
   ["are not made", "Disabled", [EVACUATIONS]],
 ])("an idle tick where budgets %s, once the settings are known", async (_, budget, expected) => {
   const configuration = configured({ reconcilers: { budget } });
-  const server = await start({ configuration, list: oneBudget });
-  const doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
+  const [server, doors] = await openCanned({ configuration, list: oneBudget });
   await doors.tick(SMALL);
   const before = server.requests.length;
   await doors.tick(SMALL);
@@ -150,7 +139,7 @@ describe("one failing cluster never touches another", () => {
   });
 
   test("in a full tick: one that answers slowly is not waited for by the others", async () => {
-    const slow = await startCannedCluster(stub.neverAnswering);
+    const slow = await start(stub.neverAnswering);
     const healthy = await start(UNBUDGETED);
     const doors = openDoors({ CLUSTERS: { slow: entry(slow.url), healthy: entry(healthy.url) } });
     const tick = doors.tick(FULL);
