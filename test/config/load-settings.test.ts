@@ -3,16 +3,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { SettingsCache } from "../../shared/config/load-settings.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/policy/names.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { connectTo as overHttp } from "../cluster/connected.ts";
+import { canned } from "../cluster/connected.ts";
 import { connectTo, failing } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import {
-  type CannedAnswers,
-  configured,
-  list,
-  notFound,
-  startCannedCluster,
-} from "../functions/support/canned-cluster.ts";
+import { type CannedAnswers, configured, list, notFound } from "../functions/support/canned-cluster.ts";
 import { html, json, status } from "../functions/support/stub-server.ts";
 
 const GATES = { featureGates: { DeschedulerSupport: true } };
@@ -157,14 +151,12 @@ test.each<[string, CannedAnswers, string]>([
   ["another object for it",                 { configuration: json({ kind: "Pod" }) },                "metadata"],
   ["a page of a proxy for webhooks",        { configuration: configured(GUARDED), other: html(404) }, "not JSON"],
 ])("over HTTP, what is no answer is none: %s", async (_, answers, message) => {
-  const server = await startCannedCluster(answers);
-  await expect(cache.load("prod", overHttp({ server: server.url }), new Date(0))).rejects.toThrow(message);
-  await server.stop();
+  const { cluster } = await canned(answers);
+  await expect(cache.load("prod", cluster, new Date(0))).rejects.toThrow(message);
 });
 
 test("over HTTP, webhooks that may not be read are none", async () => {
-  const server = await startCannedCluster({ configuration: configured(GUARDED), other: status(403, "Forbidden") });
-  const { settings, problems } = await cache.load("prod", overHttp({ server: server.url }), new Date(0));
+  const { cluster } = await canned({ configuration: configured(GUARDED), other: status(403, "Forbidden") });
+  const { settings, problems } = await cache.load("prod", cluster, new Date(0));
   expect([settings.evictionsCovered, problems]).toEqual([false, []]);
-  await server.stop();
 });

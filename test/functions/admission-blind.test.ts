@@ -141,24 +141,18 @@ test.each([301, 302, 307, 308])("a redirect (%i) is not followed, and the token 
 });
 
 describe("the marking", () => {
+  const away = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node02" } };
+  const notKept = 'KubeVirt did not keep the mark on VMI "apps/web"';
   test.each([
     ["never answered", stub.neverAnswering, "the API server did not answer in time"],
     ["answered halfway", stub.stalling, "the API server did not answer in time"],
     ["broken off", stub.hangingUp, "the API server cannot be reached"],
     ["answered with HTML", stub.html(200), "the answer to PATCH"],
     ["answered with something else", stub.json({ kind: "Pod" }), "the answer to PATCH"],
+    ["answered without the mark", stub.json(CANNED_VMI), notKept],
+    ["answered with a mark for another node", stub.json(away), notKept],
   ])("%s: not believed", async (_, behaviour, why) => {
     expect(await ask({ mark: behaviour })).toMatchObject(blindly(why));
-  });
-
-  test("answered without the mark: not believed", async () => {
-    const answer = await ask({ mark: stub.json(CANNED_VMI) });
-    expect(answer).toMatchObject(blindly('KubeVirt did not keep the mark on VMI "apps/web"'));
-  });
-
-  test("answered with a mark for another node: not believed", async () => {
-    const away = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node02" } };
-    expect(await ask({ mark: stub.json(away) })).toMatchObject(blindly("KubeVirt did not keep the mark"));
   });
 
   test("always in conflict: looked at three times, then left to the next request", async () => {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import {
   CANNED_EVACUATION,
+  CANNED_MARKED,
   CANNED_POD,
   CANNED_VMI,
   type CannedAnswers,
@@ -19,9 +20,8 @@ import { type Behaviour, json, neverAnswering, type StubServer } from "./support
 
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const IN_PROGRESS = `Evacuation in progress: ${TRIGGERED}`;
-const MARKED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } };
 const PINNED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, conditions: [] } };
-const UNDER_WAY: CannedAnswers = { vmi: json(MARKED), evacuations: list(CANNED_EVACUATION) };
+const UNDER_WAY: CannedAnswers = { vmi: json(CANNED_MARKED), evacuations: list(CANNED_EVACUATION) };
 const UNBUDGETED: CannedAnswers = { configuration: configured({ reconcilers: { budget: "Disabled" } }) };
 
 /** What follows an answer of ours is left waiting at its first question. */
@@ -82,7 +82,7 @@ describe("API requests before the answer, with a warm cache", () => {
       vmi: read(json(CANNED_VMI)),
       evacuations: read(list()),
       begin: write(json(CANNED_EVACUATION, 201)),
-      mark: write(json(MARKED)),
+      mark: write(json(CANNED_MARKED)),
     });
     expect(await review(doors)).toMatchObject({ body: refusal(TRIGGERED) });
   });
@@ -91,7 +91,7 @@ describe("API requests before the answer, with a warm cache", () => {
 const byCluster = (evictionStrategy: string) =>
   startForTest({
     ...FOLLOWING,
-    vmi: json({ ...MARKED, spec: {} }),
+    vmi: json({ ...CANNED_MARKED, spec: {} }),
     evacuations: list(CANNED_EVACUATION),
     kubevirt: list({ metadata: CANNED_VMI.metadata, spec: { configuration: { evictionStrategy } } }),
   });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ClusterRegistry } from "../../functions/env.ts";
 import { startCannedCluster } from "./support/canned-cluster.ts";
+import { startForTest } from "./support/canned-doors.ts";
 import { asWebhook, type Doors, entry, openDoors, TOKENS, type TestEnv } from "./support/doors.ts";
 import { evictionReview, refusal, review, UID } from "./support/reviews.ts";
 import { sealed } from "./support/sealed.ts";
@@ -175,7 +176,7 @@ describe("a Workers VPC binding", () => {
 });
 
 test("headers of the entry go out with every request, and nowhere else", async () => {
-  const server = await startCannedCluster();
+  const server = await startForTest();
   const headers = { "CF-Access-Client-Secret": SECRET_OF_UPSTREAM };
   const doors = openDoors({ CLUSTERS: { prod: entry(`${server.url}/`, { headers }) } });
   const answer = await review(doors);
@@ -185,5 +186,4 @@ test("headers of the entry go out with every request, and nowhere else", async (
   );
   expect(answer.text + JSON.stringify(doors.log)).not.toContain(SECRET_OF_UPSTREAM);
   expect(answer.text).toContain(UID);
-  await server.stop();
 });

@@ -1,7 +1,7 @@
 /** Whether Lifeboat is ready: in general, for any caller; in one cluster, for its operators. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubeVirts } from "../../infra/sandbox/kubevirt/resources.ts";
-import { CANNED_VMI, list } from "./support/canned-cluster.ts";
+import { CANNED_MARKED, CANNED_VMI, list } from "./support/canned-cluster.ts";
 import { openCanned } from "./support/canned-doors.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
 import { type Behaviour, json, status } from "./support/stub-server.ts";
@@ -129,16 +129,14 @@ describe("in a cluster with the shipped manifests", () => {
   });
 });
 
-const MARKED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } };
-
 describe("marking is proven by trying", () => {
   // prettier-ignore
   test.each<[string, Behaviour, Behaviour, number, string | undefined]>([
-    ["the mark is kept",                 list(CANNED_VMI), json(MARKED), 200, undefined],
+    ["the mark is kept",                 list(CANNED_VMI), json(CANNED_MARKED), 200, undefined],
     ["the status is silently put back",  list(CANNED_VMI), json(CANNED_VMI),           503, 'KubeVirt did not keep the mark on VMI "apps/web"'],
     ["the impersonation is refused",     list(CANNED_VMI), status(403, "Forbidden"),   503, "403 Forbidden"],
-    ["a VMI that is marked already",     list(MARKED), json(MARKED),                   200, undefined],
-    ["one of them is not",               list(MARKED, CANNED_VMI), json(CANNED_VMI),   503, 'KubeVirt did not keep the mark on VMI "apps/web"'],
+    ["a VMI that is marked already",     list(CANNED_MARKED), json(CANNED_MARKED),                   200, undefined],
+    ["one of them is not",               list(CANNED_MARKED, CANNED_VMI), json(CANNED_VMI),   503, 'KubeVirt did not keep the mark on VMI "apps/web"'],
     ["a VMI that is on no node",         list({ ...CANNED_VMI, status: {} }), status(403, "Forbidden"), 200, undefined],
   ])("%s", async (...[, vmis, mark, code, message]) => {
     const [server, doors] = await openCanned({

@@ -51,6 +51,9 @@ export const CANNED_VMI = {
   },
 };
 
+/** KubeVirt has kept the mark. */
+export const CANNED_MARKED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } };
+
 export const list = (...items: readonly unknown[]): Behaviour =>
   json({ kind: "List", metadata: { resourceVersion: "7" }, items });
 
@@ -83,7 +86,7 @@ const GOOD: Record<Question, Behaviour> = {
   grow: json({}),
   create: json({}, 201),
   begin: CANNED_BEGIN,
-  mark: json({ ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node01" } }),
+  mark: json(CANNED_MARKED),
   evacuations: list(),
   list: list(),
   event: json({}, 201),
