@@ -1,6 +1,6 @@
 /** A terminal whose last lines are drawn over again, and a log. */
-import { beforeEach, describe, expect, test } from "vitest";
-import { createScreen, type Output } from "../../infra/demo/screen.ts";
+import { expect, test } from "vitest";
+import { createScreen, type Output, type Screen } from "../../infra/demo/screen.ts";
 
 const ESCAPE = "\u001B[";
 
@@ -8,7 +8,7 @@ const ESCAPE = "\u001B[";
 class Terminal implements Output {
   isTTY = true;
   columns = 80;
-  rows = 10;
+  rows = 4;
   lines: string[] = [];
 
   hasColors(): boolean {
@@ -22,53 +22,27 @@ class Terminal implements Output {
   }
 }
 
-let terminal: Terminal;
-beforeEach(() => {
-  terminal = new Terminal();
+// prettier-ignore
+const draws: readonly [string, (screen: Screen) => void, readonly string[]][] = [
+  ["what is drawn replaces what was drawn",      (on) => { on.draw(["a", "b"]); on.draw(["a", "b", "c"]); on.draw(["d"]); },                  ["d"]],
+  ["what is printed stays above what is drawn",  (on) => { on.print("1"); on.draw(["a"]); on.print("2"); on.draw(["b"]); },                   ["1", "2", "b"]],
+  ["what is kept stays above what follows",      (on) => { on.draw(["a"]); on.keep(); on.print("1"); },                                       ["a", "1"]],
+  ["no more is drawn than can be erased again",  (on) => { on.draw(["1", "2", "3", "4"]); on.draw(["5", "6", "7", "8"]); },                   ["5", "6", "7"]],
+];
+test.each(draws)("on a terminal %s", (_, show, lines) => {
+  const terminal = new Terminal();
+  show(createScreen(terminal));
+  expect(terminal.lines).toEqual(lines);
 });
 
-describe("a terminal", () => {
-  test("what is drawn replaces what was drawn before", () => {
-    const screen = createScreen(terminal);
-    screen.draw(["a 1", "b 1"]);
-    screen.draw(["a 2", "b 2", "c 2"]);
-    screen.draw(["a 3"]);
-    expect(terminal.lines).toEqual(["a 3"]);
-  });
-
-  test("what is printed stays, above what is drawn", () => {
-    const screen = createScreen(terminal);
-    screen.print("first");
-    screen.draw(["drawn"]);
-    screen.print("second");
-    screen.draw(["drawn again"]);
-    expect(terminal.lines).toEqual(["first", "second", "drawn again"]);
-  });
-
-  test("what is kept stays, and what follows stands below", () => {
-    const screen = createScreen(terminal);
-    screen.draw(["drawn"]);
-    screen.keep();
-    screen.print("after");
-    expect(terminal.lines).toEqual(["drawn", "after"]);
-  });
-
-  test("more is not drawn than can be erased again", () => {
-    terminal.rows = 3;
-    const screen = createScreen(terminal);
-    screen.draw(["1", "2", "3", "4"]);
-    screen.draw(["5", "6", "7", "8"]);
-    expect(terminal.lines).toEqual(["5", "6"]);
-  });
-
-  test("its width is that of now", () => {
-    const screen = createScreen(terminal);
-    terminal.columns = 40;
-    expect(screen.width).toBe(40);
-  });
+test("its width is that of now", () => {
+  const terminal = new Terminal();
+  const screen = createScreen(terminal);
+  terminal.columns = 40;
+  expect(screen.width).toBe(40);
 });
 
 test("a log is not live and has no colours", () => {
-  terminal.isTTY = false;
-  expect(createScreen(terminal)).toMatchObject({ live: false, colour: false });
+  const log = Object.assign(new Terminal(), { isTTY: false });
+  expect(createScreen(log)).toMatchObject({ live: false, colour: false });
 });
