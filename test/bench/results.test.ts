@@ -2,13 +2,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { measured, measuredAgainst } from "../../infra/bench/measurement.ts";
 import { readResults, type Results, writeResults } from "../../infra/bench/results.ts";
-
-let folder = "";
-beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), "lifeboat-bench-test-"))));
-afterAll(() => rm(folder, { recursive: true }));
 
 const named = { part: "startup", what: "CPU", unit: "ms", target: 2 } as const;
 
@@ -25,14 +21,12 @@ const results: Results = {
   ],
 };
 
-test("they come back as they were, from a folder that did not exist", async () => {
+test("they come back as they were, from a folder that did not exist; another file is refused by name", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "lifeboat-bench-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "deep", "bench.json");
   await writeResults(file, results);
   expect(await readResults(file)).toEqual(results);
-});
-
-test("another file is refused by name, with what is wrong", async () => {
-  const file = join(folder, "package.json");
   await writeFile(file, JSON.stringify({ ...results, version: 2 }));
-  await expect(readResults(file)).rejects.toThrow(/package\.json holds no results of this benchmark: .*\n.*version/);
+  await expect(readResults(file)).rejects.toThrow(/bench\.json holds no results of this benchmark: .*\n.*version/);
 });

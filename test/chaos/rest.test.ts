@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { type Cluster, unrestOf } from "../../infra/chaos/rest.ts";
 import type { VirtualMachineInstance } from "../../infra/sandbox/kubevirt/resources.ts";
-import { budget, evacuation, launcher, migration, vmi, type VmiTweak } from "./objects.ts";
+import { budget, evacuation, launcher, migration, vmi } from "./objects.ts";
 
 function clusterOf(v: VirtualMachineInstance, tweak: Partial<Cluster> = {}): Cluster {
   return { vmis: [v], pods: [launcher(v)], migrations: [], budgets: [budget(v)], evacuations: [], ...tweak };
@@ -28,6 +28,9 @@ const rows: readonly (readonly [string, Cluster, readonly string[]])[] = [
   ["a budget of another size",    clusterOf(web, { budgets: [budget(web, 3)] }),                ["budgets of run-1/web: minAvailable [3], expected 1 or 2"]],
   ["no budget",                   clusterOf(web, { budgets: [] }),                              ["budgets of run-1/web: minAvailable [], expected 1 or 2"]],
   ["two budgets",                 clusterOf(web, { budgets: [budget(web), budget(web)] }),      ["budgets of run-1/web: minAvailable [1,1], expected 1 or 2"]],
+  ["none that it needs: None",    clusterOf(vmi({ strategy: "None" }), { budgets: [] }),        []],
+  ["none that it needs: pinned",  clusterOf(vmi({ strategy: "LiveMigrateIfPossible", pinned: true }), { budgets: [] }), []],
+  ["one that it needs not",       clusterOf(vmi({ strategy: "None" })),                         ["budgets of run-1/web: minAvailable [1], expected none"]],
   ["a VM that is being deleted",  clusterOf(vmi({ label: "urgent", deleting: true }), { budgets: [] }), []],
   ["a VM that has ended",         clusterOf(vmi({ label: "urgent", status: { phase: "Failed" } }), { budgets: [] }), []],
 ];
@@ -36,19 +39,4 @@ test.each(rows)("%s", (_, cluster, unrest) => expect(unrestOf(cluster, true)).to
 test("where VMs have no budgets, one is left behind", () => {
   expect(unrestOf(clusterOf(web, { budgets: [] }), false)).toEqual([]);
   expect(unrestOf(clusterOf(web), false)).toEqual(["budgets of run-1/web: minAvailable [1], expected none"]);
-});
-
-// prettier-ignore
-const budgets: readonly (readonly [VmiTweak, boolean])[] = [
-  [{ strategy: "None" },                                false],
-  [{ strategy: "LiveMigrate" },                         true],
-  [{ strategy: "LiveMigrate", pinned: true },           true],
-  [{ strategy: "LiveMigrateIfPossible" },               true],
-  [{ strategy: "LiveMigrateIfPossible", pinned: true }, false],
-  [{ strategy: "External" },                            true],
-];
-test.each(budgets)("%j has a budget at rest: %s", (tweak, has) => {
-  const v = vmi(tweak);
-  expect(unrestOf(clusterOf(v, { budgets: has ? [budget(v)] : [] }), true)).toEqual([]);
-  expect(unrestOf(clusterOf(v, { budgets: has ? [] : [budget(v)] }), true)).toHaveLength(1);
 });

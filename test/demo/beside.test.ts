@@ -1,8 +1,8 @@
 /** What one disruption does to two clusters. */
 import { describe, expect, test } from "vitest";
-import { besideRows, isAtRest, noteworthy, troublesOf, vmsOn, type BesideRow } from "../../infra/demo/beside.ts";
+import { besideRows, isAtRest, noteworthy, type BesideRow } from "../../infra/demo/beside.ts";
 import type { PodView, World } from "../../infra/demo/world.ts";
-import { migration, node, running, vm, world } from "./worlds.ts";
+import { migration, running, vm, world } from "./worlds.ts";
 
 const CAST = { node: "node-1", pods: ["shop/job"] };
 
@@ -52,33 +52,18 @@ describe("rows", () => {
   });
 });
 
-function rowsWith(withIt: BesideRow["withIt"]): readonly BesideRow[] {
-  return [{ name: "a/a", without: { now: "LOST", mood: "lost" }, withIt }];
-}
-
-describe("nothing is in progress", () => {
-  const calm = { now: "on node-2", mood: "moved" } as const;
-  test("all has moved, or is lost", () => expect(isAtRest(rowsWith(calm))).toBe(true));
-  test.each([
-    { now: "waits for its turn", mood: "waiting" },
-    { now: "node-1 → node-2", mood: "moving" },
-    { now: "shutting down", mood: "stopped" },
-    { now: "ending", mood: "stopped" },
-  ] as const)("not while one of them is: $now", (place) => expect(isAtRest(rowsWith(place))).toBe(false));
+test.each<[BesideRow["withIt"], boolean]>([
+  [{ now: "on node-2", mood: "moved" }, true],
+  [{ now: "waits for its turn", mood: "waiting" }, false],
+  [{ now: "node-1 → node-2", mood: "moving" }, false],
+  [{ now: "shutting down", mood: "stopped" }, false],
+  [{ now: "ending", mood: "stopped" }, false],
+])("%j: at rest: %s", (withIt, atRest) => {
+  expect(isAtRest([{ name: "a/a", without: { now: "LOST", mood: "lost" }, withIt }])).toBe(atRest);
 });
 
 test("what was told before the story is no news, and not all that is told is worth repeating", () => {
   const before = world({ told: ["DisruptionHeld"] });
   const now = world({ told: ["DisruptionHeld", "Scheduled", "Preempted"], migrations: [migration()] });
   expect(noteworthy(before, now)).toEqual(["Preempted of uid-web"]);
-});
-
-test("VMs that run on a node, and what troubles it", () => {
-  const now = {
-    ...running(vm(), vm({ uid: "b", nodeName: "node-2" }), vm({ uid: "c", phase: "Failed" })),
-    nodes: world({ nodes: [node("node-1", { troubles: ["MemoryPressure"] })] }).nodes,
-  };
-  expect(vmsOn("node-1", now)).toBe(1);
-  expect(troublesOf("node-1", now)).toEqual(["MemoryPressure"]);
-  expect(troublesOf("node-9", now)).toEqual([]);
 });

@@ -29,12 +29,9 @@ describe("the figures of a cluster", () => {
     });
   });
 
-  test.each([
-    ["it is gone", world()],
-    ["its guest has ended", running(vm({ phase: "Failed" }))],
-    ["no pod holds it", world({ vmis: [vm()] })],
-    ["it was started anew", running(vm({ uid: "another" }))],
-  ])("a VM is lost: %s", (_, now) => expect(figuresOf(course(now)).lost).toBe(1));
+  test("a VM that was started anew is lost", () => {
+    expect(figuresOf(course(running(vm({ uid: "another" })))).lost).toBe(1);
+  });
 
   // prettier-ignore
   test.each([
@@ -73,11 +70,12 @@ test.each([
 });
 
 describe("where a VM is", () => {
+  const moved = { vmis: [vm({ nodeName: "node-2" })], migrations: [migration()] };
   // prettier-ignore
   const places: readonly [string, World, object][] = [
     ["never sent",    running(vm()),                                                                { now: "",                   mood: "idle"    }],
     ["asked",         running(vm({ marked: true })),                                                { now: "is to leave node-1", mood: "waiting" }],
-    ["sent",          world({ vmis: [vm({ nodeName: "node-2" })], migrations: [migration()] }),     { now: "on node-2",          mood: "moved"   }],
+    ["sent",          world(moved),     { now: "on node-2",          mood: "moved"   }],
     ["sent and back", world({ vmis: [vm()], migrations: [migration()] }),                           { now: "on node-1",          mood: "moved"   }],
     ["asked again",   world({ vmis: [vm({ nodeName: "node-2", marked: true })], migrations: [migration()] }), { now: "is to leave node-2", mood: "waiting" }],
     ["dead",          world({ vmis: [vm({ phase: "Failed" })] }),                                   { now: "LOST",               mood: "lost"    }],

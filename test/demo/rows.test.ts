@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { nodeLines, onlyRefusedRemain, rowsOf, type Row } from "../../infra/demo/rows.ts";
 import { viewOfVmi, type VirtualMachine } from "../../infra/demo/world.ts";
-import { launcherOf, migration, node, running, vm, world, type Cast } from "./worlds.ts";
+import { launcherOf, migration, node, vm, world, type Cast } from "./worlds.ts";
 
 function row(before: VirtualMachine, now: Cast): Row {
   const [only] = rowsOf(world({ vmis: [before] }), world(now), "node-1");
@@ -86,15 +86,6 @@ test.each([
   const metadata = { name: "web", uid: "uid-web", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
   const status = { phase: "Running", ...(migrationState && { migrationState }) };
   expect(viewOfVmi({ metadata, spec: { domain: {} }, status }).targetNode).toBe(targetNode);
-});
-
-test("rows are those of the drained node, by name", () => {
-  const vmis = [
-    vm({ key: "b/b", uid: "b" }),
-    vm({ key: "c/c", uid: "c", nodeName: "node-2" }),
-    vm({ key: "a/a", uid: "a" }),
-  ];
-  expect(rowsOf(world({ vmis }), running(...vmis), "node-1").map((line) => line.vm)).toEqual(["a/a", "b/b"]);
 });
 
 function at(mood: Row["mood"], now = ""): Row {

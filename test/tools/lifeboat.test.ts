@@ -2,7 +2,7 @@
  * Lifeboat beside a sandbox: the manifests as they are installed, the Worker as it comes and goes.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { pathOf, secrets, type KubeObject, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { pathOf, secrets } from "../../infra/sandbox/actors/resources.ts";
 import { applyLifeboat } from "../../infra/tools/apply.ts";
 import { startLifeboat, type Lifeboat } from "../../infra/tools/lifeboat.ts";
 import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
@@ -18,29 +18,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await lifeboat.worker.stop();
   await sandbox.stop();
-});
-
-const webhookConfigurations: Resource<KubeObject & { webhooks: { clientConfig: object }[] }> = {
-  apiVersion: "admissionregistration.k8s.io/v1",
-  kind: "ValidatingWebhookConfiguration",
-  plural: "validatingwebhookconfigurations",
-  namespaced: false,
-};
-
-test("the webhook points to the Worker and trusts the authority of its certificate", async () => {
-  const configuration = await sandbox.client.get(webhookConfigurations, { name: "lifeboat" });
-  expect(configuration?.webhooks.map(({ clientConfig }) => clientConfig)).toEqual([
-    {
-      url: `${lifeboat.url}/admission/evictions/${lifeboat.webhookToken}`,
-      caBundle: Buffer.from(sandbox.caPem).toString("base64"),
-    },
-  ]);
-});
-
-test("the Worker reaches the cluster under the service account the manifests made", async () => {
-  const headers = { authorization: `Bearer ${lifeboat.operatorToken}` };
-  const answer = await lifeboat.worker.fetch("/clusters/sandbox/evacuations", { headers });
-  expect([answer.status, await answer.json()]).toEqual([200, { evacuations: [] }]);
 });
 
 test("installed again, the token stays what it was", async () => {
