@@ -1,7 +1,11 @@
 /**
- * Where the few kinds we touch live in the Kubernetes API.
- * Owns: the paths. Does not own: requests.
+ * Objects in the Kubernetes API: where the few kinds we touch live, and which names objects can have (RFC 1123 subdomains).
+ * Owns: the paths, telling names from other texts. Does not own: requests.
+ *
+ * Names come from annotations, paths and answers too, which say what they like: `..` in a URL leads elsewhere, and half a
+ * character is in no URL at all. An object of such a name does not exist.
  */
+import * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 
 /** And version, of our own kinds. */
@@ -36,3 +40,19 @@ export function collection(resource: Resource, namespace?: string): string {
 export function object(resource: Resource, { namespace, name }: NamespacedName): string {
   return `${collection(resource, namespace || undefined)}/${encodeURIComponent(name)}`;
 }
+
+export function isObjectName(name: string): boolean {
+  return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name);
+}
+
+/** An empty namespace for objects at cluster scope. */
+export function isObjectKey({ namespace, name }: { readonly namespace: string; readonly name: string }): boolean {
+  return isObjectName(name) && (namespace === "" || isObjectName(namespace));
+}
+
+export const ObjectName = z.string().check(z.refine(isObjectName, "expected the name of an object"));
+
+/** Empty at cluster scope. */
+export const ObjectNamespace = z
+  .string()
+  .check(z.refine((name) => name === "" || isObjectName(name), "expected the name of a namespace"));

@@ -5,8 +5,7 @@
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failure.ts";
-import { isObjectKey } from "./object-name.ts";
-import { collection, object, type Resource } from "./paths.ts";
+import { collection, isObjectKey, object, type Resource } from "./paths.ts";
 import { Page } from "./kinds/fields.ts";
 import { type ApiAnswer, type ApiRequest, LARGEST_ANSWER_BYTES, type Send } from "./transport.ts";
 

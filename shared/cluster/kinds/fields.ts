@@ -4,7 +4,7 @@
  * kubevirt.ts, lifeboat.ts).
  */
 import * as z from "zod/mini";
-import { ObjectName, ObjectNamespace } from "../object-name.ts";
+import { ObjectName, ObjectNamespace } from "../paths.ts";
 
 /** A list that Go may have left out or written as null. */
 export function listOf<S extends z.ZodMiniType>(item: S) {

@@ -3,7 +3,7 @@
  * Owns: those schemas. Does not own: nodes and budgets (shared/cluster/kinds/kubernetes.ts), what the fields become (projections.ts).
  */
 import * as z from "zod/mini";
-import { ObjectName, ObjectNamespace } from "../../cluster/object-name.ts";
+import { ObjectName, ObjectNamespace } from "../../cluster/paths.ts";
 import { present } from "../../cluster/kinds/fields.ts";
 import { PodAnnotations, PodLabels } from "./pod-metadata.ts";
 import { qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
