@@ -9,7 +9,7 @@ import { newEvacuation } from "../shared/policy/evacuation/identity.ts";
 import { isMarked } from "../shared/policy/evacuation/mark.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";
 import type { Settings } from "../shared/policy/settings.ts";
-import { resolveStrategy } from "../shared/policy/strategy.ts";
+import { resolveStrategy } from "../shared/policy/eviction/eviction-table.ts";
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { reviewEviction } from "../shared/pass/eviction.ts";
 import { reconcileVmi } from "../shared/pass/pass.ts";

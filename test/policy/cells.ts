@@ -1,5 +1,9 @@
 /** Tables by strategy and mobility: a missing cell does not compile. */
-import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../shared/policy/strategy.ts";
+import {
+  EVICTION_STRATEGIES,
+  type EvictionStrategy,
+  type Mobility,
+} from "../../shared/policy/eviction/eviction-table.ts";
 
 export type Cells<C> = Readonly<Record<EvictionStrategy, Readonly<Record<Mobility, C>>>>;
 

@@ -21,7 +21,7 @@ import type {
 import { hash8 } from "../../shared/policy/kube/object-name.ts";
 import type { EndPhase } from "../../shared/policy/evacuation/phase.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/policy/settings.ts";
-import type { Mobility } from "../../shared/policy/strategy.ts";
+import type { Mobility } from "../../shared/policy/eviction/eviction-table.ts";
 
 export const NOW = new Date("2026-03-01T12:00:00.000Z");
 

@@ -19,7 +19,7 @@ import { CREATED_BY_LABEL } from "../names.ts";
 import { isActive } from "../evacuation/phase.ts";
 import type { Settings } from "../settings.ts";
 import { type Moment, secondsSince } from "../time.ts";
-import { type EvictionStrategy, resolveStrategy } from "../strategy.ts";
+import { type EvictionStrategy, resolveStrategy } from "../eviction/eviction-table.ts";
 
 // prettier-ignore
 export const BUDGET = {

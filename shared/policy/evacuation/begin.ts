@@ -8,7 +8,7 @@ import { activeEvacuation, type Beginning, newEvacuation, restingEvacuation } fr
 import { type EvacuationWorld, ofVmi } from "./world.ts";
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";
 import { canMigrate, isLive, isMarked } from "./mark.ts";
-import { strategyOf } from "../strategy.ts";
+import { strategyOf } from "../eviction/eviction-table.ts";
 
 export function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Action[] {
   // A VMI that is older than the Evacuations may show the mark of one that has ended since.

@@ -9,7 +9,7 @@ import { budgetName } from "../budget/identity.ts";
 import { CAUSE, type Cause } from "../cause.ts";
 import { isFinal, type VmiFacts } from "../facts.ts";
 import type { Settings } from "../settings.ts";
-import { MIGRATES, strategyOf } from "../strategy.ts";
+import { MIGRATES, strategyOf } from "../eviction/eviction-table.ts";
 
 /** For the node it is on: a mark for a node that it has left means nothing. */
 export function isMarked(vmi: VmiFacts): boolean {

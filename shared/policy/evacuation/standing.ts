@@ -9,7 +9,7 @@ import { activeEvacuation, guestPodUID, podUIDOf, sourceNodeOf } from "./identit
 import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
 import { isMarked } from "./mark.ts";
 import type { Change } from "./status.ts";
-import { MIGRATES, resolveStrategy, strategyOf } from "../strategy.ts";
+import { MIGRATES, resolveStrategy, strategyOf } from "../eviction/eviction-table.ts";
 import { secondsSince, secondsUntil } from "../time.ts";
 import { type End, type LivePair, ofVmi } from "./world.ts";
 

@@ -8,12 +8,19 @@ import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import type { Cause } from "../cause.ts";
 import { activeEvacuation, newEvacuation, restingEvacuation } from "../evacuation/identity.ts";
 import { type Moment, secondsUntil } from "../time.ts";
-import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST } from "./eviction-table.ts";
+import {
+  type EvictionStrategy,
+  FIRST_REQUEST,
+  type FirstAnswer,
+  LATER_REQUEST,
+  MIGRATES,
+  mobilityOf,
+  resolveStrategy,
+} from "./eviction-table.ts";
 import { type EvacuationFacts, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { markActions } from "../evacuation/mark.ts";
 import { MESSAGE } from "./messages.ts";
 import { isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
-import { type EvictionStrategy, MIGRATES, mobilityOf, resolveStrategy } from "../strategy.ts";
 
 export type AllowReason =
   | "PodGone"

@@ -8,7 +8,7 @@
  */
 import { type Action, tell } from "../action.ts";
 import { isOfLiveVm } from "../blind.ts";
-import { isToMove } from "../eviction/eviction-table.ts";
+import { isToMove, resolveStrategy } from "../eviction/eviction-table.ts";
 import { conditionedDisruption, type Disruption, disruptionOf, victimsAround } from "./disruption-cause.ts";
 import { mayBeHeld } from "./guarded.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
@@ -17,7 +17,6 @@ import { pinnedBecause } from "../eviction/messages.ts";
 import { isListedBy, isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
 import { drivingTaint, isAlive } from "../kube/taints.ts";
 import type { Settings } from "../settings.ts";
-import { resolveStrategy } from "../strategy.ts";
 
 export const RELEASE_REASONS = [
   "OtherRequester",

@@ -1,7 +1,7 @@
 /** Guests that are being ended by a kubelet, or shut down: who moves instead, and is marked at once. */
 import { describe, expect, test } from "vitest";
 import { planPressure, shouldEvacuate } from "../../../shared/policy/pressure/pressure.ts";
-import { EVICTION_STRATEGIES } from "../../../shared/policy/strategy.ts";
+import { EVICTION_STRATEGIES } from "../../../shared/policy/eviction/eviction-table.ts";
 import { EXTERNAL, marked, MOBILITY, newborn, NODE, only, PINNED, pod, verbs, vmi, without } from "../fixtures.ts";
 import { ALIVE, leaving, pressureWorld, relieving, resident } from "./pressed.ts";
 

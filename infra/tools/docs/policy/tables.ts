@@ -9,16 +9,18 @@ import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
 import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
 import { CAUSE, type Cause, CAUSES } from "../../../../shared/policy/cause.ts";
 import {
+  EVICTION_STRATEGIES,
+  type EvictionStrategy,
   FIRST_REQUEST,
   type FirstAnswer,
   LATER_REQUEST,
   type LaterAnswer,
+  type Mobility,
 } from "../../../../shared/policy/eviction/eviction-table.ts";
 import type { VmiFacts } from "../../../../shared/policy/facts.ts";
 import { MESSAGE } from "../../../../shared/policy/eviction/messages.ts";
 import type { Phase } from "../../../../shared/policy/evacuation/phase.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
-import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../../../shared/policy/strategy.ts";
 
 type Table = readonly (readonly string[])[];
 
