@@ -3,9 +3,8 @@
  * Owns: which requests that takes, nearly always in one round trip. Does not own: what follows from the facts (shared/policy).
  */
 import type { Cluster } from "../cluster/cluster.ts";
-import { isOfLiveVm } from "../policy/blind.ts";
 import type { EvacuationFacts, NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
-import { launcherOfHotplug, vmiNameOf } from "../policy/kube/pod-kind.ts";
+import { isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../policy/kube/pod-kind.ts";
 
 export interface Subject {
   /** The launcher pod that owns a hotplug pod. */

@@ -5,8 +5,8 @@
  * A 5xx carries no Retry-After: with one, the API server would call again until its timeout. It applies the webhook's own
  * failurePolicy, as it does when Lifeboat is down; KubeVirt's webhook and the budgets go on.
  */
-import { isCompleted, type PodFacts } from "./facts.ts";
-import { isLauncher, launcherOfHotplug } from "./kube/pod-kind.ts";
+import type { PodFacts } from "./facts.ts";
+import { isOfLiveVm } from "./kube/pod-kind.ts";
 
 /** `refuse`: 429, the caller tries again. `fail`: 503. `allow`: as if there were no webhook. */
 export type Posture = "refuse" | "fail" | "allow";
@@ -29,11 +29,6 @@ export const WHEN_BLIND = {
 export function whenEvictionIsBlind(pod: PodFacts | undefined): Posture {
   if (pod === undefined) return WHEN_BLIND.evictionOfUnknownPod;
   return isOfLiveVm(pod) ? WHEN_BLIND.evictionOfLivePod : WHEN_BLIND.evictionOfOtherPod;
-}
-
-/** A launcher pod that has not ended, or a hotplug pod, which holds a volume of one. */
-export function isOfLiveVm(pod: PodFacts): boolean {
-  return !isCompleted(pod) && (isLauncher(pod) || launcherOfHotplug(pod) !== undefined);
 }
 
 /** Tells a caller that it is refused because the facts are unknown. */

@@ -7,14 +7,13 @@
  * with every look and every further try, and ends as one of the releases here.
  */
 import { type Action, tell } from "../action.ts";
-import { isOfLiveVm } from "../blind.ts";
 import { isToMove, resolveStrategy } from "../eviction/eviction-table.ts";
 import { conditionedDisruption, type Disruption, disruptionOf, victimsAround } from "./disruption-cause.ts";
 import { mayBeHeld } from "./guarded.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
-import { isListedBy, isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
+import { isListedBy, isMigrationTarget, isOfLiveVm, unprotectedReason } from "../kube/pod-kind.ts";
 import { drivingTaint, isAlive } from "../kube/taints.ts";
 import type { Settings } from "../settings.ts";
 

@@ -63,3 +63,8 @@ export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: 
 export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
   return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);
 }
+
+/** A launcher pod that has not ended, or a hotplug pod, which holds a volume of one. */
+export function isOfLiveVm(pod: PodFacts): boolean {
+  return !isCompleted(pod) && (isLauncher(pod) || launcherOfHotplug(pod) !== undefined);
+}
