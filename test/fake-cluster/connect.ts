@@ -1,6 +1,6 @@
 /**
  * The client's interface over a fake cluster. A test decides what happens before each request: fast-check's scheduler
- * interleaves functions, a request fails, the world changes, or the function that asked is killed.
+ * interleaves functions, a request fails, or the world changes.
  * Owns: answering. Does not own: the objects and the conditions of writes (fake-cluster.ts).
  */
 import type { Scheduler } from "fast-check";
@@ -91,16 +91,6 @@ function isDeschedulerPod(pod: PodFacts): pod is DeschedulerPod {
 /** Fast-check decides whose request is answered next. */
 export function interleaved(scheduler: Scheduler): Before {
   return (request) => scheduler.schedule(Promise.resolve(), request);
-}
-
-/** The function that asks is gone after so many requests: nothing of it is heard again. */
-export function killedAfter(requests: number, before: Before = () => undefined): Before {
-  let left = requests;
-  return async (request) => {
-    left -= 1;
-    if (left < 0) await new Promise<never>(() => undefined);
-    await before(request);
-  };
 }
 
 export const UNREACHABLE: Failure = { reason: "Unreachable" };

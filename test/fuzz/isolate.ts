@@ -13,7 +13,7 @@ import { usually } from "../generators/often.ts";
 import type { Keys, KeysByCluster } from "./authentication.ts";
 import { ENTRY, SECRETS } from "./canaries.ts";
 import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.ts";
-import type { Answer } from "./judge.ts";
+import { type Answer, answerOf } from "./judge.ts";
 import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 import { parseRegistryEntry } from "../../shared/config/clusters.ts";
@@ -88,9 +88,7 @@ export function openIsolate(
     after: world.after,
     send: (request, index) =>
       origin.run(index, async () => {
-        const response = await app.fetch(platformRequest(request), env, context);
-        const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
-        return { code: response.status, headers, text: await response.text() };
+        return await answerOf(await app.fetch(platformRequest(request), env, context));
       }),
     tick: () => runTick(clock.now().getTime(), { env, platform, state }),
   };

@@ -8,7 +8,7 @@ import { authenticationProblems, type KeysByCluster } from "./authentication.ts"
 import { canaryIn, isStackTrace } from "./canaries.ts";
 import type { Asked } from "./cluster/hostile-cluster.ts";
 import { CONTRACT, type DoorName, doorOf, Failure } from "./contract.ts";
-import { bodyOf, type FuzzedRequest, ORIGIN, pathOf } from "./requests/request.ts";
+import { asCurl, bodyOf, type FuzzedRequest, ORIGIN, pathOf } from "./requests/request.ts";
 
 export interface Answer {
   readonly code: number;
@@ -26,12 +26,27 @@ export interface Circumstances {
   readonly now: Date;
 }
 
+export async function answerOf(
+  received: Pick<Response, "status" | "text"> & { headers: Iterable<[string, string]> },
+): Promise<Answer> {
+  const headers = [...received.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
+  return { code: received.status, headers, text: await received.text() };
+}
+
 export interface Judged {
-  readonly door: DoorName;
+  /** Door and code. */
+  readonly outcome: string;
+  /** Each with the request and the answer. */
   readonly problems: readonly string[];
 }
 
-export function judge(request: FuzzedRequest, answer: Answer, circumstances: Circumstances): Judged {
+/** `more`: problems that were found elsewhere. */
+export function judge(
+  request: FuzzedRequest,
+  answer: Answer,
+  circumstances: Circumstances,
+  more: readonly string[] = [],
+): Judged {
   const { keys } = circumstances;
   const door = doorOf(request.method, decoded(pathOf(request)));
   const problems = [
@@ -39,8 +54,10 @@ export function judge(request: FuzzedRequest, answer: Answer, circumstances: Cir
     ...secretProblems(answer, namesIn(door, request)),
     ...(keys === undefined ? [] : authenticationProblems(door, request, { ...circumstances, keys, code: answer.code })),
     ...writeProblems(door, request, answer, circumstances),
+    ...more,
   ];
-  return { door, problems };
+  const course = `${asCurl(request)}\n→ ${answer.code} ${answer.text.slice(0, 2000)}`;
+  return { outcome: `${door} ${answer.code}`, problems: problems.map((problem) => `${problem}\n${course}`) };
 }
 
 /** As the router sees it: an encoded slash stays one. */

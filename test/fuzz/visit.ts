@@ -118,12 +118,8 @@ async function send(request: FuzzedRequest, index: number, { isolate, clock, pla
 function judgeOne({ request, now, answer, digests }: Sent, index: number, { isolate, cluster }: Course) {
   const asked = cluster.asked.filter((one) => one.origin === index);
   const { keys, registryFails: registryFailed } = isolate;
-  const { door, problems } = judge(request, answer, { keys, registryFailed, asked, now });
   const costly = keys !== undefined && digests > MOST_DIGESTS ? [`${digests} digests to find out who asks`] : [];
-  const shown = [...problems, ...costly].map((problem) => {
-    return `${problem}\n${asCurl(request)}\n→ ${answer.code} ${answer.text.slice(0, 2000)}`;
-  });
-  return { outcome: `${door} ${answer.code}`, problems: shown };
+  return judge(request, answer, { keys, registryFailed, asked, now }, costly);
 }
 
 function wordsOf(error: unknown): string {

@@ -9,9 +9,9 @@ import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
 import { ENTRY } from "./canaries.ts";
 import { HostileCluster, hostility } from "./cluster/hostile-cluster.ts";
 import { quickly, startHostileServer } from "./cluster/hostile-server.ts";
-import { judge } from "./judge.ts";
+import { answerOf, judge } from "./judge.ts";
 import { property } from "./property.ts";
-import { asCurl, type FuzzedRequest, hasBody, headersOf } from "./requests/request.ts";
+import { type FuzzedRequest, hasBody, headersOf } from "./requests/request.ts";
 import { anyRequest } from "./requests/requests.ts";
 import { logProblems, unprinted } from "./visit.ts";
 
@@ -86,12 +86,8 @@ async function sendOne(worker: RunningWorker, request: FuzzedRequest) {
     // The client's own: a length that is not the body's, a header that it does not send.
     return [];
   }
-  const text = await response.text();
+  const answer = await answerOf(response);
   // The platform's own, before the Worker is asked.
-  if (response.status === HEADERS_TOO_LARGE) return [];
-  const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
-  const answer = { code: response.status, headers, text };
-  const { door, problems } = judge(request, answer, { keys: KEYS, registryFailed: false, asked: [], now });
-  const shown = problems.map((problem) => `${problem}\n${asCurl(request)}\n→ ${answer.code} ${text.slice(0, 2000)}`);
-  return [{ outcome: `${door} ${answer.code}`, problems: shown }];
+  if (answer.code === HEADERS_TOO_LARGE) return [];
+  return [judge(request, answer, { keys: KEYS, registryFailed: false, asked: [], now })];
 }
