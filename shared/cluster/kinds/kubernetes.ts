@@ -6,7 +6,6 @@ import * as z from "zod/mini";
 import type { WebhookFacts } from "../../policy/budget/budget-mode.ts";
 import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../../policy/facts.ts";
 import * as names from "../../policy/names.ts";
-import { quantity } from "../quantity.ts";
 import {
   Conditions,
   Count,
@@ -18,6 +17,7 @@ import {
   part,
   Phase,
   present,
+  quantity,
   Requirement,
   StringsOrNone,
   Text,

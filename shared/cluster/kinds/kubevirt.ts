@@ -5,7 +5,6 @@
 import * as z from "zod/mini";
 import type { MigrationFacts, VmiFacts } from "../../policy/facts.ts";
 import * as names from "../../policy/names.ts";
-import { quantity } from "../quantity.ts";
 import {
   Conditions,
   createdAt,
@@ -16,6 +15,7 @@ import {
   part,
   Phase,
   present,
+  quantity,
   StringsOrNone,
   Text,
 } from "./fields.ts";

@@ -5,7 +5,7 @@
  * container's own request is not rounded.
  */
 import type { QosClass, Resources } from "../plugins/facts.ts";
-import { milliQuantity } from "../../cluster/quantity.ts";
+import { milliQuantity } from "../../cluster/kinds/fields.ts";
 
 type Quantities = Readonly<Record<string, string>>;
 

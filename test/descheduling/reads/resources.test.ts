@@ -6,7 +6,7 @@ import {
   requestsOf,
   resourcesOf,
 } from "../../../shared/descheduling/reads/pod-resources.ts";
-import { milliQuantity, quantity } from "../../../shared/cluster/quantity.ts";
+import { milliQuantity, quantity } from "../../../shared/cluster/kinds/fields.ts";
 
 describe("a quantity", () => {
   // prettier-ignore
