@@ -109,3 +109,23 @@ function importsOf(file: string): readonly string[] {
   const specifiers = [...textOf(file).matchAll(/ from "(\.[^"]+)"/g)].map(([, specifier = ""]) => specifier);
   return specifiers.map((specifier) => join(dirname(file), specifier));
 }
+
+/** In a comment: as seen from the file's own folder, or the end of a path in the same tree. */
+test("every file that a comment names is there", () => {
+  const files = globSync("{functions,infra,shared,test}/**/*.ts", {
+    cwd: root,
+    exclude: ["**/node_modules/**", "**/dist/**"],
+  });
+  const lost = files.flatMap((file) => {
+    const comments = [...textOf(file).matchAll(/\/\*\*[^]*?\*\/|\/\/[^\n]*/g)].join("\n");
+    const named = [...comments.matchAll(/(?<![\w./*-])[\w-]+(?:\/[\w-]+)*\.ts\b/g)].map(([path]) => path);
+    return named.filter((path) => !isThere(path, file, files)).map((path) => `${file}: ${path}`);
+  });
+  expect(lost).toEqual([]);
+});
+
+function isThere(path: string, from: string, files: readonly string[]): boolean {
+  const [tree = ""] = from.split("/");
+  if (files.includes(join(dirname(from), path)) || files.includes(path)) return true;
+  return files.some((file) => file.endsWith(`/${path}`) && (path.includes("/") || file.startsWith(tree)));
+}

@@ -1,6 +1,7 @@
 /**
  * The settings in force: KubeVirt's CR and the LifeboatConfiguration, merged.
- * Owns: the merge, and remarks on it. Does not own: reading either (load-settings.ts).
+ * Owns: the merge, and remarks on it. Does not own: reading either (load-settings.ts), defaults
+ * (shared/policy/settings.ts).
  */
 import type { KubeVirtFacts } from "../cluster/kinds/kubevirt.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../policy/settings.ts";

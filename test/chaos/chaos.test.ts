@@ -47,7 +47,10 @@ test("a few runs: nothing lost, broken or hung", { timeout: 300_000 }, async () 
   const lines = output.trimEnd().split("\n");
   expect(lines[0]).toBe(`seed ${SEED}`);
   // What went wrong stands in the output.
-  expect(lines.slice(1).filter((line) => !/^\d+ s: /.test(line)), output).toHaveLength(SUMMARY_LINES);
+  expect(
+    lines.slice(1).filter((line) => !/^\d+ s: /.test(line)),
+    output,
+  ).toHaveLength(SUMMARY_LINES);
   expect(lines).toContainEqual(expect.stringMatching(/^descheduling +[1-9]\d* pods asked for; cycles: .*200 × /));
   expect(lines).toContainEqual(
     expect.stringMatching(/^migrations at once +\d+ at most; runs at a limit: .*node [1-3]/),

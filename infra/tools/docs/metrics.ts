@@ -1,6 +1,6 @@
 /**
  * METRICS.md: the table of metrics, and what a table cannot say.
- * Owns: the text. Does not own: the metrics (families.ts). Nothing that runs imports this.
+ * Owns: the text. Does not own: the metrics (shared/metrics/families.ts). Nothing that runs imports this.
  */
 import { counterKey } from "../../../shared/policy/counters.ts";
 import { COUNTERS_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../../../shared/policy/names.ts";

@@ -1,6 +1,6 @@
 /**
  * How a plugin nominates that looks at all pods of a node.
- * Owns: its common arguments, the order of pods, the effect of verdicts. Does not own: why a pod should leave (one file
+ * Owns: its common arguments, the order of pods, the effect of verdicts. Does not own: what nominating is (plugin.ts), why a pod should leave (one file
  * for each plugin), which pods may be evicted (default-evictor.ts).
  */
 import { matches } from "../../policy/kube/selector.ts";

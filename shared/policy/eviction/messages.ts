@@ -1,7 +1,8 @@
 /**
  * What callers are told: the exact sentences of denials and warnings.
  * Owns: the texts. They are a contract: the descheduler looks for `Eviction triggered evacuation` in a 429, and
- * administrators read them in `kubectl drain`. Does not own: when each is said (eviction.ts).
+ * administrators read them in `kubectl drain`. Does not own: when each is said (eviction.ts), what is said
+ * when facts are missing (blind.ts).
  */
 import type { PodFacts, VmiFacts } from "../facts.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Deletion policy: which deletions of a VM's pods are held back, how long, and why not the others.
- * Owns: the decision from facts. Does not own: holding (functions/deletions/deletions.ts), recognising (disruption-cause.ts).
+ * Owns: the decision from facts. Does not own: holding (functions/deletions/hold-deletion.ts), recognising (disruption-cause.ts).
  *
  * The scheduler and the taint manager delete without asking. Held at admission, before the pod has a
  * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline. A held deletion is decided again

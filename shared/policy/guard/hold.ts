@@ -1,6 +1,6 @@
 /**
  * Holds a deletion back: for how long, what its caller is told, and the Evacuation that the hold begins with.
- * Owns: hold periods, seats. Does not own: whether to hold (deletion.ts).
+ * Owns: hold periods, seats. Does not own: whether to hold (deletion.ts), waiting (functions/deletions/hold-deletion.ts).
  */
 import { type Action, tell } from "../action.ts";
 import { beginDisruption } from "./disruption-begin.ts";
