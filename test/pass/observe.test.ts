@@ -1,0 +1,65 @@
+/** What a look reads of the world: enough for the rules, and no more than they need. */
+import { expect, test } from "vitest";
+import { observeNodes } from "../../shared/pass/observe-nodes.ts";
+import { observeVmi } from "../../shared/pass/observe-vmi.ts";
+import type { Phase } from "../../shared/policy/evacuation/phase.ts";
+import { connectTo } from "../fake-cluster/connect.ts";
+import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
+import { at, evacuation, migration, NODE, node, NOW, pod, settings, vmi, VMI_UID } from "../policy/fixtures.ts";
+
+const WEB = { namespace: "apps", name: "web" };
+
+function observer(fake: FakeCluster) {
+  const featureGates = ["NodePressureEvictionLiveMigration"] as const;
+  return { cluster: connectTo(fake), settings: settings({ featureGates }), now: NOW };
+}
+
+test.each<[Phase, migrations: number]>([
+  ["Pending", 1],
+  ["Duplicate", 1],
+  ["Moved", 0],
+  ["Abandoned", 0],
+])("of a VM whose only Evacuation is %s, %d migrations are read", async (phase, count) => {
+  const fake = new FakeCluster();
+  fake.vmis.put(vmi());
+  fake.evacuations.put(evacuation({ status: { phase } }));
+  fake.migrations.put(migration());
+  expect((await observeVmi(WEB, observer(fake))).migrations).toHaveLength(count);
+});
+
+test("KubeVirt's queue is read for a migration that may be stuck: what runs, and what leaves the node", async () => {
+  const fake = new FakeCluster();
+  const others = [
+    { name: "same-node", nodeName: NODE, isMigrating: true },
+    { name: "another-node", nodeName: "node02", isMigrating: true },
+    { name: "at-rest", nodeName: NODE, isMigrating: false },
+  ];
+  for (const tweak of [{}, ...others]) fake.vmis.put(vmi(tweak));
+  fake.evacuations.put(evacuation());
+  fake.migrations.put(migration({ phase: "Pending", createdAt: at(-3600).getTime() }));
+  const { queues } = await observeVmi(WEB, observer(fake));
+  expect(queues).toEqual(new Map([[NODE, { running: 2, leaving: 1 }]]));
+});
+
+test("under pressure the ten largest of the other nodes are asked for their room, the largest first", async () => {
+  const fake = new FakeCluster();
+  fake.nodes.put(node({ name: "full", pressures: ["MemoryPressure"], allocatableMemory: 99 }));
+  const sizes = [5, 12, 1, 9, 3, 11, 7, 2, 10, 4, 8, 6];
+  for (const size of sizes) fake.nodes.put(node({ name: `node-${size}`, allocatableMemory: size }));
+  const told = { pointers: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
+  const { takers } = await observeNodes(told, observer(fake));
+  expect(takers.map((taker) => taker.node.name)).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3].map((n) => `node-${n}`));
+});
+
+test("a guest that shuts down and a pod that a kubelet ends are signals", async () => {
+  const fake = new FakeCluster();
+  fake.vmis.put(vmi());
+  fake.pods.put(pod());
+  const domain = { status: "Shutdown", gracefulShutdown: true } as const;
+  const pointers = [
+    { kind: "Domain", ...WEB, uid: VMI_UID, domain },
+    { kind: "EndingPod", namespace: pod().namespace, name: pod().name, by: "Evicted" },
+  ] as const;
+  const { signals } = await observeNodes({ pointers, pods: [pod()], vmis: [vmi()], evacuations: [] }, observer(fake));
+  expect(signals.map(({ by }) => by)).toEqual(["domain shutdown", "kubelet: Evicted"]);
+});
