@@ -5,7 +5,7 @@
 import type { FaultName } from "./fault-table.ts";
 import type { Random } from "./random.ts";
 
-/** `Drained` is the node that everybody leaves; the others have a disruption of their own. */
+/** VMs leave the node `Drained`; the others have a disruption of their own. */
 export type Place = "Drained" | "Preempted" | "Tainted" | "Unsettled" | "Pressed" | "Retired";
 
 export interface CastMember {

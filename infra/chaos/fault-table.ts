@@ -19,7 +19,7 @@ export interface FaultRow {
 
 // prettier-ignore
 export const FAULTS = {
-  // The API server, to Lifeboat and virt-api or to everybody
+  // The API server, to Lifeboat and virt-api, or to all its clients
   ServerErrors:     { weight: 5, says: "answers 500 and 503", breaksOff: true },
   Throttling:       { weight: 4, says: "answers 429", breaksOff: true },
   ConflictStorm:    { weight: 4, says: "answers 409 to writes", breaksOff: true },

@@ -96,7 +96,7 @@ interface Strength {
   readonly verbs?: readonly string[];
 }
 
-/** Mostly those who matter here have to live with it; a little of it, everybody. */
+/** Mostly it is Lifeboat that meets it; now and then all clients of the API server do. */
 function injected(random: Random, effect: Effect, { probability: [least, most], verbs }: Strength): Timed {
   const whom: Whom = random.chance(0.8) ? "Lifeboat" : "Everybody";
   const drawn = least + random.next() * (most - least);

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { parseEntry, parseRegistryEntry } from "../../shared/config/clusters.ts";
+import { parseRegistryEntry } from "../../shared/config/clusters.ts";
 import type { Parsed } from "../../shared/config/problem.ts";
 import { parseKeys, seal, unseal } from "../../shared/config/sealed-entry.ts";
 import { type Command, parseArguments, USAGE } from "./cluster-arguments.ts";
@@ -61,7 +61,7 @@ async function list(where: readonly string[]): Promise<void> {
     for (const [name, { value }] of Object.entries(values)) {
       if (value === null) continue;
       const opened = await unseal(value, name, keys);
-      const entry = opened.ok ? parseEntry(JSON.parse(opened.value), name) : opened;
+      const entry = opened.ok ? parseRegistryEntry(opened.value, name) : opened;
       const said = entry.ok ? entry.value.server : entry.problems.map(({ message }) => message).join("; ");
       console.log(`${name}\t${entry.ok ? "ok" : "invalid"}\t${said}`);
     }

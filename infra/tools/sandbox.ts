@@ -9,7 +9,6 @@ import { startSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import { runTool } from "./console/arguments.ts";
 import { createNodes, createVms } from "./scene.ts";
 import { buildWorker } from "./build-worker.ts";
-import { configureLifeboat } from "./apply.ts";
 import { startLifeboat, type Lifeboat } from "./lifeboat.ts";
 import { parseArguments, USAGE, type Arguments } from "./sandbox-command-line.ts";
 
@@ -47,8 +46,6 @@ async function populate(sandbox: Sandbox): Promise<Lifeboat> {
     VMS.map((vm) => ({ namespace: "default", ...vm })),
   );
   const lifeboat = await startLifeboat(sandbox, { onLog: (line) => console.log(line) });
-  // KubeVirt's evacuation controller is off here.
-  await configureLifeboat(client, { evacuation: { adoptSeconds: 0 } });
   const headers = { authorization: `Bearer ${lifeboat.webhookToken}` };
   const answer = await lifeboat.worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers });
   await answer.text();

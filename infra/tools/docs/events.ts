@@ -23,7 +23,7 @@ const EVENTS: { readonly [T in EventType]: Documented<T> } = {
   },
   "dev.lifeboat.pod.killing.v1": {
     sender: "relay",
-    when: "The kubelet writes an Event `Evicted`, `Preempting` or `Killing` about a launcher or hotplug pod that nobody has deleted.",
+    when: "The kubelet writes an Event `Evicted`, `Preempting` or `Killing` about a launcher or hotplug pod that has no deletionTimestamp.",
     example: { ...LAUNCHER, reason: "Evicted" },
   },
   "dev.lifeboat.vmi.changed.v1": {
