@@ -15,6 +15,8 @@ import type { Target } from "./target.ts";
 
 /** The platform ends what runs after an answer at 30 s. */
 const SECONDS = 20;
+/** A few objects: what takes longer does not answer. */
+export const SETTINGS_SECONDS = 5;
 
 /** One reconcile of the VMI. Never throws: what fails is logged, and the next look finds it. */
 export async function carryOn(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
@@ -45,7 +47,7 @@ export async function reconciling(
   reconcile: (deps: Deps) => Promise<Result>,
 ): Promise<Result> {
   const cluster = target.connect(seconds);
-  const { settings } = await target.settings(cluster);
+  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
   return await reconcile({
     cluster,
     settings,

@@ -14,7 +14,7 @@ import { isDue } from "../shared/descheduling/cycle/register.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import { deschedule } from "../shared/descheduling/deschedule.ts";
-import { tell } from "./carry-on.ts";
+import { SETTINGS_SECONDS, tell } from "./carry-on.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
@@ -38,7 +38,8 @@ export async function descheduleNow(c: Context, target: Target): Promise<Respons
 
 /** For the tick: a cycle if one is due by this cluster's interval. Throws a ClusterError. */
 export async function descheduleIfDue(target: Target): Promise<void> {
-  const cluster = target.connect(CYCLE_SECONDS);
+  // Whether one is due is known within seconds, whatever a cycle takes.
+  const cluster = target.connect(SETTINGS_SECONDS);
   const { settings } = await target.settings(cluster);
   const { intervalSeconds } = settings.descheduling;
   // In background only: without memory of requests, and a caller who watches, cycles would request every VM again and again.
@@ -50,7 +51,7 @@ export async function descheduleIfDue(target: Target): Promise<void> {
 }
 
 async function load(target: Target): Promise<LoadedPolicy> {
-  return await loadDeschedulerPolicy(target.connect(CYCLE_SECONDS));
+  return await loadDeschedulerPolicy(target.connect(SETTINGS_SECONDS));
 }
 
 function parseDryRun(value: string | undefined): boolean {
@@ -65,8 +66,8 @@ async function runCycle(
   how: { readonly dryRun: boolean; readonly claimed: boolean },
 ): Promise<CycleReport> {
   const { platform } = target;
+  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
   const cluster = target.connect(CYCLE_SECONDS);
-  const { settings } = await target.settings(cluster);
   const report = await deschedule({
     ...how,
     cluster,

@@ -12,11 +12,17 @@ export interface ClusterRegistry {
   }): Promise<{ keys: readonly { name: string }[]; list_complete: boolean; cursor?: string }>;
 }
 
+/** A Queue of Cloudflare: one message for each cluster and tick. */
+export interface TickQueue {
+  sendBatch(messages: readonly { readonly body: unknown }[]): Promise<unknown>;
+}
+
 export interface Env {
   readonly CLUSTERS?: string;
   readonly CLUSTER_REGISTRY?: ClusterRegistry;
   /** The keys of the registry: see shared/config/sealed-entry.ts. */
   readonly REGISTRY_KEY?: string;
+  readonly TICKS?: TickQueue;
   /** Workers VPC bindings, by the name in `binding:NAME`. */
   readonly [binding: string]: unknown;
 }

@@ -1,11 +1,11 @@
 /**
- * The Worker: one Hono app and the scheduled handler, on the real platform.
- * Owns: the wiring. Does not own: anything that a test would want to look at (app.ts, schedule.ts).
+ * The Worker: one Hono app, the scheduled handler and the queue's consumer, on the real platform.
+ * Owns: the wiring. Does not own: anything that a test would want to look at (app.ts, ticks.ts).
  */
 import { createApp } from "./app.ts";
 import type { Env, Platform } from "./env.ts";
-import { runTick } from "./schedule.ts";
 import { newIsolateState } from "./target.ts";
+import { receiveTicks, runTick } from "./ticks.ts";
 
 const platform: Platform = {
   fetch: (url, init) => fetch(url, init),
@@ -20,4 +20,9 @@ export default {
   fetch: app.fetch,
   scheduled: (tick: { readonly scheduledTime: number }, env: Env) =>
     runTick(tick.scheduledTime, { env, platform, state }),
+  queue: (batch: { readonly messages: readonly { readonly body: unknown }[] }, env: Env) =>
+    receiveTicks(
+      batch.messages.map(({ body }) => body),
+      { env, platform, state },
+    ),
 };

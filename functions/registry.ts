@@ -31,11 +31,8 @@ export class RegistryCache {
     return entry;
   }
 
-  /** Every entry, read at the same time. */
-  async all(env: Env, now: Date): Promise<ReadonlyMap<string, Entry>> {
-    const names = env.CLUSTER_REGISTRY === undefined ? [] : await namesOf(env.CLUSTER_REGISTRY);
-    const found = await Promise.all(names.map(async (name) => [name, await this.find(name, env, now)] as const));
-    return new Map(found.flatMap(([name, entry]) => (entry === undefined ? [] : [[name, entry] as const])));
+  async names({ CLUSTER_REGISTRY }: Env): Promise<readonly string[]> {
+    return CLUSTER_REGISTRY === undefined ? [] : await namesOf(CLUSTER_REGISTRY);
   }
 }
 

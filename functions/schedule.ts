@@ -1,27 +1,26 @@
 /**
- * The clock's door: the cron trigger, and requests for a full scan.
- * Owns: how many clusters at a time, and when a tick is a full scan. Does not own: the passes (shared/pass).
+ * One cluster's share of a tick, and requests for a full scan.
+ * Owns: what the share is spent on, and when it is a full scan. Does not own: which clusters there are, and how many at a time
+ * (ticks.ts), the passes (shared/pass).
  */
 import type { Context } from "hono";
 import { keepConditions } from "./conditions.ts";
 import { descheduleIfDue } from "./descheduling.ts";
 import { reconcileActive, reconcileAll } from "../shared/pass/pass.ts";
 import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
-import { reconciling } from "./carry-on.ts";
-import { allTargets, type Surroundings, type Target } from "./target.ts";
+import { hash8 } from "../shared/policy/kube/object-name.ts";
+import { DEFAULT_SETTINGS } from "../shared/policy/settings.ts";
+import { ClusterError, isSilence } from "../shared/cluster/failure.ts";
+import { reconciling, SETTINGS_SECONDS } from "./carry-on.ts";
+import { RejectionError } from "./rejection.ts";
+import { findEntry, type Surroundings, type Target, targetOf } from "./target.ts";
 
 /** A full scan of ten thousand VMs is about 120 pages. */
 const FULL_SCAN_SECONDS = 60;
 /** What is under way is a few requests for each VM. */
 const TICK_SECONDS = 50;
-/** Of the ticks, a minute apart, every tenth looks at everything; the others at Evacuations that have not ended. */
 const FULL_SCAN_EVERY = 10;
 const TICK_MS = 60_000;
-/**
- * A tick has six connections and one isolate's memory for the whole fleet: with all clusters at once, a few that do not
- * answer would use up the deadlines of those that are only waiting for a connection.
- */
-const CLUSTERS_AT_A_TIME = 4;
 
 /** Always a full scan; 200 with what was done. */
 export async function reconcileNow(c: Context, target: Target): Promise<Response> {
@@ -32,24 +31,71 @@ export async function reconcileNow(c: Context, target: Target): Promise<Response
   return c.json({ done, failures });
 }
 
-/** One tick for every cluster: each has its own deadline and its own error. */
-export async function runTick(scheduledTime: number, surroundings: Surroundings): Promise<void> {
-  const full = Math.floor(scheduledTime / TICK_MS) % FULL_SCAN_EVERY === 0;
-  const targets = (await allTargets(surroundings)).values();
-  const worker = async () => {
-    for (const target of targets) await tickOne(target, full);
-  };
-  await Promise.all(Array.from({ length: CLUSTERS_AT_A_TIME }, worker));
+/** One cluster's share of one tick. */
+export interface Tick {
+  readonly cluster: string;
+  /** Milliseconds since the epoch: when the tick was due. */
+  readonly scheduledTime: number;
 }
 
-/** Evacuations first, and then whatever becomes of them the descheduling: neither's failure is the other's. */
-async function tickOne(target: Target, full: boolean): Promise<void> {
-  for (const work of [full ? scanAll : lookAtActive, descheduleIfDue]) {
+/** One cluster's share of a tick, with its own deadlines and its own errors. Never throws. */
+export async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Surroundings): Promise<void> {
+  const target = await targetNamed(name, surroundings);
+  if (target === undefined || !(await isAnswering(target))) return;
+  const look = isFullScan(name, scheduledTime) ? scanAll : lookAtActive;
+  // Evacuations first, and then in any case the descheduling: neither's failure is the other's.
+  for (const work of [look, descheduleIfDue]) {
     try {
       await work(target);
     } catch (error) {
       target.logFailure("the scheduled tick", error);
     }
+  }
+}
+
+/** Of the ticks, a minute apart, every tenth looks at everything; which one it is differs from cluster to cluster. */
+export function isFullScan(name: string, scheduledTime: number): boolean {
+  const minute = Math.floor(scheduledTime / TICK_MS);
+  return (minute + Number.parseInt(hash8(name), 16)) % FULL_SCAN_EVERY === 0;
+}
+
+/** Undefined, and told in the log: an entry that is not valid, or is gone. */
+async function targetNamed(name: string, surroundings: Surroundings): Promise<Target | undefined> {
+  const { log } = surroundings.platform;
+  try {
+    return targetOf(name, await findEntry(name, surroundings), surroundings);
+  } catch (error) {
+    const told =
+      error instanceof RejectionError
+        ? { reason: error.reason, ...error.told }
+        : { doing: "finding the cluster", error: error instanceof Error ? error.stack : undefined };
+    log({ level: "error", cluster: name, ...told });
+    return undefined;
+  }
+}
+
+/** An API server that hangs costs the tick these few seconds: settings last seen are no reason to ask it for more. */
+async function isAnswering(target: Target): Promise<boolean> {
+  try {
+    const { silence } = await target.settings(target.connect(SETTINGS_SECONDS));
+    if (silence !== undefined) throw silence;
+  } catch (error) {
+    // A refusal is an answer: what meets it says so.
+    if (error instanceof ClusterError && !isSilence(error)) return true;
+    target.logFailure("the scheduled tick", error);
+    return false;
+  }
+  return true;
+}
+
+/** Counts that a tick has not reached this cluster. Never throws: the log has it in any case. */
+export async function countMissed(name: string, surroundings: Surroundings): Promise<void> {
+  const target = await targetNamed(name, surroundings);
+  if (target === undefined) return;
+  try {
+    await target.connect(SETTINGS_SECONDS).act({ verb: "CountMissedTick" }, DEFAULT_SETTINGS);
+  } catch (error) {
+    target.logFailure("counting a tick that was missed", error);
   }
 }
 
@@ -64,7 +110,7 @@ async function scanAll(target: Target): Promise<void> {
 /** Where budgets have become necessary, because a webhook does not fail closed any more, they come back with this tick. */
 async function lookAtActive(target: Target): Promise<void> {
   const cluster = target.connect(TICK_SECONDS);
-  const { settings } = await target.settings(cluster);
+  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
   if (areBudgetsWanted(settings) && !(await cluster.isAnyBudget())) return await scanAll(target);
   await reconciling(target, TICK_SECONDS, reconcileActive);
 }

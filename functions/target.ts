@@ -9,19 +9,21 @@ import type { Endpoint } from "../shared/cluster/transport.ts";
 import { type ClusterEntry, parseClusters } from "../shared/config/clusters.ts";
 import { type LoadedSettings, SettingsCache } from "../shared/config/load-settings.ts";
 import type { Env, Platform } from "./env.ts";
-import { type Entry, RegistryCache } from "./registry.ts";
+import { RegistryCache } from "./registry.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 
 /** What this isolate remembers: caches that may be empty at any time. */
 export interface IsolateState {
   readonly settings: SettingsCache;
-  readonly registry: Pick<RegistryCache, "find" | "all">;
+  readonly registry: Pick<RegistryCache, "find" | "names">;
   /** Clusters whose API server has asked about an eviction. */
   readonly called: Set<string>;
+  /** Clusters that the last tick did not reach. */
+  readonly missedLast: Set<string>;
 }
 
 export function newIsolateState(): IsolateState {
-  return { settings: new SettingsCache(), registry: new RegistryCache(), called: new Set() };
+  return { settings: new SettingsCache(), registry: new RegistryCache(), called: new Set(), missedLast: new Set() };
 }
 
 export interface Target {
@@ -79,39 +81,6 @@ export async function findEntry(name: string, { env, platform, state }: Surround
   const entry = registered ?? (clusters.ok ? undefined : clusters);
   if (entry === undefined) throw new RejectionError("UnknownCluster");
   return entry.ok ? entry.value : rejectProblems("InvalidConfiguration", entry.problems);
-}
-
-/** Every cluster whose entry is valid, of the secret and of the registry; what is wrong with the others is logged. */
-export async function allTargets(surroundings: Surroundings): Promise<readonly Target[]> {
-  const { env, platform } = surroundings;
-  const parsed = parseClusters(env.CLUSTERS);
-  const ofSecret = parsed.ok ? [...parsed.value] : [];
-  // The secret's come first, and win.
-  const entries = new Map([...ofSecret, ...(await allRegistered(surroundings)), ...ofSecret]);
-  const wrong = [parsed, ...entries.values()].flatMap((one) => (one.ok ? [] : one.problems));
-  for (const problem of wrong) platform.log({ level: "error", reason: "InvalidConfiguration", ...problem });
-  return [...entries].flatMap(([name, entry]) => (entry.ok ? connectable(name, entry.value, surroundings) : []));
-}
-
-function connectable(name: string, entry: ClusterEntry, surroundings: Surroundings): readonly Target[] {
-  try {
-    return [targetOf(name, entry, surroundings)];
-  } catch (error) {
-    if (!(error instanceof RejectionError)) throw error;
-    surroundings.platform.log({ level: "error", cluster: name, reason: error.reason, ...error.told });
-    return [];
-  }
-}
-
-/** A registry that fails does not hurt the clusters of the secret. */
-async function allRegistered({ env, platform, state }: Surroundings): Promise<ReadonlyMap<string, Entry>> {
-  try {
-    return await state.registry.all(env, platform.now());
-  } catch (error) {
-    const stack = error instanceof Error ? error.stack : undefined;
-    platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
-    return new Map();
-  }
 }
 
 function endpointOf(entry: ClusterEntry, env: Env, platform: Platform): Endpoint {

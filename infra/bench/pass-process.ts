@@ -5,9 +5,10 @@
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import * as z from "zod";
+import { tickTime } from "../tools/tick-times.ts";
 import { createApp } from "../../functions/app.ts";
 import type { Platform } from "../../functions/env.ts";
-import { runTick } from "../../functions/schedule.ts";
+import { runTick } from "../../functions/ticks.ts";
 import { newIsolateState } from "../../functions/target.ts";
 import { argumentOf, say } from "./child.ts";
 import { type Done, Reconciled, readCycle, type Work, WorkSchema } from "./pass-work.ts";
@@ -59,8 +60,7 @@ async function perform(work: Work): Promise<Done> {
     case "reconcile":
       return { done: Reconciled.parse(await post("/clusters/bench/reconcile")).done, requested: [] };
     case "tick":
-      // The first minute of an hour is one for a full scan.
-      await runTick(60_000, { env, platform, state });
+      await runTick(tickTime("bench", "small").getTime(), { env, platform, state });
       return { done: {}, requested: [] };
     case "deschedule":
       return readCycle(await post(`/clusters/bench/deschedule?dryRun=${work.dryRun}`));

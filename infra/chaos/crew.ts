@@ -5,6 +5,7 @@
 import type { Front } from "./front.ts";
 import type { Instance, Instances } from "./instances.ts";
 import type { Plan } from "./plan.ts";
+import { tickTime } from "../tools/tick-times.ts";
 
 export interface Crew {
   readonly alive: readonly Instance[];
@@ -31,15 +32,11 @@ export interface CrewOptions {
   readonly plan: Pick<Plan, "workers" | "kills" | "spread">;
 }
 
-const TICK_MS = 60_000;
-/** Every tenth tick of the cron trigger is a full scan. */
-const FULL_TICK = new Date(10 * TICK_MS);
-const LIGHT_TICK = new Date(11 * TICK_MS);
 /** Most ticks look at what is under way; full scans find the marks that Lifeboat was not asked about. */
 const TURNS: readonly ((worker: Instance) => Promise<unknown>)[] = [
-  (worker) => worker.tick(LIGHT_TICK),
-  (worker) => worker.tick(FULL_TICK),
-  (worker) => worker.tick(LIGHT_TICK),
+  (worker) => worker.tick(tickTime(worker.name, "small")),
+  (worker) => worker.tick(tickTime(worker.name, "full")),
+  (worker) => worker.tick(tickTime(worker.name, "small")),
   (worker) => worker.ask("POST", "/reconcile"),
 ];
 

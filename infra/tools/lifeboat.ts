@@ -16,6 +16,8 @@ export interface LifeboatOptions {
   readonly optional?: readonly string[];
   /** Further keys of the cluster's entry in `CLUSTERS`. */
   readonly entry?: Partial<ClusterEntry>;
+  /** With the queue of ticks. */
+  readonly queue?: boolean;
   readonly onLog?: (line: string) => void;
 }
 
@@ -28,7 +30,7 @@ export interface Lifeboat {
 }
 
 export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions = {}): Promise<Lifeboat> {
-  const { cluster = "sandbox", optional = [], entry, onLog } = options;
+  const { cluster = "sandbox", optional = [], entry, queue = false, onLog } = options;
   const { client, authority, url: server, caPem } = sandbox;
   const [webhookToken, operatorToken] = [randomBytes(24).toString("hex"), randomBytes(24).toString("hex")];
   // The webhook's URL names the Worker's port, and the Worker needs the token that comes with the manifests.
@@ -36,7 +38,7 @@ export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions =
   const url = `https://127.0.0.1:${port}/clusters/${cluster}`;
   const { token } = await applyLifeboat(client, { url: `${url}/admission/evictions/${webhookToken}`, caPem, optional });
   const clusters = { [cluster]: { server, token, webhookToken, operatorToken, ...entry } };
-  const worker = await startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
+  const worker = await startWorker({ authority, clusters, port, queue, ...(onLog && { onLog }) });
   return { worker, url, webhookToken, operatorToken };
 }
 

@@ -24,6 +24,8 @@ const VMS = [
   { name: "scratch", node: "node-3", evictionStrategy: "None" },
 ];
 
+const MINUTE_MS = 60_000;
+
 async function main(): Promise<void> {
   const options = parseArguments(process.argv.slice(2));
   if (options.help) return console.log(USAGE);
@@ -33,7 +35,10 @@ async function main(): Promise<void> {
   const lifeboat = empty ? undefined : await populate(sandbox);
   await writeFile(options.kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
   console.log(usage(sandbox, lifeboat, options));
+  // As the cron trigger of wrangler.toml does; a Worker on one's own machine has none.
+  const schedule = setInterval(() => void lifeboat?.worker.scheduled().catch(complain), MINUTE_MS);
   await interruption;
+  clearInterval(schedule);
   await lifeboat?.worker.stop();
   await sandbox.stop();
 }
@@ -45,7 +50,7 @@ async function populate(sandbox: Sandbox): Promise<Lifeboat> {
     client,
     VMS.map((vm) => ({ namespace: "default", ...vm })),
   );
-  const lifeboat = await startLifeboat(sandbox, { onLog: (line) => console.log(line) });
+  const lifeboat = await startLifeboat(sandbox, { queue: true, onLog: (line) => console.log(line) });
   const headers = { authorization: `Bearer ${lifeboat.webhookToken}` };
   const answer = await lifeboat.worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers });
   await answer.text();
@@ -65,7 +70,7 @@ function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, { kubeconfig }:
   return [...lines, "", "Ctrl-C ends it."].join("\n");
 }
 
-function complain(error: unknown, key: string): void {
+function complain(error: unknown, key = "the schedule"): void {
   console.error(`${key}: ${error instanceof Error ? error.message : String(error)}`);
 }
 

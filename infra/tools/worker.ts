@@ -33,6 +33,8 @@ export interface WorkerOptions {
   readonly bundle?: string;
   /** With a KV namespace `CLUSTER_REGISTRY`, empty at first. */
   readonly registry?: boolean;
+  /** With the queue of ticks: a tick is sent to each cluster, and `scheduled` does not wait for what they do. */
+  readonly queue?: boolean;
   /** Further variables of its environment. */
   readonly variables?: Readonly<Record<string, string>>;
 }
@@ -56,6 +58,12 @@ export interface RunningWorker {
 
 const REGISTRY = "CLUSTER_REGISTRY";
 const CRON = "* * * * *";
+/** As in wrangler.toml. */
+const QUEUE = "lifeboat-ticks";
+const TICKS = {
+  queueProducers: { TICKS: QUEUE },
+  queueConsumers: { [QUEUE]: { maxBatchSize: 1, maxBatchTimeout: 0, maxRetries: 0 } },
+};
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
@@ -73,6 +81,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...variables,
     },
     kvNamespaces: registry ? [REGISTRY] : [],
+    ...(options.queue && TICKS),
     host: "127.0.0.1",
     port,
     https: true,

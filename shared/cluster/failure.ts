@@ -32,6 +32,11 @@ export function isLasting(failure: Failure): boolean {
   return failure.reason === "Refused" && failure.code >= 400 && failure.code < 500 && failure.code !== 429;
 }
 
+/** Whether nothing answered, which the next request will most likely meet too. */
+export function isSilence({ failure }: ClusterError): boolean {
+  return failure.reason === "Unreachable" || failure.reason === "DeadlineExceeded";
+}
+
 const CODES: Readonly<Record<number, string>> = {
   401: "401 Unauthorized: the token is not valid",
   403: "403 Forbidden: the service account lacks a permission",

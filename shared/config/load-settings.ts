@@ -8,7 +8,7 @@
  * last ones seen count, and if there are none, the failure is the caller's.
  */
 import type { Cluster } from "../cluster/cluster.ts";
-import { ClusterError } from "../cluster/failure.ts";
+import { ClusterError, isSilence } from "../cluster/failure.ts";
 import type { KubeVirtFacts } from "../cluster/kinds/kubevirt.ts";
 import { areEvictionsCovered } from "../policy/budget/budget-mode.ts";
 import { isGuardOn } from "../policy/guard/guarded.ts";
@@ -25,6 +25,8 @@ export interface LoadedSettings {
   readonly problems: readonly ConfigProblem[];
   /** What is worth knowing of what is set. */
   readonly notes: readonly string[];
+  /** Nothing answered: what counts is what was last seen. */
+  readonly silence?: ClusterError;
 }
 
 interface Cached extends LoadedSettings {
@@ -60,6 +62,7 @@ export class SettingsCache {
     const covered = cached && { value: cached.settings.evictionsCovered };
     const cover = await orLast("ValidatingWebhookConfigurations", () => readCover(merged, cluster), covered);
     const settings = { ...merged, evictionsCovered: cover.value };
+    const silence = [kubevirt, own].find(({ failure }) => failure !== undefined && isSilence(failure))?.failure;
     const entry: Cached = {
       readAt: now.getTime(),
       kubevirt: kubevirt.value,
@@ -67,6 +70,7 @@ export class SettingsCache {
       settings,
       problems: [...kubevirt.problems, ...own.problems, ...own.value.problems, ...cover.problems],
       notes: notesOn(settings),
+      ...(silence && { silence }),
     };
     this.#entries.set(name, entry);
     return entry;
@@ -74,12 +78,16 @@ export class SettingsCache {
 }
 
 /** What cannot be read counts as it was last seen. If it never was, the failure is the caller's. */
-async function orLast<T>(field: string, read: () => Promise<T>, last: { readonly value: T } | undefined) {
+async function orLast<T>(
+  field: string,
+  read: () => Promise<T>,
+  last: { readonly value: T } | undefined,
+): Promise<{ readonly value: T; readonly problems: readonly ConfigProblem[]; readonly failure?: ClusterError }> {
   try {
     return { value: await read(), problems: [] };
   } catch (error) {
     if (last === undefined || !(error instanceof ClusterError)) throw error;
-    return { value: last.value, problems: [{ field, message: error.message }] };
+    return { value: last.value, problems: [{ field, message: error.message }], failure: error };
   }
 }
 

@@ -23,6 +23,10 @@ export const FAMILIES = {
     name: "lifeboat_evacuations_in_progress", type: "gauge", unit: "", labels: ["cause"],
     help: "Evacuations of VMs that have not ended, by what caused them.",
   },
+  missedTicks: {
+    name: "lifeboat_ticks_missed", type: "counter", unit: "", labels: [],
+    help: "Ticks of the schedule that have not reached the cluster in time: nothing was looked at in that minute.",
+  },
   podEvacuations: {
     name: "pod_evacuations", type: "counter", unit: "", labels: ["strategy", "profile", "result"],
     help: "Evacuations and evictions that descheduling has requested, by strategy and profile of its policy, and by result.",

@@ -3,7 +3,7 @@
  * Owns: which samples the values become. Does not own: the families (families.ts), where the values come from (the door).
  */
 import { CAUSES } from "../policy/cause.ts";
-import type { EvacuationCount } from "../policy/counters.ts";
+import type { Counters, EvacuationCount } from "../policy/counters.ts";
 import type { RequestCount } from "../descheduling/cycle/register.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import { FAMILIES } from "./families.ts";
@@ -11,8 +11,7 @@ import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
 
 export interface ClusterMetrics {
   readonly version: string;
-  /** All there can be, so that the first one of a kind is an increase. */
-  readonly counters: readonly EvacuationCount[];
+  readonly counters: Counters;
   /** Those that have not ended. */
   readonly evacuations: readonly EvacuationFacts[];
   /** What descheduling has requested: one entry for each combination of plugin, profile and result. Absent: it is off. */
@@ -22,10 +21,15 @@ export interface ClusterMetrics {
 export function renderMetrics({ version, counters, evacuations, requests }: ClusterMetrics): string {
   return renderOpenMetrics([
     [FAMILIES.build, [{ labels: [version], value: 1 }]],
-    [FAMILIES.evacuations, counters.map(({ cause, outcome, count }) => ({ labels: [cause, outcome], value: count }))],
+    [FAMILIES.evacuations, counters.evacuations.map(countSample)],
     [FAMILIES.evacuationsInProgress, inProgressSamples(evacuations)],
+    [FAMILIES.missedTicks, [{ labels: [], value: counters.missedTicks }]],
     ...(requests === undefined ? [] : deschedulingMetrics(requests, evacuations)),
   ]);
+}
+
+function countSample({ cause, outcome, count }: EvacuationCount): Sample {
+  return { labels: [cause, outcome], value: count };
 }
 
 function inProgressSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {

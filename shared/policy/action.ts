@@ -31,6 +31,8 @@ export type Action =
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
   /** Count an end, after the write of the final phase: at most once. */
   | { readonly verb: "Count"; readonly cause: Cause; readonly outcome: EndPhase }
+  /** Count a tick that has not reached the cluster. */
+  | { readonly verb: "CountMissedTick" }
   | {
       readonly verb: "CreateMigration";
       readonly vmi: VmiFacts;

@@ -1,5 +1,5 @@
 /**
- * How evacuations have ended: the key of each counter.
+ * How evacuations have ended, and which ticks have not reached the cluster: the key of each counter.
  * Owns: keys and reading them. Does not own: the ConfigMap (shared/cluster), when an end is counted (evacuation/world.ts).
  */
 import { type Cause, CAUSES } from "./cause.ts";
@@ -10,17 +10,26 @@ export function counterKey(cause: Cause, outcome: EndPhase): string {
   return `${cause}.${outcome}`;
 }
 
+export const MISSED_TICKS = "ticks.missed";
+
+export interface Counters {
+  /** Every counter that can exist, so that the first end of a kind is an increase. */
+  readonly evacuations: readonly EvacuationCount[];
+  readonly missedTicks: number;
+}
+
 export interface EvacuationCount {
   readonly cause: Cause;
   readonly outcome: EndPhase;
   readonly count: number;
 }
 
-/** Every counter that can exist, so that the first end of a kind is an increase. What is not a number counts as 0. */
-export function countsOf(data: Readonly<Record<string, string>>): readonly EvacuationCount[] {
-  return CAUSES.flatMap((cause) =>
+/** What is not a number counts as 0. */
+export function countsOf(data: Readonly<Record<string, string>>): Counters {
+  const evacuations = CAUSES.flatMap((cause) =>
     END_PHASES.map((outcome) => ({ cause, outcome, count: numberOf(data[counterKey(cause, outcome)]) })),
   );
+  return { evacuations, missedTicks: numberOf(data[MISSED_TICKS]) };
 }
 
 function numberOf(text: string | undefined): number {

@@ -1,8 +1,14 @@
 /**
  * One deployment, several clusters: what happens to one never touches another.
  */
+import { tickTime } from "../../infra/tools/tick-times.ts";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import * as z from "zod";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
+import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
+import { evacuations } from "../../infra/tools/evacuations.ts";
 import { applyLifeboat, configureLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
@@ -15,6 +21,8 @@ type Name = (typeof NAMES)[number];
 
 let clusters: Record<Name, Sandbox>;
 let worker: RunningWorker;
+/** Of the service accounts. */
+const tokens: Partial<Record<Name, string>> = {};
 const logged: string[] = [];
 
 beforeAll(async () => {
@@ -28,6 +36,7 @@ beforeAll(async () => {
     NAMES.map(async (name) => {
       const { client, caPem, url: server } = clusters[name];
       const { token } = await applyLifeboat(client, { url: nowhere, caPem });
+      tokens[name] = token;
       return [name, { server, token, webhookToken: `the-token-of-${name}` }] as const;
     }),
   );
@@ -77,11 +86,46 @@ test("with one API server gone, the other cluster's evictions, ticks and reconci
   const [launcher] = await launchersOf(client, await getVmi(client, "vm"));
   if (launcher === undefined) throw new Error("no launcher");
   expect(await evict(client, launcher)).toMatchObject({ code: 429 });
-  // A full tick: every tenth minute.
-  await worker.scheduled(new Date("2026-01-01T00:10:00Z"));
+  await worker.scheduled(tickTime("west", "full"));
   await untilVmi(client, "vm", "moved", hasSettledAwayFrom("node01"));
   const { items } = await client.list(pods, NAMESPACE, { labelSelector: "kubevirt.io=virt-launcher" });
   expect(items.filter((pod) => pod.status?.phase === "Running").map((pod) => pod.spec?.nodeName)).toEqual(["node02"]);
+});
+
+test("by the queue: a cluster that hangs keeps no other one waiting for more than its few seconds", async () => {
+  const { west } = clusters;
+  const hung = createServer(() => undefined).listen(0, "127.0.0.1");
+  await once(hung, "listening");
+  const { port } = z.object({ port: z.number() }).parse(hung.address());
+  const webhookToken = "the-token-of-any-cluster";
+  const queued = await startWorker({
+    authority: west.authority,
+    clusters: {
+      hanging: { server: `http://127.0.0.1:${port}`, token: "a-token", webhookToken },
+      west: { server: west.url, token: tokens.west ?? "", webhookToken },
+    },
+    queue: true,
+    onLog: (line) => logged.push(line),
+  });
+  await createVirtualMachineInstance(west.client, {
+    namespace: NAMESPACE,
+    name: "asked",
+    evictionStrategy: "External",
+    node: "node01",
+  });
+  await untilVmi(west.client, "asked", "running", ({ status }) => status?.phase === "Running");
+  const spec = { virtualMachineInstance: { name: "asked" } };
+  await west.client.create(evacuations, { metadata: { namespace: NAMESPACE, name: "asked" }, spec });
+  await queued.scheduled(tickTime("west", "small"));
+  await waitFor(west.client, {
+    resource: evacuations,
+    key: { namespace: NAMESPACE, name: "asked" },
+    what: "taken up",
+    until: ({ status }) => status?.phase !== undefined,
+  });
+  await queued.stop();
+  hung.closeAllConnections();
+  hung.close();
 });
 
 test("nothing that was logged holds a token", () => {

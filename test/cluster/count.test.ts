@@ -14,7 +14,7 @@ afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 
 const key = { namespace: LIFEBOAT_NAMESPACE, name: COUNTERS_CONFIG_MAP };
-const counted = async () => (await cluster.getCounters()).filter(({ count }) => count > 0);
+const counted = async () => (await cluster.getCounters()).evacuations.filter(({ count }) => count > 0);
 
 describe("in an API server", () => {
   test("the first one makes them, others add", async () => {

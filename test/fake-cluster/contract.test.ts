@@ -67,7 +67,7 @@ async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
   const annotate = { verb: "AnnotatePod", pod: present(pod), add: { "lifeboat.dev/a": "1" }, remove: [] } as const;
   await act(annotate, annotate);
   await act({ verb: "Count", cause: "ApiEviction", outcome: "Moved" });
-  answers.push((await cluster.getCounters()).filter(({ count }) => count > 0));
+  answers.push((await cluster.getCounters()).evacuations.filter(({ count }) => count > 0));
   return answers;
 }
 

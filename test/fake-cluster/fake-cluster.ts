@@ -10,7 +10,7 @@ import type { ConfigurationFacts } from "../../shared/cluster/kinds/lifeboat.ts"
 import { type DeschedulingRegister, EMPTY_REGISTER, registerText } from "../../shared/descheduling/cycle/register.ts";
 import type { Action, NewEvacuation, Story } from "../../shared/policy/action.ts";
 import type { WebhookFacts } from "../../shared/policy/budget/budget-mode.ts";
-import { counterKey } from "../../shared/policy/counters.ts";
+import { counterKey, MISSED_TICKS } from "../../shared/policy/counters.ts";
 import { isActive } from "../../shared/policy/evacuation/phase.ts";
 import {
   type BudgetFacts,
@@ -84,7 +84,9 @@ export class FakeCluster {
       case "DeleteEvacuation":
         return this.evacuations.remove(action.evacuation);
       case "Count":
-        return this.#count(action);
+        return this.#count(counterKey(action.cause, action.outcome));
+      case "CountMissedTick":
+        return this.#count(MISSED_TICKS);
       case "CreateMigration":
         return this.#createMigration(action);
       case "AdoptMigration":
@@ -153,8 +155,7 @@ export class FakeCluster {
     );
   }
 
-  #count({ cause, outcome }: Write<"Count">): ActResult {
-    const key = counterKey(cause, outcome);
+  #count(key: string): ActResult {
     this.counters[key] = String(1 + Number(this.counters[key] ?? 0));
     return "Done";
   }

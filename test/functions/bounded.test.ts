@@ -1,4 +1,5 @@
 /** What a look costs is what is under way, whatever else is in the cluster; and a tenant's budgets are that tenant's trouble. */
+import { tickTime } from "../../infra/tools/tick-times.ts";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createFinishedMigrations, createPlaces, createVms, type Vm } from "../../infra/bench/population.ts";
 import { namespaces, podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
@@ -10,7 +11,7 @@ import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 const UNDER_WAY = 3;
 const VMS = 60;
 /** A minute that is not one for a full scan. */
-const LIGHT = new Date(61 * 60_000);
+const LIGHT = tickTime("prod", "small");
 
 let cluster: TestCluster;
 let doors: Doors;

@@ -1,4 +1,5 @@
 /** The descheduling door: who may ask, what is answered, and when a cycle begins by itself. */
+import { tickTime } from "../../infra/tools/tick-times.ts";
 import { dump } from "js-yaml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
@@ -149,7 +150,7 @@ function openDoorsLater(seconds: number): Doors {
 
 /** No full scan is due then. */
 function at(seconds: number): Date {
-  return new Date(NOW.getTime() + 60_000 + seconds * 1000);
+  return new Date(tickTime("prod", "small", NOW).getTime() + seconds * 1000);
 }
 
 describe("by itself", () => {

@@ -3,12 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { ClusterRegistry } from "../../functions/env.ts";
 import { startCannedCluster } from "./support/canned-cluster.ts";
 import { startForTest } from "./support/canned-doors.ts";
-import { asWebhook, type Doors, entry, openDoors, TOKENS, type TestEnv } from "./support/doors.ts";
+import { asWebhook, type Doors, entry, NOW, openDoors, TOKENS, type TestEnv } from "./support/doors.ts";
 import { evictionReview, refusal, review, UID } from "./support/reviews.ts";
 import { sealed } from "./support/sealed.ts";
 import { SECRET_OF_UPSTREAM, type StubServer } from "./support/stub-server.ts";
 
-const FULL = new Date("2026-11-20T12:00:00Z");
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
 let secret: StubServer;
@@ -71,7 +70,7 @@ describe("the registry", () => {
     expect(isAsked(asked)).toBe(true);
     expect(isAsked(asked === "far" ? "secret" : "far")).toBe(false);
     seen = { secret: secret.requests.length, far: far.requests.length };
-    await doors.tick(FULL);
+    await doors.tick(NOW);
     expect(isAsked(asked)).toBe(true);
     expect(isAsked(asked === "far" ? "secret" : "far")).toBe(false);
   });
@@ -99,7 +98,7 @@ describe("the registry", () => {
 
   test("that fails is logged by the tick", async () => {
     const doors = openDoors({ CLUSTERS: {}, CLUSTER_REGISTRY: outage });
-    await doors.tick(FULL);
+    await doors.tick(NOW);
     expect(doors.log).toMatchObject([{ level: "error", doing: "reading CLUSTER_REGISTRY" }]);
   });
 });
@@ -139,7 +138,7 @@ describe("a malformed entry", () => {
   test.each(MALFORMED)("%s: the tick logs it, without secrets, and serves the others", async (...[, env, field]) => {
     const clusters = typeof env.CLUSTERS === "object" ? { CLUSTERS: { ...env.CLUSTERS, good: entry(secret.url) } } : {};
     const doors = openDoors({ ...env, ...clusters });
-    await doors.tick(FULL);
+    await doors.tick(NOW);
     expect(doors.log).toContainEqual(expect.objectContaining({ reason: "InvalidConfiguration", field }));
     for (const value of secrets) expect(JSON.stringify(doors.log)).not.toContain(value);
     expect(isAsked("secret")).toBe("CLUSTERS" in clusters);

@@ -2,16 +2,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { tickTime } from "../../infra/tools/tick-times.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import { CANNED_VMI, type CannedAnswers, configured, list } from "./support/canned-cluster.ts";
 import { openCanned, startForTest as start } from "./support/canned-doors.ts";
-import { asWebhook, type Doors, entry, openDoors } from "./support/doors.ts";
+import { asWebhook, type Doors, entry, NOW, openDoors } from "./support/doors.ts";
 import * as stub from "./support/stub-server.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 
-/** Every tenth minute looks at everything. */
-const FULL = new Date("2026-11-20T12:00:00Z");
-const SMALL = new Date("2026-11-20T12:01:00Z");
+const FULL = tickTime("prod", "full", NOW);
+const SMALL = tickTime("prod", "small", NOW);
 const MARKED = { evacuationNodeName: "node01" };
 
 const reconcile = (doors: Doors, cluster = "prod") =>

@@ -5,7 +5,7 @@
 import * as fc from "fast-check";
 import { createApp } from "../../functions/app.ts";
 import type { Env } from "../../functions/env.ts";
-import { runTick } from "../../functions/schedule.ts";
+import { runTick } from "../../functions/ticks.ts";
 import { type IsolateState, newIsolateState } from "../../functions/target.ts";
 import { newPlatform } from "../functions/support/doors.ts";
 import { type Json, mutated, mutatedText } from "../generators/json.ts";
@@ -50,7 +50,7 @@ function registry(fails: boolean): IsolateState["registry"] {
     if (fails) throw new Error("KV GET failed: 500 Internal Server Error");
     return REGISTERED.get(name);
   };
-  return { find, all: async () => (fails ? new Map<string, never>() : REGISTERED) };
+  return { find, names: async () => (fails ? [] : [...REGISTERED.keys()]) };
 }
 
 function keysOf(registryFails: boolean): KeysByCluster {

@@ -3,6 +3,7 @@
  * Owns: the list, and setting each going. Does not own: when one is due (situations.ts), how it shows that it was not done
  * (consequences.ts), permissions (least-privilege.ts).
  */
+import { tickTime } from "../../infra/tools/tick-times.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { type Answer, asWebhook, NOW } from "../functions/support/doors.ts";
 import { evictionOf, review } from "../functions/support/reviews.ts";
@@ -43,7 +44,7 @@ async function preempt({ cluster, doors }: Trial): Promise<Answer> {
 
 /** One that looks at what is under way only. */
 async function tick({ doors }: Trial): Promise<undefined> {
-  await doors.tick(new Date(NOW.getTime() + 60_000));
+  await doors.tick(tickTime("prod", "small", NOW));
 }
 
 const drained = (trial: Trial) => situations.evacuating(trial, "ApiEviction");

@@ -4,6 +4,7 @@
  * Owns: what a tick that has failed is answered, for it never throws. Does not own: reading what V8 says of each
  * collection (live-heap.ts), anything that Lifeboat does.
  */
+import { tickTime } from "../../tools/tick-times.ts";
 import lifeboat from "../../../functions/index.ts";
 
 /** With V8's flag --expose-gc. */
@@ -29,8 +30,7 @@ console.log = (...args: readonly unknown[]) => {
 export default {
   async fetch(...[request, env, context]: Parameters<Fetch>): Promise<Response> {
     if (new URL(request.url).pathname !== "/tick") return await lifeboat.fetch(request, env, context);
-    // The first minute of an hour is one for a full scan.
-    await lifeboat.scheduled({ scheduledTime: 60_000 }, env ?? {});
+    await lifeboat.scheduled({ scheduledTime: tickTime("bench", "small").getTime() }, env ?? {});
     return Response.json({ failures }, { status: failures > 0 ? 500 : 200 });
   },
 };

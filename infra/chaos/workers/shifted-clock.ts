@@ -4,7 +4,7 @@
  */
 import { createApp } from "../../../functions/app.ts";
 import type { Env, Platform } from "../../../functions/env.ts";
-import { runTick } from "../../../functions/schedule.ts";
+import { runTick } from "../../../functions/ticks.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 
 interface ShiftedEnv extends Env {

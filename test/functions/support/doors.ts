@@ -6,7 +6,7 @@
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../../../functions/app.ts";
 import type { Env, Platform } from "../../../functions/env.ts";
-import { runTick } from "../../../functions/schedule.ts";
+import { receiveTicks, runTick } from "../../../functions/ticks.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 import { REGISTRY_KEY } from "./sealed.ts";
 
@@ -35,6 +35,8 @@ export interface Answer {
 export interface Doors {
   request(path: string, init?: RequestInit): Promise<Answer>;
   tick(at: Date): Promise<void>;
+  /** Messages of the queue of ticks arrive. */
+  receive(...bodies: readonly unknown[]): Promise<void>;
   /** Waits for what goes on after the answers. */
   settle(): Promise<void>;
   now(): Date;
@@ -103,6 +105,7 @@ export function openDoors({ CLUSTERS, ...others }: TestEnv, before?: Before): Do
     ...world,
     request: async (path, init) => await answerOf(await app.request(path, init, env, context)),
     tick: (at) => runTick(at.getTime(), { env, platform, state }),
+    receive: (...bodies) => receiveTicks(bodies, { env, platform, state }),
   };
 }
 

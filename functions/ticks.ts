@@ -1,0 +1,90 @@
+/**
+ * Which clusters a tick is for, and that each gets its own share of it.
+ * Owns: one message for each cluster where there is a queue; without one, the order, the bound and what was not reached.
+ * Does not own: what a cluster's share is spent on (schedule.ts).
+ */
+import * as z from "zod/mini";
+import { parseClusters } from "../shared/config/clusters.ts";
+import type { Surroundings } from "./target.ts";
+import { countMissed, type Tick, tickOne } from "./schedule.ts";
+
+/** `sentAt`: milliseconds since the epoch. */
+const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.number(), sentAt: z.number() }));
+
+/** A message that waited longer is not acted on: the next tick has sent another one. */
+const LATEST_MS = 55_000;
+/** The limit of `sendBatch`. */
+const MESSAGES_AT_A_TIME = 100;
+/**
+ * Without a queue a tick has six connections and one isolate's memory for all clusters: with all of them at once, a few that do
+ * not answer would use up the deadlines of those that are only waiting for a connection.
+ */
+const CLUSTERS_AT_A_TIME = 4;
+/** Without a queue: no cluster's share begins later than this. */
+const LAST_BEGIN_MS = 50_000;
+
+/** Sends the tick to every cluster by the queue; without one, works on as many as the minute allows, in turn. */
+export async function runTick(scheduledTime: number, surroundings: Surroundings): Promise<void> {
+  const ticks = (await clusterNames(surroundings)).map((cluster) => ({ cluster, scheduledTime }));
+  const queue = surroundings.env.TICKS;
+  if (queue === undefined) return await inTurn(ticks, surroundings);
+  const sentAt = surroundings.platform.now().getTime();
+  const messages = ticks.map((tick) => ({ body: { ...tick, sentAt } }));
+  for (let at = 0; at < messages.length; at += MESSAGES_AT_A_TIME) {
+    await queue.sendBatch(messages.slice(at, at + MESSAGES_AT_A_TIME));
+  }
+}
+
+/** Works on the messages of a batch, each by itself. Nothing is sent again: the next tick is a minute away. */
+export async function receiveTicks(bodies: readonly unknown[], surroundings: Surroundings): Promise<void> {
+  for (const { sentAt, ...tick } of bodies.map((body) => Message.parse(body))) {
+    const isLate = surroundings.platform.now().getTime() - sentAt > LATEST_MS;
+    await (isLate ? miss(tick, surroundings) : tickOne(tick, surroundings));
+  }
+}
+
+/** Clusters that the last tick did not reach come first. */
+async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
+  const { platform, state } = surroundings;
+  const began = platform.now().getTime();
+  const [first = [], others = []] = partition(ticks, ({ cluster }) => state.missedLast.has(cluster));
+  state.missedLast.clear();
+  const waiting = [...first, ...others].values();
+  const worker = async () => {
+    for (const tick of waiting) {
+      const isLate = platform.now().getTime() - began > LAST_BEGIN_MS;
+      await (isLate ? miss(tick, surroundings) : tickOne(tick, surroundings));
+    }
+  };
+  await Promise.all(Array.from({ length: CLUSTERS_AT_A_TIME }, worker));
+}
+
+async function miss(tick: Tick, surroundings: Surroundings): Promise<void> {
+  const { platform, state } = surroundings;
+  state.missedLast.add(tick.cluster);
+  const due = new Date(tick.scheduledTime).toISOString();
+  platform.log({ level: "warn", cluster: tick.cluster, message: "the tick has not reached this cluster", due });
+  await countMissed(tick.cluster, surroundings);
+}
+
+function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): readonly (readonly T[])[] {
+  return [items.filter((item) => isFirst(item)), items.filter((item) => !isFirst(item))];
+}
+
+/** Of the secret and of the registry, valid or not: what is wrong with an entry is logged where it is used. */
+async function clusterNames({ env, platform, state }: Surroundings): Promise<readonly string[]> {
+  const clusters = parseClusters(env.CLUSTERS);
+  if (!clusters.ok) {
+    for (const problem of clusters.problems)
+      platform.log({ level: "error", reason: "InvalidConfiguration", ...problem });
+  }
+  const ofSecret = clusters.ok ? [...clusters.value.keys()] : [];
+  try {
+    return [...new Set([...ofSecret, ...(await state.registry.names(env))])];
+  } catch (error) {
+    // A registry that fails does not hurt the clusters of the secret.
+    const stack = error instanceof Error ? error.stack : undefined;
+    platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
+    return ofSecret;
+  }
+}
