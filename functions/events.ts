@@ -35,8 +35,8 @@ export async function signedPayload(c: Context, entry: ClusterEntry, now: Date):
 export async function receiveEvents(c: Context, target: Target, payload: string): Promise<Response> {
   const pointers = parseBatch(c.req.header("content-type"), payload).map(pointerOf);
   if (pointers.length === 0) return c.body(null, 204);
-  const { failures } = await reconciling(target, PASS_SECONDS, (deps) => reconcilePointed(pointers, deps));
-  if (failures > 0 && WHEN_BLIND.delivery === "fail") throw new RejectionError("TryAgain");
+  const { failures, left } = await reconciling(target, PASS_SECONDS, (deps) => reconcilePointed(pointers, deps));
+  if (failures + left > 0 && WHEN_BLIND.delivery === "fail") throw new RejectionError("TryAgain");
   return c.body(null, 204);
 }
 

@@ -22,13 +22,20 @@ const TICK_SECONDS = 50;
 const FULL_SCAN_EVERY = 10;
 const TICK_MS = 60_000;
 
-/** Always a full scan; 200 with what was done. */
+/** How soon to ask again where there was not enough time: what is left can be done at once. */
+const REQUEUE_SECONDS = 1;
+
+/**
+ * Always a full scan: 200 with what was done, 202 if there was not enough time for all of it. It is safe to repeat: what has been
+ * done is found done.
+ */
 export async function reconcileNow(c: Context, target: Target): Promise<Response> {
   const scan = reconciling(target, FULL_SCAN_SECONDS, reconcileAll);
-  const { done, failures } = await scan.finally(() => {
+  const { done, failures, left } = await scan.finally(() => {
     c.executionCtx.waitUntil(keepConditions(target));
   });
-  return c.json({ done, failures });
+  if (left === 0) return c.json({ done, failures });
+  return c.json({ done, failures, left, requeueAfterSeconds: REQUEUE_SECONDS }, 202);
 }
 
 /** One cluster's share of one tick. */

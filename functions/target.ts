@@ -34,6 +34,8 @@ export interface Target {
   /** A view of the cluster whose requests all end after so many seconds. */
   connect(seconds: number): Cluster;
   settings(cluster: Cluster, fresh?: boolean): Promise<LoadedSettings>;
+  /** One line, with the cluster's name. */
+  log(line: Readonly<Record<string, unknown>>): void;
   /** Unexpected errors too: one cluster's defect is no other's. */
   logFailure(doing: string, error: unknown): void;
 }
@@ -49,7 +51,7 @@ const BINDING_SERVER = "https://kubernetes.default.svc";
 
 export function targetOf(name: string, entry: ClusterEntry, { env, platform, state }: Surroundings): Target {
   const endpoint = endpointOf(entry, env, platform);
-  const log = (line: Record<string, unknown>) => platform.log({ cluster: name, ...line });
+  const log = (line: Readonly<Record<string, unknown>>) => platform.log({ cluster: name, ...line });
   return {
     name,
     entry,
@@ -63,6 +65,7 @@ export function targetOf(name: string, entry: ClusterEntry, { env, platform, sta
         now: platform.now,
       }),
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
+    log,
     logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),
   };
 }

@@ -69,13 +69,13 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
 async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
   const isGuarding = isGateOn("NoExecuteTaint", deps.settings);
   const byVmi = Map.groupBy(evacuations, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
-  const results = await eachOf([...byVmi.values()], async (ofVmi) => {
+  const { results, left } = await eachOf([...byVmi.values()], deps, async (ofVmi) => {
     const [first] = ofVmi;
     if (first === undefined) return NOTHING;
     const key = { namespace: first.namespace, name: first.spec.vmiName };
     return await reconcileVmi(key, deps, isGuarding ? {} : { evacuations: ofVmi });
   });
-  return sum(results);
+  return sum([...results, { ...NOTHING, left }]);
 }
 
 /** What the relay was told of. */
@@ -84,10 +84,10 @@ export async function reconcilePointed(pointers: readonly Pointer[], deps: Deps)
   const named = pointers.flatMap((p) => (p.kind === "Pod" || p.kind === "EndingPod" ? [p] : []));
   const pods = (await Promise.all(named.map((p) => cluster.getPod(p)))).filter((pod) => pod !== undefined);
   const keys = new Map([...pointers.flatMap(vmiKeyOf), ...pods.flatMap(vmiKeyOfPod)].map((key) => [keyOf(key), key]));
-  const ofVmis = await eachOf([...keys.values()], (key) => {
+  const { results } = await eachOf([...keys.values()], deps, (key) => {
     return reconcileVmi(key, deps, { pods: pods.filter((pod) => isOf(pod, key)) });
   });
-  const underWay = sum(ofVmis);
+  const underWay = sum(results);
   const concerned = pointers.filter((p) => p.kind !== "VirtualMachineInstance" && p.kind !== "Pod");
   const told = [...concerned, ...pressedNodes(underWay)];
   if (told.length === 0) return underWay;

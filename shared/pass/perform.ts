@@ -14,6 +14,8 @@ export interface Deps {
   readonly cluster: Cluster;
   readonly settings: Settings;
   readonly clock: () => Date;
+  /** Nothing is begun after this time; absent: the requests' own deadline ends what is left. */
+  readonly until?: Date;
   /** Told of what could not be read or done; the rest is not affected. */
   readonly onFailure: (doing: string, failure: ClusterError) => void;
 }
@@ -22,13 +24,15 @@ export interface Result {
   /** Action verb to count. */
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
+  /** What time did not suffice for: chains of actions, or VMs that were not looked at. */
+  readonly left: number;
   /** What was done has consequences, or another function was faster: another look is worth it at once. */
   readonly again: boolean;
   /** Nodes that VMs leave because of pressure: when one of them has left, or cannot, the next one may. */
   readonly pressed: readonly string[];
 }
 
-export const NOTHING: Result = { done: {}, failures: 0, again: false, pressed: [] };
+export const NOTHING: Result = { done: {}, failures: 0, left: 0, again: false, pressed: [] };
 
 export function sum(results: readonly Result[]): Result {
   const done: Record<string, number> = {};
@@ -36,22 +40,31 @@ export function sum(results: readonly Result[]): Result {
     for (const [verb, count] of Object.entries(result.done)) done[verb] = (done[verb] ?? 0) + count;
   }
   const failures = results.reduce((total, result) => total + result.failures, 0);
+  const left = results.reduce((total, result) => total + result.left, 0);
   const pressed = [...new Set(results.flatMap((result) => result.pressed))];
-  return { done, failures, again: results.some((result) => result.again), pressed };
+  return { done, failures, left, again: results.some((result) => result.again), pressed };
 }
 
 /** Of the platform's six connections, some stay free for the doors. */
 const AT_A_TIME = 4;
 
-/** Runs the work on every item, a few at a time; all must be safe to lose. */
-export async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
+/** Runs the work on every item, a few at a time, as long as there is time; all must be safe to lose. */
+export async function eachOf<T, R>(
+  items: readonly T[],
+  { clock, until }: Pick<Deps, "clock" | "until">,
+  work: (item: T) => Promise<R>,
+): Promise<{ readonly results: readonly R[]; readonly left: number }> {
   const results: R[] = [];
   const queue = items.values();
+  let left = 0;
   const worker = async () => {
-    for (const item of queue) results.push(await work(item));
+    for (const item of queue) {
+      if (until !== undefined && clock() >= until) left += 1;
+      else results.push(await work(item));
+    }
   };
   await Promise.all(Array.from({ length: Math.min(AT_A_TIME, items.length) }, worker));
-  return results;
+  return { results, left };
 }
 
 type ChainEnd = "Done" | "Conflict" | "Failed";
@@ -61,9 +74,10 @@ export async function runReconcilers(reconcilers: readonly Reconciler[], world: 
   for (const reconciler of reconcilers) {
     const { chains, again = false } = reconciler.plan(world);
     const done: Record<string, number> = {};
-    const ends = await eachOf(chains, (chain) => perform(chain, { reconciler, world, deps, done }));
+    const chained = await eachOf(chains, deps, (chain) => perform(chain, { reconciler, world, deps, done }));
+    const { results: ends, left } = chained;
     const failures = ends.filter((end) => end === "Failed").length;
-    results.push({ ...NOTHING, done, failures, again: again || ends.includes("Conflict") });
+    results.push({ ...NOTHING, done, failures, left, again: again || ends.includes("Conflict") });
   }
   return sum(results);
 }

@@ -80,10 +80,55 @@ describe("a cluster with VMs", () => {
       if (request.startsWith("POST") && request.endsWith("/evacuations")) throw new TypeError("the connection broke");
     });
     expect((await reconcile(failing)).body).toMatchObject({ done: { CreateBudget: 2 }, failures: 1 });
-    expect(failing.log).toContainEqual(
-      expect.objectContaining({ doing: "reconciling: evacuation", failure: { reason: "Unreachable" } }),
-    );
+    const failures = [{ times: 1, doing: "reconciling: evacuation", failure: { reason: "Unreachable" } }];
+    const line = { cluster: "prod", level: "error", doing: "reconciling", failures, left: 0 };
+    expect(failing.log).toContainEqual(line);
     await failing.settle();
+  });
+});
+
+describe("a full scan that takes longer than it may", () => {
+  const VMS = 100;
+  let cluster: TestCluster;
+  beforeAll(async () => {
+    cluster = await startTestCluster();
+    await cluster.configure({ reconcilers: { budget: "Enabled" } });
+    for (let i = 0; i < VMS; i++) await cluster.createVm({ name: `vm-${i}`, strategy: "LiveMigrate" });
+  });
+  afterAll(() => cluster.stop());
+
+  test("answers 202 with what is left until it is done, and logs a line each time", async () => {
+    const slow: { doors?: Doors } = {};
+    const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request) => {
+      if (request.startsWith("POST") && request.endsWith("/poddisruptionbudgets")) slow.doors?.pass(1);
+    });
+    slow.doors = doors;
+    const bodies: unknown[] = [];
+    let answer = await reconcile(doors);
+    for (; answer.code === 202; answer = await reconcile(doors)) bodies.push(answer.body);
+    await doors.settle();
+    // In 48 of its 60 seconds something is begun; four at a time.
+    expect(bodies).toEqual([
+      { done: { CreateBudget: 48 }, failures: 0, left: 52, requeueAfterSeconds: 1 },
+      { done: { CreateBudget: 48 }, failures: 0, left: 4, requeueAfterSeconds: 1 },
+    ]);
+    expect(answer).toMatchObject({ code: 200, body: { done: { CreateBudget: VMS - 2 * 48 }, failures: 0 } });
+    const lines = doors.log.filter(({ doing }) => doing === "reconciling");
+    expect(lines.map(({ left }) => left)).toEqual([52, 4]);
+  });
+
+  test("ten thousand failures of one kind are one line", async () => {
+    const { items } = await cluster.client.list(core.podDisruptionBudgets, NAMESPACE);
+    for (const { metadata } of items) {
+      await cluster.client.delete(core.podDisruptionBudgets, { namespace: NAMESPACE, name: metadata.name });
+    }
+    const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request) => {
+      if (request.startsWith("POST") && request.endsWith("/poddisruptionbudgets")) throw new TypeError("broken");
+    });
+    expect((await reconcile(doors)).body).toEqual({ done: {}, failures: VMS });
+    await doors.settle();
+    const failures = [{ times: VMS, doing: "reconciling: budget", failure: { reason: "Unreachable" } }];
+    expect(doors.log).toEqual([{ cluster: "prod", level: "error", doing: "reconciling", failures, left: 0 }]);
   });
 });
 

@@ -32,8 +32,9 @@ export const Failure = z.strictObject({
 const Reconciled = z.strictObject({
   done: z.record(z.string(), z.int()),
   failures: z.int(),
-  requeueAfterSeconds: z.optional(z.number()),
 });
+
+const PartlyReconciled = z.extend(Reconciled, { left: z.int().check(z.positive()), requeueAfterSeconds: z.number() });
 
 const Explained = z.strictObject({
   pod: z.string(),
@@ -121,7 +122,7 @@ export const CONTRACT = {
   evictions:     door("POST",   `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT, 503: Failure },      { key: "WebhookOrPath", writes: "UnlessDryRun" }),
   deletions:     door("POST",   `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT, 503: Failure },      { key: "WebhookOrPath", writes: "UnlessDryRun" }),
   events:        door("POST",   `${C}\\/events`,                 { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },    { key: "Signature", writes: "UnlessDryRun" }),
-  reconcile:     door("POST",   `${C}\\/reconcile`,              { 200: Reconciled, ...NO_CLUSTER },                               { key: "Webhook", writes: "UnlessDryRun" }),
+  reconcile:     door("POST",   `${C}\\/reconcile`,              { 200: Reconciled, 202: PartlyReconciled, ...NO_CLUSTER },        { key: "Webhook", writes: "UnlessDryRun" }),
   deschedule:    door("POST",   `${C}\\/deschedule`,             { 200: Descheduled, 400: Failure, ...NO_CLUSTER },               { key: "Webhook", writes: "UnlessDryRun", largest: 1024 * KIB }),
   explain:       door("GET",    `${C}\\/explain\\/pods\\/[^/]+\\/[^/]+`, { 200: Explained, ...NO_CLUSTER },                        { key: "Operator", largest: 1024 * KIB }),
   evacuations:   door("GET",    `${C}\\/evacuations`,            { 200: Evacuations, ...NO_CLUSTER },                              { key: "Operator", largest: 1024 * KIB }),
