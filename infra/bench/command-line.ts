@@ -16,6 +16,7 @@ Parts (all of them, unless some are named):
   reconcile     a full reconcile, an idle tick and one with evacuations under way, by the number of VMs
   descheduling  a cycle of descheduling, by the number of nodes and pods
   drain         a drain end to end, against KubeVirt alone
+  fleet         ticks of many clusters, some of which hang, fail or are large
 
 Options:
   --quick         smaller sizes and fewer repetitions

@@ -10,6 +10,7 @@ import type { RunPart } from "./part.ts";
 import { runAdmission } from "./parts/admission.ts";
 import { runDescheduling } from "./parts/descheduling.ts";
 import { runDrain } from "./parts/drain.ts";
+import { runFleets } from "./parts/fleet.ts";
 import { runReconcile } from "./parts/reconcile.ts";
 import { runSandbox } from "./parts/sandbox.ts";
 import { runStartup } from "./parts/startup.ts";
@@ -23,6 +24,7 @@ const RUN: Readonly<Record<Part, RunPart>> = {
   reconcile: runReconcile,
   descheduling: runDescheduling,
   drain: runDrain,
+  fleet: runFleets,
 };
 
 async function main({ parts, quick, out, against }: Arguments): Promise<void> {

@@ -5,10 +5,10 @@
 import { pairedRatios, percentile, type Summary, summarize } from "./statistics.ts";
 
 /** In the order in which they run. */
-export const PARTS = ["sandbox", "admission", "startup", "reconcile", "descheduling", "drain"] as const;
+export const PARTS = ["sandbox", "admission", "startup", "reconcile", "descheduling", "drain", "fleet"] as const;
 export type Part = (typeof PARTS)[number];
 
-export const UNITS = ["ms", "s", "MiB", "KiB", "requests", "objects", "per s"] as const;
+export const UNITS = ["ms", "s", "MiB", "KiB", "requests", "objects", "clusters", "per s"] as const;
 export type Unit = (typeof UNITS)[number];
 
 export interface Measurement {
