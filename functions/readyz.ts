@@ -90,15 +90,10 @@ export async function tryPermissions(cluster: Cluster, settings: Settings): Prom
     await tried("evacuations", () => cluster.canList("evacuations")),
     await tried("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
     await tried("budgets", () => cluster.canList("poddisruptionbudgets")),
-    await tried("marking", () => proveMarking(cluster, settings)),
+    await tried("marking", () => cluster.proveMarking(settings)),
     ...(isAnnotating(settings) ? [await tried("annotations", () => cluster.proveAnnotating())] : []),
     ...(isDescheduling ? [await tried("descheduling", () => cluster.getDeschedulingRegister())] : []),
   ];
-}
-
-/** Where KubeVirt's webhook does the marking, there is nothing to try out. */
-async function proveMarking(cluster: Cluster, settings: Settings): Promise<void> {
-  if (settings.marking !== "Evict") await cluster.proveMarking(settings.kubevirtNamespace);
 }
 
 const FORBIDDEN = 403;

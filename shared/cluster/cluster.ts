@@ -28,6 +28,8 @@ export interface ClusterOptions {
   readonly now: () => Date;
 }
 
+type Marking = Pick<Settings, "kubevirtNamespace" | "marking">;
+
 /** 404 is undefined; what is no answer to the question throws a ClusterError. */
 export type Cluster = ReturnType<typeof connect>;
 
@@ -60,12 +62,12 @@ export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
     /** Throws if it is not permitted, as do the next two. */
     canList: (resource: Resource) => readItems(send, resource, { limit: "1" }),
     /** Tried on some running VMI; without one there is no failure. */
-    proveMarking: (kubevirtNamespace: string) => proveMarking(send, kubevirtNamespace),
+    proveMarking: (settings: Marking) => proveMarking({ send, ...settings }),
     /** Tried on a launcher pod; without one there is no failure. */
     proveAnnotating: () => proveAnnotating(send),
 
     /** The settings tell how VMIs are marked. */
-    act: (action: Action, { kubevirtNamespace, marking }: Pick<Settings, "kubevirtNamespace" | "marking">) =>
+    act: (action: Action, { kubevirtNamespace, marking }: Marking) =>
       act(action, { send, kubevirtNamespace, marking, now: now() }),
   };
 }

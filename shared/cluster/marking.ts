@@ -26,13 +26,16 @@ const FORBIDDEN = 403;
 export const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
 
 /** As the account whose changes of a VMI's status KubeVirt keeps. */
-export function asKubeVirt(vmi: VmiFacts, body: readonly patches.Operation[], namespace: string): ApiRequest {
+function asKubeVirt(vmi: VmiFacts, body: readonly patches.Operation[], namespace: string): ApiRequest {
   const path = object("virtualmachineinstances", vmi);
   return { method: "PATCH", path, body, as: `system:serviceaccount:${namespace}:kubevirt-apiserver` };
 }
 
 /** `Done`: the mark has been seen. Where KubeVirt is to set it, the next look finds it. */
-export async function mark({ vmi, urgency }: ActionOf<"Mark">, context: MarkingContext): Promise<ActResult> {
+export async function mark(
+  { vmi, urgency }: Omit<ActionOf<"Mark">, "verb">,
+  context: MarkingContext,
+): Promise<ActResult> {
   const { send, marking, kubevirtNamespace } = context;
   if (marking === "Evict") return await askForEviction(vmi, send);
   const request = asKubeVirt(vmi, patches.mark(vmi, urgency), kubevirtNamespace);
@@ -40,14 +43,14 @@ export async function mark({ vmi, urgency }: ActionOf<"Mark">, context: MarkingC
     ...request,
     expect: [404, 409, 422, ...(marking === "Auto" ? [FORBIDDEN] : [])],
   });
-  if (code === FORBIDDEN) return await askForEviction(vmi, send);
+  if (code === FORBIDDEN) return await askForEviction(vmi, send, `PATCH ${request.path}`);
   if (code >= 300) return "Conflict";
   expectMark(vmi, body);
   return "Done";
 }
 
 /** Throws unless the answer to a mark has it. */
-export function expectMark({ namespace, name, nodeName }: VmiFacts, answer: unknown): void {
+function expectMark({ namespace, name, nodeName }: VmiFacts, answer: unknown): void {
   const after = parseAnswer(Vmi, answer, "PATCH of a VMI");
   if (after.evacuationNodeName !== nodeName)
     throw new ClusterError({ reason: "MarkNotKept", vmi: `${namespace}/${name}` });
@@ -64,22 +67,27 @@ export async function unmark(vmi: VmiFacts, { send, marking, kubevirtNamespace }
   });
 }
 
-/** Of the launcher pod on the VMI's node, on a condition that no pod meets: reviewed by KubeVirt, then refused. */
-async function askForEviction({ namespace, uid, nodeName }: VmiFacts, send: Send): Promise<ActResult> {
+/**
+ * Of the launcher pod on the VMI's node, on a condition that no pod meets: reviewed by KubeVirt, then refused. If that is
+ * forbidden as well, the request that was refused `before` is named: it is the one to permit.
+ */
+async function askForEviction({ namespace, uid, nodeName }: VmiFacts, send: Send, before?: string): Promise<ActResult> {
   const pods = await readSome(send, "pods", Pod, { namespace, labelSelector: `${CREATED_BY_LABEL}=${uid}` });
   const launcher = pods.find((pod) => pod.nodeName === nodeName);
   if (launcher === undefined) return "Conflict";
   const { name } = launcher;
-  await send({
+  const path = `${object("pods", { namespace, name })}/eviction`;
+  const { code } = await send({
     method: "POST",
-    path: `${object("pods", { namespace, name })}/eviction`,
+    path,
     body: {
       apiVersion: "policy/v1",
       kind: "Eviction",
       metadata: { namespace, name },
       deleteOptions: { preconditions: { uid: IMPOSSIBLE_UID } },
     },
-    expect: [404, 409, 429, 500],
+    expect: [FORBIDDEN, 404, 409, 429, 500],
   });
+  if (code === FORBIDDEN) throw new ClusterError({ reason: "Refused", code, request: before ?? `POST ${path}` });
   return "Conflict";
 }

@@ -4,7 +4,7 @@
  */
 import { Launcher, LAUNCHER_SELECTOR } from "./kinds/kubernetes.ts";
 import { Vmi } from "./kinds/kubevirt.ts";
-import { asKubeVirt, expectMark } from "./marking.ts";
+import { mark, type MarkingContext } from "./marking.ts";
 import * as patches from "./patches.ts";
 import { object } from "./paths.ts";
 import { readSome } from "./read.ts";
@@ -16,14 +16,14 @@ const query = { dryRun: "All" };
 const SAMPLE = "50";
 
 /** Marks a VMI that has no mark: one that is marked would still be, also if KubeVirt put the status back. */
-export async function proveMarking(send: Send, kubevirtNamespace: string): Promise<void> {
+export async function proveMarking({ send, ...settings }: MarkingContext): Promise<void> {
   const vmis = await readSome(send, "virtualmachineinstances", Vmi, { limit: SAMPLE });
   const vmi = vmis.find(
     ({ nodeName, evacuationNodeName }) => nodeName !== undefined && evacuationNodeName !== nodeName,
   );
   if (vmi === undefined) return;
-  const { body } = await send({ ...asKubeVirt(vmi, patches.mark(vmi, "normal"), kubevirtNamespace), query });
-  expectMark(vmi, body);
+  const tryOut: Send = (request) => send(request.method === "GET" ? request : { ...request, query });
+  await mark({ vmi, urgency: "normal" }, { send: tryOut, ...settings });
 }
 
 /** Annotates a launcher pod with nothing. That the pod is gone or has changed is an answer too: it was permitted. */

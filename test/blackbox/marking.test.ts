@@ -19,7 +19,7 @@ async function start(marking: "Evict" | "Auto" | "Impersonate", options: StageOp
 }
 
 test.each(["Evict", "Auto"] as const)(
-  "%s: KubeVirt marks an evicted VM, an Evacuation follows it, and it moves",
+  "%s: KubeVirt marks an evicted VM, an Evacuation follows it, it moves, and Lifeboat is ready",
   async (marking) => {
     const vm = await start(marking);
     const { code, message } = await vm.evict();
@@ -27,6 +27,8 @@ test.each(["Evict", "Auto"] as const)(
     expect(message).toContain('Eviction triggered evacuation of VMI "vms/vm"');
     await vm.untilMoved();
     await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "ApiEviction" }, status: { phase: "Moved" } }]);
+    expect(await stage.ask("GET", "/readyz")).toMatchObject({ code: 200 });
+    expect((await vm.evacuations()).length).toBe(1);
   },
 );
 

@@ -1,10 +1,17 @@
 /** Whether Lifeboat is ready: in general, for any caller; in one cluster, for its operators. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubeVirts } from "../../infra/sandbox/kubevirt/resources.ts";
-import { CANNED_MARKED, CANNED_VMI, list } from "./support/canned-cluster.ts";
+import {
+  CANNED_MARKED,
+  CANNED_POD,
+  CANNED_VMI,
+  type CannedAnswers,
+  configured,
+  list,
+} from "./support/canned-cluster.ts";
 import { openCanned } from "./support/canned-doors.ts";
 import { asOperator, type Doors, entry, openDoors } from "./support/doors.ts";
-import { type Behaviour, json, status } from "./support/stub-server.ts";
+import { type Behaviour, json, status, type StubRequest } from "./support/stub-server.ts";
 import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 
 describe("in general", () => {
@@ -129,28 +136,46 @@ describe("in a cluster with the shipped manifests", () => {
   });
 });
 
+const KEPT = json(CANNED_MARKED);
+const NO = status(403, "Forbidden");
+const STALE_UID = status(409, "Conflict");
+
 describe("marking is proven by trying", () => {
+  const PATCH = "PATCH /apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web";
+  const EVICT = "POST /api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction";
   // prettier-ignore
-  test.each<[string, Behaviour, Behaviour, number, string | undefined]>([
-    ["the mark is kept",                 list(CANNED_VMI), json(CANNED_MARKED), 200, undefined],
-    ["the status is silently put back",  list(CANNED_VMI), json(CANNED_VMI),           503, 'KubeVirt did not keep the mark on VMI "apps/web"'],
-    ["the impersonation is refused",     list(CANNED_VMI), status(403, "Forbidden"),   503, "403 Forbidden"],
-    ["a VMI that is marked already",     list(CANNED_MARKED), json(CANNED_MARKED),                   200, undefined],
-    ["one of them is not",               list(CANNED_MARKED, CANNED_VMI), json(CANNED_VMI),   503, 'KubeVirt did not keep the mark on VMI "apps/web"'],
-    ["a VMI that is on no node",         list({ ...CANNED_VMI, status: {} }), status(403, "Forbidden"), 200, undefined],
-  ])("%s", async (...[, vmis, mark, code, message]) => {
+  test.each<[string, string, Behaviour, CannedAnswers, number, string | undefined, readonly string[]]>([
+    ["Impersonate", "the mark is kept",                 list(CANNED_VMI), { mark: KEPT },                     200, undefined, [PATCH]],
+    ["Impersonate", "the status is silently put back",  list(CANNED_VMI), { mark: json(CANNED_VMI) },         503, 'KubeVirt did not keep the mark on VMI "apps/web"', [PATCH]],
+    ["Impersonate", "the impersonation is refused",     list(CANNED_VMI), { mark: NO },                       503, `answered ${PATCH} with 403 Forbidden`, [PATCH]],
+    ["Impersonate", "a VMI that is marked already",     list(CANNED_MARKED), { mark: KEPT },                  200, undefined, []],
+    ["Impersonate", "one of them is not",               list(CANNED_MARKED, CANNED_VMI), { mark: json(CANNED_VMI) }, 503, 'KubeVirt did not keep the mark on VMI "apps/web"', [PATCH]],
+    ["Impersonate", "a VMI that is on no node",         list({ ...CANNED_VMI, status: {} }), { mark: NO },    200, undefined, []],
+    ["Auto",        "the mark is kept",                 list(CANNED_VMI), { mark: KEPT },                     200, undefined, [PATCH]],
+    ["Auto",        "the status is silently put back",  list(CANNED_VMI), { mark: json(CANNED_VMI) },         503, 'KubeVirt did not keep the mark on VMI "apps/web"', [PATCH]],
+    ["Auto",        "evicting instead is permitted",    list(CANNED_VMI), { mark: NO, other: STALE_UID },     200, undefined, [PATCH, EVICT]],
+    ["Auto",        "neither is permitted",             list(CANNED_VMI), { mark: NO, other: NO },            503, `answered ${PATCH} with 403 Forbidden`, [PATCH, EVICT]],
+    ["Evict",       "it is permitted",                  list(CANNED_VMI), { mark: NO, other: STALE_UID },     200, undefined, [EVICT]],
+    ["Evict",       "it is not permitted",              list(CANNED_VMI), { mark: KEPT, other: NO },          503, `answered ${EVICT} with 403 Forbidden`, [EVICT]],
+  ])("%s, %s", async (...[marking, , vmis, answers, code, message, tried]) => {
     const [server, doors] = await openCanned({
-      mark,
+      ...answers,
+      configuration: configured({ marking }),
       list: (response, request) =>
-        (request.path.endsWith("/virtualmachineinstances") ? vmis : list())(response, request),
+        ({ virtualmachineinstances: vmis, pods: list(CANNED_POD) }[resourceOf(request)] ?? list())(response, request),
     });
     const answer = await ready(doors);
     const check = message === undefined ? { ok: true } : { ok: false, message: expect.stringContaining(message) };
     const checks = expect.arrayContaining([expect.objectContaining({ name: "marking", ...check })]);
     expect(answer).toMatchObject({ code, body: { checks } });
-    for (const request of server.requests.filter(({ method }) => method === "PATCH")) {
-      expect(request.query.get("dryRun")).toBe("All");
-      expect(request.headers["impersonate-user"]).toBe("system:serviceaccount:kubevirt:kubevirt-apiserver");
+    const changes = server.requests.filter(({ method }) => method !== "GET");
+    expect(changes.map(({ method, path }) => `${method} ${path}`)).toEqual(tried);
+    for (const { method, query, headers } of changes) {
+      expect(query.get("dryRun")).toBe("All");
+      const as = method === "PATCH" ? "system:serviceaccount:kubevirt:kubevirt-apiserver" : undefined;
+      expect(headers["impersonate-user"]).toBe(as);
     }
   });
 });
+
+const resourceOf = ({ path }: StubRequest) => path.slice(path.lastIndexOf("/") + 1);
