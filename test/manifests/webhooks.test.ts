@@ -84,10 +84,22 @@ const SCHEDULER = "system:kube-scheduler";
 const LAUNCHER = { "kubevirt.io": "virt-launcher" };
 let created = 0;
 
+interface Deletion {
+  readonly query?: string;
+  /** Of the pod. */
+  readonly status?: object | undefined;
+}
+
 /** Of a new pod; resolves to whether the API server asked at the guard's door, and nowhere else. */
-async function isSent(user: string, labels: Labelled["labels"], query = ""): Promise<boolean> {
+async function isSent(
+  user: string,
+  labels: Labelled["labels"],
+  { query = "", status }: Deletion = {},
+): Promise<boolean> {
   const name = `virt-launcher-${++created}`;
   const path = await createPod(name, { labels });
+  const patch = { type: "merge", body: { status } } as const;
+  if (status) await sandbox.client.patch(pods, { namespace: "default", name }, patch, { subresource: "status" });
   const client = sandbox.client.as(user, ["system:masters", "system:authenticated"]);
   expect((await client.raw({ method: "DELETE", path: `${path}${query}` })).code).toBe(200);
   if (asked().length > 0) expect(asked()).toEqual(deletion(name));
@@ -136,8 +148,30 @@ describe("the scheduler deletes a pod labelled", () => {
   });
 
   test("and a dry run is sent as such", async () => {
-    expect(await isSent(SCHEDULER, LAUNCHER, "?dryRun=All")).toBe(true);
+    expect(await isSent(SCHEDULER, LAUNCHER, { query: "?dryRun=All" })).toBe(true);
     expect(webhook.asked).toMatchObject([{ dryRun: true }]);
+  });
+});
+
+const ready = (status: string, reason?: string) => ({ type: "Ready", status, ...(reason && { reason }) });
+
+/** Upstream: pkg/kubelet/status/generate.go gives a reason, MarkPodsNotReady of pkg/controller/util/node gives none. */
+describe("the taint manager deletes a launcher pod that is", () => {
+  const disrupted = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" };
+  const contained = { type: "ContainersReady", status: "True" };
+  // prettier-ignore
+  test.each<[string, readonly object[] | undefined, boolean]>([
+    ["ready",                                          [contained, ready("True"), disrupted],                                   true ],
+    ["not ready, because its guest is not",            [ready("False", "ContainersNotReady"), disrupted],                       true ],
+    ["not ready, because its guest is paused",         [contained, ready("False", "ReadinessGatesNotReady"), disrupted],        true ],
+    ["not ready, because its node is lost",            [contained, ready("False"), disrupted],                                  false],
+    ["the same, before it is told of a disruption",    [ready("False")],                                                        false],
+    ["in a disruption only",                           [disrupted],                                                             true ],
+    ["without conditions",                             [],                                                                      true ],
+    ["without a status",                               undefined,                                                               true ],
+  ])("%s", async (_, conditions, sent) => {
+    const status = conditions && { conditions };
+    expect(await isSent("system:serviceaccount:kube-system:taint-eviction-controller", LAUNCHER, { status })).toBe(sent);
   });
 });
 
