@@ -35,6 +35,7 @@ export type Cluster = ReturnType<typeof connect>;
 
 export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
   const send = sender(endpoint, signal);
+  const sendWithin = (ms: number) => sender(endpoint, AbortSignal.any([signal, AbortSignal.timeout(ms)]));
   return {
     ...deschedulingClient(send, onOddItem),
     ...podReads(send, onOddItem),
@@ -51,11 +52,20 @@ export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
       (await readItems(send, "poddisruptionbudgets", { labelSelector: OURS, limit: "1" })).length > 0,
     /** Those of a namespace that Lifeboat made. A list that hangs must not use up the time of other namespaces'. */
     listBudgets: (namespace: string) =>
-      readAll(sender(endpoint, AbortSignal.any([signal, AbortSignal.timeout(BUDGETS_MS)])), {
+      readAll(sendWithin(BUDGETS_MS), {
         resource: "poddisruptionbudgets",
         namespace,
         labelSelector: OURS,
         schema: kubernetes.Budget,
+        onOddItem,
+      }),
+
+    /** Of a node, tenants' own included: a list that takes long must not use up the time of the other nodes'. */
+    listPodsOn: (node: string) =>
+      readAll(sendWithin(PODS_MS), {
+        resource: "pods",
+        schema: kubernetes.Pod,
+        fieldSelector: `spec.nodeName=${node}`,
         onOddItem,
       }),
 
@@ -74,6 +84,7 @@ export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
 
 const OURS = `${names.MANAGED_BY_LABEL}=${names.MANAGED_BY}`;
 const BUDGETS_MS = 10_000;
+const PODS_MS = 5000;
 
 function podReads(send: Send, onOddItem: OnOddItem) {
   const list = { resource: "pods", schema: kubernetes.Pod, onOddItem } as const;
@@ -81,7 +92,8 @@ function podReads(send: Send, onOddItem: OnOddItem) {
     getPod: (key: NamespacedName) => readOne(send, "pods", key, kubernetes.Pod),
     listPodsOf: ({ namespace, uid }: VmiFacts) =>
       readAll(send, { ...list, namespace, labelSelector: `${names.CREATED_BY_LABEL}=${uid}` }),
-    listPodsOn: (node: string) => readAll(send, { ...list, fieldSelector: `spec.nodeName=${node}` }),
+    listLaunchersOn: (node: string) =>
+      readAll(send, { ...list, labelSelector: kubernetes.LAUNCHER_SELECTOR, fieldSelector: `spec.nodeName=${node}` }),
     /** Launcher pods, of all VMIs or of one; ended ones and migration targets included. */
     listLaunchers(of: "All" | VmiFacts) {
       const ofOne = of === "All" ? "" : `,${names.CREATED_BY_LABEL}=${of.uid}`;

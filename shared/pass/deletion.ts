@@ -5,7 +5,8 @@
 import type { Cluster } from "../cluster/cluster.ts";
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../policy/guard/deletion.ts";
 import { mayBeHeld } from "../policy/guard/guarded.ts";
-import type { PodFacts } from "../policy/facts.ts";
+import { byAge, podUIDOf } from "../policy/evacuation/identity.ts";
+import type { EvacuationFacts, PodFacts } from "../policy/facts.ts";
 import { isLauncher } from "../policy/kube/pod-kind.ts";
 import type { Settings } from "../policy/settings.ts";
 import { actInOrder, lookAndAct } from "./act-in-order.ts";
@@ -35,15 +36,33 @@ export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
   const plain: DeletionFacts = { ...r, settings, now, neighbours: [], evacuations: [], active: [] };
   if (!mayBeHeld(r.requester, settings)) return { facts: plain, decision: decideDeletion(plain) };
   const { nodeName } = r.pod;
-  const [subject, node, pods, active] = await Promise.all([
+  const [subject, node, active] = await Promise.all([
     observeSubjectOf(r.pod, cluster),
     nodeName === undefined ? undefined : cluster.getNode(nodeName),
-    nodeName === undefined ? [] : cluster.listPodsOn(nodeName),
     cluster.listEvacuations("Active"),
   ]);
-  const neighbours = pods.filter(isLauncher);
+  const neighbours = await neighboursOf(r.pod, active, deps);
   const facts: DeletionFacts = { ...plain, ...subject, ...(node && { node }), neighbours, active };
   return { facts, decision: decideDeletion(facts) };
+}
+
+/**
+ * The pods of VMs that leave the node for a preemption, by their Evacuations, the oldest first: no more than `maxHolds` are
+ * held at a time. A list of the node's pods would be as large as tenants make it.
+ */
+async function neighboursOf(
+  { uid, nodeName }: PodFacts,
+  active: readonly EvacuationFacts[],
+  { cluster, settings }: DeletionDeps,
+): Promise<readonly PodFacts[]> {
+  const preempted = active.filter((e) => e.spec.cause === "Preemption" && podUIDOf(e) !== uid);
+  const near = preempted.filter(({ status: { sourceNode = nodeName } }) => sourceNode === nodeName).toSorted(byAge);
+  const keys = near.flatMap(({ namespace, spec, status }) => {
+    const name = status.podName ?? spec.pod?.name;
+    return name === undefined ? [] : [{ namespace, name }];
+  });
+  const pods = await Promise.all(keys.slice(0, settings.guard.maxHolds).map((key) => cluster.getPod(key)));
+  return pods.flatMap((pod) => (pod !== undefined && pod.nodeName === nodeName && isLauncher(pod) ? [pod] : []));
 }
 
 /** Decides, and begins the evacuation. Undefined: the VMI kept changing between look and mark. */

@@ -4,6 +4,7 @@
  * (shared/policy).
  */
 import type { Cluster } from "../cluster/cluster.ts";
+import { ClusterError } from "../cluster/failure.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isCompleted, keyOf } from "../policy/facts.ts";
@@ -77,8 +78,11 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
     Promise.all(pressing.map((node) => populationOf(node, cluster))),
     cluster.listNodes(),
   ]);
-  const takers = all.filter(isTaker).toSorted((a, b) => b.allocatableMemory - a.allocatableMemory);
-  return { pressured, signals, takers: await Promise.all(takers.slice(0, MOST_TAKERS).map((n) => roomOn(n, cluster))) };
+  const largest = all.filter(isTaker).toSorted((a, b) => b.allocatableMemory - a.allocatableMemory);
+  const takers: Taker[] = [];
+  // One after another: the pods of ten nodes at a time may be more than an isolate holds.
+  for (const node of largest.slice(0, MOST_TAKERS)) takers.push(...(await roomOn(node, cluster)));
+  return { pressured, signals, takers };
 }
 
 /** Nodes that were pointed at, and those that VMs are leaving because of pressure. */
@@ -91,7 +95,7 @@ async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Cluster): P
 
 async function populationOf(node: NodeFacts, cluster: Cluster): Promise<Pressure["pressured"][number]> {
   const [pods, here, evacuations] = await Promise.all([
-    cluster.listPodsOn(node.name),
+    cluster.listLaunchersOn(node.name),
     cluster.listVmis({ node: node.name }),
     cluster.listEvacuations({ sourceNode: node.name }),
   ]);
@@ -106,10 +110,16 @@ function residentsOf(launchers: readonly PodFacts[], vmis: readonly VmiFacts[]):
   });
 }
 
-async function roomOn(node: NodeFacts, cluster: Cluster): Promise<Taker> {
-  const pods = await cluster.listPodsOn(node.name);
-  const used = pods.filter((pod) => !isCompleted(pod)).reduce((sum, pod) => sum + (pod.memoryRequest ?? 0), 0);
-  return { node, freeMemory: node.allocatableMemory - used };
+/** A node whose pods take long to read, because a tenant has made them large, is no taker this time. */
+async function roomOn(node: NodeFacts, cluster: Cluster): Promise<readonly Taker[]> {
+  try {
+    const pods = await cluster.listPodsOn(node.name);
+    const used = pods.filter((pod) => !isCompleted(pod)).reduce((sum, pod) => sum + (pod.memoryRequest ?? 0), 0);
+    return [{ node, freeMemory: node.allocatableMemory - used }];
+  } catch (error) {
+    if (!(error instanceof ClusterError) || error.failure.reason !== "DeadlineExceeded") throw error;
+    return [];
+  }
 }
 
 /** What only an event tells: the API shows a kubelet's killing when it is over, and a guest's state never. */

@@ -61,6 +61,7 @@ describe("a read", () => {
     ["budgets of a namespace",   () => cluster.listBudgets("apps"),                       "/apis/policy/v1/namespaces/apps/poddisruptionbudgets?limit=250&labelSelector=app.kubernetes.io%2Fmanaged-by%3Dlifeboat"],
     ["whether there is any",     () => cluster.isAnyBudget(),                             "/apis/policy/v1/poddisruptionbudgets?labelSelector=app.kubernetes.io%2Fmanaged-by%3Dlifeboat&limit=1"],
     ["pods of a VMI",            () => cluster.listPodsOf(vmi({ uid: "u-1" })),           "/api/v1/namespaces/apps/pods?limit=250&labelSelector=kubevirt.io%2Fcreated-by%3Du-1"],
+    ["launcher pods of a node",  () => cluster.listLaunchersOn("node01"),                 "/api/v1/pods?limit=250&labelSelector=kubevirt.io%3Dvirt-launcher&fieldSelector=spec.nodeName%3Dnode01"],
     ["pods of a node",           () => cluster.listPodsOn("node01"),                      "/api/v1/pods?limit=250&fieldSelector=spec.nodeName%3Dnode01"],
     ["KubeVirt",                 () => cluster.getKubeVirt(),                             "/apis/kubevirt.io/v1/kubevirts"],
     ["the configuration",        () => cluster.getConfiguration().catch(() => undefined), "/apis/lifeboat.dev/v1alpha1/lifeboatconfigurations/lifeboat"],

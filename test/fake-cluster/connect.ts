@@ -35,6 +35,8 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     listNodes: () => when("listNodes", () => fake.nodes.list()),
     listPodsOf: ({ uid }) => when("listPodsOf", () => fake.pods.list((pod) => pod.labels[CREATED_BY_LABEL] === uid)),
     listPodsOn: (node) => when("listPodsOn", () => fake.pods.list(({ nodeName }) => nodeName === node)),
+    listLaunchersOn: (node) =>
+      when("listLaunchersOn", () => fake.pods.list((pod) => pod.nodeName === node && isLauncher(pod))),
     listLaunchers: (of) => when("listLaunchers", () => launchers(fake, of)),
     isAnyBudget: () => when("isAnyBudget", () => fake.budgets.list(({ managedByUs }) => managedByUs).length > 0),
     listBudgets: (namespace) =>

@@ -1,6 +1,6 @@
 /**
- * What memory.test.ts runs in an isolate of limited memory: listing VMIs, by the page as a whole or as Lifeboat does, and
- * looking at a whole cluster.
+ * What memory.test.ts runs in an isolate of limited memory: listing VMIs, by the page as a whole or as Lifeboat does,
+ * looking at a whole cluster, and at the room on ten nodes.
  * Owns: that. Does not own: the limit, the API server.
  */
 import { parentPort, workerData } from "node:worker_threads";
@@ -8,8 +8,9 @@ import * as z from "zod/mini";
 import { connect } from "../../shared/cluster/cluster.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
 import { observeAll } from "../../shared/pass/observe-all.ts";
+import { observeNodes } from "../../shared/pass/observe-nodes.ts";
 
-const Order = z.object({ server: z.string(), how: z.enum(["at once", "as Lifeboat", "budgets"]) });
+const Order = z.object({ server: z.string(), how: z.enum(["at once", "as Lifeboat", "budgets", "rooms"]) });
 const { server, how } = Order.parse(workerData);
 
 const cluster = connect({
@@ -28,6 +29,12 @@ const COUNT = {
   budgets: async () => {
     const { world, unread } = await observeAll({ cluster, settings: DEFAULT_SETTINGS, now: new Date(0) });
     return world.budgets.length - unread.size;
+  },
+  rooms: async () => {
+    const settings = { ...DEFAULT_SETTINGS, featureGates: ["NodePressureEvictionLiveMigration"] as const };
+    const told = { pointers: [{ kind: "Node", name: "node-0" }], pods: [], vmis: [], evacuations: [] } as const;
+    const { takers } = await observeNodes(told, { cluster, settings, now: new Date(0) });
+    return takers.length;
   },
 };
 

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { pipeline } from "node:stream/promises";
 import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { CANNED_VMI, list } from "../functions/support/canned-cluster.ts";
-import { type Behaviour, type StubServer, startStubServer } from "../functions/support/stub-server.ts";
+import { CANNED_POD, CANNED_VMI, list } from "../functions/support/canned-cluster.ts";
+import { type Behaviour, json, type StubServer, startStubServer } from "../functions/support/stub-server.ts";
 
 /** A Worker has 128 for everything that it does at a time. */
 const MEGABYTES = 96;
@@ -12,8 +12,11 @@ const VMIS = 120;
 const TENANTS = 30;
 /** As many as fit into one answer. */
 const BUDGETS = 30;
+const TAKERS = 10;
+/** On each of them. */
+const PODS = 8;
 
-/** So many of one object, page by page. Whoever has read enough hangs up. */
+/** So many of one object, page by page. The client hangs up when it has read enough. */
 function many(count: number, object: unknown): Behaviour {
   const text = JSON.stringify(object);
   return async (response, { query }) => {
@@ -35,18 +38,38 @@ const LARGE_VMIS = many(VMIS, { ...CANNED_VMI, spec: { ...CANNED_VMI.spec, volum
 /** About what fits into annotations. */
 const annotations = { note: "x".repeat(250_000) };
 const LARGE_BUDGETS = many(BUDGETS, { metadata: { ...CANNED_VMI.metadata, annotations }, spec: {} });
+const containers = [{ name: "c", env: [{ name: "x", value: "x".repeat(1_100_000) }] }];
 const ONE_EACH = list(...Array.from({ length: TENANTS }, (_, i) => of(`tenant-${i}`)));
+
+const LARGE_PODS = many(PODS, {
+  ...CANNED_POD,
+  metadata: { ...CANNED_POD.metadata, annotations },
+  spec: { ...CANNED_POD.spec, containers },
+});
+const conditions = [{ type: "Ready", status: "True" }];
+const nodeOf = (name: string, pressure: readonly object[] = []) => ({
+  metadata: { name, uid: name, resourceVersion: "1" },
+  spec: {},
+  status: { allocatable: { memory: "64Gi" }, conditions: [...conditions, ...pressure] },
+});
+const PRESSED = nodeOf("node-0", [{ type: "MemoryPressure", status: "True" }]);
+const NODES = list(...Array.from({ length: TAKERS }, (_, i) => nodeOf(`node-${i + 1}`)));
 
 const servers: StubServer[] = [];
 let withVmis: StubServer;
 let withBudgets: StubServer;
+let withPods: StubServer;
 beforeAll(async () => {
   withVmis = await startStubServer(() => LARGE_VMIS);
   withBudgets = await startStubServer(({ path }) => {
     if (path.endsWith("/poddisruptionbudgets")) return LARGE_BUDGETS;
     return path.endsWith("/virtualmachineinstances") ? ONE_EACH : list();
   });
-  servers.push(withVmis, withBudgets);
+  withPods = await startStubServer(({ path }) => {
+    if (path.endsWith("/pods")) return LARGE_PODS;
+    return path.endsWith("/nodes") ? NODES : path.endsWith("/node-0") ? json(PRESSED) : list();
+  });
+  servers.push(withVmis, withBudgets, withPods);
 });
 afterAll(async () => {
   for (const server of servers) await server.stop();
@@ -72,4 +95,9 @@ test("Lifeboat reads them all", async () => {
 
 test("and the budgets of thirty tenants, each of them large", { timeout: 60_000 }, async () => {
   expect(await run("budgets", withBudgets)).toBe(TENANTS * BUDGETS);
+});
+
+test("and the pods of ten nodes, each of them large", { timeout: 60_000 }, async () => {
+  // On a slow machine some of them take too long.
+  expect(await run("rooms", withPods)).toBeGreaterThan(0);
 });

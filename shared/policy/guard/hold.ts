@@ -32,7 +32,7 @@ export interface HoldFacts extends Moment {
   readonly pod: PodFacts;
   /** The launcher pod that owns a hotplug pod. */
   readonly launcher?: PodFacts;
-  /** The launcher pods on its node. */
+  /** Launcher pods on its node: at least those whose Evacuation has the cause Preemption. */
   readonly neighbours: readonly PodFacts[];
   /** Every Evacuation that names the VMI, read at the same time as it. */
   readonly evacuations: readonly EvacuationFacts[];
