@@ -5,6 +5,7 @@
 import type { Context } from "hono";
 import type { EvacuationFacts, NamespacedName, NodeFacts, VmiFacts } from "../shared/policy/facts.ts";
 import { carriesDrainTaint } from "../shared/policy/kube/taints.ts";
+import { cooldownReason } from "../shared/policy/evacuation/cooldown.ts";
 import { newEvacuation } from "../shared/policy/evacuation/identity.ts";
 import { isMarked } from "../shared/policy/evacuation/mark.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";
@@ -31,6 +32,7 @@ export async function explainPod(c: Context, target: Target, key: NamespacedName
   );
   if (facts.pod === undefined) throw new RejectionError("PodNotFound");
   const { vmi } = facts;
+  const cooldown = vmi === undefined ? undefined : cooldownReason(vmi, facts);
   return c.json({
     pod: `${key.namespace}/${key.name}`,
     decision: {
@@ -38,6 +40,7 @@ export async function explainPod(c: Context, target: Target, key: NamespacedName
       reason: decision.reason,
       ...(decision.verdict === "Deny" ? { code: 429, message: decision.message } : { warnings: decision.warnings }),
     },
+    ...(cooldown === undefined ? {} : { cooldown }),
     actions: decision.actions.map((action) => action.verb),
     facts: {
       pod: { phase: facts.pod.phase, nodeName: facts.pod.nodeName, ready: facts.pod.ready, labels: facts.pod.labels },

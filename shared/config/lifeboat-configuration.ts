@@ -38,6 +38,7 @@ const Evacuation = z.lazy(() =>
     maxBackoffSeconds: seconds(evacuation.maxBackoffSeconds),
     adoptSeconds: seconds(evacuation.adoptSeconds),
     stuckSeconds: seconds(evacuation.stuckSeconds),
+    cooldownSeconds: seconds(evacuation.cooldownSeconds),
     historySeconds: seconds(evacuation.historySeconds),
   }),
 );

@@ -32,7 +32,7 @@ export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
   const observed = await observeCycle(cluster, policy.needs);
   const inBackground = settings.featureGates.includes("EvictionsInBackground");
   const until = new Date(began.getTime() + deps.seconds * 1000);
-  const cycle = runCycle({ ...observed, policy, inBackground, claimed, until, now: began });
+  const cycle = runCycle({ ...observed, policy, settings, inBackground, claimed, until, now: began });
   let next = cycle.next();
   while (next.done !== true) {
     const result = dryRun ? granted(next.value) : await tried(next.value, deps);

@@ -114,6 +114,8 @@ export interface VmiFacts extends NamespacedName {
   readonly guestOnTarget?: boolean;
   /** Of its last migration: KubeVirt copies it there some moments after the failure. */
   readonly failure?: { readonly migrationUID: string; readonly reason: string };
+  /** When its last migration to another node succeeded, in milliseconds since the epoch, by a clock of KubeVirt's nodes. */
+  readonly movedAt?: number;
   /** Bytes that the guest may use. */
   readonly guestMemory?: number;
   /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */

@@ -45,6 +45,8 @@ export interface Settings {
     readonly adoptSeconds: number;
     /** How long a migration may be pending, with KubeVirt's limits not reached, until that is a failed attempt. */
     readonly stuckSeconds: number;
+    /** How long descheduling and node pressure leave a VM alone that has moved; 0: not at all. */
+    readonly cooldownSeconds: number;
     /** How long an `Evacuation` that has ended stays. */
     readonly historySeconds: number;
   };
@@ -81,6 +83,7 @@ export const DEFAULT_SETTINGS: Settings = {
     maxBackoffSeconds: 320,
     adoptSeconds: 60,
     stuckSeconds: 180,
+    cooldownSeconds: 900,
     historySeconds: 3600,
   },
   guard: {

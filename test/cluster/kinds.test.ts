@@ -168,6 +168,7 @@ describe("a VMI", () => {
   };
   const READY = { targetNodeDomainReadyTimestamp: time(0) };
   const FAILED = { failed: true, failureReason: "why" };
+  const MOVED = { completed: true, sourceNode: "a", targetNode: "b", endTimestamp: time(0) };
   const WHY = { reason: "DisksNotLiveMigratable", message: "a disk" };
 
   // prettier-ignore
@@ -193,6 +194,11 @@ describe("a VMI", () => {
     ["whose migration failed",         withMigration({ migrationUid: "m", ...FAILED }),               { failure: { migrationUID: "m", reason: "why" } }],
     ["… and does not say why",         withMigration({ migrationUid: "m", failed: true }),            {}],
     ["… and does not say which",       withMigration(FAILED),                                         {}],
+    ["that has moved",                 withMigration(MOVED),                                          { movedAt: NOW.getTime() }],
+    ["… to the same node",             withMigration({ ...MOVED, targetNode: "a" }),                  {}],
+    ["… or rather has not",            withMigration({ ...MOVED, failed: true }),                     {}],
+    ["… and does not say when",        withMigration({ ...MOVED, endTimestamp: "soon" }),             {}],
+    ["… has not quite",                withMigration({ ...MOVED, completed: false }),                 {}],
   ])("%s", (_, tweak, expected) => {
     expect(Vmi.parse({ metadata, spec: {}, ...tweak })).toStrictEqual({ ...FACTS, ...expected });
   });

@@ -49,6 +49,7 @@ describe("a wrong value: which key, and what was expected", () => {
     ["guard.deadlineSeconds.Preemption",          { guard: { deadlineSeconds: { Preemption: -5 } } },     SECONDS],
     ["guard.maxHolds",                            { guard: { maxHolds: -1 } },                            "expected 0 or more"],
     ["evacuation.stuckSeconds",                   { evacuation: { stuckSeconds: "3m" } },                 SECONDS],
+    ["evacuation.cooldownSeconds",                { evacuation: { cooldownSeconds: "15m" } },             SECONDS],
     ["evacuation.historySeconds",                 { evacuation: { historySeconds: 604_801 } },            SECONDS],
     ["guard.requesters",                          { guard: { requesters: [] } },                          "expected at least one username"],
     ["descheduling.intervalSeconds",              { descheduling: { intervalSeconds: [] } },              SECONDS],

@@ -9,7 +9,19 @@ import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import type { KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
 import { budgetName } from "../../shared/policy/budget/identity.ts";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
-import { budget, hotplug, migration, newborn, NODE, pod, POD_UID, time, vmi, without } from "../policy/fixtures.ts";
+import {
+  budget,
+  hotplug,
+  migration,
+  newborn,
+  NODE,
+  NOW,
+  pod,
+  POD_UID,
+  time,
+  vmi,
+  without,
+} from "../policy/fixtures.ts";
 import { openFakeDoors } from "./support/fake-doors.ts";
 import { allowance, evictionOf, refusal } from "./support/reviews.ts";
 
@@ -192,6 +204,14 @@ test("equals what an eviction then gets, and changes nothing", async () => {
       "VmiGone",
     ]
   `);
+});
+
+test("a VM that has just moved is said to be, for those who choose one", async () => {
+  const fake = new FakeCluster();
+  fake.pods.put(pod());
+  fake.vmis.put(vmi({ movedAt: NOW.getTime() - 60_000 }));
+  const { cooldown } = z.object({ cooldown: z.string() }).parse((await openFakeDoors(fake).explain(pod())).body);
+  expect(cooldown).toContain("for 840 s descheduling leaves it alone");
 });
 
 // prettier-ignore

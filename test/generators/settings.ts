@@ -49,6 +49,7 @@ const KEYS: Readonly<Record<string, Values>> = {
   "evacuation.maxBackoffSeconds": seconds,
   "evacuation.adoptSeconds": seconds,
   "evacuation.stuckSeconds": seconds,
+  "evacuation.cooldownSeconds": seconds,
   "evacuation.historySeconds": seconds,
   "guard.mode": wordOf("Hold", "Hold", "Deny", "Off"),
   "guard.deadlineSeconds.Preemption": seconds,

@@ -82,6 +82,7 @@ const vmi = {
     { mode: "PostCopy", targetNode: "node02" },
     { startTimestamp: time(-9), targetNodeDomainReadyTimestamp: time(-1) },
     { migrationUid: uidOf("m-web"), failed: true, failureReason: "no room", endTimestamp: time(-1) },
+    { migrationUid: uidOf("m-web"), completed: true, sourceNode: "node02", targetNode: NODE, endTimestamp: time(-60) },
   ),
   launcherIs: often("Listed", "Unlisted", "Unlisted", "Target", "Another's", "Plain"),
 };

@@ -150,7 +150,15 @@ export const pressureWorld: fc.Arbitrary<PressureWorld> = fc
 
 /** All that a descheduling cycle finds, but for its policy. */
 export const cycleWorld: fc.Arbitrary<Omit<CycleWorld, "policy">> = fc
-  .record({ cluster, inBackground: fc.boolean(), claimed: fc.boolean(), isProtected: fc.boolean(), now, until: now })
+  .record({
+    cluster,
+    settings: gated,
+    inBackground: fc.boolean(),
+    claimed: fc.boolean(),
+    isProtected: fc.boolean(),
+    now,
+    until: now,
+  })
   .map(({ cluster: { collections }, isProtected, ...rest }) => {
     const { vmis, budgets } = factsOf(collections);
     return {

@@ -11,7 +11,7 @@ import type { DeschedulerPolicy, DeschedulingLimits } from "../../shared/desched
 import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
 import { nominate } from "../../shared/descheduling/cycle/nominations.ts";
 import { keyOf, type NamespacedName } from "../../shared/policy/facts.ts";
-import { at, NOW, owner, time } from "../policy/fixtures.ts";
+import { at, NOW, owner, settings, time } from "../policy/fixtures.ts";
 import { node, pod, requirement, taint, term, toleration } from "../descheduling/fixtures.ts";
 import { SimulatedPods } from "../descheduling/cycle/simulation/cluster.ts";
 import { IN_PROGRESS, REQUEST_ONLY, REQUESTED, vmiOf, vmPod } from "../descheduling/worlds.ts";
@@ -81,6 +81,7 @@ function worldOf({ pods, policy }: World): CycleWorld {
   const vmis = pods.filter(({ annotations }) => "kubevirt.io/domain" in annotations).map((one) => vmiOf(one));
   return {
     policy,
+    settings: settings(),
     pods,
     nodes: NODES,
     vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),

@@ -26,20 +26,37 @@ const MigrationState = kind(
     migrationUid: Text,
     failureReason: Text,
     mode: Text,
+    sourceNode: Text,
+    targetNode: Text,
     targetNodeDomainReadyTimestamp: Text,
     endTimestamp: Text,
     completed: z.nullish(z.boolean()),
     failed: z.nullish(z.boolean()),
   }),
-  ({ migrationUid, failureReason, mode, targetNodeDomainReadyTimestamp, endTimestamp, completed, failed }) => {
-    const goesOn = endTimestamp === undefined && failed !== true;
+  ({ migrationUid, failureReason, mode, targetNodeDomainReadyTimestamp, ...state }) => {
+    const goesOn = state.endTimestamp === undefined && state.failed !== true;
     return {
-      isMigrating: goesOn && completed !== true,
+      isMigrating: goesOn && state.completed !== true,
       guestOnTarget: goesOn && (mode === "PostCopy" || targetNodeDomainReadyTimestamp !== undefined),
+      movedAt: movedAt(state),
       failure: migrationUid && failureReason ? { migrationUID: migrationUid, reason: failureReason } : undefined,
     };
   },
 );
+
+interface Ended {
+  readonly sourceNode?: string | undefined;
+  readonly targetNode?: string | undefined;
+  readonly endTimestamp?: string | undefined;
+  readonly completed?: boolean | null | undefined;
+  readonly failed?: boolean | null | undefined;
+}
+
+/** A failed one is completed, too. */
+function movedAt({ sourceNode, targetNode, endTimestamp, completed, failed }: Ended): number | undefined {
+  if (completed !== true || failed === true || sourceNode === targetNode) return undefined;
+  return Date.parse(endTimestamp ?? "") || undefined;
+}
 
 export const Vmi = kind(
   () => ({

@@ -10,9 +10,11 @@ import type { Action } from "../../policy/action.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
+import { cooldownLeft } from "../../policy/evacuation/cooldown.ts";
+import type { Settings } from "../../policy/settings.ts";
 import { inProgressAmong, isConfirmed, keptReservations } from "./in-progress.ts";
 import { Counters, type LimitName, VERDICT_AT_LIMIT } from "./limits.ts";
-import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
+import { nominate, type Nominated, type NominationWorld, nodesOf, vmiOf } from "./nominations.ts";
 import type { Verdict } from "../plugins/plugin.ts";
 import type { DeschedulingRegister } from "./register.ts";
 import {
@@ -29,6 +31,7 @@ import {
 
 export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly policy: DeschedulerPolicy;
+  readonly settings: Settings;
   /** Read before everything else. */
   readonly register: DeschedulingRegister;
   /** Gate `EvictionsInBackground`. Without it a 429 is a failure and nothing is remembered, as upstream without its gate. */
@@ -39,7 +42,7 @@ export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly until: Date;
 }
 
-export type NominationResult = RequestResult | LimitName | "InProgress";
+export type NominationResult = RequestResult | LimitName | "InProgress" | "MovedRecently";
 
 export interface Answered extends Omit<Nominated, "pod"> {
   readonly pod: DeschedulerPod;
@@ -64,6 +67,7 @@ export const VERDICT = {
   Refused: "Skipped",
   Unknown: "Skipped",
   PodChanged: "Skipped",
+  MovedRecently: "Skipped",
   ...VERDICT_AT_LIMIT,
 } as const satisfies Record<NominationResult, Verdict>;
 
@@ -105,7 +109,7 @@ function* rule(w: CycleWorld, ruling: Ruling, r: Requesting): Steps<CycleEnd> {
   yield* forgetConfirmed(w, ruling, r);
   const planned = nominate(w.policy, { ...w, isInProgress: ({ uid }) => ruling.inProgress.has(uid) });
   for (let next = planned.next(); next.done !== true;) {
-    const result = known(next.value.pod, ruling, r) ?? (yield* request(next.value, r));
+    const result = known(next.value.pod, ruling, { w, r }) ?? (yield* request(next.value, r));
     if (isEnd(result)) return result;
     ruling.nominations.push({ ...next.value, result });
     next = planned.next(noted(next.value.pod, result, ruling));
@@ -114,8 +118,16 @@ function* rule(w: CycleWorld, ruling: Ruling, r: Requesting): Steps<CycleEnd> {
 }
 
 /** The result of a nomination that needs no request. */
-function known(pod: DeschedulerPod, { inProgress, refused }: Ruling, { counters }: Requesting) {
-  return inProgress.has(pod.uid) ? "InProgress" : (refused.get(pod.uid) ?? counters.limitReached(pod));
+function known(
+  pod: DeschedulerPod,
+  { inProgress, refused }: Ruling,
+  { w, r }: { readonly w: CycleWorld; readonly r: Requesting },
+): NominationResult | undefined {
+  if (inProgress.has(pod.uid)) return "InProgress";
+  const vmi = vmiOf(pod, w.vmis);
+  // Before the limits: another pod may go instead.
+  if (vmi !== undefined && cooldownLeft(vmi, { ...w, now: r.now }) > 0) return "MovedRecently";
+  return refused.get(pod.uid) ?? r.counters.limitReached(pod);
 }
 
 function noted({ uid }: DeschedulerPod, result: NominationResult, { inProgress, refused }: Ruling): Verdict {

@@ -76,10 +76,15 @@ function indexesOf(pods: readonly DeschedulerPod[]): Pick<EvictorWorld, "podsOn"
 function sparingTargets(evictor: Evictor, vmis: ReadonlyMap<string, VmiFacts>): Evictor {
   const isSpared = (pod: DeschedulerPod): boolean => {
     if (!isLauncher(pod)) return false;
-    const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    const vmi = vmiOf(pod, vmis);
     return vmi === undefined || isMigrationTarget(pod, vmi);
   };
   return { ...evictor, filter: (pod) => !isSpared(pod) && evictor.filter(pod) };
+}
+
+/** The VMI of a launcher pod. */
+export function vmiOf(pod: DeschedulerPod, vmis: ReadonlyMap<string, VmiFacts>): VmiFacts | undefined {
+  return isLauncher(pod) ? vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" })) : undefined;
 }
 
 function* nominateBy(plugin: EnabledPlugin, profile: string, world: PluginWorld): Generator<Nominated, void, Verdict> {

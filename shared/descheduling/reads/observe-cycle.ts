@@ -11,7 +11,7 @@ import type { CycleWorld } from "../cycle/cycle.ts";
 import { keyOf, type VmiFacts } from "../../policy/facts.ts";
 import { isLauncher } from "../../policy/kube/pod-kind.ts";
 
-export type ObservedCycle = Omit<CycleWorld, "policy" | "inBackground" | "claimed" | "until" | "now">;
+export type ObservedCycle = Omit<CycleWorld, "policy" | "settings" | "inBackground" | "claimed" | "until" | "now">;
 
 export async function observeCycle(cluster: Cluster, needs: PolicyNeeds): Promise<ObservedCycle> {
   const register = await cluster.getDeschedulingRegister();

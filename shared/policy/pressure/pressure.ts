@@ -7,6 +7,7 @@
  */
 import { type Action, type Plan, tell } from "../action.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
+import { cooldownLeft } from "../evacuation/cooldown.ts";
 import { activeEvacuation, newEvacuation, restingEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
@@ -115,16 +116,24 @@ function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending,
   return isToMigrate && !(phase !== undefined && STUCK.has(phase));
 }
 
-/** As many as may leave a node at once, the cheapest first, each only if some other node has room for it. */
+/**
+ * As many as may leave a node at once, the cheapest first, each only if some other node has room for it. One that has just moved
+ * comes last, and alone: where nothing else leaves, the kubelet would kill it.
+ */
 function relieve({ node, residents }: PressureWorld["pressured"][number], w: Relief): readonly (readonly Action[])[] {
-  const leaving = residents.filter((resident) => takesPlace(resident, node, w)).length;
-  let places = w.settings.limits.parallelOutboundMigrationsPerNode - leaving;
+  const { parallelOutboundMigrationsPerNode } = w.settings.limits;
+  const hasJustMoved = ({ vmi }: Resident) => cooldownLeft(vmi, w) > 0;
+  const candidates = residents.filter((resident) => isCandidate(resident, w));
+  const inTurn = candidates.toSorted((a, b) => Number(hasJustMoved(a)) - Number(hasJustMoved(b)) || byCost(a, b));
+  let leaving = residents.filter((resident) => takesPlace(resident, node, w)).length;
   const chains: (readonly Action[])[] = [];
-  for (const { vmi, pod } of residents.filter((r) => isCandidate(r, w)).toSorted(byCost)) {
-    const taker = places > 0 ? w.takers.find((t) => canTake(t, node, pod)) : undefined;
+  for (const resident of inTurn) {
+    const { vmi, pod } = resident;
+    const places = hasJustMoved(resident) ? 1 : parallelOutboundMigrationsPerNode;
+    const taker = leaving < places ? w.takers.find((t) => canTake(t, node, pod)) : undefined;
     if (taker === undefined) continue;
     taker.freeMemory -= pod.memoryRequest ?? 0;
-    places -= 1;
+    leaving += 1;
     chains.push(markFor(vmi, `node condition ${node.pressures.join(", ")}`, w, pod));
   }
   return chains;
@@ -157,18 +166,15 @@ export function isTaker(node: NodeFacts): boolean {
   return node.ready && !node.unschedulable && node.pressures.length === 0 && !repels;
 }
 
-function markFor(
-  vmi: VmiFacts,
-  by: string,
-  { settings, now, evacuations }: PressureWorld,
-  pod?: Pick<PodFacts, "name" | "uid">,
-): readonly Action[] {
+function markFor(vmi: VmiFacts, by: string, w: PressureWorld, pod?: Pick<PodFacts, "name" | "uid">): readonly Action[] {
+  const { settings, now, evacuations } = w;
+  const moved = cooldownLeft(vmi, w) > 0 ? ", although it has just moved: no other VM can leave instead" : "";
   const about = pod === undefined ? {} : { pod: { name: pod.name, uid: pod.uid } };
   const beginning = { cause: "NodePressure", requestedBy: by, ...about } as const;
   const evacuation = newEvacuation(vmi, beginning, { evacuations: ofVmi(evacuations, vmi), now });
   return [
     { verb: "CreateEvacuation", evacuation },
     ...markActions(vmi, "NodePressure", settings),
-    tell(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${vmi.nodeName}`, evacuation.name),
+    tell(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${vmi.nodeName}${moved}`, evacuation.name),
   ];
 }

@@ -49,6 +49,18 @@ describe("what is not requested", () => {
     expect(cluster.requests).toEqual([]);
   });
 
+  test("a VM that has just moved: another one goes in its place", () => {
+    const [fresh, old] = [vmPod("fresh"), vmPod("old")];
+    const moved = vmiOf(fresh, { movedAt: at(-60).getTime() });
+    const one = { limits: { evictionsTotal: 1 } };
+    const done = cycle(clusterOf(fresh, old), { order: ["fresh", "old"], vmis: [moved, vmiOf(old)], policy: one });
+    expect(done.heard).toEqual([
+      ["fresh", "Skipped"],
+      ["old", "Accepted"],
+    ]);
+    expect(results(done)).toEqual(["MovedRecently", "Background"]);
+  });
+
   test("what was refused or requested in the same cycle, by another plugin", () => {
     const cluster = clusterOf(vmPod("vm"), vmPod("pinned"));
     const perform = answering("Refused", "pod-pinned");

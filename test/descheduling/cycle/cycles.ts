@@ -9,7 +9,7 @@ import type { EvictionOutcome } from "../../../shared/descheduling/cycle/evictio
 import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
 import type { ActOutcome, Step, StepResult } from "../../../shared/descheduling/cycle/step.ts";
 import { keyOf, type VmiFacts } from "../../../shared/policy/facts.ts";
-import { at, NOW } from "../../policy/fixtures.ts";
+import { at, NOW, settings } from "../../policy/fixtures.ts";
 import { node } from "../fixtures.ts";
 import { SimulatedPods } from "./simulation/cluster.ts";
 import { type Heard, policy, scripted, vmiOf } from "../worlds.ts";
@@ -46,6 +46,7 @@ export function cycle(cluster: SimulatedPods, o: Options): Done {
     storageClasses: new Map(),
     priorityClasses: new Map(),
     register: cluster.register,
+    settings: settings(),
     inBackground: o.inBackground ?? true,
     claimed: o.claimed ?? false,
     until: o.until ?? at(200),

@@ -3,9 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { NodeFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import type { EndPhase, Phase } from "../../../shared/policy/evacuation/phase.ts";
 import { isTaker, planPressure, type PressureWorld } from "../../../shared/policy/pressure/pressure.ts";
-import { EXTERNAL, marked, node, NODE, PINNED, pod, time } from "../fixtures.ts";
+import { at, EXTERNAL, marked, node, NODE, only, PINNED, pod, time } from "../fixtures.ts";
 import { evacuationOf, GIB, leaving, PRESSED, pressureWorld, relieving, resident, ROOM } from "./pressed.ts";
 
+const JUST_MOVED = { movedAt: at(-60).getTime() };
 const abc = ["a", "b", "c"].map((name) => resident(name));
 
 function pressing(of: NodeFacts): Partial<PressureWorld> {
@@ -102,6 +103,25 @@ describe("before the kubelet kills", () => {
     const evacuations = [evacuationOf("x", { status: { phase, nextAttemptTime: time(seconds) } })];
     const residents = [resident("x")];
     expect(leaving(residents, { pressured: [{ node: PRESSED, residents, evacuations }] })).toEqual(expected);
+  });
+
+  // prettier-ignore
+  test.each<[string, readonly string[], readonly string[]]>([
+    ["others go first",                                          ["a"],            ["b", "c"]],
+    ["… and are waited for",                                     ["a", "b"],       ["c"]],
+    ["where nothing else leaves, one goes, the cheapest",        ["a", "b", "c"],  ["a"]],
+  ])("just moved: %s", (_, moved, expected) => {
+    const residents = abc.map((one) => (moved.includes(one.vmi.name) ? resident(one.vmi.name, {}, JUST_MOVED) : one));
+    expect(leaving(residents)).toEqual(expected);
+  });
+
+  test("just moved: it waits for one that already leaves, and not for one that no node can take", () => {
+    const going = { vmi: marked({ uid: "x" }), pod: pod() };
+    const last = resident("last", {}, JUST_MOVED);
+    expect(leaving([going, last])).toEqual([]);
+    expect(leaving([resident("large", { request: 9, guest: 12 }), last])).toEqual(["last"]);
+    const told = only("Event", planPressure(pressureWorld([last])).chains.flat());
+    expect(told.map(({ message }) => message).join()).toContain("although it has just moved");
   });
 
   test("a terminating pod is left alone", () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { planPressure, shouldEvacuate } from "../../../shared/policy/pressure/pressure.ts";
 import { EVICTION_STRATEGIES } from "../../../shared/policy/eviction/eviction-table.ts";
-import { EXTERNAL, marked, MOBILITY, newborn, NODE, only, PINNED, pod, verbs, vmi, without } from "../fixtures.ts";
+import { EXTERNAL, marked, MOBILITY, newborn, NODE, NOW, only, PINNED, pod, verbs, vmi, without } from "../fixtures.ts";
 import { ALIVE, leaving, pressureWorld, relieving, resident } from "./pressed.ts";
 
 describe("should a guest that is being shut down move instead?", () => {
@@ -53,6 +53,11 @@ const abc = ["a", "b", "c"].map((name) => resident(name));
 describe("while a guest is being ended", () => {
   const signal = { vmi: vmi(), pod: pod(), domain: ALIVE, by: "kubelet: Killing" };
   const none = { pressured: [], takers: [] };
+
+  test("it is marked though it has just moved: there is nothing left to choose", () => {
+    const moved = vmi({ movedAt: NOW.getTime() });
+    expect(leaving([], { ...none, signals: [{ ...signal, vmi: moved }] })).toEqual([moved.name]);
+  });
 
   test("it is marked at once, whatever the limits and the room elsewhere", () => {
     const signals = ["a", "b", "c"].map((name) => ({ ...signal, vmi: vmi({ name, uid: name }) }));

@@ -35,7 +35,7 @@ export function limitTable(): string {
   return renderTable([["limit", "counts", "skipped, because", "the plugin"], ...rows]);
 }
 
-const RESULTS = [...EVICTION_OUTCOMES, "InProgress", "PodChanged"] as const;
+const RESULTS = [...EVICTION_OUTCOMES, "InProgress", "PodChanged", "MovedRecently"] as const;
 
 const RESULT_WORDS = {
   Evicted: "the eviction was granted",
@@ -45,6 +45,7 @@ const RESULT_WORDS = {
   Unknown: "no answer: counts as requested until the request expires",
   InProgress: "its evacuation was in progress: not requested again",
   PodChanged: "another client changed the pod: the next cycle looks again",
+  MovedRecently: "its VM moved less than `evacuation.cooldownSeconds` ago",
 } as const satisfies Record<Exclude<NominationResult, LimitName>, string>;
 
 export function resultTable(): string {

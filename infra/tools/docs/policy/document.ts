@@ -177,7 +177,8 @@ With the gate \`NodePressureEvictionLiveMigration\`. The kubelet does not ask, a
 While a node has MemoryPressure, DiskPressure or PIDPressure, VMs leave it: at most ${limits.parallelOutboundMigrationsPerNode} at a time, counting those that
 already do; those that can migrate, by lowest priority, then by most memory beyond what they requested; and only if another
 node (Ready, not cordoned, not tainted, not under pressure) has the memory free that they request. A VM whose
-last evacuation ended without a move stays until its back-off ends.
+last evacuation ended without a move stays until its back-off ends. One that moved less than ${evacuation.cooldownSeconds} s ago
+(\`evacuation.cooldownSeconds\`) comes after all others and alone, only when no other VM leaves: else the kubelet would kill it.
 
 A guest that its kubelet is ending, or that a node agent sees shutting down, moves at once if its VM runs and is not being deleted,
 its domain is alive (not Shutoff, Crashed or unknown) and its launcher has been told to shut it down:

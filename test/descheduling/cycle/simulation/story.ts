@@ -9,7 +9,7 @@ import type { DeschedulingLimits, EnabledPlugin } from "../../../../shared/desch
 import type { DeschedulerPod } from "../../../../shared/descheduling/plugins/facts.ts";
 import type { Step, StepResult } from "../../../../shared/descheduling/cycle/step.ts";
 import { keyOf } from "../../../../shared/policy/facts.ts";
-import { NOW } from "../../../policy/fixtures.ts";
+import { NOW, settings } from "../../../policy/fixtures.ts";
 import { node } from "../../fixtures.ts";
 import { plainPod, policy, scripted, vmiOf, vmPod } from "../../worlds.ts";
 import { SimulatedPods } from "./cluster.ts";
@@ -119,6 +119,7 @@ function* cycleOver(
     storageClasses: new Map(),
     priorityClasses: new Map(),
     register,
+    settings: settings(),
     inBackground: true,
     claimed,
     until: new Date(now.getTime() + 200_000),
