@@ -2,10 +2,13 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
+import * as z from "zod/mini";
 import { createApp } from "../functions/app.ts";
 import { newIsolateState } from "../functions/target.ts";
 import { STORIES } from "../infra/demo/arguments.ts";
+import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES } from "../shared/policy/settings.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -70,12 +73,46 @@ test.each([...DEFAULT_SETTINGS.guard.requesters, ...FEATURE_GATES])("the referen
   expect(textOf("REFERENCE.md")).toContain(`\`${name}\``);
 });
 
-describe("the architecture", () => {
-  const architecture = textOf("ARCHITECTURE.md");
-  const named = architecture.matchAll(/`((?:functions|shared|infra|test)\/[\w./-]+)`/g);
+describe.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])("%s", (document) => {
+  const named = textOf(document).matchAll(/`((?:functions|shared|infra|test)\/[\w./-]*)`/g);
   test.each([...new Set([...named].map(([, path = ""]) => path))])("%s is where it says", (path) => {
     expect(existsSync(join(root, path))).toBe(true);
   });
+});
+
+test.each(["README.md", "CONTRIBUTING.md"])("every script that %s names is there", (document) => {
+  const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(textOf("package.json")));
+  const named = [...textOf(document).matchAll(/\bnpm (?:run )?(?!run\b|ci\b)([a-z]+)/g)].map(([, name = ""]) => name);
+  expect(named.filter((name) => !(name in scripts))).toEqual([]);
+});
+
+describe("the example of variables", () => {
+  const example = textOf(".dev.vars.example");
+
+  test("has every variable that the Worker reads, and explains it", () => {
+    const [, env = ""] = /^export interface Env \{\n(.*?)^\}/ms.exec(textOf("functions/env.ts")) ?? [];
+    const read = [...env.matchAll(/readonly ([A-Z_]+)\?: string;/g)].map(([, name = ""]) => name);
+    expect(read).toContain("CLUSTERS");
+    expect(read.filter((name) => !new RegExp(`^# .*\n(# )?${name}='`, "m").test(example))).toEqual([]);
+  });
+
+  test("is valid, and holds no secret", () => {
+    const { CLUSTERS } = parseEnv(example);
+    expect(problemsOf(parseClusters(CLUSTERS))).toEqual([]);
+    const values = [...example.matchAll(/(?:"\w*[tT]oken": "|^#? ?REGISTRY_KEY=')([^"']*)/gm)].map(
+      ([, value = ""]) => value,
+    );
+    expect(values).toHaveLength(4);
+    for (const value of values) expect(value).toMatch(/^(REPLACE_ME_?)+$/);
+  });
+
+  test("git ignores the file that it becomes", () => {
+    expect(textOf(".gitignore").split("\n")).toContain(".dev.vars");
+  });
+});
+
+describe("the architecture", () => {
+  const architecture = textOf("ARCHITECTURE.md");
 
   const ways = [...architecture.matchAll(/^<!-- way: (\w+) -->\n\n((?:\|.*\n)+)/gm)];
   describe.each(ways.map(([, name = "", table = ""]) => [name, stepsOf(table)] as const))("%s", (_, steps) => {
