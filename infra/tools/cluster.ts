@@ -38,7 +38,7 @@ async function perform(command: Command, where: readonly string[]): Promise<void
       return await add(command.name, command.entry, where);
     case "remove":
       await wrangler(["key", "delete", command.name, ...where]);
-      return console.error(`${command.name} removed. Workers may know it for up to a minute.`);
+      return console.error(`${command.name} removed. Workers may know it for a minute and a half.`);
     case "list":
       return await list(where);
   }
@@ -50,7 +50,7 @@ async function add(name: string, file: string | undefined, where: readonly strin
   orRefuse(parseRegistryEntry(entry, name));
   const sealed = await seal(entry, name, key);
   await wrangler(["key", "put", name, sealed, ...where]);
-  console.error(`${name} added. Workers may know an older entry for up to a minute.`);
+  console.error(`${name} added. Workers may know an older entry for a minute and a half.`);
 }
 
 async function list(where: readonly string[]): Promise<void> {

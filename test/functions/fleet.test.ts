@@ -5,7 +5,7 @@ import { startCannedCluster } from "./support/canned-cluster.ts";
 import { startForTest } from "./support/canned-doors.ts";
 import { asWebhook, type Doors, entry, NOW, openDoors, TOKENS, type TestEnv } from "./support/doors.ts";
 import { evictionReview, refusal, review, UID } from "./support/reviews.ts";
-import { sealed } from "./support/sealed.ts";
+import { REGISTRY_KEY, sealed } from "./support/sealed.ts";
 import { SECRET_OF_UPSTREAM, type StubServer } from "./support/stub-server.ts";
 
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
@@ -120,7 +120,7 @@ describe("a malformed entry", () => {
     ["a binding that is missing", { CLUSTERS: { prod: entry("binding:PROD_API") } },                     "server",                       "expected a Workers VPC binding named PROD_API in this Worker's environment"],
     ["a binding that is a text", { CLUSTERS: { prod: entry("binding:PROD_API") }, PROD_API: "secret-value" }, "server",                  "expected a Workers VPC binding named PROD_API in this Worker's environment"],
   ];
-  const secrets = [...Object.values(TOKENS), "secret-value"];
+  const secrets = [...Object.values(TOKENS), "secret-value", REGISTRY_KEY];
 
   test.each(MALFORMED)(
     "%s: every door says so, naming the field, and no secret",
