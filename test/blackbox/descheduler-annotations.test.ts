@@ -69,7 +69,7 @@ describe("by Lifeboat alone", () => {
     expect(await stage.reconcile()).toEqual({});
   });
 
-  test("the source says so while it is left, the target never; after the move nobody, ended or not", async () => {
+  test("the source says so while it is left, the target never; after the move no pod does, ended or not", async () => {
     await start({ migrationSeconds: 6 });
     const vm = await createVm(stage, "moving");
     const { node } = vm;
@@ -87,12 +87,12 @@ describe("by Lifeboat alone", () => {
     const { status } = await vm.untilMoved();
     expect((await said("moving"))[status?.nodeName ?? ""]).toEqual(QUIET);
     // By the next look.
-    const everybody = async () => Object.values(await said("moving")).flat();
-    await expect.poll(everybody).not.toContain("in progress: true");
+    const everyPod = async () => Object.values(await said("moving")).flat();
+    await expect.poll(everyPod).not.toContain("in progress: true");
   });
 
   test("one failed attempt is not the end of it; when it is abandoned it goes", async () => {
-    // KubeVirt's controller would try again on its own, before anybody has seen the first attempt fail.
+    // KubeVirt's controller would try again on its own, before the test has seen the first attempt fail.
     const evacuation = { maxAttempts: 2, backoffSeconds: 5 };
     await start({ clock: createFastClock(50), evacuationController: false, evacuation });
     stage.sandbox.migrations.configure({ outcome: () => "Failed" });

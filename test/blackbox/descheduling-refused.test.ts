@@ -1,5 +1,5 @@
 /**
- * Descheduling that is not done: dry runs, policies with an error, and the storm where nobody keeps track.
+ * Descheduling that is not done: dry runs, policies with an error, and the storm where no cycle keeps track.
  */
 import { afterEach, expect, test } from "vitest";
 import { configMaps, events } from "../../infra/sandbox/actors/resources.ts";
@@ -26,7 +26,7 @@ test("a dry run changes nothing, and says what would be requested", async () => 
   expect(await stage.client.get(configMaps, key)).toBeUndefined();
 });
 
-test("a policy with an error evicts nobody: 503 names the key, and so does an Event on its ConfigMap", async () => {
+test("a policy with an error evicts no pod: 503 names the key, and so does an Event on its ConfigMap", async () => {
   stage = await startDeschedulingStage();
   await createVms(stage, ["vm-1"]);
   await taint(stage, "node01");

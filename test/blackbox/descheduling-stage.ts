@@ -100,7 +100,7 @@ export async function createVms(
   await stage.reconcile();
 }
 
-/** Nobody on it tolerates that; nobody is driven off by it either. */
+/** No pod on it tolerates that; none is driven off by it either. */
 export async function taint({ client }: Stage, name: string): Promise<void> {
   const taints = [{ key: "maintenance", value: "soon", effect: "NoSchedule" }];
   await client.patch(nodes, { name }, { type: "merge", body: { spec: { taints } } });

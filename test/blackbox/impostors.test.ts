@@ -9,7 +9,7 @@ import { evictionReview } from "../functions/support/reviews.ts";
 
 interface Impostor {
   readonly url: string;
-  /** How often somebody has begun to talk to it. */
+  /** How often a client has begun to talk to it. */
   connections(): number;
   /** The `Authorization` of each request that has arrived. */
   readonly presented: readonly (string | undefined)[];

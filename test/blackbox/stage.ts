@@ -37,7 +37,7 @@ export interface Stage {
   /** Lifeboat down, and back at the same address. */
   stopWorker(): Promise<void>;
   restartWorker(): Promise<void>;
-  /** One more, that knows nothing of the first; whoever asks for it stops it. */
+  /** One more, that knows nothing of the first; the test that asks for it stops it. */
   anotherWorker(): Promise<RunningWorker>;
   /** A minute passes; every tenth one brings a full scan. */
   tick(): Promise<void>;

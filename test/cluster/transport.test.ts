@@ -37,7 +37,7 @@ const NOT_ENDED = "Moved Abandoned Withdrawn Duplicate Gone"
   .replace(/^/, "status.phase%21%3D");
 
 describe("a read", () => {
-  test("carries the token and the entry's headers, and is nobody else's", async () => {
+  test("carries the token and the entry's headers, and is no other user's", async () => {
     const { headers, method, body } = await requestOf(() => cluster.getVmi({ namespace: "apps", name: "web" }));
     expect({ method, body }).toEqual({ method: "GET", body: undefined });
     expect(headers).toMatchObject({ authorization: "Bearer secret", "x-access": "extra", "user-agent": "lifeboat" });

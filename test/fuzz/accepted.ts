@@ -37,7 +37,7 @@ function expectServer(server: string): void {
   );
 }
 
-/** The headers of a request that writes as somebody else. */
+/** The headers of a request that writes as another user. */
 async function requestTo({ token, headers }: ClusterEntry): Promise<Headers> {
   const sent: Headers[] = [];
   const fetch = async (_: string, init: RequestInit) => {
@@ -81,7 +81,7 @@ async function expectSigning(secret: string): Promise<void> {
   expect(await isSigned("[]", headers, [secret], NOW), "a secret that signs one thing and verifies another");
 }
 
-/** Numbers that policy can count with: seconds up to a week, whole numbers of everything else, and somebody to hold for. */
+/** Numbers that policy can count with: seconds up to a week, whole numbers of everything else, and a requester to hold for. */
 export function expectForeseen(value: unknown, key = "spec"): void {
   if (typeof value === "number") {
     const isForeseen = /Seconds|Preemption|Taint/.test(key) ? value <= LONGEST_SECONDS : Number.isSafeInteger(value);

@@ -1,5 +1,5 @@
 /**
- * Whether whoever asks may: by the specification, worked out anew from the request alone.
+ * Whether a caller is let in: by the specification, worked out anew from the request alone.
  * Owns: what each door is opened by (REFERENCE.md, Routes), and what then must happen and what not. Does not own: the rest of
  * the contract (judge.ts).
  */
@@ -20,7 +20,7 @@ export interface Keys {
   readonly relaySecret: readonly string[];
 }
 
-/** By name of the cluster; of no other one is anybody asked for anything. */
+/** By name of the cluster; no API server is asked about any other one. */
 export type KeysByCluster = ReadonlyMap<string, Keys>;
 
 export interface Asking {
@@ -30,7 +30,7 @@ export interface Asking {
   readonly keys: KeysByCluster;
 }
 
-/** Whoever presents what opens the door is let in, and nobody else gets further than the door. */
+/** A caller who presents what opens the door is let in; no other one gets further than the door. */
 export function authenticationProblems(door: DoorName, request: FuzzedRequest, asking: Asking): readonly string[] {
   const { code, asked, now } = asking;
   const { key } = CONTRACT[door];
@@ -49,7 +49,7 @@ function isRefused(key: Key, code: number): boolean {
   return code === 401 || (key === "Signature" && code === 413);
 }
 
-/** A review for a cluster whose entry is broken is answered, from itself alone, before anybody could be asked for a token. */
+/** A review for a cluster whose entry is broken is answered, from itself alone, before a caller could be asked for a token. */
 function isUnanswered(door: DoorName, code: number): boolean {
   return code >= 400 || ((door === "evictions" || door === "deletions") && code === 200);
 }
@@ -58,7 +58,7 @@ function clusterOf(request: FuzzedRequest): string {
   return decoded(pathOf(request).split("/")[2] ?? "");
 }
 
-/** A segment that nobody can decode stays as it is. */
+/** A segment that cannot be decoded stays as it is. */
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);

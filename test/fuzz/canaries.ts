@@ -22,7 +22,7 @@ export const ENTRY = {
   headers: { "x-access": header },
 };
 
-/** In every answer of the other side, where nobody reads it: in managed fields, in messages of failures, in HTML. */
+/** In every answer of the other side, where Lifeboat does not read it: in managed fields, in messages of failures, in HTML. */
 export const UPSTREAM = "canary-of-the-upstream";
 
 const CANARIES: readonly string[] = [...Object.values(SECRETS).map((secret) => secret.replace("whsec_", "")), UPSTREAM];

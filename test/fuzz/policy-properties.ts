@@ -90,7 +90,7 @@ export const POLICY_PROPERTIES: readonly Property[] = [
     [...EVICTION_ANSWERS, "Migrations", "EvacuationTriggered: Mark", "ShutdownByStrategy: Unmark"],
   ),
   property(
-    "a deletion is decided, and held no longer than anybody waits; in the dark likewise",
+    "a deletion is decided, and held no longer than the API server waits; in the dark likewise",
     deletionFacts,
     (given) => {
       const seconds = decidedTwice(given, (f) => blindHoldSeconds(f, f.settings, f.now));

@@ -1,6 +1,6 @@
 /**
  * Time that passes only when nothing else is left to do: whatever waits is woken in order, and no wait takes any time.
- * Owns: sleeping, deadlines, and noticing that somebody waits for what never comes. Does not own: what is waited for.
+ * Owns: sleeping, deadlines, and noticing that a function waits for what never comes. Does not own: what is waited for.
  */
 import { setImmediate } from "node:timers/promises";
 

@@ -136,7 +136,7 @@ async function afterProblems({ after, log, registryFails }: Isolate, hasEnded: b
   return [...rejected, ...lines.flatMap((line) => logProblems(line, registryFails ? /KV GET failed/ : undefined))];
 }
 
-/** What nobody expected is a defect, however well it is answered. */
+/** What no door expected is a defect, however well it is answered. */
 export function logProblems(line: string, but?: RegExp): readonly string[] {
   const canary = canaryIn(line);
   const unexpected = /"error":|Uncaught|exception/.test(line) && but?.test(line) !== true;

@@ -68,7 +68,7 @@ export async function visitWorker(requests: number, seed: number): Promise<Reado
   }
 }
 
-/** A deletion is held for as long as the API server waits: here nobody waits long. */
+/** A deletion is held for as long as the API server waits: here no caller waits long. */
 function impatient(request: FuzzedRequest): FuzzedRequest {
   if (!request.path.includes("deletions")) return request;
   return { ...request, path: `${request.path.split("?")[0]}?timeout=200ms` };

@@ -92,7 +92,7 @@ export const notGrown: Consequence = async (after) =>
   !isMarked(await vmiOf(after)) &&
   (await migrating(after)).length === 0;
 
-/** In this cluster nobody answers for the webhook, so an eviction is decided on by the budgets alone. */
+/** In this cluster no server answers for the webhook, so an eviction is decided on by the budgets alone. */
 export const drainStopsIt: Consequence = async (after) => {
   const path = `/api/v1/namespaces/${POD.namespace}/pods/${POD.name}/eviction`;
   const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: POD };

@@ -20,7 +20,7 @@ export interface Need extends Permitted {
   readonly deed: Deed;
   /** Whether what `without` says has come about. */
   readonly shown: shown.Consequence;
-  /** The one request that the API server refuses; NAME stands for a name that nobody knows beforehand. */
+  /** The one request that the API server refuses; NAME stands for a name that is not known beforehand. */
   readonly refused: string;
 }
 

@@ -101,7 +101,7 @@ describe("what Lifeboat does to pods is allowed", () => {
 
 const [ANNOTATIONS, REST, VMS_ONLY, UID_OF_DELETION, UID_OF_EVICTION] = spec.validations.map(({ message }) => message);
 
-/** What somebody does to a pod called NAME with that UID. */
+/** What a user does to a pod called NAME with that UID. */
 interface Deed {
   readonly method: "PATCH" | "DELETE" | "POST";
   /** Of the eviction. */
@@ -150,13 +150,13 @@ const TABLE: readonly (readonly [string, Deed, string | undefined])[] = [
   ["delete a hotplug pod",                   remove("hotplug-disk"),                                       undefined],
   ["delete a launcher pod, whichever",       remove("virt-launcher", {}),                                  UID_OF_DELETION],
   ["delete a pod of KubeVirt itself",        remove("virt-api"),                                           VMS_ONLY],
-  ["delete anybody's pod",                   { ...remove("x"), labels: { app: "db" } },                    VMS_ONLY],
+  ["delete a pod of no VM",                  { ...remove("x"), labels: { app: "db" } },                    VMS_ONLY],
   ["evict a pod",                            evict({ preconditions: { uid: "UID" } }),                     undefined],
   ["evict a pod, whichever",                 evict({ gracePeriodSeconds: 0 }),                             UID_OF_EVICTION],
   ["evict a pod without options",            evict(),                                                      UID_OF_EVICTION],
 ];
 
-describe("with the account's token, somebody wants to", () => {
+describe("with the account's token, a user wants to", () => {
   let created = 0;
 
   async function answerTo(user: string, { method, subresource = "", body, labels = { app: "db" } }: Deed) {
@@ -178,7 +178,7 @@ describe("with the account's token, somebody wants to", () => {
     expect(await answerTo(ACCOUNT, deed)).toBe(expected);
   });
 
-  test("… and everybody else may do all of it", async () => {
+  test("… and another account may do all of it", async () => {
     for (const [, deed] of TABLE.filter(([, , expected]) => expected !== undefined)) {
       expect(await answerTo("kubernetes-admin", deed)).toBeUndefined();
     }

@@ -21,7 +21,7 @@ export async function createdTwo(trial: Trial): Promise<void> {
   await trial.cluster.createVm({ name: SECOND.name, strategy: "LiveMigrate" });
 }
 
-/** Named like the VM; nobody has looked at it since. */
+/** Named like the VM; no function has looked at it since. */
 async function createdEvacuation({ cluster }: Trial, name: string, spec: object, status?: object): Promise<void> {
   const key = { namespace: NAMESPACE, name };
   const named = { virtualMachineInstance: { name }, requestedBy: "x", ...spec };
@@ -30,7 +30,7 @@ async function createdEvacuation({ cluster }: Trial, name: string, spec: object,
   await cluster.client.patch(evacuations, key, { type: "merge", body }, { subresource: "status" });
 }
 
-/** Evacuated from another node; nobody has looked since. */
+/** Evacuated from another node; no function has looked since. */
 export async function moved(trial: Trial, name = VMI.name): Promise<void> {
   await trial.cluster.createVm({ name, strategy: "LiveMigrate" });
   const status = { phase: "Pending", sourceNode: "node09", podUID: "left", startTime: LONG_AGO };
@@ -64,7 +64,7 @@ export async function tainted({ cluster }: Trial, key: string, effect: string): 
   await cluster.client.patch(core.nodes, NODE, { type: "merge", body: { spec: { taints: [{ key, effect }] } } });
 }
 
-/** So late that nobody resets it; for Lifeboat a time that is yet to come is now. */
+/** So late that no controller resets it; for Lifeboat a time that is yet to come is now. */
 const LATE = "2099-01-01T00:00:00Z";
 
 async function disrupted({ cluster }: Trial, status: "True" | "False", reason: string): Promise<void> {

@@ -40,7 +40,7 @@ export interface Steps {
   readonly takes?: string;
   /** With every permission. */
   readonly given?: (trial: Trial) => Promise<unknown>;
-  /** With one less. Resolves to what was answered, if anybody asked. */
+  /** With one less. Resolves to what was answered, if there was a question. */
   readonly done: (trial: Trial) => Promise<Answer | undefined>;
   /** What others do in the cluster before a request of Lifeboat's goes out. */
   readonly meanwhile?: (trial: Trial, request: string, body: unknown) => Promise<void>;

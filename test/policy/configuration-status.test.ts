@@ -25,7 +25,7 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["all that was tried is permitted",  {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
   ["a permission is missing",          { trials: [forbidden, unreachable] },    "Permitted", "False Forbidden: pods: 403"],
   ["something could not be tried",     { trials: [unreachable] },               "Permitted", "Unknown NotTried: nodes: no answer"],
-  ["nobody has asked yet",             {},                                      "WebhookCalled", "Unknown NotObserved: No function that scans this cluster has been asked about an eviction yet"],
+  ["no API server has asked yet",      {},                                      "WebhookCalled", "Unknown NotObserved: No function that scans this cluster has been asked about an eviction yet"],
   ["the API server asks",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
 ])("%s", (_, findings, type, expected) => {
   const found = told(findings)?.conditions.find((one) => one.type === type);
@@ -46,7 +46,7 @@ test("what is said already is not written again, unless of another generation", 
   expect(told({}, { ...said, generation: 4 }, at(600))).toMatchObject({ generation: 4, resourceVersion: "7" });
 });
 
-test("that it was called stays so, whoever scans next", () => {
+test("that it was called stays so, whichever function scans next", () => {
   const said = { ...NEW, conditions: told({ called: true })?.conditions ?? [] };
   expect(told({ called: false }, said, at(600))).toBeUndefined();
 });

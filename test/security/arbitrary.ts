@@ -43,7 +43,7 @@ const anyMetadata = (ownerReferences: ReturnType<typeof anyOwners>) =>
     ownerReferences,
   });
 
-/** A VMI that runs on the victims' node, and that nobody has marked. */
+/** A VMI that runs on the victims' node, and that is not marked. */
 export const anyVmi = fc.tuple(vms.anyVmi, fc.constantFrom("web", "mine")).map(([drawn, name]) => {
   const running = { phase: "Running", node: NODE, mark: undefined, state: undefined, deleting: false } as const;
   const object = vms.vmiOf({ ...drawn, ...running, launcherIs: "Listed", migratable: "True" }, name);
@@ -84,7 +84,7 @@ const UNWRITTEN = {
 
 const own = (i: number) => ({ namespace: NAMESPACE, uid: `mine-${i}`, creationTimestamp: time(-1e9) });
 
-/** Pods of the tenant's, each with the same pod as nobody has written anything on it. `owners`: UIDs that a forger may know. */
+/** Pods of the tenant's, each with the same pod before the tenant has written anything on it. `owners`: UIDs that a forger may know. */
 export function anyDeschedulerPods(owners: readonly string[]) {
   const metadata = anyMetadata(anyOwners(fc.constantFrom("mine", ...owners)));
   const one = fc.record({ drawn: raw.anyPod, metadata, nodeName: fc.constantFrom(...NODES) });

@@ -153,7 +153,7 @@ describe.each(PLUGINS)("$plugin", ({ policies, stays }) => {
     }
   });
 
-  test("whatever is forged and whatever the limits: nobody else's pod is touched that the policy would not have go", () => {
+  test("whatever is forged and whatever the limits: no other tenant's pod is touched that the policy would not have go", () => {
     fc.assert(
       fc.property(
         anyDeschedulerPods(OWNERS),
@@ -173,7 +173,7 @@ describe.each(PLUGINS)("$plugin", ({ policies, stays }) => {
 describe.each(PLUGINS.filter(({ plugin }) => BLIND_TO_USAGE.includes(plugin)))(
   "$plugin, which does not look at how full nodes are",
   ({ plain }) => {
-    test("with limits by namespace only, everybody else's pods are asked as if the forgery were not there", () => {
+    test("with limits by namespace only, other tenants' pods are asked as if the forgery were not there", () => {
       const policy = { ...plain, limits: { evictionsPerNamespace: 1, evacuationsPerNamespace: 1 } };
       const { touched: expected } = cycle({ pods: VICTIMS, policy });
       expect(expected.size).toBe(2);

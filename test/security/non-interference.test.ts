@@ -1,5 +1,5 @@
 /**
- * One namespace cannot reach into another: whatever a tenant writes in theirs, what is decided about anybody else's VMs is
+ * One namespace cannot reach into another: whatever a tenant writes in theirs, what is decided about other tenants' VMs is
  * the same as without it.
  */
 import * as fc from "fast-check";
@@ -158,7 +158,7 @@ test("VMs leave a node under pressure as if the forgery were not there, but for 
 });
 
 describe("in their own namespace", () => {
-  test("no annotation or label moves, ends or shuts down a VM that nobody has marked", () => {
+  test("no annotation or label moves, ends or shuts down a VM that is not marked", () => {
     always(({ vmis, pods, budgets, migrations }) => {
       const fakes = pods.map((pod) => without(pod, "disruptionTarget"));
       const nodes = [node({ taints: [MAINTENANCE] })];

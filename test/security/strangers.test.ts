@@ -1,4 +1,4 @@
-/** What a request costs that nobody has authenticated. */
+/** What a request costs that is not authenticated. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { type Doors, entry, NOW, openDoors } from "../functions/support/doors.ts";
@@ -7,7 +7,7 @@ import type { StubServer } from "../functions/support/stub-server.ts";
 import { filledIn, ROUTES } from "./routes.ts";
 
 const SECRET = "whsec_dGhpcnR5LXR3byBieXRlcyBvZiBhIHNlY3JldC4uLi4=";
-/** What anybody may know. */
+/** What a stranger may know. */
 const OPEN = new Set(["/healthz", "/readyz"]);
 
 let server: StubServer;

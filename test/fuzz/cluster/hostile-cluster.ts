@@ -1,5 +1,5 @@
 /**
- * An API server that nobody should trust, as `fetch` meets it.
+ * An API server that Lifeboat must not trust, as `fetch` meets it.
  * Owns: who asked for what, and what must hold for every request of ours. Does not own: the answers.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -88,7 +88,7 @@ export class HostileCluster {
     await Promise.race([aborted, ...(seconds === Infinity ? [] : [this.#clock.sleep(seconds * 1000)])]);
   }
 
-  /** Whatever is read from annotations and bodies, no request leaves its collection or goes out as somebody else. */
+  /** Whatever is read from annotations and bodies, no request leaves its collection or goes out as another user. */
   #check(address: string, url: URL, init: RequestInit): void {
     const headers = new Headers(init.headers);
     const as = headers.get("impersonate-user") ?? ":kubevirt-apiserver";

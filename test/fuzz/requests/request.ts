@@ -69,7 +69,7 @@ function cut(text: string): string {
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}… (${text.length} characters)`;
 }
 
-/** As it arrives: half a character cannot, and a byte order mark is nobody's first letter. */
+/** As it arrives: half a character cannot, and a byte order mark is no text's first letter. */
 export function textOf(request: FuzzedRequest): string {
   const { body } = request;
   if (!hasBody(request) || body === undefined) return "";

@@ -1,5 +1,5 @@
 /**
- * What holds for any VMs and any pods: nothing twice, nothing on a target, and no quarrel with KubeVirt, whoever acts when.
+ * What holds for any VMs and any pods: nothing twice, nothing on a target, and no quarrel with KubeVirt, whichever acts first.
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Disruptions under any facts: nothing twice, no hold too long, nobody else delayed. */
+/** Disruptions under any facts: nothing twice, no hold too long, no other user's deletion delayed. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/policy/action.ts";

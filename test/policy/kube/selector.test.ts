@@ -33,7 +33,7 @@ test.each([
   ["missing Exists",                         expression("missing", "Exists"),             false],
   ["app DoesNotExist",                       expression("app", "DoesNotExist"),           false],
   ["missing DoesNotExist",                   expression("missing", "DoesNotExist"),       true],
-  ["an operator that nobody knows",          expression("app", "Gt", "1"),                false],
+  ["an operator that Kubernetes does not know", expression("app", "Gt", "1"),                false],
   ["constructor Exists: not a label here",   expression("constructor", "Exists"),         false],
   ["constructor DoesNotExist",               expression("constructor", "DoesNotExist"),   true],
   ["__proto__ Exists",                       expression("__proto__", "Exists"),           false],

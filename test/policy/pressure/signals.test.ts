@@ -38,7 +38,7 @@ describe("should a guest that is being shut down move instead?", () => {
     ["the VM has succeeded",                 vmi({ phase: "Succeeded" }),        ALIVE],
     ["the VM has failed",                    vmi({ phase: "Failed" }),           ALIVE],
     ["the VM is on no node",                 without(vmi(), "nodeName"),         ALIVE],
-    ["a strategy that nobody knows",         vmi({ evictionStrategy: "Odd" }),   ALIVE],
+    ["a strategy that KubeVirt does not know", vmi({ evictionStrategy: "Odd" }),   ALIVE],
   ])("%s: no", (_, subject, domain) => expect(shouldEvacuate(subject, domain, relieving())).toBe(false));
 
   test("the KubeVirt CR's strategy counts where the VM has none", () => {

@@ -49,7 +49,7 @@ function budget(podName: string, disruptionsAllowed: number): PodDisruptionBudge
 describe("on one node of 10Gi, for a pod of priority 100", () => {
   // prettier-ignore
   const rows: readonly (readonly [what: string, pods: readonly [wanted: string, there: string], kept: string, victims: string | undefined])[] = [
-    ["nobody is less important",                            ["p:100/4", "a:100/8"],               "",    undefined],
+    ["no pod is less important",                            ["p:100/4", "a:100/8"],               "",    undefined],
     ["it would not fit even then",                          ["p:100/4", "a:100/8 b:0/2"],         "",    undefined],
     ["only as many as needed",                              ["p:100/4", "a:0/4 b:0/4"],           "",    "b"      ],
     ["the least important",                                 ["p:100/4", "a:10/4 b:20/4"],         "",    "a"      ],

@@ -18,7 +18,7 @@ const READY = { type: "Ready", status: "True" };
 describe("a target pod", () => {
   // prettier-ignore
   const rows: readonly (readonly [what: string, target: Pod, seconds: number | undefined])[] = [
-    ["that nobody can place",      targetOf("Pending", UNSCHEDULABLE),                        300      ],
+    ["that cannot be scheduled",   targetOf("Pending", UNSCHEDULABLE),                        300      ],
     ["that is slow to start",      targetOf("Pending"),                                       900      ],
     ["whose place is gated",       targetOf("Pending", { ...UNSCHEDULABLE, reason: "SchedulingGated" }), 900],
     ["that runs and is not ready", targetOf("Running"),                                       undefined],
