@@ -88,6 +88,8 @@ describe("a node whose kubelet is silent", () => {
     const isReady = (pod: Pod) => conditionOf(pod, "Ready")?.status === "True";
     const pod = await world.until(pods, { namespace, name: "waiting" }, (one) => !isReady(one));
     expect(pod.status?.phase).toBe("Running");
+    // A kubelet always gives a reason. By its absence admission rules recognise pods of lost nodes.
+    expect(conditionOf(pod, "Ready")).not.toHaveProperty("reason");
     expect(taintsOf(await getNode("alive"))).toEqual([]);
 
     sandbox.kubelets.start("silent");
