@@ -1,15 +1,22 @@
 /**
- * The status of a cluster's LifeboatConfiguration: full scans keep it up to date.
+ * What full scans say about Lifeboat itself in a cluster: the status of the LifeboatConfiguration, Events about the webhooks,
+ * and the log.
  * Owns: gathering the findings. Does not own: the conditions (shared/policy/configuration-status.ts).
  */
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
+import type { ConfigurationFacts } from "../shared/cluster/kinds/lifeboat.ts";
 import { parseConfiguration } from "../shared/config/lifeboat-configuration.ts";
 import { notesOn } from "../shared/config/settings.ts";
 import { reportConditions } from "../shared/policy/configuration-status.ts";
+import { type CredentialVerdict, judgeCredential } from "../shared/policy/credential.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../shared/policy/settings.ts";
+import { type Compared, tellOfWebhooks } from "../shared/policy/webhooks/story.ts";
+import { tell } from "./carry-on.ts";
+import { credentialOf, logCredential } from "./credentials.ts";
 import type { Target } from "./target.ts";
 import { tryPermissions } from "./readyz.ts";
+import { logWebhooks, lookAtWebhooks } from "./webhooks.ts";
 
 const REPORT_SECONDS = 10;
 
@@ -17,22 +24,45 @@ const REPORT_SECONDS = 10;
 export async function keepConditions(target: Target): Promise<void> {
   try {
     const cluster = target.connect(REPORT_SECONDS);
+    const credential = await credentialOf(target, cluster);
+    logCredential(credential, target);
+    // Nothing can be read or written then: the log, the metrics and /readyz say so.
+    if (credential.rejected) return;
     const observed = await cluster.getConfiguration();
-    if (observed === undefined) return;
-    const parsed = parseConfiguration(observed.spec);
     const settings = await settingsNow(target, cluster);
-    const findings = {
-      problems: parsed.ok ? [] : parsed.problems.map(({ field, message }) => `${field}: ${message}`),
-      notes: notesOn(settings),
-      trials: await tryPermissions(cluster, settings),
-      called: target.state.called.has(target.name),
-    };
-    for (const action of reportConditions(observed, findings, target.platform.now())) {
-      await cluster.act(action, settings);
-    }
+    const webhooks = await lookAtWebhooks(target, cluster, settings);
+    logWebhooks(webhooks, target);
+    // It has to be called once more before that counts.
+    if (webhooks.some(({ comparison }) => comparison.problems.length > 0)) target.state.called.delete(target.name);
+    await tell(target, tellOfWebhooks(webhooks, observed?.conditions ?? []));
+    if (observed === undefined) return;
+    const verdict = judgeCredential(credential, target.platform.now());
+    await report(observed, { target, cluster, settings, webhooks, credential: verdict });
   } catch (error) {
     target.logFailure("reporting on the LifeboatConfiguration", error);
   }
+}
+
+interface Found {
+  readonly target: Target;
+  readonly cluster: Cluster;
+  readonly settings: Settings;
+  readonly credential: CredentialVerdict;
+  readonly webhooks: readonly Compared[];
+}
+
+async function report(observed: ConfigurationFacts, found: Found): Promise<void> {
+  const { target, cluster, settings, credential } = found;
+  const parsed = parseConfiguration(observed.spec);
+  const findings = {
+    problems: parsed.ok ? [] : parsed.problems.map(({ field, message }) => `${field}: ${message}`),
+    notes: notesOn(settings),
+    trials: await tryPermissions(cluster, settings),
+    credential,
+    webhooks: found.webhooks.map(({ comparison }) => comparison),
+    called: target.state.called.has(target.name),
+  };
+  for (const action of reportConditions(observed, findings, target.platform.now())) await cluster.act(action, settings);
 }
 
 /** What keeps them from being read is among what is tried. */

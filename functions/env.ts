@@ -23,6 +23,8 @@ export interface Env {
   /** The keys of the registry: see shared/config/sealed-entry.ts. */
   readonly REGISTRY_KEY?: string;
   readonly TICKS?: TickQueue;
+  /** Where API servers reach this Worker: webhooks are expected to lead here. Absent: only their paths are compared. */
+  readonly PUBLIC_URL?: string;
   /** Workers VPC bindings, by the name in `binding:NAME`. */
   readonly [binding: string]: unknown;
 }

@@ -7,10 +7,13 @@
 import type { Context } from "hono";
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
-import { renderMetrics } from "../shared/metrics/metrics.ts";
+import { expiryOf } from "../shared/config/token-expiry.ts";
+import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
 import type { DeschedulingRegister } from "../shared/descheduling/cycle/register.ts";
+import { isAccepted } from "./credentials.ts";
 import type { Target } from "./target.ts";
+import { lookAtWebhooks } from "./webhooks.ts";
 
 /** Of Lifeboat: package.json's, a test keeps them together. */
 export const VERSION = "0.1.0";
@@ -19,14 +22,32 @@ const READ_SECONDS = 9;
 
 export async function clusterMetrics(c: Context, target: Target): Promise<Response> {
   const cluster = target.connect(READ_SECONDS);
+  const credential = { expiresAt: expiryOf(target.entry.token), rejected: false };
+  const answer = (metrics: Omit<ClusterMetrics, "version">) =>
+    c.body(renderMetrics({ version: VERSION, ...metrics }), 200, { "content-type": OPEN_METRICS });
+  try {
+    return answer({ credential, seen: await readAll(target, cluster) });
+  } catch (error) {
+    // What can be said without the cluster is worth more to an alert than a scrape that fails.
+    if (!isRefused(error, 401) || (await isAccepted(cluster))) throw error;
+    return answer({ credential: { ...credential, rejected: true } });
+  }
+}
+
+async function readAll(target: Target, cluster: Cluster): Promise<SeenMetrics> {
   const { settings } = await target.settings(cluster);
-  const [counters, evacuations, register] = await Promise.all([
+  const [counters, evacuations, register, webhooks] = await Promise.all([
     cluster.getCounters(),
     cluster.listEvacuations("Active"),
     settings.featureGates.includes("EvictionsInBackground") ? registerOf(cluster) : undefined,
+    lookAtWebhooks(target, cluster, settings),
   ]);
-  const metrics = { version: VERSION, counters, evacuations, ...(register && { requests: register.counts }) };
-  return c.body(renderMetrics(metrics), 200, { "content-type": OPEN_METRICS });
+  const compared = webhooks.map(({ comparison }) => comparison);
+  return { counters, evacuations, webhooks: compared, ...(register && { requests: register.counts }) };
+}
+
+function isRefused(error: unknown, code: number): boolean {
+  return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === code;
 }
 
 /** Absent without the permission: the gate may be on for another descheduler. */
@@ -34,9 +55,7 @@ async function registerOf(cluster: Cluster): Promise<DeschedulingRegister | unde
   try {
     return await cluster.getDeschedulingRegister();
   } catch (error) {
-    const isForbidden =
-      error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 403;
-    if (!isForbidden) throw error;
+    if (!isRefused(error, 403)) throw error;
     return undefined;
   }
 }

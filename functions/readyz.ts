@@ -11,7 +11,9 @@ import type { Trial } from "../shared/policy/configuration-status.ts";
 import { loadDeschedulerPolicy } from "../shared/descheduling/policy-file/load-descheduler-policy.ts";
 import type { LoadedSettings } from "../shared/config/load-settings.ts";
 import type { ConfigProblem } from "../shared/config/problem.ts";
+import { type CredentialFacts, judgeCredential } from "../shared/policy/credential.ts";
 import type { Settings } from "../shared/policy/settings.ts";
+import { credentialOf } from "./credentials.ts";
 import type { Target } from "./target.ts";
 
 const READ_SECONDS = 10;
@@ -25,9 +27,13 @@ interface Check {
 
 export async function clusterReadyz(c: Context, target: Target): Promise<Response> {
   const cluster = target.connect(READ_SECONDS);
+  const credential = credentialCheck(await credentialOf(target, cluster), target);
+  // Everything else would be refused, too.
+  if (!credential.ok) return c.json({ ready: false, checks: [credential] }, 503);
   const loaded = await target.settings(cluster, true);
   const trials = await tryPermissions(cluster, loaded.settings);
   const checks: readonly Check[] = [
+    credential,
     ...loaded.problems.map((problem) => ({ name: "configuration", ok: false, ...problem })),
     ...(loaded.problems.length === 0 ? [{ name: "configuration", ok: true }] : []),
     ...trials.map(checkOf),
@@ -36,6 +42,11 @@ export async function clusterReadyz(c: Context, target: Target): Promise<Respons
   const ready = checks.every((one) => one.ok);
   const notes = [...loaded.notes, ...(await notesOnVersions(cluster)), ...(await notesOnCounting(cluster))];
   return c.json({ ready, checks, ...(notes.length === 0 ? {} : { notes }) }, ready ? 200 : 503);
+}
+
+function credentialCheck(facts: CredentialFacts, { platform }: Target): Check {
+  const { ok, reason, message } = judgeCredential(facts, platform.now());
+  return { name: "credential", ok, ...(reason !== "Valid" && { message }) };
 }
 
 /** The oldest that Lifeboat is made for. */

@@ -31,6 +31,8 @@ export interface Target {
   readonly entry: ClusterEntry;
   readonly platform: Platform;
   readonly state: IsolateState;
+  /** Of this Worker, where it is set. */
+  readonly publicUrl: string | undefined;
   /** A view of the cluster whose requests all end after so many seconds. */
   connect(seconds: number): Cluster;
   settings(cluster: Cluster, fresh?: boolean): Promise<LoadedSettings>;
@@ -57,6 +59,7 @@ export function targetOf(name: string, entry: ClusterEntry, { env, platform, sta
     entry,
     platform,
     state,
+    publicUrl: env.PUBLIC_URL,
     connect: (seconds) =>
       connect({
         endpoint,
@@ -110,7 +113,9 @@ export type Caller = "webhook" | "operator";
 export async function authenticate(entry: ClusterEntry, caller: Caller, presented: string | undefined): Promise<void> {
   const { webhookToken, operatorToken = webhookToken } = entry;
   const expected = caller === "operator" ? operatorToken : webhookToken;
-  if (!(await isToken(presented ?? "", expected))) throw new RejectionError("Unauthorized");
+  // Each of them is compared, whichever it is.
+  const found = await Promise.all([expected].flat().map((token) => isToken(presented ?? "", token)));
+  if (!found.includes(true)) throw new RejectionError("Unauthorized");
 }
 
 /** The token of `Authorization: Bearer …`. */

@@ -68,7 +68,7 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       return await patch(send, path, patches.conditions(action));
     }
     case "Event":
-      return await create(send, collection("events", action.about.namespace), manifests.event(action, now));
+      return await create(send, collection("events", manifests.eventNamespace(action)), manifests.event(action, now));
   }
 }
 

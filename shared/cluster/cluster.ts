@@ -8,11 +8,13 @@ import { END_PHASES } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
+import type { Installation } from "../policy/webhooks/facts.ts";
 import { deschedulingClient } from "../descheduling/client.ts";
 import { act, createEvacuation } from "./act.ts";
 import * as kubernetes from "./kinds/kubernetes.ts";
 import { KubeVirt, Migration, Vmi } from "./kinds/kubevirt.ts";
 import { Evacuation } from "./kinds/lifeboat.ts";
+import { OwnWebhooks } from "./kinds/webhooks.ts";
 import { isObjectKey, object, type Resource } from "./paths.ts";
 import { proveAnnotating, proveMarking } from "./prove.ts";
 import { readConfiguration } from "./read-configuration.ts";
@@ -176,6 +178,15 @@ function configurationReads(send: Send) {
       const { code, body } = await send({ method: "GET", path, expect: [403, 404] });
       return code >= 400 ? undefined : parseAnswer(kubernetes.WebhookConfiguration, body, `GET ${path}`).webhooks;
     },
+    /** Lifeboat's own, of the guard or not: as it is installed. */
+    async getOwnWebhooks(name: string): Promise<Installation> {
+      const path = object("validatingwebhookconfigurations", { namespace: "", name });
+      const { code, body } = await send({ method: "GET", path, expect: [403, 404] });
+      if (code === 404) return "Absent";
+      return code === 403 ? "Unread" : parseAnswer(OwnWebhooks, body, `GET ${path}`);
+    },
+    /** Every account may ask this. A proxy's 401 is none of the API server's: it throws. */
+    isTokenAccepted: async () => (await send({ method: "GET", path: "/version", expect: [401] })).code !== 401,
     /** Minor versions: Kubernetes 1.36 is 36, KubeVirt 1.9 is 9; undefined where they do not say. */
     async getMinorVersions() {
       const [version, kubevirt] = await Promise.all([send({ method: "GET", path: "/version" }), getKubeVirt()]);

@@ -65,23 +65,35 @@ export function configMap(name: string, data: Readonly<Record<string, string>>):
   return { apiVersion: "v1", kind: "ConfigMap", metadata, data };
 }
 
-const API_VERSION = { VirtualMachineInstance: "kubevirt.io/v1", Pod: "v1", ConfigMap: "v1" } as const;
+const API_VERSION = {
+  VirtualMachineInstance: "kubevirt.io/v1",
+  Pod: "v1",
+  ConfigMap: "v1",
+  ValidatingWebhookConfiguration: "admissionregistration.k8s.io/v1",
+} as const;
+/** Of Events about an object that is in none: as the API server demands it. */
+const NAMESPACE_OF_NONE = "default";
 /** Longest object name, less the dot and hash that make an Event's name its own. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
+export function eventNamespace({ about: { namespace } }: Story): string {
+  return namespace === "" ? NAMESPACE_OF_NONE : namespace;
+}
+
 /** The name depends on what is told and on what occasion: telling it twice makes one Event. */
-export function event({ about, type, reason, message, occasion }: Story, now: Date): unknown {
+export function event(story: Story, now: Date): unknown {
+  const { about, type, reason, message, occasion } = story;
   const time = now.toISOString().replace(/\.\d+Z$/, "Z");
   const { kind, namespace, name, uid } = about;
   return {
     apiVersion: "v1",
     kind: "Event",
     metadata: {
-      namespace,
+      namespace: eventNamespace(story),
       name: `${name.slice(0, LONGEST_EVENT_PREFIX)}.${hash8(`${uid}/${reason}/${occasion}`)}`,
       labels: MANAGED,
     },
-    involvedObject: { apiVersion: API_VERSION[kind], kind, namespace, name, uid },
+    involvedObject: { apiVersion: API_VERSION[kind], kind, ...(namespace && { namespace }), name, uid },
     type,
     reason,
     message: message.slice(0, 1024),

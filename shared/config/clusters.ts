@@ -29,6 +29,14 @@ const DoorToken = z.lazy(() =>
     .check(z.regex(/^[\x21-\x7e]{16,}$/, "expected a token of at least 16 characters, without spaces or line breaks")),
 );
 
+/** One, or a list while it is being rotated. */
+const DoorTokens = z.lazy(() =>
+  z.union(
+    [DoorToken, z.array(DoorToken).check(z.minLength(1, "expected at least one"))],
+    "expected a token, or a list of them",
+  ),
+);
+
 /** What every request says itself; twice, `Authorization` and `authorization` would be joined to nonsense. */
 const OWN_HEADERS = /^(authorization|accept|content-type|user-agent|impersonate-.*)$/i;
 const HeaderName = z.lazy(() =>
@@ -49,8 +57,8 @@ const Entry = z.lazy(() =>
         z.refine(isServer, "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service"),
       ),
     token: Token,
-    webhookToken: DoorToken,
-    operatorToken: z.exactOptional(DoorToken),
+    webhookToken: DoorTokens,
+    operatorToken: z.exactOptional(DoorTokens),
     relaySecret: z.exactOptional(
       z.union([RelaySecret, z.array(RelaySecret).check(z.minLength(1, "expected at least one"))]),
     ),

@@ -7,6 +7,7 @@
 import { CAUSES } from "../policy/cause.ts";
 import { EVICTION_OUTCOMES } from "../descheduling/cycle/eviction-answer.ts";
 import { END_PHASES } from "../policy/evacuation/phase.ts";
+import { WEBHOOK_DOORS } from "../policy/webhooks/facts.ts";
 import type { Family } from "./open-metrics.ts";
 
 // prettier-ignore
@@ -14,6 +15,18 @@ export const FAMILIES = {
   build: {
     name: "lifeboat_build", type: "info", unit: "", labels: ["version"],
     help: "The version of Lifeboat that answers.",
+  },
+  credentialAccepted: {
+    name: "lifeboat_credential_accepted", type: "gauge", unit: "", labels: [],
+    help: "Whether the API server accepts Lifeboat's token: 0 if it answers 401. Only these two and the build are told then.",
+  },
+  credentialExpiry: {
+    name: "lifeboat_credential_expiry_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
+    help: "When Lifeboat's token of the cluster ends, since the epoch. Absent if it names no end.",
+  },
+  webhookProblems: {
+    name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
+    help: "What keeps the API server from asking Lifeboat, in each webhook object. Absent for one that is not installed or not readable.",
   },
   evacuations: {
     name: "lifeboat_evacuations", type: "counter", unit: "", labels: ["cause", "outcome"],
@@ -42,6 +55,7 @@ export const LABEL_VALUES: Readonly<
   Record<(typeof FAMILIES)[keyof typeof FAMILIES]["labels"][number], string | readonly string[]>
 > = {
   version: "of Lifeboat",
+  webhook: WEBHOOK_DOORS,
   cause: CAUSES,
   outcome: END_PHASES,
   strategy: "names of plugins in the cluster's `DeschedulerPolicy`",

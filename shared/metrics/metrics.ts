@@ -4,6 +4,8 @@
  */
 import { CAUSES } from "../policy/cause.ts";
 import type { Counters, EvacuationCount } from "../policy/counters.ts";
+import type { CredentialFacts } from "../policy/credential.ts";
+import type { Comparison } from "../policy/webhooks/compare.ts";
 import type { RequestCount } from "../descheduling/cycle/register.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import { FAMILIES } from "./families.ts";
@@ -11,21 +13,51 @@ import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
 
 export interface ClusterMetrics {
   readonly version: string;
+  readonly credential: CredentialFacts;
+  /** What was read in the cluster. Absent: the API server does not accept the token. */
+  readonly seen?: SeenMetrics;
+}
+
+export interface SeenMetrics {
   readonly counters: Counters;
   /** Those that have not ended. */
   readonly evacuations: readonly EvacuationFacts[];
+  readonly webhooks: readonly Comparison[];
   /** What descheduling has requested: one entry for each combination of plugin, profile and result. Absent: it is off. */
   readonly requests?: readonly RequestCount[];
 }
 
-export function renderMetrics({ version, counters, evacuations, requests }: ClusterMetrics): string {
+type Metric = readonly [Family, readonly Sample[]];
+
+export function renderMetrics({ version, credential, seen }: ClusterMetrics): string {
   return renderOpenMetrics([
     [FAMILIES.build, [{ labels: [version], value: 1 }]],
+    ...credentialMetrics(credential),
+    ...(seen === undefined ? [] : seenMetrics(seen)),
+  ]);
+}
+
+function credentialMetrics({ expiresAt, rejected }: CredentialFacts): readonly Metric[] {
+  const ends = expiresAt === undefined ? [] : [{ labels: [], value: Math.floor(expiresAt.getTime() / 1000) }];
+  return [
+    [FAMILIES.credentialAccepted, [{ labels: [], value: rejected ? 0 : 1 }]],
+    [FAMILIES.credentialExpiry, ends],
+  ];
+}
+
+function seenMetrics({ counters, evacuations, webhooks, requests }: SeenMetrics): readonly Metric[] {
+  return [
+    [FAMILIES.webhookProblems, webhooks.flatMap(problemSample)],
     [FAMILIES.evacuations, counters.evacuations.map(countSample)],
     [FAMILIES.evacuationsInProgress, inProgressSamples(evacuations)],
     [FAMILIES.missedTicks, [{ labels: [], value: counters.missedTicks }]],
     ...(requests === undefined ? [] : deschedulingMetrics(requests, evacuations)),
-  ]);
+  ];
+}
+
+function problemSample({ door, found, problems }: Comparison): readonly Sample[] {
+  const isKnown = found === "Installed" || problems.length > 0;
+  return isKnown ? [{ labels: [door], value: problems.length }] : [];
 }
 
 function countSample({ cause, outcome, count }: EvacuationCount): Sample {
@@ -44,7 +76,7 @@ function isSeenMarked({ status }: EvacuationFacts): boolean {
 function deschedulingMetrics(
   requests: readonly RequestCount[],
   evacuations: readonly EvacuationFacts[],
-): readonly (readonly [Family, readonly Sample[]])[] {
+): readonly Metric[] {
   const samples = requests.map(({ plugin, profile, result, count }) => {
     return { labels: [plugin, profile, result.toLowerCase()], value: count };
   });

@@ -111,6 +111,8 @@ export const STORY = {
   Descheduled: "Normal",
   EvictionFailed: "Warning",
   InvalidConfiguration: "Warning",
+  WebhookNotCalled: "Warning",
+  WebhookFixed: "Normal",
 } as const satisfies Record<string, Story["type"]>;
 
 export type StoryReason = keyof typeof STORY;
@@ -119,7 +121,8 @@ export type StoryReason = keyof typeof STORY;
 export interface Story {
   readonly about: NamespacedName & {
     readonly uid: string;
-    readonly kind: "VirtualMachineInstance" | "Pod" | "ConfigMap";
+    /** The last one's objects have no namespace: theirs is empty. */
+    readonly kind: "VirtualMachineInstance" | "Pod" | "ConfigMap" | "ValidatingWebhookConfiguration";
   };
   readonly type: "Normal" | "Warning";
   readonly reason: StoryReason;

@@ -3,10 +3,12 @@
  * Owns: its conditions. Does not own: finding out (functions/conditions.ts), the configuration itself (settings.ts).
  */
 import type { Action } from "./action.ts";
+import type { CredentialVerdict } from "./credential.ts";
+import type { Comparison } from "./webhooks/compare.ts";
 
 /** As Kubernetes' metav1.Condition has it. */
 export interface Condition {
-  readonly type: "Ready" | "Permitted" | "WebhookCalled";
+  readonly type: "Ready" | "Permitted" | "CredentialsValid" | "WebhookCalled";
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;
@@ -37,6 +39,9 @@ export interface ConfigurationFindings {
   /** Settings that have no effect. */
   readonly notes: readonly string[];
   readonly trials: readonly Trial[];
+  readonly credential: CredentialVerdict;
+  /** Of the webhook objects with what is shipped. */
+  readonly webhooks: readonly Comparison[];
   /** Whether the API server has asked this function about an eviction. */
   readonly called: boolean;
 }
@@ -52,9 +57,8 @@ export function reportConditions(
   findings: ConfigurationFindings,
   now: Date,
 ): readonly Action[] {
-  const conditions = [ready(findings), permitted(findings), webhookCalled(observed, findings)].map((verdict) =>
-    conditionOf(verdict, observed, now),
-  );
+  const verdicts = [ready, permitted, credentialsValid].map((judge) => judge(findings));
+  const conditions = [...verdicts, webhookCalled(observed, findings)].map((one) => conditionOf(one, observed, now));
   const isReported = conditions.every((condition) => observed.conditions.some((seen) => isSame(seen, condition)));
   const { resourceVersion, generation } = observed;
   return isReported ? [] : [{ verb: "WriteConditions", resourceVersion, generation, conditions }];
@@ -83,13 +87,26 @@ function told(trials: readonly Trial[]): string {
   return trials.map(({ name, problem }) => `${name}: ${problem?.message}`).join("; ");
 }
 
-/** The function that scans may never be asked itself: once True, the condition stays True. */
-function webhookCalled({ conditions }: ConfigurationObserved, { called }: ConfigurationFindings): Verdict {
+/** Where the token is not accepted, no condition can be written either: `False` is about a token that is about to be. */
+function credentialsValid({ credential: { ok, reason, message } }: ConfigurationFindings): Verdict {
+  return { type: "CredentialsValid", status: ok ? "True" : "False", reason, message };
+}
+
+/** The function that scans may never be asked itself: once True, the condition stays True while the objects are in order. */
+function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks }: ConfigurationFindings): Verdict {
   const type = "WebhookCalled";
-  if (called || conditions.some((seen) => seen.type === type && seen.status === "True")) {
-    return { type, status: "True", reason: "Called", message: "The API server asks Lifeboat about evictions" };
+  const problems = webhooks.flatMap((one) => one.problems);
+  const remarks = webhooks.flatMap((one) => one.remarks);
+  if (problems.length > 0) {
+    const isMissing = webhooks.some(({ found, problems: own }) => found === "Absent" && own.length > 0);
+    const reason = isMissing ? "WebhookMissing" : "WebhookMisconfigured";
+    return { type, status: "False", reason, message: [...problems, ...remarks].join("; ") };
   }
-  const message = "No function that scans this cluster has been asked about an eviction yet";
+  if (called || conditions.some((seen) => seen.type === type && seen.status === "True")) {
+    const message = ["The API server asks Lifeboat about evictions", ...remarks].join("; ");
+    return { type, status: "True", reason: "Called", message };
+  }
+  const message = ["No function that scans this cluster has been asked about an eviction yet", ...remarks].join("; ");
   return { type, status: "Unknown", reason: "NotObserved", message };
 }
 

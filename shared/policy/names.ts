@@ -63,8 +63,9 @@ export const REASON_ANNOTATION = "reason";
 
 /** Lifeboat's own namespace and objects in each cluster. */
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
-/** ValidatingWebhookConfigurations: KubeVirt's own, and that of Lifeboat's guard. */
+/** ValidatingWebhookConfigurations: KubeVirt's own, Lifeboat's, and that of Lifeboat's guard. */
 export const KUBEVIRT_WEBHOOKS = "virt-api-validator";
+export const OWN_WEBHOOKS = "lifeboat";
 export const GUARD_WEBHOOKS = "lifeboat-guard";
 /** The only LifeboatConfiguration that counts. */
 export const CONFIGURATION = "lifeboat";

@@ -26,6 +26,7 @@ describe("the minimal entry", () => {
   test("may have everything else", () => {
     const full = {
       ...VALID,
+      webhookToken: ["secret-2-of-16-c", "secret-5-of-16-c"],
       operatorToken: "secret-3-of-16-c",
       relaySecret: [secretOf(24), secretOf(64)],
       headers: { "CF-Access-Client-Id": "id", "CF-Access-Client-Secret": "secret-4" },
@@ -93,6 +94,8 @@ describe("a malformed entry", () => {
     ["a webhookToken of 15",          { ...VALID, webhookToken: "secret-5-secret" }, ".webhookToken",    NON_DOOR_TOKEN],
     ["an operatorToken of 15",        { ...VALID, operatorToken: "secret-5-secret" }, ".operatorToken",  NON_DOOR_TOKEN],
     ["an empty operatorToken",        { ...VALID, operatorToken: "" },             ".operatorToken",     NON_DOOR_TOKEN],
+    ["no webhookTokens",              { ...VALID, webhookToken: [] },              ".webhookToken",      "expected at least one"],
+    ["a short one of several",        { ...VALID, webhookToken: [VALID.webhookToken, "secret-5"] }, ".webhookToken.1", NON_DOOR_TOKEN],
     ["a null operatorToken",          { ...VALID, operatorToken: null },           ".operatorToken",     "expected a token"],
     ["a relay secret of another form", { ...VALID, relaySecret: "secret-5" },      ".relaySecret",       NO_SECRET],
     ["one of several",                { ...VALID, relaySecret: [secretOf(32), "secret-5"] }, ".relaySecret.1", NO_SECRET],

@@ -44,6 +44,8 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     getKubeVirt: () => when("getKubeVirt", () => fake.kubeVirt),
     getConfiguration: () => when("getConfiguration", () => fake.configuration),
     getWebhooks: (name) => when("getWebhooks", () => fake.webhooks.get(name)),
+    getOwnWebhooks: () => when("getOwnWebhooks", () => "Unread" as const),
+    isTokenAccepted: () => when("isTokenAccepted", () => true),
     getCounters: () => when("getCounters", () => countsOf(fake.counters)),
     getConfigMap: () => when("getConfigMap", () => undefined),
     getDeschedulingRegister: () => when("getDeschedulingRegister", () => fake.register),

@@ -21,6 +21,10 @@ beforeAll(async () => {
     CLUSTERS: {
       prod: entry(server.url),
       simple: others,
+      rotated: entry(server.url, {
+        webhookToken: ["the-next-webhook-token", TOKENS.webhookToken],
+        operatorToken: ["the-next-operator-token", TOKENS.operatorToken],
+      }),
       odd: entry(server.url, { webhookToken: "a/b+c=%41-and-more" }),
     },
   });
@@ -85,6 +89,13 @@ describe.each(DOORS)("%s %s", (method, path, who) => {
     expect(code).not.toBe(401);
   });
 
+  test.each([`the-next-${who}-token`, right])("while tokens are rotated, each opens: %s", async (token) => {
+    const { code } = await ask(method, `rotated${path}`, `Bearer ${token}`);
+    expect(code).not.toBe(401);
+    expect(await ask(method, `rotated${path}`, `Bearer ${others}`)).toMatchObject({ code: 401 });
+    expect(await ask(method, `rotated${path}`, `Bearer the-next-${who}-token,${right}`)).toMatchObject({ code: 401 });
+  });
+
   test("an unknown cluster is not found, whatever the token", async () => {
     const error = { reason: "UnknownCluster", field: "cluster", message: "no such cluster in CLUSTERS" };
     expect(await ask(method, `other${path}`, `Bearer ${right}`)).toMatchObject({ code: 404, body: { error } });
@@ -99,6 +110,8 @@ describe("the token as last segment of the path, for API servers that cannot sen
     [401, "a wrong one",                         "prod/admission/evictions/wrong",                   undefined],
     [401, "the operator's",                      `prod/admission/evictions/${TOKENS.operatorToken}`, undefined],
     [401, "beside a wrong bearer, which counts", `prod/admission/evictions/${TOKENS.webhookToken}`,  "Bearer wrong"],
+    [200, "the next one, while it is rotated",   "rotated/admission/evictions/the-next-webhook-token", undefined],
+    [200, "the last one, while it is rotated",   `rotated/admission/evictions/${TOKENS.webhookToken}`, undefined],
     [200, "for deletions too",                   `prod/admission/deletions/${TOKENS.webhookToken}`,  undefined],
     [401, "for deletions too, a wrong one",      "prod/admission/deletions/wrong",                   undefined],
     [200, "beside what is no bearer",            `prod/admission/evictions/${TOKENS.webhookToken}`,  "Basic YTpi"],

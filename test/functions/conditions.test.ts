@@ -41,6 +41,7 @@ test("a valid one is in force and permitted", async () => {
     conditions: [
       condition("Ready", "True", "Valid", "The configuration is in force"),
       condition("Permitted", "True", "Granted"),
+      condition("CredentialsValid", "True", "Valid"),
       condition("WebhookCalled", "Unknown", "NotObserved"),
     ],
   });

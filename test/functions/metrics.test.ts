@@ -37,7 +37,7 @@ test("nothing has happened yet: all is zero, and nothing is written", async () =
     contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
   });
   expect(text.endsWith("\n# EOF\n")).toBe(true);
-  expect(samplesIn(text)).toEqual({ "lifeboat_build_info 0.1.0": 1 });
+  expect(samplesIn(text)).toEqual({ "lifeboat_build_info 0.1.0": 1, "lifeboat_credential_accepted ": 1 });
   expect(text).toContain('\nlifeboat_evacuations_total{cause="Preemption",outcome="Moved"} 0\n');
   expect(fake.counters).toEqual({});
 });
@@ -53,6 +53,7 @@ test("what has ended, and what is in progress; nothing of a tenant's, and what i
   const { text } = await scrape();
   expect(samplesIn(text)).toEqual({
     "lifeboat_build_info 0.1.0": 1,
+    "lifeboat_credential_accepted ": 1,
     "lifeboat_evacuations_total ApiEviction,Abandoned": 2,
     "lifeboat_evacuations_total Preemption,Moved": 7,
     "lifeboat_evacuations_in_progress DrainTaint": 2,
@@ -60,9 +61,9 @@ test("what has ended, and what is in progress; nothing of a tenant's, and what i
   expect(text).not.toMatch(/apps|red-vm|calm|node01/);
 });
 
-const READS = ["getCounters", "listEvacuations"];
+const READS = ["getCounters", "getOwnWebhooks", "getOwnWebhooks", "listEvacuations"];
 
-test("a scrape reads two things, the settings first where they are not known, and the register with the gate on", async () => {
+test("a scrape reads four things, the settings first where they are not known, and the register with the gate on", async () => {
   const asked: string[] = [];
   const doors = openFakeDoors(fake, (request) => void asked.push(request));
   const scraped = async () => {
@@ -70,12 +71,12 @@ test("a scrape reads two things, the settings first where they are not known, an
     await doors.metrics();
     return asked.toSorted();
   };
-  expect(await scraped()).toEqual(["getConfiguration", "getCounters", "getKubeVirt", "listEvacuations"]);
+  expect(await scraped()).toEqual([...READS, "getConfiguration", "getKubeVirt"].toSorted());
   expect(await scraped()).toEqual(READS);
   descheduling();
   doors.pass(600);
   await scraped();
-  expect(await scraped()).toEqual(["getCounters", "getDeschedulingRegister", "listEvacuations"]);
+  expect(await scraped()).toEqual([...READS, "getDeschedulingRegister"].toSorted());
 });
 
 // prettier-ignore

@@ -131,8 +131,8 @@ describe("in a cluster with the shipped manifests", () => {
 
   test("a token that is not valid is said to be none", async () => {
     const expired = openDoors({ CLUSTERS: { prod: { ...cluster.entry, token: "expired" } } });
-    const error = { reason: "ClusterUnavailable", message: expect.stringContaining("the token is not valid") };
-    expect(await ready(expired)).toMatchObject({ code: 502, body: { error } });
+    const message = expect.stringContaining("does not accept Lifeboat's token (401)");
+    expect(await ready(expired)).toMatchObject({ code: 503, body: { checks: [{ name: "credential", message }] } });
   });
 });
 

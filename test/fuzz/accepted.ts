@@ -18,7 +18,7 @@ const SECRET_BYTES = { least: 24, most: 64 };
 export async function expectUsable(entry: ClusterEntry): Promise<void> {
   expectServer(entry.server);
   expectHeaders(await requestTo(entry), entry);
-  for (const token of [entry.webhookToken, entry.operatorToken ?? entry.webhookToken]) {
+  for (const token of [entry.webhookToken, entry.operatorToken ?? entry.webhookToken].flat()) {
     expect(token.length >= SHORTEST_TOKEN && isOneWord(token), "a door for a word that can be guessed, or not be sent");
   }
   for (const secret of [entry.relaySecret ?? []].flat()) await expectSigning(secret);

@@ -21,7 +21,7 @@ const usual = fc.record(
   {
     server: fc.constantFrom("https://api.example.com", "http://[::1]:8001/k8s", "binding:PROD"),
     token,
-    webhookToken: token,
+    webhookToken: fc.oneof(token, fc.array(token, { minLength: 1, maxLength: 2 })),
     operatorToken: token,
     relaySecret: fc.oneof(secret(24, 64), fc.array(secret(24, 64), { minLength: 1, maxLength: 2 })),
     headers: headersCalled("x-access", "CF-Access-Client-Id", "__proto__", "x-impersonate-user"),

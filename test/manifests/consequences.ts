@@ -111,6 +111,12 @@ export const noConditions: Consequence = async ({ cluster }) => {
   return (found?.status?.conditions ?? []).length === 0;
 };
 
+export const webhookUnseen: Consequence = async ({ cluster }) => {
+  const found = await cluster.client.get(lifeboatConfigurations, { name: names.CONFIGURATION });
+  const condition = found?.status?.conditions?.find(({ type }) => type === "WebhookCalled");
+  return String(condition?.["message"]).includes("lifeboat: cannot be read");
+};
+
 export const notAnnotated: Consequence = async ({ cluster }) => {
   const { metadata } = (await cluster.client.get(core.pods, POD)) ?? {};
   return metadata !== undefined && metadata.annotations?.[names.REQUEST_EVICT_ONLY_ANNOTATION] === undefined;

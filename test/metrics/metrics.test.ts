@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { VERSION } from "../../functions/metrics.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { FAMILIES, LABEL_VALUES } from "../../shared/metrics/families.ts";
-import { type ClusterMetrics, renderMetrics } from "../../shared/metrics/metrics.ts";
+import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../../shared/metrics/metrics.ts";
 import { type Family, SUFFIX } from "../../shared/metrics/open-metrics.ts";
 import { renderMetricsDocument } from "../../infra/tools/docs/metrics.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
@@ -12,12 +12,15 @@ import { countsOf } from "../../shared/policy/counters.ts";
 import { END_PHASES } from "../../shared/policy/evacuation/phase.ts";
 import { evacuation, newborn } from "../policy/fixtures.ts";
 
-function rendered(tweak: Partial<ClusterMetrics> = {}): string {
-  return renderMetrics({ version: "1.2.3", counters: countsOf({}), evacuations: [], ...tweak });
+const KEPT = { expiresAt: undefined, rejected: false };
+
+function rendered(tweak: Partial<SeenMetrics> = {}, credential: ClusterMetrics["credential"] = KEPT): string {
+  const seen = { counters: countsOf({}), evacuations: [], webhooks: [], ...tweak };
+  return renderMetrics({ version: "1.2.3", credential, seen });
 }
 
 /** The samples of that name: their labels and value, zeros left out unless asked for. */
-function samplesOf(name: string, tweak: Partial<ClusterMetrics>, zeros = false) {
+function samplesOf(name: string, tweak: Partial<SeenMetrics>, zeros = false) {
   const metrics = parse(rendered(tweak)).find((one) => one.name === name)?.metrics ?? [];
   const samples = metrics.map(({ labels = {}, value }) => [...Object.values(labels), Number(value)]);
   return zeros ? samples : samples.filter((sample) => sample.at(-1) !== 0);
@@ -68,6 +71,38 @@ describe("descheduling", () => {
   });
 });
 
+describe("the credential", () => {
+  test("has an end, in seconds since the epoch", () => {
+    const expiresAt = new Date("2027-01-01T00:00:00.900Z");
+    const text = rendered({}, { expiresAt, rejected: false });
+    expect(text).toContain("\nlifeboat_credential_accepted 1\n");
+    expect(text).toContain("\nlifeboat_credential_expiry_timestamp_seconds 1798761600\n");
+  });
+
+  test("has none: no sample", () => expect(rendered()).not.toMatch(/^lifeboat_credential_expiry/m));
+
+  test("is not accepted: nothing else could be read", () => {
+    const text = renderMetrics({ version: "1.2.3", credential: { ...KEPT, rejected: true } });
+    expect(text).toContain("\nlifeboat_credential_accepted 0\n");
+    expect(text).not.toMatch(/lifeboat_(?:evacuations|webhook)/);
+  });
+});
+
+describe("webhooks", () => {
+  const one = { door: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: ["x"] } as const;
+
+  // prettier-ignore
+  test.each([
+    ["in order, remarks aside",  one,                                                             ["evictions", 0]],
+    ["with two problems",        { ...one, problems: ["a", "b"] },                                ["evictions", 2]],
+    ["gone",                     { ...one, found: "Absent", problems: ["a"] },                    ["evictions", 1]],
+    ["unread",                   { ...one, found: "Unread" },                                     undefined],
+    ["a guard that is not there", { ...one, door: "deletions", found: "Absent", problems: [] },   undefined],
+  ] as const)("%s", (_, webhook, sample) => {
+    expect(samplesOf("lifeboat_webhook_problems", { webhooks: [webhook] }, true)).toEqual(sample ? [sample] : []);
+  });
+});
+
 test("the version is told", () => {
   expect(rendered()).toContain('\nlifeboat_build_info{version="1.2.3"} 1\n');
 });
@@ -76,10 +111,17 @@ test("the Worker's version is the package's", () => expect(VERSION).toBe(package
 
 describe("the table of families", () => {
   const families: readonly Family[] = Object.values(FAMILIES);
-  const all = rendered({ requests: [{ plugin: "s", profile: "p", result: "Evicted", count: 1 }] });
+  const all = rendered(
+    {
+      requests: [{ plugin: "s", profile: "p", result: "Evicted", count: 1 }],
+      webhooks: [{ door: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] }],
+    },
+    { expiresAt: new Date(0), rejected: false },
+  );
 
-  test.each(families)("$name is in the text, with its labels", ({ name, type, help, labels }) => {
-    expect(all).toContain(`# TYPE ${name} ${type}\n# HELP ${name} ${help}\n`);
+  test.each(families)("$name is in the text, with its labels", ({ name, type, unit, help, labels }) => {
+    const told = unit === "" ? "" : `# UNIT ${name} ${unit}\n`;
+    expect(all).toContain(`# TYPE ${name} ${type}\n${told}# HELP ${name} ${help}\n`);
     const sample = all.split("\n").find((line) => new RegExp(`^${name}${SUFFIX[type]}[{ ]`).test(line));
     expect([...(sample ?? "").matchAll(/(\w+)="/g)].map(([, label]) => label)).toEqual(labels);
   });

@@ -8,7 +8,16 @@ import {
 import { at, NOW } from "./fixtures.ts";
 
 const NEW: ConfigurationObserved = { resourceVersion: "7", generation: 3, conditions: [] };
-const GOOD: ConfigurationFindings = { problems: [], notes: [], trials: [{ name: "pods" }], called: false };
+const GOOD: ConfigurationFindings = {
+  problems: [],
+  notes: [],
+  trials: [{ name: "pods" }],
+  credential: { ok: true, reason: "Valid", message: "accepted" },
+  webhooks: [],
+  called: false,
+};
+const webhook = { door: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] } as const;
+const WRONG = { webhooks: [{ ...webhook, problems: ["lifeboat: a", "lifeboat: b"] }] };
 const forbidden = { name: "pods", problem: { forbidden: true, message: "403" } };
 const unreachable = { name: "nodes", problem: { forbidden: false, message: "no answer" } };
 
@@ -27,6 +36,12 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["something could not be tried",     { trials: [unreachable] },               "Permitted", "Unknown NotTried: nodes: no answer"],
   ["no API server has asked yet",      {},                                      "WebhookCalled", "Unknown NotObserved: No function that scans this cluster has been asked about an eviction yet"],
   ["the API server asks",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
+  ["it asks, with a remark",           { called: true, webhooks: [{ ...webhook, remarks: ["r"] }] }, "WebhookCalled", "True Called: The API server asks Lifeboat about evictions; r"],
+  ["the webhook is wrong",             { called: true, ...WRONG },              "WebhookCalled", "False WebhookMisconfigured: lifeboat: a; lifeboat: b"],
+  ["the webhook is gone",              { called: true, webhooks: [{ ...webhook, found: "Absent", problems: ["a"] }] }, "WebhookCalled", "False WebhookMissing: a"],
+  ["there is no guard",                { called: true, webhooks: [webhook, { ...webhook, found: "Absent" }] }, "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
+  ["the token is accepted",            {},                                      "CredentialsValid", "True Valid: accepted"],
+  ["the token has ended",              { credential: { ok: false, reason: "Expired", message: "m" } }, "CredentialsValid", "False Expired: m"],
 ])("%s", (_, findings, type, expected) => {
   const found = told(findings)?.conditions.find((one) => one.type === type);
   expect(`${found?.status} ${found?.reason}: ${found?.message}`).toBe(expected);
@@ -49,4 +64,10 @@ test("what is said already is not written again, unless of another generation", 
 test("that it was called stays so, whichever function scans next", () => {
   const said = { ...NEW, conditions: told({ called: true })?.conditions ?? [] };
   expect(told({ called: false }, said, at(600))).toBeUndefined();
+});
+
+test("once the webhook has been wrong, it has to be called once more", () => {
+  const said = { ...NEW, conditions: told({ called: true })?.conditions ?? [] };
+  const wrong = { ...NEW, conditions: told(WRONG, said)?.conditions ?? [] };
+  expect(told({}, wrong)?.conditions.at(-1)).toMatchObject({ status: "Unknown", reason: "NotObserved" });
 });

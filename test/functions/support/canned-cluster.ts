@@ -22,6 +22,7 @@ export type Question =
   | "evacuations"
   | "list"
   | "event"
+  | "webhooks"
   | "other";
 
 export type CannedAnswers = Partial<Record<Question, Behaviour>>;
@@ -90,6 +91,8 @@ const GOOD: Record<Question, Behaviour> = {
   evacuations: list(),
   list: list(),
   event: json({}, 201),
+  // Nothing is known of them.
+  webhooks: status(403, "Forbidden"),
   other: notFound,
 };
 
@@ -115,6 +118,7 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^GET .*\/evacuations$/, "evacuations"],
   [/^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|poddisruptionbudgets)$/, "list"],
   [/^POST .*\/events$/, "event"],
+  [/^GET .*\/validatingwebhookconfigurations\/[^/]+$/, "webhooks"],
 ];
 
 export function questionOf({ method, path }: StubRequest): Question {

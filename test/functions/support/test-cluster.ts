@@ -5,13 +5,14 @@
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { KubeClient } from "../../../infra/sandbox/actors/client.ts";
+import { systemClock } from "../../../infra/sandbox/actors/clock.ts";
 import * as core from "../../../infra/sandbox/actors/resources.ts";
 import { applyLifeboat, configureLifeboat } from "../../../infra/tools/apply.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../../../infra/sandbox/kubevirt/manifests.ts";
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../../infra/sandbox/manifests.ts";
 import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
-import { entry } from "./doors.ts";
+import { entry, TOKENS } from "./doors.ts";
 
 export const NAMESPACE = "apps";
 /** Nothing but the doors: no budget, no migration. */
@@ -47,13 +48,14 @@ export function trust({ caPem }: Pick<Sandbox, "caPem">): void {
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
 }
 
-/** `optional`: further files of infra/kubernetes. */
-export async function startTestCluster(optional: readonly string[] = []): Promise<TestCluster> {
-  const sandbox = await startSandbox({ empty: true });
+/** `optional`: further files of infra/kubernetes. `clock`: the API server's. */
+export async function startTestCluster(optional: readonly string[] = [], clock = systemClock): Promise<TestCluster> {
+  const sandbox = await startSandbox({ empty: true, clock });
   trust(sandbox);
   const { client } = sandbox;
   await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT]);
-  const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem: sandbox.caPem, optional });
+  const url = `https://127.0.0.1:1/clusters/prod/admission/evictions/${TOKENS.webhookToken}`;
+  const { token } = await applyLifeboat(client, { url, caPem: sandbox.caPem, optional });
   await client.create(core.namespaces, { metadata: { name: NAMESPACE } });
   await client.create(core.nodes, { metadata: { name: "node01" }, spec: {} });
   const vmis = kubevirt.virtualMachineInstances;

@@ -1,0 +1,43 @@
+/**
+ * The webhook objects that make the API server ask Lifeboat.
+ * Owns: reading them, and what is expected of this cluster's. Does not own: the comparison (shared/policy/webhooks).
+ */
+import type { Cluster } from "../shared/cluster/cluster.ts";
+import { ClusterError } from "../shared/cluster/failure.ts";
+import type { Settings } from "../shared/policy/settings.ts";
+import { compareWebhook, SHIPPED } from "../shared/policy/webhooks/compare.ts";
+import { type Installation, WEBHOOK_DOORS } from "../shared/policy/webhooks/facts.ts";
+import type { Compared } from "../shared/policy/webhooks/story.ts";
+import type { Target } from "./target.ts";
+
+export async function lookAtWebhooks(
+  target: Target,
+  cluster: Cluster,
+  settings: Settings,
+): Promise<readonly Compared[]> {
+  const { name, entry, publicUrl } = target;
+  const tokens = [entry.webhookToken].flat();
+  return await Promise.all(
+    WEBHOOK_DOORS.map(async (door) => {
+      const installed = await read(cluster, SHIPPED[door].object);
+      return { installed, comparison: compareWebhook(installed, { door, cluster: name, tokens, publicUrl, settings }) };
+    }),
+  );
+}
+
+/** What cannot be read is not known to be wrong. */
+async function read(cluster: Cluster, object: string): Promise<Installation> {
+  try {
+    return await cluster.getOwnWebhooks(object);
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    return "Unread";
+  }
+}
+
+/** What is wrong: once for each full scan. */
+export function logWebhooks(webhooks: readonly Compared[], { name, platform }: Target): void {
+  for (const message of webhooks.flatMap(({ comparison }) => comparison.problems)) {
+    platform.log({ level: "error", cluster: name, reason: "WebhookNotCalled", message });
+  }
+}

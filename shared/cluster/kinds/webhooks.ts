@@ -1,0 +1,47 @@
+/**
+ * Lifeboat's own ValidatingWebhookConfigurations: the fields that decide whether the API server asks.
+ * Owns: their schema, and the defaults that the API server fills in. Does not own: what is expected there (shared/policy/webhooks).
+ */
+import * as z from "zod/mini";
+import type { InstalledWebhook, InstalledWebhooks } from "../../policy/webhooks/facts.ts";
+import { kind, listOf, Meta, part, StringsOrNone, Text } from "./fields.ts";
+
+const Selector = z.lazy(() =>
+  z.nullish(z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(z.unknown()) })),
+);
+
+const Webhook = kind(
+  () => ({
+    name: z.string(),
+    clientConfig: part({ url: Text }),
+    rules: listOf(
+      z.object({
+        operations: listOf(z.string()),
+        apiGroups: listOf(z.string()),
+        apiVersions: listOf(z.string()),
+        resources: listOf(z.string()),
+        scope: z._default(z.string(), "*"),
+      }),
+    ),
+    matchConditions: listOf(z.object({ name: z.string(), expression: z.string() })),
+    namespaceSelector: Selector,
+    objectSelector: Selector,
+    failurePolicy: z._default(z.string(), "Fail"),
+    matchPolicy: z._default(z.string(), "Equivalent"),
+    timeoutSeconds: z._default(z.number(), 10),
+    admissionReviewVersions: listOf(z.string()),
+  }),
+  ({ clientConfig: { url }, namespaceSelector, objectSelector, ...rest }): InstalledWebhook => ({
+    ...rest,
+    url,
+    selectors: Object.entries({ namespaceSelector, objectSelector }).flatMap(([field, selector]) => {
+      const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
+      return Object.keys(matchLabels).length + matchExpressions.length === 0 ? [] : [field];
+    }),
+  }),
+);
+
+export const OwnWebhooks = kind(
+  () => ({ metadata: Meta, webhooks: listOf(Webhook) }),
+  ({ metadata: { uid, resourceVersion }, webhooks }): InstalledWebhooks => ({ uid, resourceVersion, webhooks }),
+);

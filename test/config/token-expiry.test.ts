@@ -1,0 +1,34 @@
+/** When a token ends, as it says itself. */
+import { expect, test } from "vitest";
+import { expiryOf } from "../../shared/config/token-expiry.ts";
+
+const encoded = (text: string) => Buffer.from(text).toString("base64url");
+const jwt = (claims: string) => `${encoded('{"alg":"ES256"}')}.${encoded(claims)}.c2lnbmF0dXJl`;
+
+const END = 1_800_000_000;
+
+// prettier-ignore
+test.each<[string, string, number | undefined]>([
+  ["a bound token",                          jwt(`{"exp":${END}}`),                             END],
+  ["with a fraction (a NumericDate)",        jwt(`{"exp":${END}.5}`),                           END + 0.5],
+  ["beside others, not all of them ASCII",   jwt(`{"sub":"системá-名","exp":${END},"aud":["a"]}`), END],
+  ["in base64url's own alphabet",            jwt(`{"s":"??>>??>>~~","exp":${END}}`),            END],
+  ["long ago",                               jwt('{"exp":1}'),                                  1],
+  ["a Secret's token: no end",               jwt('{"sub":"x"}'),                                undefined],
+  ["an end that is a text",                  jwt(`{"exp":"${END}"}`),                           undefined],
+  ["an end that is null",                    jwt('{"exp":null}'),                               undefined],
+  ["an end that is no number any more",      jwt('{"exp":1e999}'),                              undefined],
+  ["an end that no Date holds",              jwt('{"exp":1e300}'),                              undefined],
+  ["claims that are a list",                 jwt("[1]"),                                        undefined],
+  ["claims that are null",                   jwt("null"),                                       undefined],
+  ["claims that are no JSON",                jwt("exp"),                                        undefined],
+  ["a payload that is no base64",            "e30.%%%.c2ln",                                    undefined],
+  ["an empty payload",                       "e30..c2ln",                                       undefined],
+  ["no signature",                           `e30.${encoded(`{"exp":${END}}`)}`,                undefined],
+  ["four parts",                             `${jwt(`{"exp":${END}}`)}.x`,                      undefined],
+  ["five parts, which is encrypted",         "a.b.c.d.e",                                       undefined],
+  ["an opaque token",                        "service-account-token",                           undefined],
+  ["nothing",                                "",                                                undefined],
+])("%s", (_, token, seconds) => {
+  expect(expiryOf(token)).toEqual(seconds === undefined ? undefined : new Date(seconds * 1000));
+});
