@@ -1,0 +1,107 @@
+/** Lifeboat notices that the API server no longer asks it: its webhook objects deleted, edited, and put right again. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { events } from "../../infra/sandbox/actors/resources.ts";
+import { applyLifeboat, lifeboatConfigurations } from "../../infra/tools/apply.ts";
+import { type Stage, startStage, WEBHOOK_CONFIGURATIONS, WEBHOOK_TOKEN } from "./stage.ts";
+import { evict, launcherOf } from "./vm.ts";
+
+const OBJECT = { name: "lifeboat" };
+const GUARD = { name: "lifeboat-guard" };
+const WRONG_TOKEN = "a-token-that-opens-nothing";
+
+let stage: Stage;
+const logged: string[] = [];
+
+beforeAll(async () => {
+  stage = await startStage({ ticking: false, onLog: (line) => logged.push(line) });
+  await stage.createVm({ name: "web", evictionStrategy: "LiveMigrate", node: "node01" });
+});
+afterAll(() => stage.stop());
+
+/** Status, reason and message, after a full scan. */
+async function condition(): Promise<string> {
+  await stage.reconcile();
+  const { status } = (await stage.client.get(lifeboatConfigurations, { name: "lifeboat" })) ?? {};
+  const found = status?.conditions?.find(({ type }) => type === "WebhookCalled");
+  return found === undefined ? "" : [found["status"], found["reason"], found["message"]].join(" ");
+}
+
+/** What the scan says comes after its answer. */
+const expectCondition = (text: RegExp) => expect.poll(condition, { timeout: 10_000 }).toMatch(text);
+
+async function problems(): Promise<readonly (string | undefined)[]> {
+  const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
+  const answer = await stage.worker().fetch("/clusters/sandbox/metrics", { headers });
+  return (await answer.text()).match(/^lifeboat_webhook_problems\{.*$/gm) ?? [];
+}
+
+async function told(reason: string): Promise<readonly string[]> {
+  const { items } = await stage.client.list(events, "default");
+  return items.filter((one) => one.reason === reason).map((one) => `${one.involvedObject.name}: ${one.message}`);
+}
+
+async function edit(path: string, value: unknown, object = OBJECT): Promise<void> {
+  const body = [{ op: "replace", path: `/webhooks/0/${path}`, value }];
+  await stage.client.patch(WEBHOOK_CONFIGURATIONS, object, { type: "json", body });
+}
+
+async function install(optional: readonly string[] = []): Promise<void> {
+  const url = `${stage.worker().url}/clusters/sandbox/admission/evictions/${WEBHOOK_TOKEN}`;
+  await applyLifeboat(stage.client, { url, caPem: stage.sandbox.authority.caPem, optional });
+}
+
+test("installed, and asked: True", async () => {
+  await expectCondition(/^Unknown NotObserved/);
+  await evict(stage.client, await launcherOf(stage.client, "web"));
+  await expectCondition(/^True Called/);
+  expect(await problems()).toEqual(['lifeboat_webhook_problems{webhook="evictions"} 0']);
+});
+
+test("deleted: False, an Event and a metric", async () => {
+  await stage.client.delete(WEBHOOK_CONFIGURATIONS, OBJECT);
+  await expectCondition(/^False WebhookMissing lifeboat: there is no such object/);
+  expect(await problems()).toEqual(['lifeboat_webhook_problems{webhook="evictions"} 1']);
+  expect(await told("WebhookNotCalled")).toEqual(["lifeboat: lifeboat: there is no such object: see webhook.yaml"]);
+});
+
+test("installed again: so it is said, and True only once it is called", async () => {
+  await install();
+  await expectCondition(/^Unknown NotObserved/);
+  expect(await told("WebhookFixed")).toEqual(["lifeboat: The webhooks are as Lifeboat expects them again"]);
+  await evict(stage.client, await launcherOf(stage.client, "web"));
+  await expectCondition(/^True Called/);
+});
+
+test("a URL with another token: the field is named, and no part of the URL", async () => {
+  await edit("clientConfig/url", `${stage.worker().url}/clusters/sandbox/admission/evictions/${WRONG_TOKEN}`);
+  await expectCondition(/^False WebhookMisconfigured lifeboat: clientConfig\.url: expected a webhookToken/);
+  await edit("clientConfig/url", `${stage.worker().url}/clusters/other/admission/evictions/${WEBHOOK_TOKEN}`);
+  await expectCondition(/^False WebhookMisconfigured lifeboat: clientConfig\.url: expected a path that ends in/);
+  const said = [logged, await told("WebhookNotCalled"), await condition()].flat().join("\n");
+  expect(logged.join("\n")).toContain("WebhookNotCalled");
+  for (const secret of [WRONG_TOKEN, WEBHOOK_TOKEN]) expect(said).not.toContain(secret);
+});
+
+test("what an administrator narrows is a remark; rules that ask nothing are a problem", async () => {
+  await install();
+  await edit("failurePolicy", "Fail");
+  await evict(stage.client, await launcherOf(stage.client, "web"));
+  await expectCondition(/^True Called .*; lifeboat: failurePolicy: Fail, not Ignore$/);
+  await edit("rules/0/operations", ["UPDATE"]);
+  await expectCondition(/^False WebhookMisconfigured lifeboat: rules: expected CREATE of pods\/eviction/);
+});
+
+test("the guard: installed as shipped, then edited, then gone, which is no mistake", async () => {
+  await install(["optional/guard.yaml"]);
+  await expectCondition(/^Unknown NotObserved/);
+  const [evictions, deletions] = ["evictions", "deletions"].map(
+    (door) => `lifeboat_webhook_problems{webhook="${door}"}`,
+  );
+  expect(await problems()).toEqual([`${evictions} 0`, `${deletions} 0`]);
+  await edit("clientConfig/url", "https://127.0.0.1:1/somewhere/else", GUARD);
+  await expectCondition(/^False WebhookMisconfigured lifeboat-guard: clientConfig\.url/);
+  expect(await problems()).toEqual([`${evictions} 0`, `${deletions} 1`]);
+  await stage.client.delete(WEBHOOK_CONFIGURATIONS, GUARD);
+  await expectCondition(/^Unknown NotObserved/);
+  expect(await problems()).toEqual([`${evictions} 0`]);
+});
