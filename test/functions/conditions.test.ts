@@ -80,6 +80,22 @@ test("a missing permission is named, and since when", async () => {
   await applyManifests(cluster.client, readManifests("rbac.yaml"));
 });
 
+test.each([
+  ["https://127.0.0.1:1/", "Unknown", "NotObserved"],
+  ["https://lifeboat.example.com", "False", "WebhookMisconfigured"],
+])("the webhook leads to https://127.0.0.1:1, and PUBLIC_URL is %s", async (PUBLIC_URL, status, reason) => {
+  await cluster.configure(QUIET);
+  const { entry } = cluster;
+  const elsewhere = openDoors({ CLUSTERS: { prod: entry }, PUBLIC_URL });
+  // What has been True stays so: as if nothing had been said yet.
+  const body = { status: { conditions: [] } };
+  const type = "merge";
+  await cluster.client.patch(lifeboatConfigurations, { name: "lifeboat" }, { type, body }, { subresource: "status" });
+  await elsewhere.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
+  await elsewhere.settle();
+  expect((await found())?.status?.conditions).toContainEqual(condition("WebhookCalled", status, reason));
+});
+
 /** That of a version to come, which allows what this one does not know. */
 async function installAnotherDefinition(): Promise<void> {
   const value = { type: "object", "x-kubernetes-preserve-unknown-fields": true };

@@ -1,6 +1,6 @@
 /**
  * Whether the API server sends Lifeboat what it should: the webhook objects that are installed, beside those that are shipped.
- * Owns: which differences are problems and which are remarks. Does not own: reading the objects, who is told (report.ts).
+ * Owns: which differences are problems and which are remarks. Does not own: reading the objects, who is told (story.ts, configuration-status.ts).
  *
  * A problem: with this the API server asks nothing, or gets no answer. A remark: it asks less, or otherwise, than as shipped,
  * which an administrator may want. An expression cannot be evaluated here: one that is not the shipped one is a remark.
@@ -43,6 +43,8 @@ export const SHIPPED = {
       "oldObject.?metadata.?labels[?'kubevirt.io'].orValue('') in ['virt-launcher', 'hotplug-disk']",
       "request.userInfo.username in ['system:kube-scheduler', 'system:serviceaccount:kube-system:node-controller', " +
         "'system:serviceaccount:kube-system:taint-eviction-controller']",
+      "!oldObject.?status.?conditions.orValue([]).exists(c, " +
+        "c.type == 'Ready' && c.status == 'False' && c.?reason.orValue('') == '')",
     ],
   },
 } as const;
