@@ -5,6 +5,8 @@ import { systemClock } from "../../infra/sandbox/actors/clock.ts";
 import { secrets, serviceAccounts } from "../../infra/sandbox/actors/resources.ts";
 import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import type { ClusterRegistry } from "../../functions/env.ts";
+import { seal } from "../../shared/config/sealed-entry.ts";
+import { startForTest } from "./support/canned-doors.ts";
 import { asOperator, asWebhook, type Doors, openDoors, TOKENS } from "./support/doors.ts";
 import { evictionOf, review } from "./support/reviews.ts";
 import { sealed } from "./support/sealed.ts";
@@ -120,6 +122,7 @@ describe("a bound token of the service account", () => {
     expect(text).toContain("\nlifeboat_credential_accepted 0\n");
     await scanned();
     expect(logged("Expired")).toMatchObject([{ level: "error", cluster: "prod", message }]);
+    expect(doors.log.filter(({ doing }) => String(doing).includes("LifeboatConfiguration"))).toEqual([]);
 
     replace({ token: await createToken(2 * WEEK) });
     await expectServed();
@@ -173,4 +176,35 @@ describe("the webhook's token, step by step: the API server is always let in", (
     expect(logged("WebhookNotCalled")).toHaveLength(1);
     expect(JSON.stringify(doors.log)).not.toContain(TOKENS.webhookToken);
   });
+});
+
+function textOf(keys: readonly (Uint8Array | undefined)[]): string {
+  return keys.map((key) => Buffer.from(key ?? []).toString("base64")).join(",");
+}
+
+describe("REGISTRY_KEY, step by step: the cluster is always known", () => {
+  const [last, next] = [7, 8].map((byte) => new Uint8Array(32).fill(byte));
+
+  // prettier-ignore
+  test.each([
+    ["before",                                [last],        last],
+    ["both, the new one first",               [next, last],  last],
+    ["both, the entry added again",           [next, last],  next],
+    ["the new one alone",                     [next],        next],
+  ])("%s", async (_, keys, by = new Uint8Array(32)) => {
+    const kept = { ...registry, get: (name: string) => seal(JSON.stringify(entry), name, by) };
+    doors = openDoors({ CLUSTER_REGISTRY: kept, REGISTRY_KEY: textOf(keys) });
+    doors.pass((clock.now().getTime() - doors.now().getTime()) / 1000);
+    await expectServed();
+  });
+});
+
+test("an Access service token, in `headers`: the next one goes out once the entry has it", async () => {
+  const server = await startForTest();
+  replace({ server: server.url, headers: { "CF-Access-Client-Secret": "the-last" } });
+  await ask("readyz");
+  replace({ headers: { "CF-Access-Client-Secret": "the-next" } });
+  await ask("readyz");
+  const sent = server.requests.map(({ headers }) => headers["cf-access-client-secret"]);
+  expect([sent[0], sent.at(-1)]).toEqual(["the-last", "the-next"]);
 });
