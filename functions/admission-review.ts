@@ -70,7 +70,7 @@ export const DeletionRequestSchema = z.lazy(() =>
     dryRun: z._default(z.boolean(), false),
     userInfo: z.prefault(z.object({ username: z._default(z.string(), "unknown") }), {}),
     oldObject: Pod,
-    options: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())) })),
+    options: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())), gracePeriodSeconds: z.nullish(z.number()) })),
   }),
 );
 

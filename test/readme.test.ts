@@ -69,7 +69,8 @@ test.each(STORIES.filter((story) => story !== "drain"))("the README names the st
   expect(textOf("README.md")).toContain(`npm start -- ${story} `);
 });
 
-test.each([...DEFAULT_SETTINGS.guard.requesters, ...FEATURE_GATES])("the reference names %s", (name) => {
+const { requesters, nodeTerminators } = DEFAULT_SETTINGS.guard;
+test.each([...requesters, ...nodeTerminators, ...FEATURE_GATES])("the reference names %s", (name) => {
   expect(textOf("REFERENCE.md")).toContain(`\`${name}\``);
 });
 

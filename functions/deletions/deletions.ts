@@ -7,6 +7,7 @@ import type { Context } from "hono";
 import { parseConfig } from "../../shared/config/problem.ts";
 import type { DeletionRequest } from "../../shared/pass/deletion.ts";
 import type { DeletionDecision } from "../../shared/policy/guard/deletion.ts";
+import { deleteByOf } from "../../shared/policy/guard/node-termination.ts";
 import * as review from "../admission-review.ts";
 import { carryOn, tell } from "../carry-on.ts";
 import { describeDefect } from "../rejection.ts";
@@ -15,7 +16,7 @@ import type { Target } from "../target.ts";
 import { blindDecision, holdDeletion, patienceToHold, rule, type Ruled } from "./hold-deletion.ts";
 
 export async function reviewDeletionRequest(c: Context, target: Target, arrived: Date): Promise<Response> {
-  return await answerDeletion(c, async (request, dryRun) => {
+  return await answerDeletion(c, arrived, async (request, dryRun) => {
     const asked = { ...request, ...patienceToHold(review.patienceOf(c, arrived)) };
     if (dryRun) return (await rule(target, asked, true)).decision;
     return await holdDeletion(target, asked, (ruled, moveOn) => {
@@ -31,7 +32,7 @@ export async function reviewDeletionRequest(c: Context, target: Target, arrived:
  * shows, without a look. Any 5xx would let the pod go: the API server takes it for a webhook that fails.
  */
 export async function holdUnreviewed(c: Context, platform: Platform, arrived: Date, error: unknown): Promise<Response> {
-  return await answerDeletion(c, async (request, dryRun) => {
+  return await answerDeletion(c, arrived, async (request, dryRun) => {
     const asked = { ...request, ...patienceToHold(review.patienceOf(c, arrived)) };
     const decision = blindDecision(asked, describeDefect(error, platform), undefined, platform.now());
     if (decision.verdict === "Hold" && !dryRun) await platform.sleep(decision.holdSeconds * 1000);
@@ -39,15 +40,17 @@ export async function holdUnreviewed(c: Context, platform: Platform, arrived: Da
   });
 }
 
-type Decide = (request: Pick<DeletionRequest, "pod" | "requester">, dryRun: boolean) => Promise<DeletionDecision>;
+type Decide = (request: Omit<DeletionRequest, "patienceSeconds">, dryRun: boolean) => Promise<DeletionDecision>;
 
 /** Anything that is not the review of a deletion is refused: the webhook as shipped does not send it. */
-async function answerDeletion(c: Context, decide: Decide): Promise<Response> {
+async function answerDeletion(c: Context, arrived: Date, decide: Decide): Promise<Response> {
   const { uid, request } = await review.envelopeOf(c);
   const parsed = parseConfig(review.DeletionRequestSchema, request, "request");
   if (!parsed.ok) return c.json(review.refuseOther(uid, "pods DELETE", parsed));
-  const { oldObject: pod, userInfo } = parsed.value;
-  const decision = await decide({ pod, requester: userInfo.username }, review.isDryRunDeletion(parsed.value));
+  const { oldObject: pod, userInfo, options } = parsed.value;
+  const deleteBy = deleteByOf(options?.gracePeriodSeconds ?? undefined, arrived);
+  const asked = { pod, requester: userInfo.username, ...(deleteBy !== undefined && { deleteBy }) };
+  const decision = await decide(asked, review.isDryRunDeletion(parsed.value));
   return c.json(decision.verdict === "Release" ? review.permission(uid) : review.refusal(uid, decision.message));
 }
 

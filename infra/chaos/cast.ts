@@ -6,7 +6,7 @@ import type { FaultName } from "./fault-table.ts";
 import type { Random } from "./random.ts";
 
 /** VMs leave the node `Drained`; the others have a disruption of their own. */
-export type Place = "Drained" | "Preempted" | "Tainted" | "Unsettled" | "Pressed" | "Retired";
+export type Place = "Drained" | "Preempted" | "Tainted" | "Unsettled" | "Ending" | "Pressed" | "Retired";
 
 export interface CastMember {
   readonly name: string;
@@ -24,12 +24,13 @@ const PLACES = [
   ["Preemption", "Preempted"],
   ["NoExecuteTaint", "Tainted"],
   ["NoExecuteTaintComesAndGoes", "Unsettled"],
+  ["NodeTermination", "Ending"],
   ["MemoryPressure", "Pressed"],
   ["Descheduling", "Retired"],
 ] as const satisfies readonly (readonly [FaultName, Place])[];
 
 /** On a node of their own; room decides, and for a limit to matter there must be more than it allows. */
-const MOST = { Preempted: 3, Tainted: 3, Unsettled: 4, Pressed: 3, Retired: 5 } as const;
+const MOST = { Preempted: 3, Tainted: 3, Unsettled: 4, Ending: 3, Pressed: 3, Retired: 5 } as const;
 
 export const ALWAYS = Number.POSITIVE_INFINITY;
 
@@ -91,7 +92,14 @@ function unsettled(random: Random, name: string): CastMember {
   return { name, place: "Unsettled", strategy, migratable, failures: migratable ? random.pick([0, 0, 1]) : 0 };
 }
 
-const DRAWN_AT = { Preempted: onTop, Tainted: onTop, Unsettled: unsettled, Pressed: onTop, Retired: onTop } as const;
+const DRAWN_AT = {
+  Preempted: onTop,
+  Tainted: onTop,
+  Unsettled: unsettled,
+  Ending: onTop,
+  Pressed: onTop,
+  Retired: onTop,
+} as const;
 
 function nameOf(index: number): string {
   return `vm-${String(index + 1).padStart(2, "0")}`;

@@ -57,6 +57,7 @@ export const FAULTS = {
   Preemption:       { weight: 2, says: "a pod of high priority takes the place of VMs on another node", needsGuard: true },
   NoExecuteTaint:   { weight: 2, says: "a NoExecute taint drives VMs off another node", needsGuard: true },
   NoExecuteTaintComesAndGoes: { weight: 3, says: "another node gets a NoExecute taint and loses it again, several times", needsGuard: true },
+  NodeTermination:  { weight: 2, says: "Karpenter ends another node: it deletes the pods of VMs", needsGuard: true },
   MemoryPressure:   { weight: 2, says: "another node runs out of memory" },
   Descheduling: { weight: 3, says: "two descheduling cycles at once, again and again" },
 } as const satisfies Record<string, FaultRow>;

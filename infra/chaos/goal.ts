@@ -76,6 +76,7 @@ const MUST_LEAVE = {
   Preempted: false,
   Tainted: true,
   Unsettled: false,
+  Ending: true,
   Pressed: true,
   Retired: false,
 } as const satisfies Record<Place, boolean>;

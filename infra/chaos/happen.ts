@@ -5,6 +5,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Effect, FaultMatch } from "../sandbox/apiserver/faults.ts";
 import { findCondition } from "../sandbox/actors/conditions.ts";
+import { systemClock } from "../sandbox/actors/clock.ts";
+import { terminateNode } from "../sandbox/actors/node-termination.ts";
 import { nodes, pods } from "../sandbox/actors/resources.ts";
 import { USERS } from "../sandbox/identities.ts";
 import { isFinal, migrations, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
@@ -35,6 +37,8 @@ const MATCHES: Readonly<Record<Whom, readonly FaultMatch[]>> = {
 
 const DRAIN_TAINT = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
 const MAINTENANCE = { key: "maintenance", value: "now", effect: "NoExecute" };
+/** Longer than any run: what is let go when its node ends was not kept. */
+const NODE_ENDS_AFTER_MS = 3_600_000;
 const LITTLE_MEMORY = "1Gi";
 /** What the door answers if there was an evacuation to cancel. */
 const CANCELLED = 200;
@@ -85,6 +89,9 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
     case "preempt":
       await persist(() => createPod(sandbox.client, { ...PREEMPTOR, ...preemptorsPlace(stage) }));
       return true;
+    case "terminate":
+      terminate(stage);
+      return true;
     case "press":
       sandbox.stats.setAvailable(scene.nodeOf.Pressed, "memory.available", LITTLE_MEMORY);
       return true;
@@ -129,6 +136,12 @@ async function suspend(ms: number, { arena }: Stage): Promise<void> {
 async function setTaints({ arena }: Stage, node: string, taints: readonly object[]): Promise<true> {
   await persist(() => arena.sandbox.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints } } }));
   return true;
+}
+
+function terminate({ arena, scene, terminations }: Stage): void {
+  const client = arena.sandbox.client.as(USERS.karpenter.user, USERS.karpenter.groups);
+  const endsAt = new Date(Date.now() + NODE_ENDS_AFTER_MS);
+  terminations.add(terminateNode({ client, clock: systemClock, node: scene.nodeOf.Ending, endsAt }));
 }
 
 async function taintForAWhile(ms: number, stage: Stage): Promise<true> {
@@ -215,6 +228,7 @@ export async function endDisruptions(stage: Stage): Promise<void> {
   const { arena, scene, plan } = stage;
   const { client, stats } = arena.sandbox;
   await stage.drain.stop();
+  for (const termination of stage.terminations) await termination.stop();
   if (plan.faults.includes("DrainTaint")) await setTaints(stage, scene.nodeOf.Drained, []);
   if (plan.faults.includes("NoExecuteTaint")) await setTaints(stage, scene.nodeOf.Tainted, []);
   if (plan.faults.includes("NoExecuteTaintComesAndGoes")) await setTaints(stage, scene.nodeOf.Unsettled, []);

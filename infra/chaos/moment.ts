@@ -27,7 +27,7 @@ export type Happening =
   | { readonly does: "migrate" | "delete" | "cancel" | "withdraw" | "evacuate" | "unmark"; readonly vm: string }
   | { readonly does: "break off drain"; readonly ms: number }
   | { readonly does: "taint for a while"; readonly ms: number }
-  | { readonly does: "drain taint" | "preempt" | "taint" | "press" | "retire" };
+  | { readonly does: "drain taint" | "preempt" | "taint" | "terminate" | "press" | "retire" };
 
 export type VmHappening = Extract<Happening, { readonly vm: string }>;
 

@@ -81,6 +81,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   Preemption: (random) => [{ at: random.int(0, 1000), does: "preempt" }],
   NoExecuteTaint: (random) => [{ at: random.int(0, 1000), does: "taint" }],
   NoExecuteTaintComesAndGoes: (random, { calmAt }) => several(random, [2, 6], (at) => comesAndGoes(random, at), calmAt),
+  NodeTermination: (random) => [{ at: random.int(0, 1000), does: "terminate" }],
   Descheduling: (random) => [{ at: random.int(0, 500), does: "retire" }],
   MemoryPressure: (random) => [{ at: random.int(0, 1000), does: "press" }],
 };

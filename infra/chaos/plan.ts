@@ -134,6 +134,7 @@ function configurationOf(random: Random, faults: readonly FaultName[]) {
       EvictionsInBackground: descheduling,
       PreemptionEvictionLiveMigration: guarding,
       NoExecuteTaintEvictionLiveMigration: TAINTS.some((fault) => faults.includes(fault)),
+      NodeTerminationEvictionLiveMigration: faults.includes("NodeTermination"),
       NodePressureEvictionLiveMigration: faults.includes("MemoryPressure"),
     },
     reconcilers: { budget, annotations: random.pick(["Auto", "Enabled"] as const) },

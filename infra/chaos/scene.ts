@@ -30,6 +30,8 @@ const PRIORITY_CLASS = "chaos-urgent";
 const NARROW = { memory: "4Gi" };
 const VM_MEMORY = "1Gi";
 export const PREEMPTOR = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { memory: "3584Mi" } };
+/** Longer than a node has left that ends: Karpenter deletes at once. */
+const LONG_GRACE_SECONDS = 7200;
 const ROOM = { cpu: "100", memory: "256Gi", pods: "500", "devices.kubevirt.io/kvm": "1k" };
 const REMOVED_AT_ONCE = 8;
 
@@ -40,6 +42,7 @@ export async function setScene(arena: Arena, plan: Plan, name: string): Promise<
     Preempted: `${name}-preempted`,
     Tainted: `${name}-tainted`,
     Unsettled: `${name}-unsettled`,
+    Ending: `${name}-ending`,
     Pressed: `${name}-pressed`,
     Retired: `${name}-retired`,
   };
@@ -58,8 +61,9 @@ export async function setScene(arena: Arena, plan: Plan, name: string): Promise<
   return { namespace: name, nodeOf, nodes: [...[...places].map((place) => nodeOf[place]), ...others] };
 }
 
-function vmOf({ name, strategy, migratable }: CastMember, namespace: string, node: string): VirtualMachine {
-  return { namespace, name, evictionStrategy: strategy, migratable, node, memory: VM_MEMORY };
+function vmOf({ name, strategy, migratable, place }: CastMember, namespace: string, node: string): VirtualMachine {
+  const grace = place === "Ending" && { terminationGracePeriodSeconds: LONG_GRACE_SECONDS };
+  return { namespace, name, evictionStrategy: strategy, migratable, node, memory: VM_MEMORY, ...grace };
 }
 
 async function configure(arena: Arena, plan: Plan): Promise<void> {

@@ -2,6 +2,7 @@
  * What is on in one run: everything that a happening can touch.
  * Owns: the shape. Does not own: its parts.
  */
+import type { Actor } from "../sandbox/actors/actor.ts";
 import type { Arena } from "./arena.ts";
 import type { Crew } from "./crew.ts";
 import type { Drain } from "./drain.ts";
@@ -16,4 +17,6 @@ export interface Stage {
   readonly drain: Drain;
   /** Keys of VMIs that their owners have deleted. */
   readonly deleted: Set<string>;
+  /** Of nodes that are being ended. */
+  readonly terminations: Set<Actor>;
 }

@@ -43,6 +43,7 @@ export interface VirtualMachine {
   /** The guest's memory; its launcher requests the same amount. */
   readonly memory?: string;
   readonly priorityClassName?: string;
+  readonly terminationGracePeriodSeconds?: number;
   readonly tolerations?: NonNullable<Spec["tolerations"]>;
 }
 
@@ -90,11 +91,17 @@ function specOf(vm: VirtualMachine): Spec {
   };
 }
 
-function placementOf({ node, priorityClassName, tolerations }: VirtualMachine): Partial<Spec> {
+function placementOf({
+  node,
+  priorityClassName,
+  tolerations,
+  terminationGracePeriodSeconds,
+}: VirtualMachine): Partial<Spec> {
   const preference = node && { matchExpressions: [{ key: HOSTNAME, operator: "In", values: [node] }] };
   return {
     ...(priorityClassName !== undefined && { priorityClassName }),
     ...(tolerations && { tolerations }),
+    ...(terminationGracePeriodSeconds !== undefined && { terminationGracePeriodSeconds }),
     ...(preference && {
       affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }] } },
     }),

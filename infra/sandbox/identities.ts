@@ -15,6 +15,7 @@ export const USERS = {
   namespaceController: serviceAccount("kube-system", "namespace-controller"),
   nodeController: serviceAccount("kube-system", "node-controller"),
   podGarbageCollector: serviceAccount("kube-system", "pod-garbage-collector"),
+  karpenter: serviceAccount("kube-system", "karpenter"),
   kubelets: { user: "system:sandbox:kubelets" },
   virtApi: serviceAccount("kubevirt", "kubevirt-apiserver"),
   virtController: serviceAccount("kubevirt", "kubevirt-controller"),

@@ -50,6 +50,7 @@ const Guard = z.lazy(() =>
       z.object({
         Preemption: seconds(guard.deadlineSeconds.Preemption),
         NoExecuteTaint: seconds(guard.deadlineSeconds.NoExecuteTaint),
+        NodeTermination: seconds(guard.deadlineSeconds.NodeTermination),
       }),
       {},
     ),
@@ -57,6 +58,7 @@ const Guard = z.lazy(() =>
       z.array(z.string("expected a username")).check(z.minLength(1, "expected at least one username")),
       [...guard.requesters],
     ),
+    nodeTerminators: z._default(z.array(z.string("expected a username")), [...guard.nodeTerminators]),
     maxHolds: z._default(z.int("expected a whole number").check(z.nonnegative("expected 0 or more")), guard.maxHolds),
   }),
 );

@@ -7,15 +7,15 @@ import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../po
 import { mayBeHeld } from "../policy/guard/guarded.ts";
 import { byAge, podUIDOf } from "../policy/evacuation/identity.ts";
 import type { EvacuationFacts, PodFacts } from "../policy/facts.ts";
+import type { DeletionTerms } from "../policy/guard/node-termination.ts";
 import { isLauncher } from "../policy/kube/pod-kind.ts";
 import type { Settings } from "../policy/settings.ts";
 import { actInOrder, lookAndAct } from "./act-in-order.ts";
 import { observeSubjectOf } from "./observe-subject.ts";
 
-export interface DeletionRequest {
+export interface DeletionRequest extends DeletionTerms {
   /** As the API server sent it: of an ordinary deletion nothing needs to be read. */
   readonly pod: PodFacts;
-  readonly requester: string;
   readonly patienceSeconds: number;
 }
 

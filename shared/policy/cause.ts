@@ -12,6 +12,7 @@ export const CAUSES = [
   "NodePressure",
   "DrainTaint",
   "Operator",
+  "NodeTermination",
 ] as const;
 
 export type Cause = (typeof CAUSES)[number];
@@ -28,6 +29,7 @@ export const CAUSE = {
   NodePressure: { urgency: "urgent", asksToEvict: false },
   DrainTaint: { urgency: "normal", asksToEvict: true },
   Operator: { urgency: "normal", asksToEvict: true },
+  NodeTermination: { urgency: "urgent", asksToEvict: false },
 } as const satisfies Record<Cause, { readonly urgency: Urgency; readonly asksToEvict: boolean }>;
 
 /** The cause of an eviction request, by the annotations of the Eviction object. */

@@ -87,6 +87,8 @@ export interface NodeFacts {
   readonly pressures: readonly string[];
   /** Bytes. */
   readonly allocatableMemory: number;
+  /** As its annotation says: when it is ended. May be no time at all. */
+  readonly endsAt?: string;
 }
 
 /** Condition `LiveMigratable` of a VMI: only `True` makes it migratable; reason and message say why not. */

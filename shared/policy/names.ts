@@ -61,6 +61,9 @@ export const EVACUATION_REQUESTED_ANNOTATION = "lifeboat.dev/evacuation-requeste
 /** On an Eviction: why, as the descheduler says it. */
 export const REASON_ANNOTATION = "reason";
 
+/** On a node: when it is ended, in Karpenter's words (RFC 3339). */
+export const TERMINATION_ANNOTATION = "karpenter.sh/nodeclaim-termination-timestamp";
+
 /** Lifeboat's own namespace and objects in each cluster. */
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
 /** ValidatingWebhookConfigurations: KubeVirt's own, Lifeboat's, and that of Lifeboat's guard. */

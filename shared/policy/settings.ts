@@ -9,6 +9,7 @@ export const FEATURE_GATES = [
   "NodePressureEvictionLiveMigration",
   "PreemptionEvictionLiveMigration",
   "NoExecuteTaintEvictionLiveMigration",
+  "NodeTerminationEvictionLiveMigration",
 ] as const;
 
 export type FeatureGate = (typeof FEATURE_GATES)[number];
@@ -62,11 +63,17 @@ export type GuardMode = "Off" | "Deny" | "Hold";
 export interface GuardSettings {
   readonly mode: GuardMode;
   /** Longest time that a deletion is held back, by its cause. */
-  readonly deadlineSeconds: { readonly Preemption: number; readonly NoExecuteTaint: number };
+  readonly deadlineSeconds: {
+    readonly Preemption: number;
+    readonly NoExecuteTaint: number;
+    readonly NodeTermination: number;
+  };
   /** Deletions held at a time: each occupies one of the API server's seats. */
   readonly maxHolds: number;
-  /** Users whose deletions are held; those of others are never delayed. */
+  /** Users whose deletions are held, by the condition of the pod; those of others are never delayed. */
   readonly requesters: readonly string[];
+  /** Users who delete the pods of a node that is about to end; theirs are held until then. */
+  readonly nodeTerminators: readonly string[];
 }
 
 export const DEFAULT_SETTINGS: Settings = {
@@ -88,13 +95,14 @@ export const DEFAULT_SETTINGS: Settings = {
   },
   guard: {
     mode: "Hold",
-    deadlineSeconds: { Preemption: 120, NoExecuteTaint: 300 },
+    deadlineSeconds: { Preemption: 120, NoExecuteTaint: 300, NodeTermination: 3600 },
     maxHolds: 8,
     requesters: [
       "system:kube-scheduler",
       "system:serviceaccount:kube-system:node-controller",
       "system:serviceaccount:kube-system:taint-eviction-controller",
     ],
+    nodeTerminators: ["system:serviceaccount:kube-system:karpenter", "system:serviceaccount:karpenter:karpenter"],
   },
   descheduling: { intervalSeconds: 0 },
 };

@@ -2,10 +2,14 @@
  * Preemption, `NoExecute` taints and node pressure as a control plane and its kubelets really do them, with Lifeboat in
  * between: the naive outcome of each is a dead VM.
  */
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Actor } from "../../infra/sandbox/actors/actor.ts";
+import { systemClock } from "../../infra/sandbox/actors/clock.ts";
+import { terminateNode } from "../../infra/sandbox/actors/node-termination.ts";
 import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
+import { USERS } from "../../infra/sandbox/identities.ts";
 import { createPod, createPriorityClass } from "../../infra/sandbox/workloads.ts";
 import { NAMESPACE, type Stage, type StageOptions, startStage } from "./stage.ts";
 import { createVm, type Vm } from "./vm.ts";
@@ -109,4 +113,42 @@ test("memory pressure: VMs leave while the kubelet still has patience", async ()
   stage.sandbox.stats.setAvailable("node01", "memory.available", "1Gi");
   // What the relay would tell; a full scan sees the node's condition as well.
   for (const vm of vms) await expectMoved(vm, "NodePressure");
+});
+
+describe("the end of a node", () => {
+  const terminations: Actor[] = [];
+  afterEach(async () => {
+    for (const one of terminations.splice(0)) await one.stop();
+  });
+
+  function terminate(node: string, seconds: number): void {
+    const client = stage.client.as(USERS.karpenter.user, USERS.karpenter.groups);
+    const endsAt = new Date(Date.now() + seconds * 1000);
+    terminations.push(terminateNode({ client, clock: systemClock, node, endsAt }));
+  }
+
+  test("Karpenter's forced deletion waits until the VM has moved", async () => {
+    await start("NodeTerminationEvictionLiveMigration");
+    const vm = await createVm(stage, "forced", { node: "node01" });
+    // Nearer than the pod's grace period: it is never evicted, only deleted.
+    terminate("node01", 25);
+    await expectMoved(vm, "NodeTermination");
+    await expect.poll(vm.story).toContain("Normal DisruptionHeld");
+  });
+
+  test("a VM that cannot migrate is let go, and its owner told", async () => {
+    await start("NodeTerminationEvictionLiveMigration");
+    const vm = await createVm(stage, "pinned", { node: "node01", migratable: false });
+    const pod = await vm.pod();
+    terminate("node01", 25);
+    await untilPod(pod.metadata, "terminating", isDeleting);
+    await expect.poll(vm.story).toContain("Warning DisruptionNotHeld");
+  });
+
+  test("with the gate off it stops the VM: what holds it is the guard", async () => {
+    await start("PreemptionEvictionLiveMigration");
+    const pod = await (await createVm(stage, "unguarded", { node: "node01" })).pod();
+    terminate("node01", 25);
+    await untilPod(pod.metadata, "terminating", isDeleting);
+  });
 });

@@ -44,6 +44,7 @@ test.each<[boolean, readonly FaultName[]]>([
   [false, ["WorkerDown", "Preemption"]],
   [false, ["NoExecuteTaint", "Latency", "WorkerKilled"]],
   [false, ["NoExecuteTaintComesAndGoes", "WorkerDown"]],
+  [false, ["NodeTermination", "WorkerKilled"]],
   [true,  ["RefusedVms", "WorkerDown"]],
   [true,  ["WorkerDown", "ForeignMigrations"]],
   [true,  ["WorkerKilled", "DrainTaint", "ControllerToggled"]],
@@ -98,7 +99,9 @@ describe("the cast", () => {
 
   test("a VM that must be gone before a deadline can move", () => {
     const onTop = cast.filter(({ place }) => place !== "Drained" && place !== "Unsettled");
-    expect(new Set(onTop.map(({ place }) => place))).toEqual(new Set(["Preempted", "Tainted", "Pressed", "Retired"]));
+    expect(new Set(onTop.map(({ place }) => place))).toEqual(
+      new Set(["Preempted", "Tainted", "Ending", "Pressed", "Retired"]),
+    );
     expect(onTop.filter(({ migratable, failures }) => !migratable || failures > 1)).toEqual([]);
   });
 });

@@ -52,6 +52,7 @@ describe("a wrong value: which key, and what was expected", () => {
     ["evacuation.cooldownSeconds",                { evacuation: { cooldownSeconds: "15m" } },             SECONDS],
     ["evacuation.historySeconds",                 { evacuation: { historySeconds: 604_801 } },            SECONDS],
     ["guard.requesters",                          { guard: { requesters: [] } },                          "expected at least one username"],
+    ["guard.deadlineSeconds.NodeTermination",     { guard: { deadlineSeconds: { NodeTermination: -5 } } }, SECONDS],
     ["descheduling.intervalSeconds",              { descheduling: { intervalSeconds: [] } },              SECONDS],
   ])("%s", (field, tweak, message) => {
     expect(parseConfiguration(tweak)).toEqual({

@@ -54,8 +54,13 @@ const KEYS: Readonly<Record<string, Values>> = {
   "guard.mode": wordOf("Hold", "Hold", "Deny", "Off"),
   "guard.deadlineSeconds.Preemption": seconds,
   "guard.deadlineSeconds.NoExecuteTaint": seconds,
+  "guard.deadlineSeconds.NodeTermination": seconds,
   "guard.maxHolds": count(0),
   "guard.requesters": [fc.constantFrom([SCHEDULER], ["", SCHEDULER]), fc.constantFrom([], [1], "a")],
+  "guard.nodeTerminators": [
+    fc.constantFrom([], ["system:serviceaccount:kube-system:karpenter"]),
+    fc.constantFrom([1], "a"),
+  ],
   "descheduling.intervalSeconds": seconds,
 };
 

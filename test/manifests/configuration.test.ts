@@ -50,6 +50,7 @@ describe("refused: the field, and what is expected there", () => {
     ["another mode of the guard",    { guard: { mode: "Maybe" } },                                           "spec.guard.mode", '"Hold", "Deny", "Off"'],
     ["no requester",                 { guard: { requesters: [] } },                                          "spec.guard.requesters", "at least 1"],
     ["a requester twice",            { guard: { requesters: ["a", "a"] } },                                  "spec.guard.requesters[1]", "Duplicate"],
+    ["a terminator without a name",  { guard: { nodeTerminators: [""] } },                                   "spec.guard.nodeTerminators[0]", "at least 1"],
     ["an unknown field",             { evacuation: { retries: 3 } },                                         'unknown field "spec.evacuation.retries"'],
   ])("%s", async (_, spec, ...said) => {
     const { code, message } = await send(spec);
@@ -72,6 +73,7 @@ describe("accepted", () => {
     ["fractions of seconds", { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
     ["all gates",            { featureGates: Object.fromEntries(FEATURE_GATES.map((gate) => [gate, true])) }],
     ["another requester",    { guard: { mode: "Off", requesters: ["system:kube-controller-manager"], maxHolds: 0 } }],
+    ["no node terminator",   { guard: { nodeTerminators: [], deadlineSeconds: { NodeTermination: 0 } } }],
   ])("%s, as Lifeboat reads it", async (_, spec) => {
     const answer = await send(spec);
     expect(answer).toMatchObject({ code: 201, spec });

@@ -112,6 +112,8 @@ describe("a launcher pod deleted by", () => {
     [SCHEDULER,                                                     true ],
     ["system:serviceaccount:kube-system:node-controller",           true ],
     ["system:serviceaccount:kube-system:taint-eviction-controller", true ],
+    ["system:serviceaccount:kube-system:karpenter",                 true ],
+    ["system:serviceaccount:karpenter:karpenter",                   true ],
     ["kubernetes-admin",                                            false],
     ["system:kube-controller-manager",                              false],
     ["system:node:node-1",                                          false],
@@ -128,7 +130,8 @@ describe("a launcher pod deleted by", () => {
 
   test("those that are sent are those that Lifeboat holds unless told otherwise", () => {
     const sent = rows.filter(([, is]) => is).map(([user]) => user);
-    expect(sent.toSorted()).toEqual([...defaultConfiguration().guard.requesters].toSorted());
+    const { requesters, nodeTerminators } = defaultConfiguration().guard;
+    expect(sent.toSorted()).toEqual([...requesters, ...nodeTerminators].toSorted());
   });
 });
 

@@ -108,14 +108,15 @@ const PRESSURES = new Set(["MemoryPressure", "DiskPressure", "PIDPressure"]);
 
 export function nodeFacts({ metadata, spec, status }: z.output<typeof NodeObject>): NodeFacts {
   const conditions = status.conditions.filter((c) => c.status === "True").map((c) => c.type);
-  return {
+  return present({
     name: metadata.name,
     ready: conditions.includes("Ready"),
     unschedulable: spec.unschedulable === true,
     taints: spec.taints.map((taint) => present(taint)),
     pressures: conditions.filter((type) => PRESSURES.has(type)),
     allocatableMemory: quantity(status.allocatable["memory"]),
-  };
+    endsAt: metadata.annotations?.[names.TERMINATION_ANNOTATION],
+  });
 }
 
 export const Node = z.lazy(() => z.pipe(NodeObject, z.transform(nodeFacts)));

@@ -105,6 +105,7 @@ function taintGone({ e, vmi, w }: LivePair): string | undefined {
     case "Preemption":
     case "NodePressure":
     case "Operator":
+    case "NodeTermination":
       return undefined;
   }
 }

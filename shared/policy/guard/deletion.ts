@@ -2,14 +2,15 @@
  * Deletion policy: which deletions of a VM's pods are held back, how long, and why not the others.
  * Owns: the decision from facts. Does not own: holding (functions/deletions/hold-deletion.ts), recognising (disruption-cause.ts).
  *
- * The scheduler and the taint manager delete without asking. Held at admission, before the pod has a
+ * The scheduler, the taint manager and whatever ends a node delete without asking. Held at admission, before the pod has a
  * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline. A held deletion is decided again
  * with every look and every further try, and ends as one of the releases here.
  */
 import { type Action, tell } from "../action.ts";
 import { isToMove, resolveStrategy } from "../eviction/eviction-table.ts";
 import { conditionedDisruption, type Disruption, disruptionOf, victimsAround } from "./disruption-cause.ts";
-import { mayBeHeld } from "./guarded.ts";
+import { endsNodes, isRequester, mayBeHeld } from "./guarded.ts";
+import { type DeletionTerms, isTooNear } from "./node-termination.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
@@ -50,8 +51,8 @@ function release(reason: ReleaseReason, story: readonly Action[] = []): Deletion
 
 export function decideDeletion(f: DeletionFacts): DeletionDecision {
   const { pod, launcher = pod, vmi, settings } = f;
-  if (!settings.guard.requesters.includes(f.requester)) return release("OtherRequester");
-  const disruption = disruptionOf(pod, { ...f, vmi, podUID: launcher.uid }, f);
+  if (!isRequester(f.requester, settings)) return release("OtherRequester");
+  const disruption = disruptionOf(pod, { ...f, vmi, podUID: launcher.uid }, f, f);
   if (disruption === undefined) return release("NotADisruption");
   if (settings.guard.mode === "Off") return release("GuardOff");
   const unprotected = unprotectedReason(pod, f.launcher, vmi);
@@ -102,9 +103,13 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   if (!isToMove(vmi, settings)) {
     return release("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }
-  if (deadline > now.getTime()) return hold(f, vmi, disruption);
-  const seconds = settings.guard.deadlineSeconds[cause];
-  return release("DeadlinePassed", tellWhy(`it has not moved within ${seconds} s`));
+  if (deadline > now.getTime() && !isTooNear(disruption, vmi, now)) return hold(f, vmi, disruption);
+  return release("DeadlinePassed", tellWhy(tooLate(disruption, settings)));
+}
+
+function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
+  if (cause === "NodeTermination") return `it has not moved, and its node ends at ${new Date(deadline).toISOString()}`;
+  return `it has not moved within ${guard.deadlineSeconds[cause]} s`;
 }
 
 /** The taint manager keeps trying although the taint is gone. The next look ends the evacuation. */
@@ -118,15 +123,25 @@ function stay({ name, nodeName }: PodFacts): DeletionDecision {
  * until the deadline that it shows, 0 where the mode is Deny; undefined lets the deletion go.
  */
 export function blindHoldSeconds(
-  { pod, requester }: Pick<DeletionFacts, "pod" | "requester">,
+  { pod, ...terms }: Pick<DeletionFacts, "pod" | "requester" | "deleteBy">,
   settings: Settings,
   now: Date,
 ): number | undefined {
-  if (!mayBeHeld(requester, settings) || !isOfLiveVm(pod)) return undefined;
-  const disruption = disruptionOf(pod, { vmi: undefined, evacuations: [], podUID: pod.uid }, { settings, now });
+  if (!mayBeHeld(terms.requester, settings) || !isOfLiveVm(pod)) return undefined;
+  const subject = { vmi: undefined, evacuations: [], podUID: pod.uid };
+  const disruption = disruptionOf(pod, subject, terms, { settings, now });
   // Without a time there is no deadline, and a preemptor must not wait for ever.
-  if (disruption === undefined || Number.isNaN(Date.parse(pod.disruptionTarget?.since ?? ""))) return undefined;
+  if (disruption === undefined || !showsTime(pod, terms, settings)) return undefined;
   const left = (disruption.deadline - now.getTime()) / 1000;
   if (left <= 0) return undefined;
   return settings.guard.mode === "Deny" ? 0 : left;
+}
+
+function showsTime(
+  { disruptionTarget }: PodFacts,
+  { requester, deleteBy }: DeletionTerms,
+  settings: Settings,
+): boolean {
+  if (endsNodes(requester, settings)) return deleteBy !== undefined;
+  return !Number.isNaN(Date.parse(disruptionTarget?.since ?? ""));
 }

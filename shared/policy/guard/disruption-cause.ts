@@ -1,14 +1,15 @@
 /**
  * Recognises a disruption that does not ask: what is about to end this pod, and until when its deletion is held back.
- * Owns: condition and Evacuations → cause and deadline. Does not own: who is guarded (guarded.ts), what is done about it
- * (deletion.ts, disruption.ts).
+ * Owns: condition and Evacuations → cause and deadline. Does not own: who is guarded (guarded.ts), until when a node's end is
+ * waited for (node-termination.ts), what is done about it (deletion.ts, disruption.ts).
  * Upstream: pod condition `DisruptionTarget`, k8s.io/api/core/v1.
  */
 import { byAge, isAbout, podUIDOf } from "../evacuation/identity.ts";
-import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
+import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { isActive } from "../evacuation/phase.ts";
 import { type Moment, secondsUntil } from "../time.ts";
-import { GUARD_CAUSES, type GuardCause, GUARDED, isGateOn } from "./guarded.ts";
+import { endsNodes, GUARD_CAUSES, type GuardCause, GUARDED, isGateOn } from "./guarded.ts";
+import { type DeletionTerms, terminationOf } from "./node-termination.ts";
 
 export interface Disruption {
   readonly cause: GuardCause;
@@ -41,6 +42,8 @@ export interface Subject {
   readonly podUID: string;
 }
 
+type Terms = DeletionTerms & { readonly node?: NodeFacts };
+
 /**
  * Disruptions that Evacuations record, the oldest first: active ones, and ones that ended without a move, until their back-off
  * ends; also Duplicates of either, which record the disruption of a VM that was being evacuated already.
@@ -65,16 +68,20 @@ export function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | und
 }
 
 /**
- * The disruption that the pod is under. The first sighting needs the True condition; from then on its Evacuation counts, for
- * kube-controller-manager resets the condition after 120 s even while deletions keep coming. While the condition is True
- * it names the present cause, else the newest Evacuation does; the earliest deadline counts. A cause whose gate is off is none.
+ * The disruption that the pod is under. Who ends nodes names the cause; of others the first sighting needs the True condition;
+ * from then on its Evacuation counts, for kube-controller-manager resets the condition after 120 s even while deletions keep
+ * coming. While the condition is True it names the present cause, else the newest Evacuation does; the earliest deadline
+ * counts. A cause whose gate is off is none.
  */
-export function disruptionOf(pod: PodFacts, subject: Subject, m: Moment): Disruption | undefined {
+export function disruptionOf(pod: PodFacts, subject: Subject, terms: Terms, m: Moment): Disruption | undefined {
+  const isOfNode = endsNodes(terms.requester, m.settings);
+  // It ends already: only sooner now.
+  if (isOfNode && pod.deleting) return undefined;
   const known = knownDisruptions(subject, m.now);
-  const conditioned = conditionedDisruption(pod, m);
-  const { cause } = conditioned ?? known.at(-1) ?? {};
+  const present = isOfNode ? terminationOf(terms, m) : conditionedDisruption(pod, m);
+  const { cause } = present ?? known.at(-1) ?? {};
   if (cause === undefined || !isGateOn(cause, m.settings)) return undefined;
-  return { cause, deadline: Math.min(conditioned?.deadline ?? Infinity, ...known.map(({ deadline }) => deadline)) };
+  return { cause, deadline: Math.min(present?.deadline ?? Infinity, ...known.map(({ deadline }) => deadline)) };
 }
 
 /**

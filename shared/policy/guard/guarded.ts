@@ -5,16 +5,24 @@
 import type { Cause } from "../cause.ts";
 import type { FeatureGate, Settings } from "../settings.ts";
 
-/** `reason`: of the pod condition `DisruptionTarget`; its other reasons end pods by the eviction API or by the kubelet. */
+/**
+ * `reason`: of the pod condition `DisruptionTarget`; its other reasons end pods by the eviction API or by the kubelet. Without
+ * one: the requester tells the cause.
+ */
 export const GUARDED = {
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
-} as const satisfies Partial<Record<Cause, { readonly reason: string; readonly gate: FeatureGate }>>;
+  NodeTermination: { reason: undefined, gate: "NodeTerminationEvictionLiveMigration" },
+} as const satisfies Partial<Record<Cause, { readonly reason: string | undefined; readonly gate: FeatureGate }>>;
 
 /** Causes whose deletions are held back. */
 export type GuardCause = keyof typeof GUARDED;
 
-export const GUARD_CAUSES = ["Preemption", "NoExecuteTaint"] as const satisfies readonly GuardCause[];
+export const GUARD_CAUSES = [
+  "Preemption",
+  "NoExecuteTaint",
+  "NodeTermination",
+] as const satisfies readonly GuardCause[];
 
 export function isGateOn(cause: GuardCause, { featureGates }: Pick<Settings, "featureGates">): boolean {
   return featureGates.includes(GUARDED[cause].gate);
@@ -27,7 +35,16 @@ export function isGuardOn(cause: GuardCause, settings: Guarding): boolean {
   return isGateOn(cause, settings) && settings.guard.mode !== "Off";
 }
 
+/** Whether this user deletes the pods of a node that is about to end. */
+export function endsNodes(requester: string, { guard }: Pick<Settings, "guard">): boolean {
+  return guard.nodeTerminators.includes(requester);
+}
+
+export function isRequester(requester: string, settings: Pick<Settings, "guard">): boolean {
+  return settings.guard.requesters.includes(requester) || endsNodes(requester, settings);
+}
+
 /** Whether a deletion by this user may be held: of any other nothing needs to be known. */
 export function mayBeHeld(requester: string, settings: Guarding): boolean {
-  return settings.guard.requesters.includes(requester) && GUARD_CAUSES.some((cause) => isGuardOn(cause, settings));
+  return isRequester(requester, settings) && GUARD_CAUSES.some((cause) => isGuardOn(cause, settings));
 }

@@ -15,6 +15,7 @@ import { byAge, podUIDOf } from "../evacuation/identity.ts";
 import { type EvacuationFacts, keyOf, type PodFacts, type VmiFacts } from "../facts.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
 import { isActive } from "../evacuation/phase.ts";
+import type { DeletionTerms } from "./node-termination.ts";
 import type { Moment } from "../time.ts";
 
 export interface Hold {
@@ -27,7 +28,7 @@ export interface Hold {
   readonly story: readonly Action[];
 }
 
-export interface HoldFacts extends Moment {
+export interface HoldFacts extends Moment, DeletionTerms {
   /** As it was when the deletion was asked for. */
   readonly pod: PodFacts;
   /** The launcher pod that owns a hotplug pod. */
@@ -38,7 +39,6 @@ export interface HoldFacts extends Moment {
   readonly evacuations: readonly EvacuationFacts[];
   /** Evacuations of the cluster that have not ended, for the holds among them. */
   readonly active: readonly EvacuationFacts[];
-  readonly requester: string;
   /** How long the API server would wait for the end of a hold. */
   readonly patienceSeconds: number;
 }

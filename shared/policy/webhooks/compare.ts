@@ -42,7 +42,8 @@ export const SHIPPED = {
     conditions: [
       "oldObject.?metadata.?labels[?'kubevirt.io'].orValue('') in ['virt-launcher', 'hotplug-disk']",
       "request.userInfo.username in ['system:kube-scheduler', 'system:serviceaccount:kube-system:node-controller', " +
-        "'system:serviceaccount:kube-system:taint-eviction-controller']",
+        "'system:serviceaccount:kube-system:taint-eviction-controller', 'system:serviceaccount:kube-system:karpenter', " +
+        "'system:serviceaccount:karpenter:karpenter']",
       "!oldObject.?status.?conditions.orValue([]).exists(c, " +
         "c.type == 'Ready' && c.status == 'False' && c.?reason.orValue('') == '')",
     ],
@@ -141,11 +142,13 @@ function compareConditions({ matchConditions }: InstalledWebhook, { door, settin
   };
 }
 
-/** The guard's webhook names the users of `guard.requesters`, too. */
+/** The guard's webhook names the users of `guard.requesters` and `guard.nodeTerminators`, too. */
 function unsent(conditions: InstalledWebhook["matchConditions"], { guard }: WebhookExpectation["settings"]) {
   const naming = conditions.filter(({ expression }) => expression.includes(REQUESTER));
-  const missing = guard.requesters.filter((user) => naming.some(({ expression }) => !expression.includes(`'${user}'`)));
-  return missing.map((user) => `matchConditions: ${user} of guard.requesters is not named`);
+  return (["requesters", "nodeTerminators"] as const).flatMap((field) => {
+    const missing = guard[field].filter((user) => naming.some(({ expression }) => !expression.includes(`'${user}'`)));
+    return missing.map((user) => `matchConditions: ${user} of guard.${field} is not named`);
+  });
 }
 
 function compareRest(webhook: InstalledWebhook, { door }: WebhookExpectation): Findings {

@@ -22,6 +22,7 @@ const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: s
   Preemption: [false, "urgent"],
   NoExecuteTaint: [false, "normal"],
   NodePressure: [false, "urgent"],
+  NodeTermination: [false, "urgent"],
 };
 
 test.each(CAUSES)("%s: whether the mark waits for the budget, and its urgency", (cause) => {

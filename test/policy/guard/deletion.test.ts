@@ -11,6 +11,7 @@ import { releaseTable } from "../../../infra/tools/docs/policy/guard.ts";
 import {
   answer,
   answerTo,
+  askedFor,
   begunBy,
   condition,
   deletion,
@@ -20,7 +21,6 @@ import {
   held,
   MAINTENANCE,
   NODE_CONTROLLER,
-  REQUESTER,
   SCHEDULER,
   TAINT_CONTROLLER,
   target,
@@ -57,7 +57,7 @@ describe.each(cellsOf(CELLS))("%s, %s: %s", (evictionStrategy, mobility, expecte
   const own = vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility] });
 
   test.each(GUARD_CAUSES)("%s", (cause) => {
-    const given = { vmi: own, pod: target(cause), requester: REQUESTER[cause] };
+    const given = { vmi: own, ...askedFor(cause) };
     expect(answerTo(given)).toBe(expected);
     expect(answerTo({ ...given, settings: guarded({}, { featureGates: gatesBut(cause) }) })).toBe("NotADisruption");
     const byCluster = {

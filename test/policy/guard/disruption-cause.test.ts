@@ -36,7 +36,7 @@ describe("the first sighting", () => {
   });
 
   test("afterwards the Evacuation counts: kube-controller-manager resets the condition after 120 s", () => {
-    const settings = guarded({ deadlineSeconds: { Preemption: 600, NoExecuteTaint: 600 } });
+    const settings = guarded({ deadlineSeconds: { ...guarded().guard.deadlineSeconds, Preemption: 600 } });
     const begun = begunBy({ settings });
     const then = { vmi: marked(), evacuations: begun === undefined ? [] : [created(begun)], pod: RESET, settings };
     expect(answerTo({ ...then, now: at(121) })).toBe("Hold");

@@ -14,16 +14,27 @@ export const SCHEDULER = "system:kube-scheduler";
 export const NODE_CONTROLLER = "system:serviceaccount:kube-system:node-controller";
 export const TAINT_CONTROLLER = "system:serviceaccount:kube-system:taint-eviction-controller";
 
+export const KARPENTER = "system:serviceaccount:kube-system:karpenter";
+
+/** Causes that the pod's condition tells. */
+export type ConditionedCause = Exclude<GuardCause, "NodeTermination">;
+export const CONDITIONED = ["Preemption", "NoExecuteTaint"] as const satisfies readonly ConditionedCause[];
+
 export const REASON = {
   Preemption: "PreemptionByScheduler",
   NoExecuteTaint: "DeletionByTaintManager",
-} as const satisfies Record<GuardCause, string>;
+} as const satisfies Record<ConditionedCause, string>;
 
-export const REQUESTER = { Preemption: SCHEDULER, NoExecuteTaint: NODE_CONTROLLER } as const;
+export const REQUESTER = {
+  Preemption: SCHEDULER,
+  NoExecuteTaint: NODE_CONTROLLER,
+  NodeTermination: KARPENTER,
+} as const satisfies Record<GuardCause, string>;
 
 export const GATES: readonly FeatureGate[] = [
   "PreemptionEvictionLiveMigration",
   "NoExecuteTaintEvictionLiveMigration",
+  "NodeTerminationEvictionLiveMigration",
   "NodePressureEvictionLiveMigration",
 ];
 
@@ -38,13 +49,23 @@ export function guarded(guard: Partial<GuardSettings> = {}, tweak: Parameters<ty
   return { ...base, guard: { ...base.guard, ...guard } };
 }
 
-export function condition(cause: GuardCause, tweak: Partial<DisruptionTarget> = {}): DisruptionTarget {
+export function condition(cause: ConditionedCause, tweak: Partial<DisruptionTarget> = {}): DisruptionTarget {
   return { active: true, reason: REASON[cause], since: time(0), ...tweak };
 }
 
 /** The launcher pod, as it is when the scheduler or the taint manager has just picked it. */
-export function target(cause: GuardCause, since = 0, tweak: Partial<PodFacts> = {}): PodFacts {
+export function target(cause: ConditionedCause, since = 0, tweak: Partial<PodFacts> = {}): PodFacts {
   return pod({ disruptionTarget: condition(cause, { since: time(since) }), ...tweak });
+}
+
+/** What a deletion for that cause shows: the pod's condition, or who asks. */
+export function askedFor(cause: GuardCause): Pick<DeletionFacts, "pod" | "requester"> {
+  return { pod: cause === "NodeTermination" ? pod() : target(cause), requester: REQUESTER[cause] };
+}
+
+/** Karpenter deletes the launcher pod, of a node that ends so many seconds from now. */
+export function termination(left: number, tweak: Partial<DeletionFacts> = {}): Partial<DeletionFacts> {
+  return { ...askedFor("NodeTermination"), node: node(), deleteBy: at(left).getTime(), ...tweak };
 }
 
 /** What the taint manager deletes for. */

@@ -81,7 +81,8 @@ const anyDeletion: fc.Arbitrary<DeletionFacts & { readonly vmi: VmiFacts }> = fc
     evacuations: anyEvacuations,
     neighbours: fc.array(anyPod, { maxLength: 2 }),
     others: fc.array(fc.tuple(fc.constantFrom("a", "z"), fc.constantFrom(1, 60, 200)), { maxLength: 3 }),
-    requester: fc.constantFrom(REQUESTER.Preemption, REQUESTER.NoExecuteTaint),
+    requester: fc.constantFrom(...Object.values(REQUESTER)),
+    deleteBy: fc.constantFrom(-60, 0, 14, 31, 600, 600, 9999, 9999).map((seconds) => at(seconds).getTime()),
     patienceSeconds: fc.constantFrom(0, 0.5, 5, 25),
     mode: fc.constantFrom("Hold" as const, "Hold" as const, "Deny" as const),
     maxHolds: fc.constantFrom(0, 1, 2, 8),
@@ -100,7 +101,7 @@ const anyDeletion: fc.Arbitrary<DeletionFacts & { readonly vmi: VmiFacts }> = fc
   }));
 
 function always<T>(facts: fc.Arbitrary<T>, holds: (given: T) => void): void {
-  fc.assert(fc.property(facts, holds), { seed: 20_260_301, numRuns: 3000 });
+  fc.assert(fc.property(facts, holds), { seed: 20_260_301, numRuns: 4000 });
 }
 
 /** VMI and Evacuations as they are when the actions are done. */
@@ -145,7 +146,7 @@ describe("a deletion", () => {
       const disruptionTarget = { active: false, since: deadline };
       const later = { ...given, ...then, neighbours: [], pod: { ...given.pod, disruptionTarget } };
       expect(decideDeletion({ ...later, now: new Date(deadline) })).toMatchObject({ reason: "DeadlinePassed" });
-      expect(Date.parse(deadline) - NOW.getTime()).toBeLessThanOrEqual(300_000);
+      expect(Date.parse(deadline) - NOW.getTime()).toBeLessThanOrEqual(3_600_000);
       kept += 1;
     });
     expect(kept).toBeGreaterThan(100);

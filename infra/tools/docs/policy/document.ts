@@ -124,7 +124,8 @@ ${annotations.annotationTable()}
 ## Deletions that do not ask
 
 The scheduler preempts a pod, or the taint manager removes it from its node: both write the condition \`DisruptionTarget\` and
-delete it. With the gate on, the deletion is held at admission while the VM moves.
+delete it. Karpenter deletes the pods of a node whose termination time is near. With the gate on, the deletion is held at
+admission while the VM moves.
 
 ${guard.disruptionTable()}
 
@@ -157,6 +158,23 @@ evacuation ends as withdrawn. A migration that runs by then is left to finish.
   there is time left.
 - The taint manager tries five times and never again. If the taint is still there and untolerated, Lifeboat deletes the pod at
   the deadline; not if the evacuation has been given up or cancelled by then, because then the VM stays.
+
+### A node that is about to end
+
+Every deletion of a VM's pod by a user in \`guard.nodeTerminators\`, for whatever reason, is held until the VM has moved or the node ends.
+
+| known of that time                                                          | held until                                                     |
+| --------------------------------------------------------------------------- | -------------------------------------------------------------- |
+| the node's annotation \`karpenter.sh/nodeclaim-termination-timestamp\`        | that time                                                      |
+| none, or no time: the grace period of the deletion                          | it is over; Karpenter asks for exactly what is left of the time |
+| neither                                                                     | ${defaults.deadlineSeconds.NodeTermination} s have passed                                           |
+| a grace period of 1 s or less, or a time that is past                       | it is let go at once                                           |
+| less than 15 s are left, and no migration of the VM runs                    | it is let go at once: the guest can still shut down in order   |
+
+- Never longer than \`guard.deadlineSeconds.NodeTermination\` (${defaults.deadlineSeconds.NodeTermination} s) after the first such deletion. Lower it for guests that need long to
+  shut down: Karpenter first deletes as long before the end as the pod's grace period is.
+- A pod that is terminating already is let go: the deletion only shortens its time.
+- Nothing withdraws it but a person: a node that is being deleted does not come back.
 
 ### How long a deletion is held at a time
 

@@ -22,16 +22,18 @@ export function guardTable(): string {
 export function disruptionTable(): string {
   const rows = GUARD_CAUSES.map((cause) => {
     const { reason, gate } = GUARDED[cause];
-    return [cause, code(reason), code(gate), `${DEFAULT_SETTINGS.guard.deadlineSeconds[cause]} s`];
+    const told = reason === undefined ? "none: by the requester" : code(reason);
+    return [cause, told, code(gate), `${DEFAULT_SETTINGS.guard.deadlineSeconds[cause]} s`];
   });
   return renderTable([["cause", "reason of the condition", "feature gate", "deadline"], ...rows]);
 }
 
-const { mode, requesters } = DEFAULT_SETTINGS.guard;
+const { mode, requesters, nodeTerminators } = DEFAULT_SETTINGS.guard;
 
 export const RELEASE_WORDS = {
-  OtherRequester: `the requester is none of ${requesters.map(code).join(", ")}`,
-  NotADisruption: "no such condition that is True and no Evacuation because of one, or its gate is off",
+  OtherRequester: `the requester is none of ${[...requesters, ...nodeTerminators].map(code).join(", ")}`,
+  NotADisruption:
+    "no such condition that is True and no Evacuation because of one, or its gate is off; at a node's end: the pod ends already",
   GuardOff: `\`guard.mode\` is Off (default: ${mode})`,
   PodCompleted: "the pod has ended, or is another one by now",
   NotAVirtualMachine: "the pod runs no VM",
@@ -42,7 +44,7 @@ export const RELEASE_WORDS = {
   StrategyNone: "the strategy None asks for no protection",
   NotMigratable: "the VM cannot migrate",
   UnknownStrategy: "the strategy is none that KubeVirt knows",
-  DeadlinePassed: "it has not moved in time",
+  DeadlinePassed: "it has not moved in time, or its node ends before it could",
   Blind: "the API server does not answer, and the request shows no deadline that is yet to come",
 } as const satisfies Record<ReleaseReason, string>;
 

@@ -120,6 +120,7 @@ const CAUSE_WORDS = {
   NodePressure: "the node runs out of memory, disk or processes",
   DrainTaint: "the node carries the drain taint of the KubeVirt CR",
   Operator: "a person or a program created the Evacuation, or asked Lifeboat to",
+  NodeTermination: "the node is about to end: Karpenter, or what is configured like it, deletes the pod",
 } as const satisfies Record<Cause, string>;
 
 export function causeTable(): string {
