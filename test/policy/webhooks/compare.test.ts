@@ -132,14 +132,16 @@ describe("the guard", () => {
     expect(compared(installed(door, { timeoutSeconds: 20 }), { door })).toEqual(said);
   });
 
-  test("a user of guard.requesters that the webhook does not name is not held", () => {
-    const requesters = ["system:kube-scheduler", "my-scheduler"];
-    const guard = { ...DEFAULT_SETTINGS.guard, requesters };
-    const said = ["remark: lifeboat-guard: matchConditions: my-scheduler of guard.requesters is not named"];
-    expect(compared(installed(door), { door, settings: settings({ guard }) })).toEqual(said);
-    const both = condition("deletions", "request.userInfo.username in ['system:kube-scheduler', 'my-scheduler']");
-    expect(compared(installed(door, both), { door, settings: settings({ guard }) })).toEqual([]);
-  });
+  test.each(["requesters", "nodeTerminators"] as const)(
+    "a user of guard.%s that the webhook does not name",
+    (field) => {
+      const guard = { ...DEFAULT_SETTINGS.guard, requesters: [], nodeTerminators: [], [field]: ["my-program"] };
+      const said = [`remark: lifeboat-guard: matchConditions: my-program of guard.${field} is not named`];
+      expect(compared(installed(door), { door, settings: settings({ guard }) })).toEqual(said);
+      const both = condition("deletions", "request.userInfo.username in ['system:kube-scheduler', 'my-program']");
+      expect(compared(installed(door, both), { door, settings: settings({ guard }) })).toEqual([]);
+    },
+  );
 });
 
 describe("an object that is not there", () => {
