@@ -7,7 +7,6 @@
 import type { Cause, Urgency } from "./cause.ts";
 import type { Condition } from "./configuration-status.ts";
 import type {
-  AnnotatedPod,
   BudgetFacts,
   EvacuationFacts,
   EvacuationSpec,
@@ -17,6 +16,7 @@ import type {
   PodFacts,
   VmiFacts,
 } from "./facts.ts";
+import type { AnnotatedPod } from "./annotations/launcher-facts.ts";
 import type { EndPhase } from "./evacuation/phase.ts";
 
 export type Action =

@@ -2,7 +2,8 @@
 import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import type { Action } from "../../shared/policy/action.ts";
-import type { LauncherFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import type { VmiFacts } from "../../shared/policy/facts.ts";
+import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { IN_PROGRESS, ONLY } from "../policy/launchers.ts";
 import { connectTo, present, SETTINGS } from "./connected.ts";

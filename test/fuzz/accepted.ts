@@ -83,11 +83,15 @@ async function expectSigning(secret: string): Promise<void> {
 
 /** Numbers that policy can count with: seconds up to a week, whole numbers of everything else, and a requester to hold for. */
 export function expectForeseen(value: unknown, key = "spec"): void {
-  if (typeof value === "number") {
-    const isForeseen = /Seconds|Preemption|Taint/.test(key) ? value <= LONGEST_SECONDS : Number.isSafeInteger(value);
-    expect(isForeseen && value >= (key === "maxAttempts" ? 1 : 0), `${key}: ${value}`);
-  }
+  if (typeof value === "number") expect(isForeseen(value, key), `${key}: ${value}`);
   if (typeof value !== "object" || value === null) return;
-  expect(!Array.isArray(value) || value.length > 0, `nothing in ${key}`);
-  for (const [inner, one] of Object.entries(value)) expectForeseen(one, inner);
+  const inner = Object.entries(value);
+  expect(key !== "requesters" || inner.length > 0, "nothing to hold for");
+  for (const [name, one] of inner) expectForeseen(one, name);
+}
+
+function isForeseen(value: number, key: string): boolean {
+  const isTime = /Seconds|Preemption|Taint|Termination/.test(key);
+  const isInRange = isTime ? value <= LONGEST_SECONDS : Number.isSafeInteger(value);
+  return isInRange && value >= (key === "maxAttempts" ? 1 : 0);
 }

@@ -42,6 +42,7 @@ const Explained = z.strictObject({
     z.strictObject({ allowed: z.literal(true), reason: z.string(), warnings: z.array(z.string()) }),
     z.strictObject({ allowed: z.literal(false), reason: z.string(), code: z.literal(429), message: z.string() }),
   ]),
+  cooldown: z.optional(z.string()),
   actions: z.array(z.string()),
   facts: z.looseObject({ pod: z.looseObject({}), settings: z.looseObject({}) }),
 });

@@ -36,7 +36,7 @@ export function property<T>(
     const example = fc.asyncProperty(arbitrary, async (given) => {
       for (const outcome of [(await holds(given)) ?? []].flat()) reached.set(outcome, (reached.get(outcome) ?? 0) + 1);
     });
-    const details = await fc.check(example, parameters);
+    const details = await fc.check(example, { ...parameters, includeErrorInReport: true });
     if (details.failed)
       throw new CounterexampleError(fc.defaultReportMessage(details) ?? name, details.counterexamplePath);
     return reached;

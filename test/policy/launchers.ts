@@ -4,7 +4,7 @@
  */
 import type { Action } from "../../shared/policy/action.ts";
 import { type AnnotationWorld, planAnnotations } from "../../shared/policy/annotations/descheduler-annotations.ts";
-import type { LauncherFacts } from "../../shared/policy/facts.ts";
+import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
 import type { ReconcilerMode, Settings } from "../../shared/policy/settings.ts";
 import { at, NODE, NOW, only, POD_NAME, POD_UID, settings, VMI_UID, vmi } from "./fixtures.ts";
 

@@ -4,7 +4,8 @@
  */
 import * as z from "zod/mini";
 import type { WebhookFacts } from "../../policy/budget/budget-mode.ts";
-import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../../policy/facts.ts";
+import type { BudgetFacts, DisruptionTarget, NodeFacts, PodFacts } from "../../policy/facts.ts";
+import type { LauncherFacts } from "../../policy/annotations/launcher-facts.ts";
 import * as names from "../../policy/names.ts";
 import {
   Conditions,

@@ -5,7 +5,8 @@
  * A Worker holds fifty thousand pods at a time, so there is nothing in here that no plugin reads, and what many pods have in
  * common (tolerations, selectors, empty lists) is one object for all of them.
  */
-import type { AnnotatedPod, LabelSelector, NodeFacts, PodFacts } from "../../policy/facts.ts";
+import type { LabelSelector, NodeFacts, PodFacts } from "../../policy/facts.ts";
+import type { AnnotatedPod } from "../../policy/annotations/launcher-facts.ts";
 
 /** By resource name: `cpu` in millicores, `memory` and the like in bytes, others in pieces. Rounded up, as Kubernetes does. */
 export type Resources = Readonly<Record<string, number>>;

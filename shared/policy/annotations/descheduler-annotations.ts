@@ -8,7 +8,8 @@
 import type { Action, Plan } from "../action.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
-import { type EvacuationFacts, isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "../facts.ts";
+import { type EvacuationFacts, isCompleted, keyOf, type VmiFacts } from "../facts.ts";
+import type { LauncherFacts } from "./launcher-facts.ts";
 import { isMarked } from "../evacuation/mark.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
 import {

@@ -6,7 +6,8 @@ import {
   MOST_PATCHES,
   POD_ROLES,
 } from "../../../shared/policy/annotations/descheduler-annotations.ts";
-import type { EvacuationFacts, LauncherFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import type { LauncherFacts } from "../../../shared/policy/annotations/launcher-facts.ts";
 import { FEATURE_GATES, type FeatureGate, type ReconcilerMode } from "../../../shared/policy/settings.ts";
 import { at, endedEvacuation, evacuation, EXTERNAL, marked, PINNED, settings, vmi, without } from "../fixtures.ts";
 import { annotating, annotations, IN_PROGRESS, launcher, ONLY, REQUESTED, target } from "../launchers.ts";

@@ -4,7 +4,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type AnnotationWorld, planAnnotations } from "../../../shared/policy/annotations/descheduler-annotations.ts";
-import type { EvacuationFacts, LauncherFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import type { LauncherFacts } from "../../../shared/policy/annotations/launcher-facts.ts";
 import type { ReconcilerMode } from "../../../shared/policy/settings.ts";
 import { at, newborn, only, vmi } from "../fixtures.ts";
 import { annotated, annotating, IN_PROGRESS, launcher, ONLY, REQUESTED } from "../launchers.ts";
