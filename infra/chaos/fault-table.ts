@@ -49,6 +49,7 @@ export const FAULTS = {
   ForeignMigrations: { weight: 4, says: "a user migrates VMs (virtctl migrate)" },
   OwnerDeletes:     { weight: 4, says: "owners delete VMIs midway" },
   DrainBrokenOff:   { weight: 4, says: "the drain is broken off and begun again" },
+  DrainTakenBack:   { weight: 3, says: "the drain is broken off and its node uncordoned, which withdraws what it asked for; then it is begun again" },
   OperatorCancels:  { weight: 4, says: "an operator cancels evacuations, at Lifeboat's door or by kubectl" },
   OperatorEvacuates: { weight: 3, says: "an operator creates Evacuations by kubectl" },
   MarkRemoved:      { weight: 3, says: "a user removes the mark from VMIs" },

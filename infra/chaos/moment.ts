@@ -25,7 +25,7 @@ export type Happening =
       readonly on: boolean;
     }
   | { readonly does: "migrate" | "delete" | "cancel" | "withdraw" | "evacuate" | "unmark"; readonly vm: string }
-  | { readonly does: "break off drain"; readonly ms: number }
+  | { readonly does: "break off drain" | "take drain back"; readonly ms: number }
   | { readonly does: "taint for a while"; readonly ms: number }
   | { readonly does: "drain taint" | "preempt" | "taint" | "terminate" | "press" | "retire" };
 

@@ -145,6 +145,7 @@ function configurationOf(random: Random, faults: readonly FaultName[]) {
       backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
       adoptSeconds: faults.includes("ControllerOff") ? 0 : adoptSeconds,
+      withdrawOnUncordon: faults.includes("DrainTakenBack"),
     },
   };
   return { configuration, budgeted: budget === "Enabled" || !guarding };

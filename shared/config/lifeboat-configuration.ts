@@ -40,6 +40,7 @@ const Evacuation = z.lazy(() =>
     stuckSeconds: seconds(evacuation.stuckSeconds),
     cooldownSeconds: seconds(evacuation.cooldownSeconds),
     historySeconds: seconds(evacuation.historySeconds),
+    withdrawOnUncordon: flag(evacuation.withdrawOnUncordon),
   }),
 );
 

@@ -9,6 +9,7 @@ import { ClusterError } from "../cluster/failure.ts";
 import { type EvacuationFacts, keyOf, type NamespacedName, type PodFacts } from "../policy/facts.ts";
 import { isGateOn } from "../policy/guard/guarded.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
+import { endedBy } from "../policy/evacuation/uncordon.ts";
 import { vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
@@ -65,15 +66,15 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   return sum([underWay, await reconcileNodes({ pointers, pods: [], vmis: [], evacuations: active }, deps)]);
 }
 
-/** `evacuations`: every one that has not ended. Where disruptions are guarded, a `Duplicate` may hold a deadline besides. */
+/** `evacuations`: every one that has not ended. A `Duplicate` may hold a deadline besides, or what else a VM has to leave for. */
 async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
-  const isGuarding = isGateOn("NoExecuteTaint", deps.settings);
+  const needsDuplicates = isGateOn("NoExecuteTaint", deps.settings) || deps.settings.evacuation.withdrawOnUncordon;
   const byVmi = Map.groupBy(evacuations, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
   const { results, left } = await eachOf([...byVmi.values()], deps, async (ofVmi) => {
     const [first] = ofVmi;
     if (first === undefined) return NOTHING;
     const key = { namespace: first.namespace, name: first.spec.vmiName };
-    return await reconcileVmi(key, deps, isGuarding ? {} : { evacuations: ofVmi });
+    return await reconcileVmi(key, deps, needsDuplicates ? {} : { evacuations: ofVmi });
   });
   return sum([...results, { ...NOTHING, left }]);
 }
@@ -111,12 +112,13 @@ function isOf(pod: PodFacts, key: NamespacedName): boolean {
   return vmiKeyOfPod(pod).some((own) => keyOf(own) === keyOf(key));
 }
 
-/** Pressure and the drain taint; what begins by them is carried on at once. */
+/** Pressure, the drain taint, uncordoning; what begins or ends by them is carried on at once. */
 async function reconcileNodes(told: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
   if (told.pointers.length === 0) return NOTHING;
   const world = await observeNodes(told, observerOf(deps));
   const begun = await runReconcilers(OF_NODES, world, deps);
-  return sum([begun, await carryOn(world, begun, deps)]);
+  const takenBack = endedBy(world.nodes, world.evacuations, deps.settings);
+  return sum([begun, await carryOn(world, begun, deps), await eachVmi(takenBack, deps)]);
 }
 
 /** VMs for which a look at many has begun something. */

@@ -50,6 +50,8 @@ export interface Settings {
     readonly cooldownSeconds: number;
     /** How long an `Evacuation` that has ended stays. */
     readonly historySeconds: number;
+    /** Whether uncordoning a node withdraws what a drain of it asked for. */
+    readonly withdrawOnUncordon: boolean;
   };
   readonly guard: GuardSettings;
   /** Seconds from the beginning of a cycle to that of the next; 0: only when asked. */
@@ -92,6 +94,7 @@ export const DEFAULT_SETTINGS: Settings = {
     stuckSeconds: 180,
     cooldownSeconds: 900,
     historySeconds: 3600,
+    withdrawOnUncordon: false,
   },
   guard: {
     mode: "Hold",

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { nodes, type Pod, podDisruptionBudgets, pods } from "../../infra/sandbox/actors/resources.ts";
-import { NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { closeQueue, NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm, getVmi } from "./vm.ts";
 
 const OLD_SECRET = "whsec_dGhlIG9sZCBzZWNyZXQgb2YgdGhlIHJlbGF5";
@@ -163,6 +163,21 @@ describe("node pressure", () => {
     expect(await vm.evacuations()).toMatchObject([{ spec: { cause: "NodePressure" } }]);
     await vm.untilMoved();
   });
+});
+
+test("an uncordoned node: what a drain of it asked for is withdrawn at once", async () => {
+  await stage.configure({ evacuation: { withdrawOnUncordon: true } });
+  await stage.ask("GET", "/readyz");
+  await closeQueue(stage.client);
+  const vm = await createVm(stage, "uncordoned");
+  const cordon = (unschedulable: boolean) =>
+    stage.client.patch(nodes, { name: vm.node }, { type: "merge", body: { spec: { unschedulable } } });
+  await cordon(true);
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["Migrating"]);
+  await cordon(false);
+  expect(await deliver([event("node.changed", { name: vm.node })])).toBe(204);
+  expect(await vm.phases()).toEqual(["Withdrawn"]);
 });
 
 test("the API server does not answer: 503, send all again", async () => {

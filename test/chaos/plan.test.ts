@@ -70,6 +70,7 @@ const ALWAYS: Readonly<Record<string, (plan: Plan) => boolean>> = {
   "it happens to VMs that there are": ({ moments, vms }) => moments.every((moment) => !("vm" in moment) || vms.some(({ name }) => name === moment.vm)),
   "nothing but descheduling moves a VM off the retired node": ({ moments }) => !moments.some((moment) => moment.does === "evacuate" && moment.vm.startsWith("retired")),
   "a taint that comes and goes does so several times": (plan) => !plan.faults.includes("NoExecuteTaintComesAndGoes") || plan.moments.filter(({ does }) => does === "taint for a while").length > 1,
+  "uncordoning withdraws by that fault only": ({ configuration, faults }) => JSON.stringify(configuration).includes('"withdrawOnUncordon":true') === faults.includes("DrainTakenBack"),
   "several Workers by that fault only": ({ workers, faults }) => workers.length > 1 === faults.includes("SeveralWorkers"),
   "clocks are skewed by that fault only": ({ workers, faults }) => faults.includes("ClockSkew") || workers.every((skew) => skew === 0),
   "Workers die by that fault only": ({ kills, faults }) => kills.length > 0 === faults.includes("WorkerKilled"),

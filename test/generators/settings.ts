@@ -51,6 +51,7 @@ const KEYS: Readonly<Record<string, Values>> = {
   "evacuation.stuckSeconds": seconds,
   "evacuation.cooldownSeconds": seconds,
   "evacuation.historySeconds": seconds,
+  "evacuation.withdrawOnUncordon": flag,
   "guard.mode": wordOf("Hold", "Hold", "Deny", "Off"),
   "guard.deadlineSeconds.Preemption": seconds,
   "guard.deadlineSeconds.NoExecuteTaint": seconds,

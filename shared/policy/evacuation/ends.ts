@@ -53,8 +53,8 @@ function released({ vmi, migrations }: LivePair): readonly Action[] {
 
 export function withdrawn(pair: LivePair, { by, why }: Of<"Withdrawn">): readonly Action[] {
   const { e, vmi, w } = pair;
-  // A taint that comes back begins a new one at once, even if an attempt was backing off.
-  const rest = by === "Taint" ? 0 : backoffSeconds(e.status.attempts, w.settings);
+  // A taint or a drain that comes back begins a new one at once, even if an attempt was backing off.
+  const rest = by === "Taint" || by === "Uncordon" ? 0 : backoffSeconds(e.status.attempts, w.settings);
   const more = { nextAttemptTime: secondsAfter(w.now, rest) };
   return [
     ...released(pair),

@@ -8,8 +8,11 @@ import type { EvacuationFacts } from "../facts.ts";
 export const ACTIVE_PHASES = ["Pending", "Migrating", "BackingOff", "WaitingForOwner", "Blocked"] as const;
 export const END_PHASES = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 
-/** For programs, beside the phase. `Stalled`: its migration has not begun although KubeVirt's limits would allow it. */
-export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed"] as const;
+/**
+ * For programs, beside the phase. `Stalled`: its migration has not begun although KubeVirt's limits would allow it. `Cordoned`:
+ * its node was cordoned, and uncordoning that withdraws it.
+ */
+export const CONDITION_TYPES = ["Marked", "Stalled", "Cordoned", "Evacuated", "Failed"] as const;
 
 export type ActivePhase = (typeof ACTIVE_PHASES)[number];
 export type EndPhase = (typeof END_PHASES)[number];

@@ -11,13 +11,14 @@ import { isMarked } from "./mark.ts";
 import type { Change } from "./status.ts";
 import { MIGRATES, resolveStrategy, strategyOf } from "../eviction/eviction-table.ts";
 import { secondsSince, secondsUntil } from "../time.ts";
+import { uncordoned } from "./uncordon.ts";
 import { type End, type LivePair, ofVmi } from "./world.ts";
 
 export type Standing =
   /** The VM has ended, or an older Evacuation of its pod goes on. */
   | { readonly standing: "Over"; readonly end: End }
   | { readonly standing: "Moved"; readonly targetNode: string | undefined }
-  | { readonly standing: "Withdrawn"; readonly by: "Intent" | "Taint" | "Mark"; readonly why: string }
+  | { readonly standing: "Withdrawn"; readonly by: "Intent" | "Taint" | "Uncordon" | "Mark"; readonly why: string }
   /** Every attempt has failed, and the VM rests before the next evacuation; or nothing could ever move it. */
   | { readonly standing: "Hopeless"; readonly reason: string; readonly why: string; readonly isToRest: boolean }
   /** `isStuck`: an unfinished migration cannot begin, which is as good as failed. */
@@ -83,7 +84,9 @@ function withdrawn(pair: LivePair): Standing | undefined {
     return { standing: "Withdrawn", by: "Intent", why: "spec.intent is Withdrawn" };
   }
   const why = taintGone(pair);
-  return why === undefined ? undefined : { standing: "Withdrawn", by: "Taint", why };
+  if (why !== undefined) return { standing: "Withdrawn", by: "Taint", why };
+  const because = uncordoned(pair);
+  return because === undefined ? undefined : { standing: "Withdrawn", by: "Uncordon", why: because };
 }
 
 /** Why the taint that the VM had to leave for is gone; undefined if it is not, or if the node was not read. */

@@ -16,6 +16,7 @@ export interface Change {
   readonly more?: Partial<EvacuationStatus>;
   /** Undefined: as it was. */
   readonly stalled?: boolean | undefined;
+  readonly cordoned?: boolean;
 }
 
 /** The status after a look at the VMI. Identity is resolved once and then kept. */
@@ -27,7 +28,7 @@ export function statusAfter(
 ): EvacuationStatus {
   const { phase, reason, message, more } = change;
   const time = now.toISOString();
-  const conditions = [...marked(vmi), ...stalled(change, e.status), ...ended(change)];
+  const conditions = [...marked(vmi), ...cordoned(change), ...stalled(change, e.status), ...ended(change)];
   return {
     ...e.status,
     ...(vmi === undefined || e.status.sourceNode !== undefined ? {} : identityOf(e, vmi)),
@@ -62,6 +63,12 @@ function marked(vmi: VmiFacts | undefined): readonly Shown[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
   const message = `status.evacuationNodeName is ${vmi.evacuationNodeName}`;
   return [{ type: "Marked", status: "True", reason: "Marked", message }];
+}
+
+/** Once seen, it stays recorded. */
+function cordoned(change: Change): readonly Shown[] {
+  const message = "uncordoning the node withdraws this evacuation until its migration runs";
+  return change.cordoned === true ? [{ type: "Cordoned", status: "True", reason: "NodeCordoned", message }] : [];
 }
 
 /** False is recorded only after True. */

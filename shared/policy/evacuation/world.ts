@@ -7,7 +7,9 @@ import type { MigrationQueue } from "./attempt.ts";
 import type { BudgetFacts, EvacuationFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
 import type { EndPhase } from "./phase.ts";
 import { type Change, isChanged, statusAfter } from "./status.ts";
+import type { Settings } from "../settings.ts";
 import type { Moment } from "../time.ts";
+import { endsWithCordon, isCordoned } from "./uncordon.ts";
 
 export interface EvacuationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
@@ -50,9 +52,10 @@ export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
 }
 
 /** The write, if there is anything new to say. An inherited number of attempts is where counting begins. */
-export function write({ e, vmi, w }: Pair, change: Change): readonly Action[] {
+export function write(pair: Pair, change: Change): readonly Action[] {
+  const { e, vmi, w } = pair;
   const more = { attempts: inheritedAttempts(e), ...change.more };
-  const status = statusAfter(e, vmi, { ...change, more }, w.now);
+  const status = statusAfter(e, vmi, { ...change, more, cordoned: isCordoned(pair) }, w.now);
   return isChanged(e.status, status) ? [{ verb: "WriteStatus", evacuation: e, status }] : [];
 }
 
@@ -64,8 +67,8 @@ export function end(pair: Pair, change: End): readonly Action[] {
 }
 
 /** Whether the node of its VMI tells if it goes on. */
-export function needsNode({ spec }: EvacuationFacts): boolean {
-  return spec.cause === "DrainTaint" || spec.cause === "NoExecuteTaint";
+export function needsNode(e: EvacuationFacts, settings: Settings): boolean {
+  return e.spec.cause === "DrainTaint" || e.spec.cause === "NoExecuteTaint" || endsWithCordon(e, settings);
 }
 
 /** Whether the pods of its VMI do: the tolerations of the one that has to leave, the fate of the one it may move to. */

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Cause } from "../../../shared/policy/cause.ts";
 import { needsNode, needsPods } from "../../../shared/policy/evacuation/world.ts";
-import { evacuation, migration } from "../fixtures.ts";
+import { evacuation, migration, settings } from "../fixtures.ts";
 
 test.each<[Cause, phase: string, node: boolean, pods: boolean]>([
   ["ApiEviction", "Running", false, false],
@@ -11,5 +11,5 @@ test.each<[Cause, phase: string, node: boolean, pods: boolean]>([
   ["NoExecuteTaint", "Running", true, true],
 ])("%s, its migration is %s: node %s, pods %s", (...[cause, phase, node, pods]) => {
   const subject = evacuation({ spec: { cause } });
-  expect([needsNode(subject), needsPods(subject, [migration({ phase })])]).toEqual([node, pods]);
+  expect([needsNode(subject, settings()), needsPods(subject, [migration({ phase })])]).toEqual([node, pods]);
 });

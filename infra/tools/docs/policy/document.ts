@@ -108,6 +108,9 @@ ${tables.phaseTable(END_PHASES)}
 - Stop the drain first: KubeVirt's webhook marks the VM again with the drain's next request, and that begins another Evacuation.
 - While the node carries KubeVirt's drain taint another one begins when the back-off is over.
 - One for a taint ends by itself when the taint is gone.
+- With \`evacuation.withdrawOnUncordon\` (off by default) uncordoning a node withdraws evacuations with the cause ApiEviction or DrainTaint whose
+  migration does not run yet, unless the node carries the drain taint or the VM has to leave for another cause besides. A look must have
+  found the node cordoned before (condition \`Cordoned\`): not every eviction is a drain's. A drain that still runs asks again.
 
 ## Descheduler annotations
 
