@@ -9,16 +9,18 @@ import {
   type LoadedPolicy,
 } from "../shared/descheduling/policy-file/load-descheduler-policy.ts";
 import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.ts";
-import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/eviction-answer.ts";
-import { isDue } from "../shared/descheduling/cycle/register.ts";
+import { isDue, type LeaseFacts } from "../shared/descheduling/cycle/lease.ts";
+import { isRequested } from "../shared/descheduling/cycle/request-counts.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import { deschedule } from "../shared/descheduling/deschedule.ts";
 import { SETTINGS_SECONDS, tell } from "./carry-on.ts";
+import { reconcileActive } from "../shared/pass/pass.ts";
+import { reconciling } from "./carry-on.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
-/** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. */
+/** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. The Lease lasts longer. */
 const CYCLE_SECONDS = 240;
 /** Of these, for reading and requesting; the rest is for recording the outcome of the last request. */
 const REQUESTING_SECONDS = 220;
@@ -32,7 +34,8 @@ export async function descheduleNow(c: Context, target: Target): Promise<Respons
     c.executionCtx.waitUntil(reportPolicy(target, loaded));
     return rejectProblems("InvalidConfiguration", loaded.problems);
   }
-  const report = await runCycle(target, loaded, { dryRun, claimed: false });
+  const report = await runCycle(target, loaded, { dryRun });
+  if (!dryRun) c.executionCtx.waitUntil(carryOn(target, report, CARRY_ON_SECONDS.afterAnswer));
   return c.json({ dryRun, ...rendered(report) });
 }
 
@@ -44,10 +47,25 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   const { intervalSeconds } = settings.descheduling;
   // In background only: without memory of requests, and a caller who watches, cycles would request every VM again and again.
   if (intervalSeconds <= 0 || !settings.featureGates.includes("EvictionsInBackground")) return;
-  if (!isDue(await cluster.getDeschedulingRegister(), intervalSeconds, target.platform.now())) return;
+  const lease = await cluster.getDeschedulingLease();
+  if (!isDue(lease, intervalSeconds, target.platform.now())) return;
   const loaded = await load(target);
   if (!loaded.ok) return await reportPolicy(target, loaded);
-  await runCycle(target, loaded, { dryRun: false, claimed: true });
+  const report = await runCycle(target, loaded, { dryRun: false, lease });
+  await carryOn(target, report, CARRY_ON_SECONDS.ofTick);
+}
+
+/** The platform ends what runs after an answer at 30 s. */
+const CARRY_ON_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
+
+/** What was asked for begins at once, and what was withdrawn ends: the next look at them may be a minute away. */
+async function carryOn(target: Target, { nominations, withdrawn }: CycleReport, seconds: number): Promise<void> {
+  if (withdrawn.length === 0 && !nominations.some(({ result }) => result === "Background")) return;
+  try {
+    await reconciling(target, seconds, reconcileActive);
+  } catch (error) {
+    target.logFailure("carrying on what descheduling has asked for", error);
+  }
 }
 
 async function load(target: Target): Promise<LoadedPolicy> {
@@ -63,7 +81,7 @@ function parseDryRun(value: string | undefined): boolean {
 async function runCycle(
   target: Target,
   { policy }: Extract<LoadedPolicy, { ok: true }>,
-  how: { readonly dryRun: boolean; readonly claimed: boolean },
+  how: { readonly dryRun: boolean; readonly lease?: LeaseFacts },
 ): Promise<CycleReport> {
   const { platform } = target;
   const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
@@ -78,15 +96,16 @@ async function runCycle(
     onFailure: (error) => target.logFailure("descheduling", error),
   });
   const { ended, nodes, pods, inProgress, nominations } = report;
-  const results = countsOf(nominations);
-  platform.log({ door: "deschedule", cluster: target.name, ...how, ended, nodes, pods, inProgress, results });
+  const { dryRun } = how;
+  const told = { ended, nodes, pods, inProgress, results: countsOf(nominations), withdrawn: report.withdrawn.length };
+  platform.log({ door: "deschedule", cluster: target.name, dryRun, ...told });
   return report;
 }
 
 /** A nomination was either requested, with an outcome, or skipped, with a reason why. */
-function rendered({ ended, nodes, pods, inProgress, nominations }: CycleReport) {
-  const { requested = [], skipped = [] } = Object.groupBy(nominations, ({ result }) =>
-    EVICTION_OUTCOMES.some((outcome) => outcome === result) ? "requested" : "skipped",
+function rendered({ ended, nodes, pods, inProgress, nominations, withdrawn }: CycleReport) {
+  const { requested = [], skipped = [] } = Object.groupBy(nominations, (one) =>
+    isRequested(one) ? "requested" : "skipped",
   );
   return {
     ended,
@@ -97,6 +116,7 @@ function rendered({ ended, nodes, pods, inProgress, nominations }: CycleReport) 
     results: countsOf(nominations),
     requested: requested.slice(0, LISTED).map((one) => ({ ...renderedPod(one), outcome: one.result })),
     skipped: skipped.slice(0, LISTED).map((one) => ({ ...renderedPod(one), why: one.result })),
+    withdrawn: withdrawn.slice(0, LISTED).map(({ evacuation, why }) => ({ evacuation: keyOf(evacuation), why })),
   };
 }
 

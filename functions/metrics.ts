@@ -10,8 +10,9 @@ import { ClusterError } from "../shared/cluster/failure.ts";
 import { expiryOf } from "../shared/config/token-expiry.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
-import type { DeschedulingRegister } from "../shared/descheduling/cycle/register.ts";
 import { isAccepted } from "./credentials.ts";
+import { requestCountsOf } from "../shared/descheduling/cycle/request-counts.ts";
+import { countsOf } from "../shared/policy/counters.ts";
 import type { Target } from "./target.ts";
 import { lookAtWebhooks } from "./webhooks.ts";
 
@@ -36,26 +37,17 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
 
 async function readAll(target: Target, cluster: Cluster): Promise<SeenMetrics> {
   const { settings } = await target.settings(cluster);
-  const [counters, evacuations, register, webhooks] = await Promise.all([
+  const [data, evacuations, webhooks] = await Promise.all([
     cluster.getCounters(),
     cluster.listEvacuations("Active"),
-    settings.featureGates.includes("EvictionsInBackground") ? registerOf(cluster) : undefined,
     lookAtWebhooks(target, cluster, settings),
   ]);
   const compared = webhooks.map(({ comparison }) => comparison);
-  return { counters, evacuations, webhooks: compared, ...(register && { requests: register.counts }) };
+  const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
+  const requests = isDescheduling ? { requests: requestCountsOf(data) } : {};
+  return { counters: countsOf(data), evacuations, webhooks: compared, ...requests };
 }
 
 function isRefused(error: unknown, code: number): boolean {
   return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === code;
-}
-
-/** Absent without the permission: the gate may be on for another descheduler. */
-async function registerOf(cluster: Cluster): Promise<DeschedulingRegister | undefined> {
-  try {
-    return await cluster.getDeschedulingRegister();
-  } catch (error) {
-    if (!isRefused(error, 403)) throw error;
-    return undefined;
-  }
 }

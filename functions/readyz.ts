@@ -103,7 +103,7 @@ export async function tryPermissions(cluster: Cluster, settings: Settings): Prom
     await tried("budgets", () => cluster.canList("poddisruptionbudgets")),
     await tried("marking", () => cluster.proveMarking(settings)),
     ...(isAnnotating(settings) ? [await tried("annotations", () => cluster.proveAnnotating())] : []),
-    ...(isDescheduling ? [await tried("descheduling", () => cluster.getDeschedulingRegister())] : []),
+    ...(isDescheduling ? [await tried("descheduling", () => cluster.getDeschedulingLease())] : []),
   ];
 }
 

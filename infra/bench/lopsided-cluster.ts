@@ -1,15 +1,12 @@
 /**
  * A lopsided cluster in an API server, and as it was before a cycle of descheduling.
- * Owns: creating what is planned, who answers evictions of VMs there, undoing what was requested. Does not own: the plan
+ * Owns: creating what is planned, undoing what was requested. Does not own: the plan
  * (lopsided-plan.ts), cycles (pass.ts).
  */
-import { createAuthority } from "../sandbox/certificates.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import * as core from "../sandbox/actors/resources.ts";
-import { startVirtApi } from "../sandbox/kubevirt/virt-api.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";
-import { webhookConfigurations } from "../sandbox/kubevirt/webhooks/configurations.ts";
-import { applyManifests } from "../sandbox/manifests.ts";
+import { evacuations } from "../tools/evacuations.ts";
 import { inParallel, numbered } from "../tools/in-parallel.ts";
 import { launcherOf, nodeOf, podOf, statusOf } from "./lopsided-objects.ts";
 import { planNode, type PlannedPod, type PodKind } from "./lopsided-plan.ts";
@@ -29,35 +26,24 @@ export async function createNodes(client: KubeClient, from: number, to: number):
     client,
     planned.flatMap((node) => node.vms),
   );
-  await inParallel(vms, CONCURRENCY, (vm) => createPod(client, launcherOf(vm), "Launcher"));
+  await inParallel(vms, CONCURRENCY, async (vm) => {
+    const { metadata } = await createPod(client, launcherOf(vm), "Launcher");
+    const body = { status: { activePods: { [metadata.uid]: vm.node } } };
+    await client.patch(kubevirt.virtualMachineInstances, vm, { type: "merge", body });
+  });
   const others = planned.flatMap((node) => node.pods);
   await inParallel(others, CONCURRENCY, (pod) => createPod(client, podOf(pod), pod.kind));
 }
 
 /** As after a while: a pod is created without a status, which its kubelet tells. */
-async function createPod(client: KubeClient, draft: core.Draft<core.Pod>, kind: PodKind): Promise<void> {
-  const { metadata } = await client.create(core.pods, draft);
+async function createPod(client: KubeClient, draft: core.Draft<core.Pod>, kind: PodKind): Promise<core.Pod> {
+  const created = await client.create(core.pods, draft);
   const patch = { type: "merge", body: { status: statusOf(kind) } } as const;
-  await client.patch(core.pods, metadata, patch, { subresource: "status" });
+  await client.patch(core.pods, created.metadata, patch, { subresource: "status" });
+  return created;
 }
 
-/**
- * KubeVirt's own webhook for evictions, which marks the VMI and says so in a 429. Its others stay out: no VMI is created
- * or changed here by clients that they would refuse. Resolves to what stops it.
- */
-export async function answerEvictions(client: KubeClient): Promise<() => Promise<void>> {
-  const authority = await createAuthority("lifeboat-bench-virt-api");
-  const virtApi = await startVirtApi(client, authority);
-  const address = { url: virtApi.url, caPem: authority.caPem };
-  const all = webhookConfigurations(address, { evictionWebhook: true });
-  await applyManifests(
-    client,
-    all.filter(({ kind }) => kind === "ValidatingWebhookConfiguration"),
-  );
-  return () => virtApi.stop();
-}
-
-const REGISTER = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
+const LEASE = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
 
 /** As if these pods (`namespace/name`) had never been asked to go, and no cycle had ever been. */
 export async function undo(client: KubeClient, nodes: number, requested: readonly string[]): Promise<void> {
@@ -66,22 +52,26 @@ export async function undo(client: KubeClient, nodes: number, requested: readonl
     const pod = planned.get(key);
     await (pod === undefined ? forgetEvacuation(client, core.parseKey(key)) : replace(client, pod));
   });
-  await client.delete(core.configMaps, REGISTER);
+  await client.delete(core.leases, LEASE);
 }
 
 function keyOf({ namespace, name }: PlannedPod): string {
   return `${namespace}/${name}`;
 }
 
-async function forgetEvacuation(client: KubeClient, { namespace, name }: core.Key): Promise<void> {
-  const annotations = { "lifeboat.dev/evacuation-requested": null };
-  await client.patch(core.pods, { namespace, name }, { type: "merge", body: { metadata: { annotations } } });
-  const unmarked = {
-    metadata: { annotations: { "kubevirt.io/eviction-source": null } },
-    status: { evacuationNodeName: null },
-  };
-  const vmi = { namespace, name: vmNameOf(name) };
-  await client.patch(kubevirt.virtualMachineInstances, vmi, { type: "merge", body: unmarked });
+/** Only one that has ended can be deleted. */
+async function forgetEvacuation(client: KubeClient, { namespace = "", name: pod }: core.Key): Promise<void> {
+  const vm = vmNameOf(pod);
+  const { items } = await client.list(evacuations, namespace);
+  for (const { metadata } of items.filter(({ spec }) => spec.virtualMachineInstance.name === vm)) {
+    await client.patch(
+      evacuations,
+      metadata,
+      { type: "merge", body: { status: { phase: "Gone" } } },
+      { subresource: "status" },
+    );
+    await client.delete(evacuations, metadata);
+  }
 }
 
 /** There is no kubelet that would end it. */

@@ -2,7 +2,6 @@
  * What has to happen in a run, for each place a VM can begin at.
  * Owns: telling, in words, what has not yet. Does not own: what is left to tidy up after it (rest.ts).
  */
-import * as z from "zod/mini";
 import { isFinal, LABEL, type VirtualMachineInstance } from "../sandbox/kubevirt/resources.ts";
 import { ALWAYS, type CastMember, isRefused, type Place } from "./cast.ts";
 import type { Endings } from "./endings.ts";
@@ -11,11 +10,10 @@ import type { Observer } from "./observer.ts";
 import type { RequestCheck } from "./requests.ts";
 import { PREEMPTOR, type Scene } from "./scene.ts";
 import type { Stage } from "./stage.ts";
-import { WIRE } from "./wire.ts";
 
 /** As much of a stage as is looked at. */
 export interface View {
-  readonly arena: { readonly observer: Pick<Observer, "vmis" | "pods" | "registers"> };
+  readonly arena: { readonly observer: Pick<Observer, "vmis" | "pods" | "leases"> };
   readonly plan: Pick<Stage["plan"], "faults" | "vms">;
   readonly scene: Pick<Scene, "namespace" | "nodeOf">;
   readonly drain: Pick<Stage["drain"], "isDone">;
@@ -89,30 +87,20 @@ function hasPreempted({ arena, plan, scene }: View): boolean {
 /** Whether some VM was asked for, if one is left to ask for. */
 function hasAsked(view: View, { asked }: SeenSoFar): boolean {
   if (!view.plan.faults.includes("Descheduling") || asked.size > 0) return true;
-  const reserved = reservedIn(view);
+  if (isBrokenOff(view)) return true;
   const launchers = [...view.arena.observer.pods.list()];
   return !view.plan.vms.some((member) => {
     if (member.place !== "Retired" || !member.migratable) return false;
     const uid = vmiWhereItBegan(member, view)?.metadata.uid;
     return launchers.some(({ metadata, spec }) => {
       const isItsOwn = uid !== undefined && metadata.labels?.[LABEL.createdBy] === uid;
-      return isItsOwn && spec?.nodeName === view.scene.nodeOf.Retired && !reserved.has(metadata.uid);
+      return isItsOwn && spec?.nodeName === view.scene.nodeOf.Retired;
     });
   });
 }
 
-/**
- * UIDs of pods whose request was broken off before anything of it was written on the pod. The reservation lasts longer than a
- * run, and no other cycle asks meanwhile. Without a fault that breaks requests off there are none.
- */
-function reservedIn({ arena, plan }: View): ReadonlySet<string> {
-  if (!plan.faults.some((fault) => rowOf(fault).breaksOff)) return new Set();
-  const registers = [...arena.observer.registers.list()];
-  return new Set(registers.flatMap(({ data = {} }) => reservationsOf(data[WIRE.register.key] ?? "{}")));
-}
-
-const Register = z.object({ reservations: z._default(z.array(z.object({ uid: z.string() })), []) });
-
-function reservationsOf(register: string): readonly string[] {
-  return z.parse(Register, JSON.parse(register)).reservations.map(({ uid }) => uid);
+/** A cycle that is broken off keeps its Lease for longer than a run lasts, and no other cycle asks meanwhile. */
+function isBrokenOff({ arena, plan }: View): boolean {
+  const breaksOff = plan.faults.some((fault) => rowOf(fault).breaksOff);
+  return breaksOff && [...arena.observer.leases.list()].some(({ spec }) => Boolean(spec?.holderIdentity));
 }

@@ -6,10 +6,10 @@ import type { KubeClient } from "../sandbox/actors/client.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { type Informer, startInformer } from "../sandbox/actors/informer.ts";
 import {
-  configMaps,
+  leases,
   podDisruptionBudgets,
   pods,
-  type ConfigMap,
+  type Lease,
   type Pod,
   type PodDisruptionBudget,
 } from "../sandbox/actors/resources.ts";
@@ -35,8 +35,8 @@ export interface Observer {
   readonly migrations: Pick<Informer<Migration>, "get" | "list">;
   readonly evacuations: Pick<Informer<Evacuation>, "get" | "list">;
   readonly budgets: Pick<Informer<PodDisruptionBudget>, "get" | "list">;
-  /** The descheduling register, wherever there is one. */
-  readonly registers: Pick<Informer<ConfigMap>, "list">;
+  /** The Lease of descheduling cycles, wherever there is one. */
+  readonly leases: Pick<Informer<Lease>, "list">;
   /** Instead of those who listened before. */
   listen(...listeners: readonly Partial<Listener>[]): void;
   stop(): Promise<void>;
@@ -49,9 +49,9 @@ export async function startObserver(client: KubeClient): Promise<Observer> {
   const departures = startInformer({ ...options, resource: evacuations });
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const known = startInformer({ ...options, resource: pods });
-  const selectors = { fieldSelector: `metadata.name=${WIRE.register.name}` };
-  const registers = startInformer({ ...options, resource: configMaps, selectors });
-  const seen = { vmis, migrations, budgets, registers, evacuations: departures, pods: known };
+  const selectors = { fieldSelector: `metadata.name=${WIRE.lease}` };
+  const held = startInformer({ ...options, resource: leases, selectors });
+  const seen = { vmis, migrations, budgets, leases: held, evacuations: departures, pods: known };
   let current: readonly Partial<Listener>[] = [];
   vmis.onChange((now, before) => current.forEach((listener) => listener.vmiChanged?.(now, before)));
   migrations.onChange((now, before) => current.forEach((listener) => listener.migrationChanged?.(now, before)));

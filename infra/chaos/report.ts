@@ -19,7 +19,7 @@ export const RunReportSchema = z.object({
   faults: Counts,
   /** Of the timeline, the rest. */
   inVain: Counts,
-  /** Pods that descheduling asked for. */
+  /** VMs that descheduling asked for. */
   asked: z.number(),
   /** Descheduling cycles, by their answer. */
   cycles: Counts,

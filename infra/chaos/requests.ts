@@ -1,5 +1,6 @@
 /**
- * How many VMs of a node descheduling moves at a time, and which ever, told by the annotations on their pods.
+ * How many VMs of a node descheduling moves at a time, told by the annotations on their pods, and which it has ever asked for, told by
+ * Evacuations.
  * Owns: counting them with every change. Does not own: watching (observer.ts), the policy (descheduler-policy.ts), whether
  * there were any to move (goal.ts).
  */
@@ -15,8 +16,8 @@ export interface RequestCheckOptions {
   readonly report: (what: string) => void;
 }
 
-export interface RequestCheck extends Pick<Listener, "podChanged"> {
-  /** UIDs of pods that descheduling has asked for, whatever became of that. */
+export interface RequestCheck extends Pick<Listener, "podChanged" | "evacuationChanged"> {
+  /** UIDs of Evacuations that descheduling has asked for, whatever became of them. */
   readonly asked: ReadonlySet<string>;
 }
 
@@ -25,7 +26,6 @@ export function createRequestCheck({ node, allowed, report }: RequestCheckOption
   const leaving = new Map<string, string>();
   const look = (pod: Pod): void => {
     const { uid } = pod.metadata;
-    if (isAskedFor(pod)) asked.add(uid);
     if (!isLeaving(pod)) return void leaving.delete(uid);
     const known = leaving.size;
     leaving.set(uid, keyOf(pod));
@@ -37,6 +37,9 @@ export function createRequestCheck({ node, allowed, report }: RequestCheckOption
 
   return {
     asked,
+    evacuationChanged(now) {
+      if (now?.spec.cause === "Descheduler") asked.add(now.metadata.uid);
+    },
     podChanged(now, before) {
       if (before !== undefined && before.metadata.uid !== now?.metadata.uid) leaving.delete(before.metadata.uid);
       if (now?.spec?.nodeName === node) look(now);
@@ -44,12 +47,7 @@ export function createRequestCheck({ node, allowed, report }: RequestCheckOption
   };
 }
 
-function isAskedFor({ metadata }: Pod): boolean {
-  return metadata.annotations?.[WIRE.requested] !== undefined;
-}
-
 function isLeaving(pod: Pod): boolean {
   const { annotations = {}, deletionTimestamp } = pod.metadata;
-  const underWay = isAskedFor(pod) || WIRE.inProgress in annotations;
-  return underWay && !isFinal(pod.status) && deletionTimestamp === undefined;
+  return WIRE.inProgress in annotations && !isFinal(pod.status) && deletionTimestamp === undefined;
 }

@@ -57,7 +57,7 @@ export function renderTotals(totals: Totals, seconds: number): string {
 
 function renderDescheduling({ asked, cycles }: Totals): string {
   const answers = Object.entries(cycles).map(([answer, times]) => `${answer} × ${times}`);
-  return `${asked} pods asked for; cycles: ${answers.join(", ") || "none"}`;
+  return `${asked} VMs asked for; cycles: ${answers.join(", ") || "none"}`;
 }
 
 function secondsOf(ms: number): string {

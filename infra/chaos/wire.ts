@@ -9,8 +9,7 @@ export const WIRE = {
   managedBy: "lifeboat",
   /** On launcher pods. */
   inProgress: "descheduler.alpha.kubernetes.io/eviction-in-progress",
-  requested: "lifeboat.dev/evacuation-requested",
   namespace: "lifeboat-system",
   policy: { name: "lifeboat-descheduler", key: "policy.yaml" },
-  register: { name: "lifeboat-descheduling", key: "register.json" },
+  lease: "lifeboat-descheduling",
 } as const;

@@ -39,9 +39,9 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
     case "DeleteEvacuation":
       return await remove(send, "evacuations", action.evacuation);
     case "Count":
-      return await count(counterKey(action.cause, action.outcome), send);
+      return await addToCounters(new Map([[counterKey(action.cause, action.outcome), 1]]), send);
     case "CountMissedTick":
-      return await count(MISSED_TICKS, send);
+      return await addToCounters(new Map([[MISSED_TICKS, 1]]), send);
     case "CreateMigration":
       return await createMigration(action, send);
     case "AdoptMigration":
@@ -101,30 +101,27 @@ export async function createEvacuation(evacuation: NewEvacuation, send: Send): P
   return isJoined ? found : "Conflict";
 }
 
-/** Attempts at a counter that another function writes at the same time: a count is worth no more. */
+/** Attempts at counters that another function writes at the same time: a count is worth no more. */
 const COUNT_ATTEMPTS = 3;
 
-async function count(key: string, send: Send): Promise<ActResult> {
+/** By key, how much each grows. */
+export async function addToCounters(growth: ReadonlyMap<string, number>, send: Send): Promise<ActResult> {
   const where = { namespace: names.LIFEBOAT_NAMESPACE, name: names.COUNTERS_CONFIG_MAP };
-  const path = object("configmaps", where);
   for (let attempt = 0; attempt < COUNT_ATTEMPTS; attempt++) {
     const found = await readOne(send, "configmaps", where, ConfigMap);
-    const data = { [key]: String(1 + (Number(found?.data[key]) || 0)) };
+    const grown = [...growth].map(([key, by]) => [key, String(by + (Number(found?.data[key]) || 0))] as const);
+    const data = Object.fromEntries(grown);
     const result =
       found === undefined
-        ? await createConfigMap(where.name, data, send)
-        : await patch(send, path, { metadata: { resourceVersion: found.resourceVersion }, data });
+        ? // If it exists by now, another function made it, with other data.
+          await create(send, collection("configmaps", where.namespace), manifests.configMap(where.name, data), {
+            409: "Conflict",
+          })
+        : await patch(send, object("configmaps", where), {
+            metadata: { resourceVersion: found.resourceVersion },
+            data,
+          });
     if (result === "Done") return "Done";
   }
   return "Conflict";
-}
-
-/** If it exists by now, another function made it, with other data. */
-export async function createConfigMap(
-  name: string,
-  data: Readonly<Record<string, string>>,
-  send: Send,
-): Promise<ActResult> {
-  const path = collection("configmaps", names.LIFEBOAT_NAMESPACE);
-  return await create(send, path, manifests.configMap(name, data), { 409: "Conflict" });
 }

@@ -3,7 +3,6 @@
  * Owns: what is asked for each fact. Does not own: decisions, what an action becomes (act.ts).
  */
 import type { Action, NewEvacuation } from "../policy/action.ts";
-import { countsOf } from "../policy/counters.ts";
 import { END_PHASES } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
@@ -171,7 +170,8 @@ function configurationReads(send: Send) {
     getKubeVirt,
     /** The LifeboatConfiguration; undefined, too, where there is no such kind. */
     getConfiguration: () => readConfiguration(send),
-    getCounters: async () => countsOf((await getConfigMap(names.COUNTERS_CONFIG_MAP))?.data ?? {}),
+    /** By key: see counters.ts and request-counts.ts. */
+    getCounters: async () => (await getConfigMap(names.COUNTERS_CONFIG_MAP))?.data ?? {},
     /** Of a ValidatingWebhookConfiguration; undefined also where it may not be read. */
     async getWebhooks(name: string) {
       const path = object("validatingwebhookconfigurations", { namespace: "", name });

@@ -27,18 +27,8 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
   };
 }
 
-/** What is set and does nothing, or less than is wanted of it, as other keys are. */
+/** What is set and does nothing, as other keys are. */
 export function notesOn({ featureGates, descheduling }: Settings): readonly string[] {
-  const isOn = featureGates.includes("EvictionsInBackground");
-  const notes: readonly (readonly [note: string, applies: boolean])[] = [
-    [
-      "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground",
-      descheduling.intervalSeconds > 0 && !isOn,
-    ],
-    [
-      "featureGates.EvictionsInBackground wants DeschedulerSupport beside it: annotations of pods keep a request from expiring",
-      isOn && !featureGates.includes("DeschedulerSupport"),
-    ],
-  ];
-  return notes.flatMap(([note, applies]) => (applies ? [note] : []));
+  if (descheduling.intervalSeconds <= 0 || featureGates.includes("EvictionsInBackground")) return [];
+  return ["descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground"];
 }

@@ -3,21 +3,20 @@
  * Owns: the interface, and the lists that are read. Does not own: when each is read (reads/observe-cycle.ts), the facts
  * they become (reads/), requests that change the cluster (writes/).
  */
-import { Budget, ConfigMap } from "../cluster/kinds/kubernetes.ts";
+import { addToCounters } from "../cluster/act.ts";
+import { Budget } from "../cluster/kinds/kubernetes.ts";
 import { type OnOddItem, readAll, readOne } from "../cluster/read.ts";
 import type { Send } from "../cluster/transport.ts";
 import type { ActResult } from "../cluster/write.ts";
 import type { BudgetFacts } from "../policy/facts.ts";
-import { DESCHEDULING_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../policy/names.ts";
 import type { EvictionAnswer } from "./cycle/eviction-answer.ts";
 import type { Nominated } from "./cycle/nominations.ts";
-import type { DeschedulingRegister, Found } from "./cycle/register.ts";
+import type { LeaseFacts } from "./cycle/lease.ts";
 import type { DeschedulerNode, DeschedulerPod, Labels } from "./plugins/facts.ts";
 import { deschedulerPodSchema, NodeWithResources } from "./reads/projections.ts";
-import { deschedulingRegisterOf } from "./reads/register-schema.ts";
 import { Claim, Namespace, PriorityClass } from "./reads/schemas.ts";
 import { evict } from "./writes/evict.ts";
-import { writeRegister } from "./writes/write-register.ts";
+import { giveLeaseBack, readLease, takeLease } from "./writes/lease.ts";
 
 export interface DeschedulingClient {
   listDeschedulerNodes(): Promise<readonly DeschedulerNode[]>;
@@ -30,9 +29,12 @@ export interface DeschedulingClient {
   /** Of PersistentVolumeClaims that have one, by `namespace/name`. */
   listStorageClassesOfClaims(): Promise<ReadonlyMap<string, string>>;
   getPriorityClassValue(name: string): Promise<number | undefined>;
-  getDeschedulingRegister(): Promise<DeschedulingRegister>;
-  /** Conflict: the register is not what was found. */
-  writeRegister(found: Found, register: DeschedulingRegister): Promise<ActResult>;
+  getDeschedulingLease(): Promise<LeaseFacts>;
+  /** As it is once taken. Conflict: it is not what was found. */
+  takeDeschedulingLease(found: LeaseFacts, now: Date): Promise<LeaseFacts | "Conflict">;
+  giveDeschedulingLeaseBack(taken: LeaseFacts): Promise<ActResult>;
+  /** By key, how much each grows. */
+  countRequests(growth: ReadonlyMap<string, number>): Promise<ActResult>;
   /** A refusal is an answer, with its code and message. Without a grace period the pod's own counts. */
   evict(nominated: Nominated, gracePeriodSeconds?: number): Promise<EvictionAnswer>;
 }
@@ -62,11 +64,10 @@ export function deschedulingClient(send: Send, onOddItem: OnOddItem): Descheduli
     },
     getPriorityClassValue: async (name) =>
       (await readOne(send, "priorityclasses", { namespace: "", name }, PriorityClass))?.value,
-    async getDeschedulingRegister() {
-      const key = { namespace: LIFEBOAT_NAMESPACE, name: DESCHEDULING_CONFIG_MAP };
-      return deschedulingRegisterOf(await readOne(send, "configmaps", key, ConfigMap));
-    },
-    writeRegister: (found, register) => writeRegister(send, found, register),
+    getDeschedulingLease: () => readLease(send),
+    takeDeschedulingLease: (found, now) => takeLease(send, found, now),
+    giveDeschedulingLeaseBack: (taken) => giveLeaseBack(send, taken),
+    countRequests: (growth) => addToCounters(growth, send),
     evict: (nominated, gracePeriodSeconds) => evict(send, nominated, gracePeriodSeconds),
   };
 }

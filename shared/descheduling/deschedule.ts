@@ -1,14 +1,16 @@
 /**
- * A descheduling cycle: observe, then perform the steps of the policy one after another.
+ * A descheduling cycle: take the Lease, observe, then perform the steps of the policy one after another.
  * Owns: performing, and what a failure means to the policy. Does not own: the steps (cycle/cycle.ts), what is read
- * (reads/observe-cycle.ts).
+ * (reads/observe-cycle.ts), how long a Lease is held (cycle/lease.ts).
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import type { Settings } from "../policy/settings.ts";
-import { type CycleReport, runCycle } from "./cycle/cycle.ts";
+import { type CycleReport, NO_CYCLE, runCycle } from "./cycle/cycle.ts";
 import { interpretAnswer } from "./cycle/eviction-answer.ts";
+import { isHeld, type LeaseFacts } from "./cycle/lease.ts";
 import type { DeschedulerPolicy } from "./cycle/policy.ts";
+import { growthBy } from "./cycle/request-counts.ts";
 import type { Outcome, Step } from "./cycle/step.ts";
 import { observeCycle } from "./reads/observe-cycle.ts";
 
@@ -18,8 +20,8 @@ export interface DeschedulingDeps {
   readonly policy: DeschedulerPolicy;
   /** Decides everything, changes nothing. */
   readonly dryRun: boolean;
-  /** Gives way to a cycle that has begun meanwhile, even if there is nothing to request. */
-  readonly claimed: boolean;
+  /** As it was when the cycle was found to be due: gives way to one that has begun meanwhile. Absent: as it is now. */
+  readonly lease?: LeaseFacts | undefined;
   /** Seconds after which no further request is begun. */
   readonly seconds: number;
   readonly now: () => Date;
@@ -27,16 +29,43 @@ export interface DeschedulingDeps {
 }
 
 export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
-  const { cluster, settings, policy, dryRun, claimed } = deps;
+  const { cluster, dryRun, onFailure } = deps;
+  if (dryRun) return await cycle(deps);
+  const now = deps.now();
+  const found = deps.lease ?? (await cluster.getDeschedulingLease());
+  const taken = isHeld(found, now) ? "Conflict" : await cluster.takeDeschedulingLease(found, now);
+  if (taken === "Conflict") return NO_CYCLE;
+  try {
+    const report = await cycle(deps);
+    const growth = growthBy(report.nominations);
+    if (growth.size > 0) await optional(cluster.countRequests(growth), onFailure);
+    return report;
+  } finally {
+    // Otherwise it expires.
+    await optional(cluster.giveDeschedulingLeaseBack(taken), onFailure);
+  }
+}
+
+async function optional(request: Promise<unknown>, onFailure: DeschedulingDeps["onFailure"]): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure(error);
+  }
+}
+
+async function cycle(deps: DeschedulingDeps): Promise<CycleReport> {
+  const { cluster, settings, policy, dryRun } = deps;
   const began = deps.now();
   const observed = await observeCycle(cluster, policy.needs);
   const inBackground = settings.featureGates.includes("EvictionsInBackground");
   const until = new Date(began.getTime() + deps.seconds * 1000);
-  const cycle = runCycle({ ...observed, policy, settings, inBackground, claimed, until, now: began });
-  let next = cycle.next();
+  const steps = runCycle({ ...observed, policy, settings, inBackground, until, now: began });
+  let next = steps.next();
   while (next.done !== true) {
-    const result = dryRun ? granted(next.value) : await tried(next.value, deps);
-    next = cycle.next({ ...result, now: deps.now() });
+    const result = dryRun && next.value.step !== "Look" ? granted(next.value) : await tried(next.value, deps);
+    next = steps.next({ ...result, now: deps.now() });
   }
   return next.value;
 }
@@ -52,29 +81,31 @@ async function tried(step: Step, deps: DeschedulingDeps): Promise<Outcome> {
 }
 
 const WHEN_FAILED = {
-  Write: { step: "Write", outcome: "Failed" },
   Act: { step: "Act", outcome: "Failed" },
+  Withdraw: { step: "Withdraw", outcome: "Failed" },
+  Look: { step: "Look" },
   Evict: { step: "Evict", outcome: "Unknown" },
-  Read: { step: "Read" },
 } as const satisfies Record<Step["step"], Outcome>;
 
 async function perform(step: Step, { cluster, settings, policy }: DeschedulingDeps): Promise<Outcome> {
   switch (step.step) {
-    case "Write":
-      return { step: "Write", outcome: await cluster.writeRegister(step.found, step.register) };
     case "Act":
       return { step: "Act", outcome: await cluster.act(step.action, settings) };
+    case "Withdraw":
+      return { step: "Withdraw", outcome: await cluster.withdraw(step.evacuation) };
+    case "Look": {
+      const { namespace, name } = step.vmi;
+      return { step: "Look", evacuations: await cluster.listEvacuations({ namespace, name }) };
+    }
     case "Evict": {
       const answer = await cluster.evict(step.nominated, policy.gracePeriodSeconds);
       return { step: "Evict", outcome: interpretAnswer(answer, step.inBackground ? policy.messagePrefixes : []) };
     }
-    case "Read":
-      return { step: "Read", register: await cluster.getDeschedulingRegister() };
   }
 }
 
-/** What a dry run assumes of each step. */
-function granted(step: Step): Outcome {
+/** What a dry run assumes of each step that would change something. */
+function granted(step: Exclude<Step, { step: "Look" }>): Outcome {
   if (step.step === "Evict") return { step: "Evict", outcome: step.inBackground ? "Background" : "Evicted" };
-  return step.step === "Read" ? { step: "Read" } : { step: step.step, outcome: "Done" };
+  return { step: step.step, outcome: "Done" };
 }

@@ -6,7 +6,7 @@ import { CAUSES } from "../policy/cause.ts";
 import type { Counters, EvacuationCount } from "../policy/counters.ts";
 import type { CredentialFacts } from "../policy/credential.ts";
 import type { Comparison } from "../policy/webhooks/compare.ts";
-import type { RequestCount } from "../descheduling/cycle/register.ts";
+import type { RequestCount } from "../descheduling/cycle/request-counts.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import { FAMILIES } from "./families.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";

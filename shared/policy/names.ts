@@ -75,8 +75,7 @@ export const CONFIGURATION = "lifeboat";
 /** The descheduler's own policy file, for Lifeboat's descheduling. */
 export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";
-/** What descheduling cycles tell each other: pods about to be requested, when the last one began, what was done. */
-export const DESCHEDULING_CONFIG_MAP = "lifeboat-descheduling";
-export const DESCHEDULING_KEY = "register.json";
-/** How evacuations ended, counted. */
+/** The Lease that one descheduling cycle at a time holds, and what the requester of its Evacuations begins with. */
+export const DESCHEDULING = "lifeboat-descheduling";
+/** How evacuations ended, and what descheduling has requested, counted. */
 export const COUNTERS_CONFIG_MAP = "lifeboat-counters";

@@ -2,13 +2,11 @@
  * Descheduling that is not done: dry runs, policies with an error, and the storm where no cycle keeps track.
  */
 import { afterEach, expect, test } from "vitest";
-import { configMaps, events } from "../../infra/sandbox/actors/resources.ts";
+import { events, leases } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { createVms, cycle, policyOf, setPolicy, startDeschedulingStage, taint } from "./descheduling-stage.ts";
 import { NAMESPACE, type Stage } from "./stage.ts";
-import { getVmi, launcherOf } from "./vm.ts";
-
-const REQUESTED = "lifeboat.dev/evacuation-requested";
+import { evacuationsOf, getVmi } from "./vm.ts";
 
 let stage: Stage;
 afterEach(() => stage.stop());
@@ -20,10 +18,9 @@ test("a dry run changes nothing, and says what would be requested", async () => 
   await taint(stage, "node01");
   expect(await cycle(stage, "?dryRun=true")).toMatchObject({ results: { Background: 1 } });
   expect((await getVmi(stage.client, "vm-1")).status?.evacuationNodeName).toBeUndefined();
-  const { metadata } = await launcherOf(stage.client, "vm-1");
-  expect(metadata.annotations).not.toHaveProperty([REQUESTED]);
+  expect(await evacuationsOf(stage.client, "vm-1")).toEqual([]);
   const key = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
-  expect(await stage.client.get(configMaps, key)).toBeUndefined();
+  expect(await stage.client.get(leases, key)).toBeUndefined();
 });
 
 test("a policy with an error evicts no pod: 503 names the key, and so does an Event on its ConfigMap", async () => {

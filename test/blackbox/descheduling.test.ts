@@ -1,10 +1,10 @@
 /**
- * Descheduling in background, as KEP-1397 wants it seen end to end: evictions through real admission, migrations that go on
- * after the answer, limits that hold meanwhile, requests that expire. Cycles are asked for by POST; each starts from nothing.
+ * Descheduling in background, as KEP-1397 wants it seen end to end, in its second form: VMs are asked for by Evacuations, migrations go
+ * on after the answer, limits hold meanwhile, requests expire or are not wanted any more. Cycles are asked for by POST; each starts from
+ * nothing. The first form, with annotations and the text of a 429: test/functions/descheduling-by-eviction.test.ts.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
-import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
+import { nodes, pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import {
   createVms,
@@ -16,12 +16,8 @@ import {
   startDeschedulingStage,
   taint,
 } from "./descheduling-stage.ts";
-import { NAMESPACE, type Stage, WEBHOOK_CONFIGURATIONS } from "./stage.ts";
-import { evacuationsOf, getVmi, hasSettledAwayFrom, launcherOf, untilVmi } from "./vm.ts";
-
-const REQUESTED = "lifeboat.dev/evacuation-requested";
-const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
-const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
+import { closeQueue, NAMESPACE, type Stage } from "./stage.ts";
+import { evacuationsOf, getVmi, hasSettledAwayFrom, untilVmi } from "./vm.ts";
 
 let stage: Stage;
 afterEach(() => stage.stop());
@@ -53,43 +49,25 @@ async function haveLeft(names: readonly string[]): Promise<boolean> {
 }
 
 describe("EvacuationInBackground", () => {
-  test("evicted VMs migrate after the cycle; the next one knows, and asks for none of them again", async () => {
+  test("VMs that were asked for migrate after the cycle; the next one knows, and asks for none of them again", async () => {
     stage = await startDeschedulingStage({ migrationSeconds: 1 });
     await createVms(stage, ["vm-1", "vm-2"]);
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
     await taint(stage, "node01");
     const first = await cycle(stage);
-    expect(first.results).toEqual({ Background: 2 });
-    expect(first.evacuationsInProgress).toBe(2);
-    expect(await evacuationsOf(stage.client, "vm-1")).toMatchObject([{ spec: { cause: "Descheduler" } }]);
+    expect([first.results, first.evacuationsInProgress]).toEqual([{ Background: 2 }, 2]);
+    const requestedBy = "lifeboat-descheduling: vms/RemovePodsViolatingNodeTaints";
+    expect(await evacuationsOf(stage.client, "vm-1")).toMatchObject([{ spec: { cause: "Descheduler", requestedBy } }]);
     const { metadata } = await getVmi(stage.client, "vm-1");
-    const launcher = await launcherOf(stage.client, "vm-1");
-    expect(launcher.metadata.annotations).toHaveProperty([REQUEST_ONLY]);
-    expect(launcher.metadata.annotations).toHaveProperty([REQUESTED]);
     const second = await cycle(stage);
     expect([second.results, second.evacuationsInProgress]).toEqual([{ InProgress: 2 }, 2]);
     await untilVmi(stage.client, "vm-1", "settled elsewhere", hasSettledAwayFrom("node01"));
     await untilVmi(stage.client, "vm-2", "settled elsewhere", hasSettledAwayFrom("node01"));
     expect((await getVmi(stage.client, "vm-1")).metadata.uid).toBe(metadata.uid);
     // What is still nominated there are the pods that they have left.
-    const last = await cycle(stage);
-    expect([last.evacuationsInProgress, last.results]).toEqual([0, { Evicted: 2 }]);
-    expect((await cycle(stage)).nominated).toBe(0);
-  });
-
-  test("KubeVirt's own webhook says the same words, and is understood", async () => {
-    stage = await startDeschedulingStage({ deschedulerAnnotations: true });
-    await createVms(stage, ["vm-1"]);
-    // As every VMI of a VirtualMachine does: KubeVirt's webhook fails to mark one without any for the descheduler.
-    const body = { metadata: { annotations: { note: "kept" } } };
-    const vm = { namespace: NAMESPACE, name: "vm-1" };
-    await stage.client.patch(kubevirt.virtualMachineInstances, vm, { type: "merge", body });
-    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
-    await taint(stage, "node01");
-    // Lifeboat's own webhook is away: only KubeVirt's answers.
-    await stage.client.delete(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" });
-    expect((await cycle(stage)).results).toEqual({ Background: 1 });
-    await untilVmi(stage.client, "vm-1", "on another node", ({ status }) => status?.nodeName !== "node01");
+    const last = await cyclesUntil(stage, "the last one", ({ evacuationsInProgress }) => evacuationsInProgress === 0);
+    expect(last.flatMap(({ results }) => results["Background"] ?? [])).toEqual([]);
+    await cyclesUntil(stage, "with nothing to do", ({ nominated }) => nominated === 0);
   });
 });
 
@@ -135,42 +113,48 @@ describe("EvacuationLimitReached", () => {
 });
 
 describe("EvacuationTTL", () => {
-  const unconfirmed = {
-    evacuationController: false,
-    configuration: { reconcilers: { evacuation: false, annotations: "Disabled" } },
-  };
-
-  test("a request that nothing confirms counts until its TTL is over, and is made again after it", async () => {
-    stage = await startDeschedulingStage(unconfirmed);
+  test("a VM that KubeVirt does not begin to migrate within the TTL: its Evacuation is withdrawn, another VM is asked for", async () => {
+    stage = await startDeschedulingStage();
     await createVms(stage, ["vm-1", "vm-2"]);
-    const limits = { maxNoOfPodsToEvictTotal: 1, maxEvacuationRequestTTL: "4s" };
+    const limits = { maxNoOfPodsToEvictTotal: 1, maxEvacuationRequestTTL: "3s" };
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, limits));
     await taint(stage, "node01");
+    await closeQueue(stage.client);
     const [first, second] = [await cycle(stage), await cycle(stage)];
     expect(first.results).toEqual({ Background: 1, evictionsTotal: 1 });
     expect(second.results).toEqual({ InProgress: 1, evictionsTotal: 1 });
-    const [pod] = first.requested.map((r) => r.pod);
     const answers = await cyclesUntil(stage, "one that requests", ({ results }) => results["Background"] === 1);
-    expect(answers.at(-1)?.requested.map((r) => r.pod)).toEqual([pod]);
+    expect(answers.flatMap(({ withdrawn }) => withdrawn.map(({ why }) => why))).toEqual(["Expired"]);
+    expect(Math.max(...answers.map(({ evacuationsInProgress }) => evacuationsInProgress))).toBe(1);
+    expect((await evacuationsOf(stage.client, "vm-1"))[0]).toMatchObject({ status: { phase: "Withdrawn" } });
   });
 
-  test("a confirmed one does not expire", async () => {
+  test("one that is not wanted any more is withdrawn by the next cycle: the VM stays, and is not marked", async () => {
+    stage = await startDeschedulingStage();
+    await createVms(stage, ["vm-1"]);
+    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
+    await taint(stage, "node01");
+    await closeQueue(stage.client);
+    expect((await cycle(stage)).results).toEqual({ Background: 1 });
+    await untilVmi(stage.client, "vm-1", "marked", ({ status }) => status?.evacuationNodeName === "node01");
+    await stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints: null } } });
+    expect((await cycle(stage)).withdrawn).toMatchObject([{ why: "NotWanted" }]);
+    await untilVmi(stage.client, "vm-1", "left alone", ({ status }) => status?.evacuationNodeName === undefined);
+    expect((await getVmi(stage.client, "vm-1")).status?.nodeName).toBe("node01");
+  });
+
+  test("one that migrates is neither, however long that takes", async () => {
     stage = await startDeschedulingStage({ migrationSeconds: 30 });
     await createVms(stage, ["vm-1"]);
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxEvacuationRequestTTL: "1s" }));
     await taint(stage, "node01");
     expect((await cycle(stage)).results).toEqual({ Background: 1 });
-    const key = (await launcherOf(stage.client, "vm-1")).metadata;
-    await waitFor(stage.client, {
-      resource: pods,
-      key,
-      what: "confirmed",
-      until: ({ metadata }) => IN_PROGRESS in (metadata.annotations ?? {}),
-    });
-    const requestedAt = Date.now();
-    const answers = await cyclesUntil(stage, "later than the TTL", () => Date.now() - requestedAt > 1500);
-    expect(answers.map(({ results }) => results)).toEqual(answers.map(() => ({ InProgress: 1 })));
-    const { metadata } = await launcherOf(stage.client, "vm-1");
-    expect(metadata.annotations).not.toHaveProperty([REQUESTED]);
+    const told = async () => (await evacuationsOf(stage.client, "vm-1"))[0]?.status?.message;
+    await expect.poll(told, { timeout: 20_000 }).toContain("moves the VM");
+    const began = Date.now();
+    const answers = await cyclesUntil(stage, "later than the TTL", () => Date.now() - began > 1500);
+    expect(answers.map(({ results, withdrawn }) => [results, withdrawn])).toEqual(
+      answers.map(() => [{ InProgress: 1 }, []]),
+    );
   });
 });

@@ -51,7 +51,7 @@ test("a few runs: nothing lost, broken or hung", { timeout: 300_000 }, async () 
     lines.slice(1).filter((line) => !/^\d+ s: /.test(line)),
     output,
   ).toHaveLength(SUMMARY_LINES);
-  expect(lines).toContainEqual(expect.stringMatching(/^descheduling +[1-9]\d* pods asked for; cycles: .*200 × /));
+  expect(lines).toContainEqual(expect.stringMatching(/^descheduling +[1-9]\d* VMs asked for; cycles: .*200 × /));
   expect(lines).toContainEqual(
     expect.stringMatching(/^migrations at once +\d+ at most; runs at a limit: .*node [1-3]/),
   );

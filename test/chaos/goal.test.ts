@@ -18,26 +18,23 @@ interface Tweak {
   readonly member?: Partial<CastMember>;
   readonly now?: VirtualMachineInstance;
   readonly faults?: readonly FaultName[];
-  readonly reserved?: boolean;
+  /** The Lease. */
+  readonly held?: boolean;
   readonly asked?: boolean;
   readonly abandoned?: boolean;
   readonly drained?: boolean;
 }
 
 /** One VM, `web`, and its launcher. */
-function missing({ member, now, faults = [], reserved, asked, abandoned, drained = true }: Tweak): readonly string[] {
+function missing({ member, now, faults = [], held, asked, abandoned, drained = true }: Tweak): readonly string[] {
   const vms = [
     { name: "web", place: "Drained", strategy: "LiveMigrate", migratable: true, failures: 0, ...member } as const,
   ];
   const pods = now === undefined ? [] : [launcher(now)];
-  const at = "2026-01-01T00:00:00Z";
-  const place = { namespace: "run-1", node: "retired", at };
-  const reservations = pods.map(({ metadata: { name, uid } }) => ({ ...place, name, uid }));
-  const text = JSON.stringify({ reservations: reserved ? reservations : [] });
   const metadata = { ...launcher(vmi()).metadata, namespace: "lifeboat-system", name: "lifeboat-descheduling" };
-  const registers = cached([{ metadata, data: { "register.json": text } }]);
+  const leases = cached([{ metadata, spec: { holderIdentity: held ? "lifeboat" : "" } }]);
   const view: View = {
-    arena: { observer: { vmis: cached(now === undefined ? [] : [now]), pods: cached(pods), registers } },
+    arena: { observer: { vmis: cached(now === undefined ? [] : [now]), pods: cached(pods), leases } },
     plan: { faults, vms },
     scene: { namespace: "run-1", nodeOf: NODES },
     drain: { isDone: drained },
@@ -75,8 +72,8 @@ const rows: readonly (readonly [string, Tweak, readonly string[]])[] = [
   ["another request was faster",                   { now: on("elsewhere"), member: retired, faults },               []],
   ["its owner has deleted it",                   { member: retired, faults },                                     []],
   ["it cannot move",                             { now: on("retired"), member: { ...retired, migratable: false }, faults }, []],
-  ["its request was broken off",                 { now: on("retired"), member: retired, faults: [...faults, "WorkerKilled"], reserved: true }, []],
+  ["its request was broken off",                 { now: on("retired"), member: retired, faults: [...faults, "WorkerKilled"], held: true }, []],
   ["its request was not, though it might be",    { now: on("retired"), member: retired, faults: [...faults, "WorkerKilled"] }, UNASKED],
-  ["its request stopped where nothing breaks",   { now: on("retired"), member: retired, faults: [...faults, "Latency"], reserved: true }, UNASKED],
+  ["its request stopped where nothing breaks",   { now: on("retired"), member: retired, faults: [...faults, "Latency"], held: true }, UNASKED],
 ];
 test.each(rows)("%s", (_, tweak, expected) => expect(missing(tweak)).toEqual(expected));

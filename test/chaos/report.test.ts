@@ -36,7 +36,7 @@ describe("the end", () => {
       evacuations ended         Moved 15
       faults                    Error 17, Latency 1
       tried in vain             cancel 3, unmark 1
-      descheduling              3 pods asked for; cycles: 200 × 6, 503 × 2
+      descheduling              3 VMs asked for; cycles: 200 × 6, 503 × 2
       migrations at once        4 at most; runs at a limit: node 2, cluster 1
       runs with a limit broken  1
       runs with something hung  1
@@ -56,7 +56,7 @@ describe("the end", () => {
       evacuations ended         Moved 3
       faults                    none
       tried in vain             none
-      descheduling              0 pods asked for; cycles: none
+      descheduling              0 VMs asked for; cycles: none
       migrations at once        2 at most; runs at a limit: none
       runs with a limit broken  0
       runs with something hung  0

@@ -1,6 +1,7 @@
 /** Counters of ended evacuations: made, added to, tried again when another function counts, and who may not. */
 import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
+import { countsOf } from "../../shared/policy/counters.ts";
 import { COUNTERS_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../../shared/policy/names.ts";
 import { type Behaviour, json, status } from "../functions/support/stub-server.ts";
 import { startTestCluster } from "../functions/support/test-cluster.ts";
@@ -14,7 +15,7 @@ afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 
 const key = { namespace: LIFEBOAT_NAMESPACE, name: COUNTERS_CONFIG_MAP };
-const counted = async () => (await cluster.getCounters()).evacuations.filter(({ count }) => count > 0);
+const counted = async () => countsOf(await cluster.getCounters()).evacuations.filter(({ count }) => count > 0);
 
 describe("in an API server", () => {
   test("the first one makes them, others add", async () => {

@@ -55,18 +55,14 @@ test("of the configuration: what this version's reconcilers read", () => {
 
 describe("remarks", () => {
   const IDLE = "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground";
-  const ALONE = expect.stringMatching(/^featureGates\.EvictionsInBackground wants DeschedulerSupport beside it/);
-  const BOTH = ["EvictionsInBackground", "DeschedulerSupport"];
 
   // prettier-ignore
   test.each([
     [0,  [],                        []],
-    [0,  BOTH,                      []],
-    [60, BOTH,                      []],
+    [0,  ["EvictionsInBackground"], []],
+    [60, ["EvictionsInBackground"], []],
     [60, [],                        [IDLE]],
     [60, ["DeschedulerSupport"],    [IDLE]],
-    [0,  ["EvictionsInBackground"], [ALONE]],
-    [60, ["EvictionsInBackground"], [ALONE]],
   ])("interval %s s, gates %j: %j", (intervalSeconds, featureGates, notes) => {
     expect(notesOn(merged({ featureGates }, { descheduling: { intervalSeconds } }))).toEqual(notes);
   });

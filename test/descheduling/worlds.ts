@@ -1,12 +1,11 @@
 /**
  * Minimal pods and policies for descheduling cycles, plus one tweak each.
  * Owns: a VM's launcher pod on node01 and its VMI, a plugin that nominates what it is told to. Does not own: whole cycles
- * (simulation/), the facts of the real plugins (fixtures.ts).
+ * (cycle/cycles.ts), the facts of the real plugins (fixtures.ts).
  */
 import type { DeschedulerPolicy, EnabledPlugin } from "../../shared/descheduling/cycle/policy.ts";
 import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
 import type { Verdict } from "../../shared/descheduling/plugins/plugin.ts";
-import { EMPTY_REGISTER, type DeschedulingRegister } from "../../shared/descheduling/cycle/register.ts";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
 import { vmi } from "../policy/fixtures.ts";
 import { pod } from "./fixtures.ts";
@@ -26,6 +25,12 @@ export function vmPod(name: string, tweak: Partial<DeschedulerPod> = {}): Desche
     annotations: { "kubevirt.io/domain": name, [REQUEST_ONLY]: "", ...annotations },
     ...rest,
   });
+}
+
+/** A pod that another product evacuates: it is to be asked only. */
+export function askedPod(name: string, tweak: Partial<DeschedulerPod> = {}): DeschedulerPod {
+  const { annotations, ...rest } = tweak;
+  return plainPod(name, { annotations: { [REQUEST_ONLY]: "", ...annotations }, ...rest });
 }
 
 /** An ordinary pod. */
@@ -51,6 +56,7 @@ export function scripted(names: readonly string[], pods: readonly DeschedulerPod
     name: "Scripted",
     extensionPoint: "deschedule",
     *nominate({ evictor }) {
+      heard.length = 0;
       const full = new Set<string>();
       for (const name of names) {
         const pod = pods.find((p) => p.name === name || p.annotations["kubevirt.io/domain"] === name);
@@ -74,8 +80,4 @@ export function policy(plugins: readonly EnabledPlugin[], tweak: Partial<Desched
     profiles: [{ name: "vms", plugins, evictor: () => ({ filter: () => true, preEvictionFilter: () => true }) }],
     ...tweak,
   };
-}
-
-export function register(tweak: Partial<DeschedulingRegister> = {}): DeschedulingRegister {
-  return { ...EMPTY_REGISTER, found: { found: "Nothing" }, ...tweak };
 }

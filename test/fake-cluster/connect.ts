@@ -7,7 +7,6 @@ import type { Scheduler } from "fast-check";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
 import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
-import { countsOf } from "../../shared/policy/counters.ts";
 import { isActive } from "../../shared/policy/evacuation/phase.ts";
 import { type EvacuationFacts, type PodFacts, type VmiFacts } from "../../shared/policy/facts.ts";
 import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
@@ -47,9 +46,12 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     getWebhooks: (name) => when("getWebhooks", () => fake.webhooks.get(name)),
     getOwnWebhooks: () => when("getOwnWebhooks", () => "Unread" as const),
     isTokenAccepted: () => when("isTokenAccepted", () => true),
-    getCounters: () => when("getCounters", () => countsOf(fake.counters)),
+    getCounters: () => when("getCounters", () => fake.counters),
     getConfigMap: () => when("getConfigMap", () => undefined),
-    getDeschedulingRegister: () => when("getDeschedulingRegister", () => fake.register),
+    getDeschedulingLease: () => when("getDeschedulingLease", () => fake.descheduling.lease),
+    takeDeschedulingLease: (found, now) => when("TakeLease", () => fake.descheduling.takeLease(found, now)),
+    giveDeschedulingLeaseBack: (taken) => when("GiveLeaseBack", () => fake.descheduling.giveLeaseBack(taken)),
+    countRequests: (growth) => when("CountRequests", () => fake.addToCounters(growth)),
     getMinorVersions: () => when("getMinorVersions", () => ({ kubernetes: undefined, kubevirt: undefined })),
     canList: (resource) => when(`canList ${resource}`, () => []),
     proveMarking: () => reads("proveMarking"),
@@ -63,8 +65,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     getPriorityClassValue: () => reads("getPriorityClassValue"),
     createEvacuation: (evacuation) => when("CreateEvacuation", () => fake.createEvacuation(evacuation)),
     withdraw: (evacuation) => when("Withdraw", () => fake.withdraw(evacuation)),
-    writeRegister: (found, register) => when("WriteRegister", () => fake.writeRegister(found, register)),
-    evict: () => when("Evict", () => ({ code: 500, message: "nothing is evicted in a fake cluster" })),
+    evict: ({ pod }) => when("Evict", () => fake.descheduling.evict(pod)),
     act: (action) => when(action.verb, () => fake.act(action)),
   };
 }

@@ -1,11 +1,12 @@
 /** The fake cluster keeps what the sandbox's API server keeps, on the same conditions: the same requests, the same answers. */
 import { expect, test } from "vitest";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { isHeld } from "../../shared/descheduling/cycle/lease.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { connectTo as connectOverHttp, present, SETTINGS } from "../cluster/connected.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
-import { newborn, without } from "../policy/fixtures.ts";
+import { newborn, NOW, without } from "../policy/fixtures.ts";
 import { connectTo } from "./connect.ts";
 import { FakeCluster } from "./fake-cluster.ts";
 
@@ -67,7 +68,18 @@ async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
   const annotate = { verb: "AnnotatePod", pod: present(pod), add: { "lifeboat.dev/a": "1" }, remove: [] } as const;
   await act(annotate, annotate);
   await act({ verb: "Count", cause: "ApiEviction", outcome: "Moved" });
-  answers.push((await cluster.getCounters()).evacuations.filter(({ count }) => count > 0));
+  await cluster.countRequests(new Map([["descheduling.vms.PodLifeTime.Evicted", 2]]));
+  answers.push(await cluster.getCounters());
+
+  const lease = await cluster.getDeschedulingLease();
+  const taken = await cluster.takeDeschedulingLease(lease, NOW);
+  answers.push(await cluster.takeDeschedulingLease(lease, NOW));
+  if (taken === "Conflict") throw new Error("another one holds the Lease");
+  const { holder, acquiredAt = "", seconds } = taken;
+  answers.push(holder, Date.parse(acquiredAt), seconds);
+  answers.push(await cluster.takeDeschedulingLease({ resourceVersion: "0" }, NOW));
+  answers.push(await cluster.giveDeschedulingLeaseBack(taken), await cluster.giveDeschedulingLeaseBack(taken));
+  answers.push(isHeld(await cluster.getDeschedulingLease(), NOW));
   return answers;
 }
 
@@ -78,7 +90,7 @@ function shown(object: VmiFacts | EvacuationFacts): object {
 }
 
 test("the same requests get the same answers", async () => {
-  const real = await startTestCluster(["optional/descheduler-support.yaml"]);
+  const real = await startTestCluster(["optional/descheduler-support.yaml", "optional/descheduling.yaml"]);
   await real.createVm({ name: "web", strategy: "LiveMigrate" });
   const cluster = connectOverHttp({ server: real.entry.server, token: real.entry.token });
   const fake = new FakeCluster();

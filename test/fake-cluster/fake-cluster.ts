@@ -3,11 +3,9 @@
  * Owns: the objects, the conditions, KubeVirt's admission of a second migration. Does not own: when a request is answered
  * (connect.ts), controllers: a test moves VMs itself. contract.test.ts holds it against the sandbox's API server.
  */
-import { isDeepStrictEqual } from "node:util";
 import type { ActResult } from "../../shared/cluster/write.ts";
 import type { KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
 import type { ConfigurationFacts } from "../../shared/cluster/kinds/lifeboat.ts";
-import { type DeschedulingRegister, EMPTY_REGISTER, registerText } from "../../shared/descheduling/cycle/register.ts";
 import type { Action, NewEvacuation, Story } from "../../shared/policy/action.ts";
 import type { WebhookFacts } from "../../shared/policy/budget/budget-mode.ts";
 import { counterKey, MISSED_TICKS } from "../../shared/policy/counters.ts";
@@ -24,6 +22,7 @@ import {
 } from "../../shared/policy/facts.ts";
 import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
 import { budget, NOW, without } from "../policy/fixtures.ts";
+import { FakeDescheduling } from "./fake-descheduling.ts";
 import { Shelf } from "./shelf.ts";
 
 type Write<V extends Action["verb"]> = Extract<Action, { verb: V }>;
@@ -40,7 +39,7 @@ export class FakeCluster {
   readonly webhooks = new Map<string, WebhookFacts[]>();
   kubeVirt: KubeVirtFacts | undefined = { namespace: "kubevirt", featureGates: [] };
   configuration: ConfigurationFacts | undefined;
-  register: DeschedulingRegister = { ...EMPTY_REGISTER, found: { found: "Nothing" } };
+  readonly descheduling = new FakeDescheduling(this.pods, () => this.#next());
   now = () => NOW;
   #version = 100;
 
@@ -84,9 +83,9 @@ export class FakeCluster {
       case "DeleteEvacuation":
         return this.evacuations.remove(action.evacuation);
       case "Count":
-        return this.#count(counterKey(action.cause, action.outcome));
+        return this.addToCounters(new Map([[counterKey(action.cause, action.outcome), 1]]));
       case "CountMissedTick":
-        return this.#count(MISSED_TICKS);
+        return this.addToCounters(new Map([[MISSED_TICKS, 1]]));
       case "CreateMigration":
         return this.#createMigration(action);
       case "AdoptMigration":
@@ -155,8 +154,8 @@ export class FakeCluster {
     );
   }
 
-  #count(key: string): ActResult {
-    this.counters[key] = String(1 + Number(this.counters[key] ?? 0));
+  addToCounters(growth: ReadonlyMap<string, number>): ActResult {
+    for (const [key, by] of growth) this.counters[key] = String(by + Number(this.counters[key] ?? 0));
     return "Done";
   }
 
@@ -214,12 +213,6 @@ export class FakeCluster {
   #writeConditions({ resourceVersion, conditions }: Write<"WriteConditions">): ActResult {
     if (this.configuration?.resourceVersion !== resourceVersion) return "Conflict";
     this.configuration = { ...this.configuration, conditions, resourceVersion: this.#next() };
-    return "Done";
-  }
-
-  writeRegister(found: DeschedulingRegister["found"], register: DeschedulingRegister): ActResult {
-    if (!isDeepStrictEqual(found, this.register.found)) return "Conflict";
-    this.register = { ...register, found: { found: "Text", text: registerText(register) } };
     return "Done";
   }
 

@@ -5,43 +5,18 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { type PolicyFile, policyOf } from "../blackbox/descheduling-stage.ts";
 import { asOperator, asWebhook, type Doors, NOW, openDoors } from "./support/doors.ts";
-import { NAMESPACE, QUIET, startTestCluster, type TestCluster } from "./support/test-cluster.ts";
+import { BOTH, createPod, POLICY, setPolicy, startToDeschedule, TAINTS } from "./support/descheduling.ts";
+import { NAMESPACE, QUIET, type TestCluster } from "./support/test-cluster.ts";
 
-const BOTH = { EvictionsInBackground: true, DeschedulerSupport: true };
-const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
-const REGISTER = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
+const LEASE = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
 
 let cluster: TestCluster;
 let doors: Doors;
 beforeEach(async () => {
-  cluster = await startTestCluster(["optional/descheduling.yaml"]);
+  cluster = await startToDeschedule();
   doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
-  await cluster.configure({ ...QUIET, featureGates: BOTH });
-  await cluster.client.create(core.nodes, { metadata: { name: "node02" }, spec: {} });
-  const body = { status: { conditions: [{ type: "Ready", status: "True" }] } };
-  for (const name of ["node01", "node02"])
-    await cluster.client.patch(core.nodes, { name }, { type: "merge", body }, { subresource: "status" });
 });
 afterEach(() => cluster.stop());
-
-async function setPolicy(policy: PolicyFile | string): Promise<void> {
-  const data = { "policy.yaml": typeof policy === "string" ? policy : dump(policy) };
-  await cluster.client.create(core.configMaps, { metadata: POLICY, data });
-}
-
-/** Owned, bound to node01, which repels it. */
-async function createPod(name: string): Promise<void> {
-  const spec = { taints: [{ key: "maintenance", effect: "NoSchedule" }] };
-  await cluster.client.patch(core.nodes, { name: "node01" }, { type: "merge", body: { spec } });
-  // Whose owner is gone is collected.
-  const uid = (await cluster.client.get(core.nodes, { name: "node02" }))?.metadata.uid ?? "";
-  const owner = { apiVersion: "v1", kind: "Node", name: "node02", uid };
-  const metadata = { namespace: NAMESPACE, name, ownerReferences: [owner] };
-  const containers = [{ name: "main", image: "main" }];
-  await cluster.client.create(core.pods, { metadata, spec: { nodeName: "node01", containers } });
-}
-
-const TAINTS = policyOf("RemovePodsViolatingNodeTaints", {});
 
 const deschedule = (query = "", headers: Record<string, string> = asWebhook) =>
   doors.request(`/clusters/prod/deschedule${query}`, { method: "POST", headers });
@@ -58,13 +33,13 @@ describe("who asks", () => {
     ["no token",     {}],
     ["an operator",  asOperator],
   ])("%s: 401", async (_, headers) => {
-    await setPolicy(TAINTS);
+    await setPolicy(cluster, TAINTS);
     expect(await deschedule("", headers)).toMatchObject({ code: 401, body: { error: { reason: "Unauthorized" } } });
   });
 
   test.each(["maybe", "", "1", "TRUE"])("dryRun=%s: 400 names it", async (value) => {
-    await setPolicy(TAINTS);
-    await createPod("batch-1");
+    await setPolicy(cluster, TAINTS);
+    await createPod(cluster, "batch-1");
     const error = { reason: "BadRequest", field: "dryRun", message: "expected true or false" };
     expect(await deschedule(`?dryRun=${value}`)).toMatchObject({ code: 400, body: { error } });
     expect(await alive()).toEqual(["batch-1"]);
@@ -82,8 +57,8 @@ describe("the policy", () => {
     ["has another plugin",  policyOf("RemoveDuplicates", {}),       "policy.yaml.profiles.0",         "not supported by Lifeboat"],
     ["is of another kind",  { ...TAINTS, kind: "Policy" },          "policy.yaml.kind",               "expected DeschedulerPolicy"],
   ])("%s: 503, and nothing is evicted", async (_, policy, field, message) => {
-    if (policy !== undefined) await setPolicy(policy);
-    await createPod("batch-1");
+    if (policy !== undefined) await setPolicy(cluster, policy);
+    await createPod(cluster, "batch-1");
     const { code, body } = await deschedule();
     await doors.settle();
     const error = { field: expect.stringContaining(field), message: expect.stringContaining(message) };
@@ -93,8 +68,8 @@ describe("the policy", () => {
   });
 
   test("is read anew for every cycle", async () => {
-    await setPolicy({ ...TAINTS, maxNoOfPodsToEvictTotal: 0 });
-    await createPod("batch-1");
+    await setPolicy(cluster, { ...TAINTS, maxNoOfPodsToEvictTotal: 0 });
+    await createPod(cluster, "batch-1");
     expect(await deschedule()).toMatchObject({ body: { results: { evictionsTotal: 1 } } });
     const body = { data: { "policy.yaml": dump(TAINTS) } };
     await cluster.client.patch(core.configMaps, POLICY, { type: "merge", body });
@@ -104,9 +79,9 @@ describe("the policy", () => {
 
 describe("a cycle", () => {
   test("says what it nominated, what it requested, what it skipped and why", async () => {
-    await setPolicy({ ...TAINTS, maxNoOfPodsToEvictTotal: 1 });
-    await createPod("batch-1");
-    await createPod("batch-2");
+    await setPolicy(cluster, { ...TAINTS, maxNoOfPodsToEvictTotal: 1 });
+    await createPod(cluster, "batch-1");
+    await createPod(cluster, "batch-2");
     const about = { node: "node01", profile: "vms", plugin: "RemovePodsViolatingNodeTaints" };
     expect(await deschedule()).toMatchObject({
       code: 200,
@@ -126,16 +101,16 @@ describe("a cycle", () => {
   });
 
   test("dry run: the same answer, and nothing is written anywhere", async () => {
-    await setPolicy(TAINTS);
-    await createPod("batch-1");
+    await setPolicy(cluster, TAINTS);
+    await createPod(cluster, "batch-1");
     expect(await deschedule("?dryRun=true")).toMatchObject({ body: { dryRun: true, results: { Evicted: 1 } } });
     expect(await alive()).toEqual(["batch-1"]);
-    expect(await cluster.client.get(core.configMaps, REGISTER)).toBeUndefined();
+    expect(await cluster.client.get(core.leases, LEASE)).toBeUndefined();
   });
 
   test("the pod's eviction says who asks for it, and why", async () => {
-    await setPolicy(TAINTS);
-    await createPod("batch-1");
+    await setPolicy(cluster, TAINTS);
+    await createPod(cluster, "batch-1");
     await deschedule();
     expect(await cluster.storyOf("batch-1")).toEqual(["Descheduled"]);
   });
@@ -161,8 +136,8 @@ describe("by itself", () => {
     ["an interval, gate off",     { featureGates: { DeschedulerSupport: true }, descheduling: { intervalSeconds: 60 } },                 false],
   ])("%s", async (_, configuration, evicts) => {
     await cluster.configure({ ...QUIET, ...configuration });
-    await setPolicy(TAINTS);
-    await createPod("batch-1");
+    await setPolicy(cluster, TAINTS);
+    await createPod(cluster, "batch-1");
     doors.pass(60);
     await doors.tick(at(0));
     expect(await alive()).toEqual(evicts ? [] : ["batch-1"]);
@@ -170,9 +145,9 @@ describe("by itself", () => {
 
   test("not before the interval is over, whichever isolate looks", async () => {
     await cluster.configure({ ...QUIET, featureGates: BOTH, descheduling: { intervalSeconds: 120 } });
-    await setPolicy(TAINTS);
+    await setPolicy(cluster, TAINTS);
     await doors.tick(at(0));
-    await createPod("batch-1");
+    await createPod(cluster, "batch-1");
     doors.pass(60);
     await openDoorsLater(60).tick(at(60));
     expect(await alive()).toEqual(["batch-1"]);
@@ -182,7 +157,7 @@ describe("by itself", () => {
 
   test("with a policy that has an error: an Event, and everything else goes on", async () => {
     await cluster.configure({ ...QUIET, featureGates: BOTH, descheduling: { intervalSeconds: 60 } });
-    await setPolicy("kind: [\n");
+    await setPolicy(cluster, "kind: [\n");
     await doors.tick(at(0));
     expect(await cluster.storyOf(POLICY.name)).toEqual(["InvalidConfiguration"]);
   });

@@ -63,7 +63,7 @@ test("what has ended, and what is in progress; nothing of a tenant's, and what i
 
 const READS = ["getCounters", "getOwnWebhooks", "getOwnWebhooks", "listEvacuations"];
 
-test("a scrape reads four things, the settings first where they are not known, and the register with the gate on", async () => {
+test("a scrape reads four things, the settings first where they are not known", async () => {
   const asked: string[] = [];
   const doors = openFakeDoors(fake, (request) => void asked.push(request));
   const scraped = async () => {
@@ -73,21 +73,14 @@ test("a scrape reads four things, the settings first where they are not known, a
   };
   expect(await scraped()).toEqual([...READS, "getConfiguration", "getKubeVirt"].toSorted());
   expect(await scraped()).toEqual(READS);
-  descheduling();
-  doors.pass(600);
-  await scraped();
-  expect(await scraped()).toEqual([...READS, "getDeschedulingRegister"].toSorted());
 });
 
-// prettier-ignore
-test.each<[string, Before | undefined, boolean]>([
-  ["there is no register yet",             undefined,                                           true ],
-  ["its permission has not been granted",  failing(/^getDeschedulingRegister$/, FORBIDDEN),     false],
-])("with the gate for descheduling on, and %s", async (_, before, isTold) => {
-  descheduling();
-  const { code, text } = await scrape(before);
-  expect(code).toBe(200);
-  expect(text.includes("pod_evacuations_in_progress 0")).toBe(isTold);
+test.each([false, true])("what descheduling has requested is told with its gate: %s", async (isOn) => {
+  if (isOn) descheduling();
+  Object.assign(fake.counters, { "descheduling.vms.PodLifeTime.Background": "3" });
+  const { text } = await scrape();
+  expect(text.includes("pod_evacuations_in_progress 0")).toBe(isOn);
+  expect(samplesIn(text)["pod_evacuations_total PodLifeTime,vms,background"]).toBe(isOn ? 3 : undefined);
 });
 
 // prettier-ignore
@@ -96,7 +89,6 @@ test.each<[string, Before, number]>([
   ["one that does not let us in",       failing(/./, UNAUTHORIZED),  502],
   ["one that may not list Evacuations", failing(/^listEvacuations$/, FORBIDDEN),    502],
   ["counters that may not be read",     failing(/^getCounters$/, FORBIDDEN),        502],
-  ["a register it cannot give just now", failing(/^getDeschedulingRegister$/),      503],
 ])("%s: an error as everywhere, and no half of an answer", async (_, before, code) => {
   descheduling();
   expect(await scrape(before)).toMatchObject({ code, body: { error: { reason: "ClusterUnavailable" } } });

@@ -12,11 +12,10 @@ import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/conf
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import type { ConfigProblem, Parsed } from "../../shared/config/problem.ts";
 import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
-import { deschedulingRegisterOf } from "../../shared/descheduling/reads/register-schema.ts";
+import { requestCountsOf } from "../../shared/descheduling/cycle/request-counts.ts";
 import { countsOf } from "../../shared/policy/counters.ts";
 import { DESCHEDULER_POLICY } from "../generators/clusters.ts";
 import { almostText, mutated } from "../generators/json.ts";
-import { NOW } from "../policy/fixtures.ts";
 import { configuration, edgeConfiguration } from "../generators/settings.ts";
 import { expectForeseen, expectUsable } from "./accepted.ts";
 import { canaryIn, ENTRY } from "./canaries.ts";
@@ -51,7 +50,6 @@ function expectParsed(parsed: Parsed<unknown>, root: string): string {
 }
 
 const BOTH = ["accepted", "refused"];
-const REGISTER = { revision: 1, lastCycle: NOW.toISOString(), reservations: [], counts: [] };
 
 export const CONFIG_PROPERTIES: readonly Property[] = [
   property(
@@ -95,11 +93,12 @@ export const CONFIG_PROPERTIES: readonly Property[] = [
     async (text) => expectParsed(await parseDeschedulerPolicy(text), "policy.yaml"),
     BOTH,
   ),
-  property("what is kept in the cluster: a register, counters", almostText(REGISTER), (text) => {
-    const map = { uid: "u", resourceVersion: "1", data: { "register.json": text } };
-    expect(Number.isSafeInteger(deschedulingRegisterOf(map).revision), "no revision");
+  property("what is kept in the cluster: counters", fc.string(), (text) => {
+    const key = "descheduling.vms.PodLifeTime.Evicted";
+    const requests = requestCountsOf({ [key]: text, [text]: "1", [`${key}.${text}`]: text });
     const counts = countsOf({ "Preemption.Moved": text }).evacuations;
-    for (const { count } of counts) expect(Number.isInteger(count) && count >= 0, "a count that is no number");
+    for (const { count } of [...counts, ...requests])
+      expect(Number.isInteger(count) && count >= 0, "a count that is no number");
   }),
   property(
     "a quantity",

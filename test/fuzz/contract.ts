@@ -72,6 +72,7 @@ const Descheduled = z.strictObject({
   results: z.record(z.string(), z.int()),
   requested: Nominated,
   skipped: Nominated,
+  withdrawn: z.array(z.strictObject({ evacuation: z.string(), why: z.enum(["NotWanted", "Expired"]) })),
 });
 
 const Readiness = z.strictObject({

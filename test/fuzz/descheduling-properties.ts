@@ -9,9 +9,8 @@ import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/pa
 import { type CycleReport, type CycleWorld, runCycle } from "../../shared/descheduling/cycle/cycle.ts";
 import type { DeschedulerPolicy } from "../../shared/descheduling/cycle/policy.ts";
 import { interpretAnswer } from "../../shared/descheduling/cycle/eviction-answer.ts";
-import { type DeschedulingRegister, EMPTY_REGISTER, isDue } from "../../shared/descheduling/cycle/register.ts";
 import { CYCLE_ENDS } from "../../shared/descheduling/cycle/request.ts";
-import type { Step, StepResult } from "../../shared/descheduling/cycle/step.ts";
+import type { Outcome, Step } from "../../shared/descheduling/cycle/step.ts";
 import { DESCHEDULER_POLICY } from "../generators/clusters.ts";
 import { mutated } from "../generators/json.ts";
 import { cycleWorld } from "../generators/worlds.ts";
@@ -62,14 +61,12 @@ const [known = [], changed = []] = await Promise.all(
 );
 const policy = fc.oneof(fc.constantFrom(...known), fc.constantFrom(...changed));
 
-const EMPTY: DeschedulingRegister = { ...EMPTY_REGISTER, found: { found: "Nothing" } };
-
 /** What becomes of the steps, again and again. */
 const some = <T>(one: fc.Arbitrary<T>) => fc.array(one, { minLength: 1, maxLength: 9 });
 const fates = fc.record({
   acts: some(fc.constantFrom("Done", "Done", "Done", "Done", "Conflict", "Refused", "Failed")),
   evicts: some(fc.constantFrom("Background", "Background", "Evicted", "Gone", "Refused", "Unknown")),
-  reads: some(fc.constantFrom<DeschedulingRegister | undefined>(undefined, EMPTY, { ...EMPTY, revision: 7 })),
+  looks: some(fc.constantFrom("Nothing", "Nothing", "Nothing", "Known", "Failed")),
   seconds: fc.constantFrom(0, 0, 1, 600),
 });
 
@@ -78,16 +75,16 @@ type Fates = typeof fates extends fc.Arbitrary<infer T> ? T : never;
 /** No cycle over ten pods takes more. */
 const MOST_STEPS = 500;
 
-function fateOf(step: Step, i: number, { acts, evicts, reads }: Fates, now: Date): StepResult {
+function fateOf(step: Step, i: number, { acts, evicts, looks }: Fates, { evacuations }: CycleWorld): Outcome {
   switch (step.step) {
-    case "Write":
     case "Act":
-      return { step: step.step, outcome: acts[i % acts.length] ?? "Done", now };
+    case "Withdraw":
+      return { step: step.step, outcome: acts[i % acts.length] ?? "Done" };
     case "Evict":
-      return { step: "Evict", outcome: evicts[i % evicts.length] ?? "Gone", now };
-    case "Read": {
-      const found = reads[i % reads.length];
-      return { step: "Read", now, ...(found === undefined ? {} : { register: found }) };
+      return { step: "Evict", outcome: evicts[i % evicts.length] ?? "Gone" };
+    case "Look": {
+      const look = looks[i % looks.length];
+      return look === "Failed" ? { step: "Look" } : { step: "Look", evacuations: look === "Known" ? evacuations : [] };
     }
   }
 }
@@ -99,7 +96,7 @@ function course(given: CycleWorld, how: Fates): { readonly steps: readonly Step[
   for (let now = given.now; next.done !== true; now = new Date(now.getTime() + how.seconds * 1000)) {
     expect(steps.length < MOST_STEPS, "a cycle without an end");
     steps.push(next.value);
-    next = cycle.next(fateOf(next.value, steps.length, how, now));
+    next = cycle.next({ ...fateOf(next.value, steps.length, how, given), now });
   }
   return { steps, report: next.value };
 }
@@ -107,7 +104,9 @@ function course(given: CycleWorld, how: Fates): { readonly steps: readonly Step[
 /** Whom a step is about. */
 function uidOf(step: Step): string | undefined {
   if (step.step === "Evict") return step.nominated.pod.uid;
-  return step.step === "Act" && step.action.verb === "AnnotatePod" ? step.action.pod.uid : undefined;
+  if (step.step !== "Act") return undefined;
+  if (step.action.verb === "CreateEvacuation") return step.action.evacuation.spec.pod?.uid;
+  return step.action.verb === "AnnotatePod" ? step.action.pod.uid : undefined;
 }
 
 export const DESCHEDULING_PROPERTIES: readonly Property[] = [
@@ -116,8 +115,7 @@ export const DESCHEDULING_PROPERTIES: readonly Property[] = [
     fc.tuple(cycleWorld, policy, fates),
     ([found, policy, how]) => {
       const given = { ...found, policy };
-      expect(!isDue(given.register, 0, given.now), "due though it never is");
-      frozen([given.nodes, given.pods, given.vmis, given.register, given.budgets]);
+      frozen([given.nodes, given.pods, given.vmis, given.evacuations, given.budgets]);
       const { steps, report } = course(given, how);
       deepStrictEqual(course(given, how), { steps, report });
       expect(CYCLE_ENDS.includes(report.ended), report.ended);
@@ -126,13 +124,15 @@ export const DESCHEDULING_PROPERTIES: readonly Property[] = [
         steps.flatMap((step) => uidOf(step) ?? []).every((uid) => known.has(uid)),
         "a pod that is not there",
       );
-      const asked = steps.flatMap((step) => (step.step === "Evict" ? [step.nominated.pod.uid] : []));
-      expect(new Set(asked).size === asked.length, "a pod is asked for twice");
+      const asked = steps.filter((step) => step.step !== "Act" || step.action.verb === "CreateEvacuation");
+      const askedFor = asked.flatMap((step) => uidOf(step) ?? []);
+      expect(new Set(askedFor).size === askedFor.length, "a pod is asked for twice");
       const accepted = report.nominations.filter(({ result }) => result === "Evicted" || result === "Background");
       expect(accepted.length <= (given.policy.limits.evictionsTotal ?? Infinity), "more than the limit");
       return [report.ended, ...report.nominations.map(({ result }) => result)];
     },
-    [...CYCLE_ENDS, "Evicted", "Background", "InProgress", "Refused"],
+    // Another cycle is met before this one begins.
+    [...CYCLE_ENDS.filter((end) => end !== "AnotherCycle"), "Evicted", "Background", "InProgress", "Refused"],
   ),
   property(
     "an answer to an eviction means something",

@@ -49,13 +49,8 @@ function configMap(name: string, key: string, value: fc.Arbitrary<string>): fc.A
     .map((text) => (text === undefined ? [] : [raw.object("ConfigMap", metadata, { data: { [key]: text } })]));
 }
 
-const registerText = fc.constantFrom(
-  "{}",
-  JSON.stringify({ revision: 1, lastCycle: "2026-03-01T11:00:00.000Z", reservations: [], counts: [] }),
-);
 const configMaps = fc.tuple(
   configMap(names.DESCHEDULER_CONFIG_MAP, names.DESCHEDULER_KEY, policyText),
-  configMap(names.DESCHEDULING_CONFIG_MAP, names.DESCHEDULING_KEY, fc.oneof(registerText, oddString)),
   configMap(
     names.COUNTERS_CONFIG_MAP,
     "ApiEviction.Moved",

@@ -3,12 +3,10 @@
  * Owns: going through the Worker's own border. Does not own: the objects (clusters.ts), worlds of these facts (worlds.ts).
  */
 import type * as z from "zod/mini";
-import { Budget, ConfigMap, Launcher, Node, Pod } from "../../shared/cluster/kinds/kubernetes.ts";
+import { Budget, Launcher, Node, Pod } from "../../shared/cluster/kinds/kubernetes.ts";
 import { Migration, Vmi } from "../../shared/cluster/kinds/kubevirt.ts";
 import { Evacuation } from "../../shared/cluster/kinds/lifeboat.ts";
 import { deschedulerPodSchema, NodeWithResources } from "../../shared/descheduling/reads/projections.ts";
-import { deschedulingRegisterOf } from "../../shared/descheduling/reads/register-schema.ts";
-import { DESCHEDULING_CONFIG_MAP } from "../../shared/policy/names.ts";
 import { type Collections, PATH } from "./clusters.ts";
 import type { Json } from "./json.ts";
 
@@ -33,16 +31,10 @@ export function factsOf(found: Collections) {
 
 export type ClusterFacts = ReturnType<typeof factsOf>;
 
-function isNamed(metadata: Json | undefined, name: string): boolean {
-  return metadata instanceof Object && "name" in metadata && metadata["name"] === name;
-}
-
 /** What descheduling reads. */
 export function deschedulingFactsOf(found: Collections) {
-  const map = found[PATH.configMaps]?.find(({ metadata }) => isNamed(metadata, DESCHEDULING_CONFIG_MAP));
   return {
     pods: read(found[PATH.pods], deschedulerPodSchema()),
     nodes: read(found[PATH.nodes], NodeWithResources),
-    register: deschedulingRegisterOf(read(map === undefined ? [] : [map], ConfigMap)[0]),
   };
 }

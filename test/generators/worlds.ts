@@ -160,11 +160,12 @@ export const cycleWorld: fc.Arbitrary<Omit<CycleWorld, "policy">> = fc
     until: now,
   })
   .map(({ cluster: { collections }, isProtected, ...rest }) => {
-    const { vmis, budgets } = factsOf(collections);
+    const { vmis, budgets, evacuations } = factsOf(collections);
     return {
       ...rest,
       ...deschedulingFactsOf(collections),
       vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),
+      evacuations: evacuations.filter(isActive),
       namespaces: new Map([["apps", { team: "a" }]]),
       budgets: new Map(isProtected ? [["apps", budgets]] : []),
       storageClasses: new Map([["apps/disk", "fast"]]),

@@ -166,15 +166,21 @@ export const DEEDS = steps({
   deschedule: {
     ...deschedule,
     given: async (trial) => {
-      await situations.createdVm(trial);
+      // A VM that may be shut down is evicted; one that migrates gets an Evacuation.
+      await situations.created("None")(trial);
       await deschedule.given(trial);
     },
   },
-  "deschedule two": {
+  "deschedule again": {
     ...deschedule,
     given: async (trial) => {
-      await situations.createdTwo(trial);
+      await situations.created("None")(trial);
       await deschedule.given(trial);
+    },
+    done: async (trial) => {
+      await deschedule.done(trial);
+      await trial.cluster.createVm({ name: SECOND.name, strategy: "None" });
+      return await deschedule.done(trial);
     },
   },
 });

@@ -10,7 +10,7 @@ import { ask, type Trial } from "./trial.ts";
 const NODES = ["node01", "node02"];
 const PRIORITY_CLASS = { name: "important" };
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
-const REGISTER = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
+const LEASE = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
 
 /** Namespaces, claims and a priority class have to be read for it. */
 const EVICTOR = {
@@ -63,5 +63,5 @@ export async function tidyDescheduling({ client }: TestCluster): Promise<void> {
   await client.delete(core.nodes, { name: "node02" });
   await client.delete(core.priorityClasses, PRIORITY_CLASS);
   await client.delete(core.configMaps, POLICY);
-  await client.delete(core.configMaps, REGISTER);
+  await client.delete(core.leases, LEASE);
 }

@@ -43,6 +43,7 @@ const MIGRATIONS = "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancem
 const BUDGETS = "/apis/policy/v1/namespaces/apps/poddisruptionbudgets";
 const EVACUATIONS = "/apis/lifeboat.dev/v1alpha1/namespaces/apps/evacuations";
 const WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/lifeboat-system/leases";
 const OWN = "/api/v1/namespaces/lifeboat-system/configmaps";
 const CONFIGURATION = "/apis/lifeboat.dev/v1alpha1/lifeboatconfigurations/lifeboat";
 const PODS = "/api/v1/namespaces/apps/pods";
@@ -100,13 +101,14 @@ export const NEEDS: readonly Need[] = [
   ]),
   ...of("kubernetes/optional/descheduling.yaml", [
     ["create pods/eviction",                   "nothing is descheduled: every eviction is refused",         shown.podStays,         "deschedule",     `POST ${POD}/eviction`],
-    ["patch pods",                             "no evacuation is requested: no later cycle would know of it", shown.podStays,         "deschedule",     `PATCH ${POD}`],
+    ["patch pods",                             "no pod that is to be asked only is descheduled", shown.podStays,         "deschedule",     `PATCH ${POD}`],
     ["list namespaces",                        "no cycle whose policy selects namespaces by label",         shown.noCycle,          "deschedule",     "GET /api/v1/namespaces"],
     ["list persistentvolumeclaims",            "no cycle whose policy protects storage classes",            shown.noCycle,          "deschedule",     "GET /api/v1/persistentvolumeclaims"],
     ["get scheduling.k8s.io/priorityclasses",  "no cycle whose policy names a PriorityClass",               shown.noCycle,          "deschedule",     "GET /apis/scheduling.k8s.io/v1/priorityclasses/important"],
     ["get configmaps/lifeboat-descheduler",    "there is no policy: no cycle",                              shown.noCycle,          "deschedule",     `GET ${OWN}/lifeboat-descheduler`],
-    ["get configmaps/lifeboat-descheduling",   "earlier requests are unknown: no cycle",                     shown.noCycle,          "deschedule",     `GET ${OWN}/lifeboat-descheduling`],
-    ["patch configmaps/lifeboat-descheduling", "only the first pod is descheduled",                         shown.onlyFirstPodGone, "deschedule two", `PATCH ${OWN}/lifeboat-descheduling`],
+    ["get coordination.k8s.io/leases/lifeboat-descheduling",   "whether another cycle runs is unknown: no cycle", shown.noCycle,          "deschedule",     `GET ${LEASES}/lifeboat-descheduling`],
+    ["patch coordination.k8s.io/leases/lifeboat-descheduling", "one cycle in five minutes",              shown.onlyFirstPodGone, "deschedule again", `PATCH ${LEASES}/lifeboat-descheduling`],
+    ["create coordination.k8s.io/leases",                      "no cycle as long as there is no Lease", shown.noCycle,          "deschedule",     `POST ${LEASES}`],
   ]),
   ...of("kubernetes/optional/guard.yaml", [
     ["delete pods", "a pod that the taint manager gave up on stays past its deadline", shown.podStays, "finish a deletion", `DELETE ${POD}`],

@@ -10,10 +10,10 @@ import { type CycleReport, type CycleWorld, runCycle } from "../../shared/desche
 import type { DeschedulerPolicy, DeschedulingLimits } from "../../shared/descheduling/cycle/policy.ts";
 import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
 import { nominate } from "../../shared/descheduling/cycle/nominations.ts";
+import type { Outcome, Step } from "../../shared/descheduling/cycle/step.ts";
 import { keyOf, type NamespacedName } from "../../shared/policy/facts.ts";
 import { at, NOW, owner, settings, time } from "../policy/fixtures.ts";
 import { node, pod, requirement, taint, term, toleration } from "../descheduling/fixtures.ts";
-import { SimulatedPods } from "../descheduling/cycle/simulation/cluster.ts";
 import { IN_PROGRESS, REQUEST_ONLY, REQUESTED, vmiOf, vmPod } from "../descheduling/worlds.ts";
 import { anyDeschedulerPods } from "./arbitrary.ts";
 
@@ -89,9 +89,8 @@ function worldOf({ pods, policy }: World): CycleWorld {
     budgets: new Map(),
     storageClasses: new Map(),
     priorityClasses: new Map(),
-    register: new SimulatedPods([], NOW).register,
+    evacuations: [],
     inBackground: true,
-    claimed: false,
     until: at(200),
     now: NOW,
   };
@@ -116,16 +115,28 @@ interface Done {
 }
 
 function cycle(world: World): Done {
-  const cluster = new SimulatedPods(world.pods, NOW);
   const touched: NamespacedName[] = [];
   const running = runCycle(worldOf(world));
   let next = running.next();
-  for (; next.done !== true; next = running.next(cluster.perform(next.value))) {
-    const step = next.value;
-    if (step.step === "Evict") touched.push(step.nominated.pod);
-    if (step.step === "Act" && step.action.verb === "AnnotatePod") touched.push(step.action.pod);
+  for (; next.done !== true; next = running.next({ ...granted(next.value), now: NOW })) {
+    touched.push(...touchedBy(next.value));
   }
   return { report: next.value, touched: namesOf(touched.filter(isVictim)) };
+}
+
+function touchedBy(step: Step): readonly NamespacedName[] {
+  if (step.step === "Evict") return [step.nominated.pod];
+  if (step.step !== "Act" || step.action.verb === "Event") return [];
+  if (step.action.verb === "AnnotatePod") return [step.action.pod];
+  if (step.action.verb !== "CreateEvacuation") throw new Error(`no cycle may ${step.action.verb}`);
+  const { namespace, spec } = step.action.evacuation;
+  return [{ namespace, name: spec.pod?.name ?? "" }];
+}
+
+function granted(step: Step): Outcome {
+  if (step.step === "Look") return { step: "Look", evacuations: [] };
+  if (step.step !== "Evict") return { step: step.step, outcome: "Done" };
+  return { step: "Evict", outcome: step.inBackground ? "Background" : "Evicted" };
 }
 
 const OWNERS = VICTIMS.flatMap(({ owners }) => owners.map(({ uid }) => uid));

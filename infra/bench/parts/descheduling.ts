@@ -9,7 +9,7 @@ import { AGE_SECONDS, EXPECTED, POLICY, REQUESTED } from "../descheduling-policy
 import { type Sized, withGrowth } from "../growth.ts";
 import { numbered } from "../../tools/in-parallel.ts";
 import { CPU_LIMIT_MS, ISOLATE_MIB } from "../isolate-limits.ts";
-import { answerEvictions, createNodes, undo } from "../lopsided-cluster.ts";
+import { createNodes, undo } from "../lopsided-cluster.ts";
 import { planNode, PODS_A_NODE } from "../lopsided-plan.ts";
 import { type Floor, type Measurement, measured, measuredAgainst } from "../measurement.ts";
 import type { PartOptions, RunPart } from "../part.ts";
@@ -19,8 +19,8 @@ import { type Done, type List, type Pass, readCycle, type Work } from "../pass-w
 const part = "descheduling";
 const MIB = 2 ** 20;
 const PAGE_SIZE = 250;
-/** Besides the pages: the policy, the register, Lifeboat's and KubeVirt's configuration, and one to spare. */
-const OTHER_REQUESTS = 5;
+/** Besides the pages: the policy, Evacuations, Lifeboat's and KubeVirt's configuration, one to spare, and a look at each VM that is asked for. */
+const OTHER_REQUESTS = 5 + EXPECTED.Background;
 /** Nothing but cycles, and these when we ask for them. */
 const CONFIGURATION = {
   featureGates: { EvictionsInBackground: true },
@@ -37,7 +37,6 @@ export const runDescheduling: RunPart = async (options) => {
       metadata: { namespace: "lifeboat-system", name: "lifeboat-descheduler" },
       data: { "policy.yaml": POLICY },
     });
-    closers.unshift(await answerEvictions(server.client));
     const sized: Sized[] = [];
     let before = 0;
     for (const size of sizes) {

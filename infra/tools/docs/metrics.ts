@@ -32,7 +32,8 @@ ${renderTable([["outcome", "means"], ...END_PHASES.map((phase) => [phase, PHASE_
 ## Where the counters are
 
 Functions share no memory, and none of them lasts. So the counters are in the cluster: ConfigMap
-\`${LIFEBOAT_NAMESPACE}/${COUNTERS_CONFIG_MAP}\`, one key for each cause and outcome, such as \`${counterKey("ApiEviction", "Moved")}\`. The gauges are counted at the
+\`${LIFEBOAT_NAMESPACE}/${COUNTERS_CONFIG_MAP}\`, one key for each cause and outcome, such as \`${counterKey("ApiEviction", "Moved")}\`, and one for each profile, plugin and
+result of descheduling, such as \`descheduling.vms.LowNodeUtilization.Background\`. The gauges are counted at the
 moment of the scrape, from the Evacuations that have not ended.
 
 - **At most once:** the function that writes the final phase of an Evacuation counts it, after that write. Two functions cannot both
@@ -41,7 +42,9 @@ moment of the scrape, from the Evacuations that have not ended.
 - **Late:** an evacuation is counted when a function notices its end: usually within a second, at the latest at the next cron tick.
 - **Exact figures** of the last hour are the Evacuations themselves: \`kubectl get evacuations -A\`.
 - **Reset:** delete the ConfigMap; the next evacuation that ends makes a new one.
-- \`${FAMILIES.podEvacuations.name}\` and \`${FAMILIES.podEvacuationsInProgress.name}\` are absent where Lifeboat does not deschedule.
+- **Descheduling** counts its requests at the end of each cycle: one that dies costs the counts of that cycle. In a profile's name other
+  characters than letters, digits and \`-\` are counted as \`_\`.
+- \`${FAMILIES.podEvacuations.name}\` and \`${FAMILIES.podEvacuationsInProgress.name}\` are absent without the gate \`EvictionsInBackground\`.
 `;
 }
 

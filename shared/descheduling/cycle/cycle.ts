@@ -1,48 +1,45 @@
 /**
  * One descheduling cycle, from the world that was read to a report of the requests.
- * Owns: ruling on each nomination, the report. Does not own: choosing pods (nominations.ts), limits (limits.ts), the protocol of a
- * request (request.ts), performing steps (deschedule.ts).
+ * Owns: ruling on each nomination, withdrawing what is not wanted any more, the report. Does not own: choosing pods (nominations.ts),
+ * limits (limits.ts), making a request (request.ts), performing steps (deschedule.ts).
  *
- * A generator: deschedule.ts performs each step, and its result decides on the next one. So a test can interrupt or stall a
- * cycle between any two steps.
+ * A generator: deschedule.ts performs each step, and its result decides on the next one. So a test can interrupt a cycle
+ * between any two steps.
  */
 import type { Action } from "../../policy/action.ts";
+import type { EvacuationFacts } from "../../policy/facts.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
 import { cooldownLeft } from "../../policy/evacuation/cooldown.ts";
 import type { Settings } from "../../policy/settings.ts";
-import { inProgressAmong, isConfirmed, keptReservations } from "./in-progress.ts";
+import { inProgressAmong, isConfirmed, vmiOf } from "./in-progress.ts";
 import { Counters, type LimitName, VERDICT_AT_LIMIT } from "./limits.ts";
-import { nominate, type Nominated, type NominationWorld, nodesOf, vmiOf } from "./nominations.ts";
+import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
 import type { Verdict } from "../plugins/plugin.ts";
-import type { DeschedulingRegister } from "./register.ts";
 import {
-  claim,
   CYCLE_ENDS,
   type CycleEnd,
   perform,
   request,
   type Requesting,
   type RequestResult,
-  settle,
   type Steps,
 } from "./request.ts";
+import { type Withdrawal, withdrawalsOf } from "./withdrawals.ts";
 
 export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly policy: DeschedulerPolicy;
   readonly settings: Settings;
-  /** Read before everything else. */
-  readonly register: DeschedulingRegister;
+  /** Those that have not ended. Read before everything else. */
+  readonly evacuations: readonly EvacuationFacts[];
   /** Gate `EvictionsInBackground`. Without it a 429 is a failure and nothing is remembered, as upstream without its gate. */
   readonly inBackground: boolean;
-  /** The cycle ends at once if another one has begun; otherwise it finds out with its first request. */
-  readonly claimed: boolean;
   /** No request is begun later than this. */
   readonly until: Date;
 }
 
-export type NominationResult = RequestResult | LimitName | "InProgress" | "MovedRecently";
+export type NominationResult = RequestResult | LimitName | "MovedRecently";
 
 export interface Answered extends Omit<Nominated, "pod"> {
   readonly pod: DeschedulerPod;
@@ -53,10 +50,21 @@ export interface CycleReport {
   readonly ended: CycleEnd;
   readonly nodes: number;
   readonly pods: number;
-  /** Evacuations in progress when the cycle ended. */
+  /** Evacuations in progress when the cycle ended; one that was withdrawn is, until it has ended. */
   readonly inProgress: number;
   readonly nominations: readonly Answered[];
+  readonly withdrawn: readonly Withdrawal[];
 }
+
+/** Another one runs. */
+export const NO_CYCLE: CycleReport = {
+  ended: "AnotherCycle",
+  nodes: 0,
+  pods: 0,
+  inProgress: 0,
+  nominations: [],
+  withdrawn: [],
+};
 
 /** What a plugin is told for each result. */
 export const VERDICT = {
@@ -67,31 +75,29 @@ export const VERDICT = {
   Refused: "Skipped",
   Unknown: "Skipped",
   PodChanged: "Skipped",
+  BackingOff: "Skipped",
   MovedRecently: "Skipped",
   ...VERDICT_AT_LIMIT,
 } as const satisfies Record<NominationResult, Verdict>;
 
 export function* runCycle(w: CycleWorld): Steps<CycleReport> {
   const facts = { ...w, requestTtlSeconds: w.policy.requestTtlSeconds };
-  const reservations = w.inBackground ? keptReservations({ ...facts, reservations: w.register.reservations }) : [];
-  const underWay = w.inBackground ? inProgressAmong({ ...facts, reservations }) : [];
+  const underWay = w.inBackground ? inProgressAmong(facts) : [];
   const requesting: Requesting = {
     ...w,
     counters: new Counters(w.policy.limits, underWay),
     begun: w.now.toISOString(),
-    register: { ...w.register, reservations },
-    outcomes: [],
-    released: new Set(),
   };
   const ruling: Ruling = { inProgress: new Set(underWay.map(({ uid }) => uid)), refused: new Map(), nominations: [] };
+  const withdrawn = w.inBackground ? yield* withdraw(w, ruling, requesting) : [];
   const ended = yield* rule(w, ruling, requesting);
-  yield* settle(requesting);
   return {
     ended,
     nodes: nodesOf(w.policy, w.nodes).length,
     pods: w.pods.length,
     inProgress: requesting.counters.inProgress,
     nominations: ruling.nominations,
+    withdrawn,
   };
 }
 
@@ -104,12 +110,22 @@ interface Ruling {
   readonly nominations: Answered[];
 }
 
+/** KubeVirt may still begin to migrate a VM whose request is withdrawn: it counts in this cycle, and is not asked for again. */
+function* withdraw(w: CycleWorld, { inProgress }: Ruling, r: Requesting): Steps<readonly Withdrawal[]> {
+  const done: Withdrawal[] = [];
+  for (const withdrawal of withdrawalsOf({ ...w, isInProgress: ({ uid }) => inProgress.has(uid) })) {
+    if (r.now > r.until) break;
+    const outcome = yield* perform({ step: "Withdraw", evacuation: withdrawal.evacuation }, r);
+    if (outcome === "Done") done.push(withdrawal);
+  }
+  return done;
+}
+
 function* rule(w: CycleWorld, ruling: Ruling, r: Requesting): Steps<CycleEnd> {
-  if (w.claimed && !(yield* claim(r))) return "AnotherCycle";
   yield* forgetConfirmed(w, ruling, r);
   const planned = nominate(w.policy, { ...w, isInProgress: ({ uid }) => ruling.inProgress.has(uid) });
   for (let next = planned.next(); next.done !== true;) {
-    const result = known(next.value.pod, ruling, { w, r }) ?? (yield* request(next.value, r));
+    const result = known(next.value.pod, ruling, r) ?? (yield* request(next.value, r));
     if (isEnd(result)) return result;
     ruling.nominations.push({ ...next.value, result });
     next = planned.next(noted(next.value.pod, result, ruling));
@@ -118,15 +134,11 @@ function* rule(w: CycleWorld, ruling: Ruling, r: Requesting): Steps<CycleEnd> {
 }
 
 /** The result of a nomination that needs no request. */
-function known(
-  pod: DeschedulerPod,
-  { inProgress, refused }: Ruling,
-  { w, r }: { readonly w: CycleWorld; readonly r: Requesting },
-): NominationResult | undefined {
+function known(pod: DeschedulerPod, { inProgress, refused }: Ruling, r: Requesting): NominationResult | undefined {
   if (inProgress.has(pod.uid)) return "InProgress";
-  const vmi = vmiOf(pod, w.vmis);
+  const vmi = vmiOf(pod, r.vmis);
   // Before the limits: another pod may go instead.
-  if (vmi !== undefined && cooldownLeft(vmi, { ...w, now: r.now }) > 0) return "MovedRecently";
+  if (vmi !== undefined && cooldownLeft(vmi, r) > 0) return "MovedRecently";
   return refused.get(pod.uid) ?? r.counters.limitReached(pod);
 }
 

@@ -1,21 +1,28 @@
 /**
- * Which evacuations are in progress, told from the pods themselves.
- * Owns: annotation, request time, reservation → in progress. Does not own: writing any of them (cycle.ts, and the reconciler
- * of the descheduler's annotations).
+ * Which evacuations are in progress, told from Evacuations and from the pods themselves.
+ * Owns: Evacuation, annotation, request time → in progress. Does not own: writing any of them (request.ts, and the reconciler of
+ * the descheduler's annotations).
  * Upstream: KEP-1397; the descheduler's cache of eviction requests, with its expiry stopped by the confirmation.
  */
-import { isCompleted } from "../../policy/facts.ts";
+import { type EvacuationFacts, isCompleted, keyOf, type VmiFacts } from "../../policy/facts.ts";
 import {
   EVACUATION_REQUESTED_ANNOTATION,
   EVICTION_IN_PROGRESS_ANNOTATION,
   REQUEST_EVICT_ONLY_ANNOTATION,
 } from "../../policy/names.ts";
-import { isLauncher } from "../../policy/kube/pod-kind.ts";
+import { activeEvacuation } from "../../policy/evacuation/identity.ts";
+import { isLauncher, vmiNameOf } from "../../policy/kube/pod-kind.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
-import type { Reservation } from "./register.ts";
 
 /** How far the clocks of two functions may differ; Lifeboat has not written a later request time. */
 const CLOCK_SKEW_SECONDS = 60;
+
+export type Vmis = ReadonlyMap<string, VmiFacts>;
+
+/** The VMI of a launcher pod. */
+export function vmiOf(pod: DeschedulerPod, vmis: Vmis): VmiFacts | undefined {
+  return isLauncher(pod) ? vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" })) : undefined;
+}
 
 /** Whether an eviction of the pod is only a request for its evacuation. */
 export function isEvacuated(pod: DeschedulerPod): boolean {
@@ -28,50 +35,28 @@ export function isConfirmed({ annotations }: DeschedulerPod): boolean {
 }
 
 /** Whether that time lies within the last `ttlSeconds`. */
-export function isFresh(time: string | undefined, ttlSeconds: number, now: Date): boolean {
+function isFresh(time: string | undefined, ttlSeconds: number, now: Date): boolean {
   const age = (now.getTime() - Date.parse(time ?? "")) / 1000;
   return age >= -CLOCK_SKEW_SECONDS && age <= ttlSeconds;
 }
 
 export interface InProgressFacts {
-  /** Read after the register. */
   readonly pods: readonly DeschedulerPod[];
-  /** The register's. */
-  readonly reservations: readonly Reservation[];
+  readonly vmis: Vmis;
+  /** Read before the pods. */
+  readonly evacuations: readonly EvacuationFacts[];
   readonly requestTtlSeconds: number;
   readonly now: Date;
 }
 
-/** The pods whose evacuation is requested or under way. Never a pod that has ended, whatever its annotations. */
-export function inProgressAmong({
-  pods,
-  reservations,
-  requestTtlSeconds,
-  now,
-}: InProgressFacts): readonly DeschedulerPod[] {
-  const reserved = new Set(reservations.map(({ uid }) => uid));
-  return pods.filter((pod) => {
+/** The pods whose evacuation is requested or under way, by whatever. Never a pod that has ended, whatever its annotations. */
+export function inProgressAmong(f: InProgressFacts): readonly DeschedulerPod[] {
+  const byVmi = Map.groupBy(f.evacuations, ({ namespace, spec }) => keyOf({ namespace, name: spec.vmiName }));
+  return f.pods.filter((pod) => {
     if (isCompleted(pod)) return false;
     const requested = pod.annotations[EVACUATION_REQUESTED_ANNOTATION];
-    return isConfirmed(pod) || reserved.has(pod.uid) || isFresh(requested, requestTtlSeconds, now);
-  });
-}
-
-/**
- * The reservations that still speak for their pods. Of the others the pod is gone, or carries the request itself by now,
- * or the time has expired.
- */
-export function keptReservations({
-  pods,
-  reservations,
-  requestTtlSeconds,
-  now,
-}: InProgressFacts): readonly Reservation[] {
-  const reserved = new Set(reservations.map(({ uid }) => uid));
-  const found = new Map(pods.flatMap((pod) => (reserved.has(pod.uid) ? [[pod.uid, pod] as const] : [])));
-  return reservations.filter(({ uid, at }) => {
-    const pod = found.get(uid);
-    if (pod === undefined || isConfirmed(pod) || !isFresh(at, requestTtlSeconds, now)) return false;
-    return !isFresh(pod.annotations[EVACUATION_REQUESTED_ANNOTATION], requestTtlSeconds, now);
+    if (isConfirmed(pod) || isFresh(requested, f.requestTtlSeconds, f.now)) return true;
+    const vmi = vmiOf(pod, f.vmis);
+    return vmi !== undefined && activeEvacuation(vmi, byVmi.get(keyOf(vmi)) ?? [], pod.uid) !== undefined;
   });
 }

@@ -4,9 +4,10 @@
  * plugins, the evictor's filters, the result of a nomination (cycle.ts).
  * Upstream: pkg/descheduler `runProfiles`.
  */
-import { keyOf, type VmiFacts } from "../../policy/facts.ts";
-import { isLauncher, isMigrationTarget, vmiNameOf } from "../../policy/kube/pod-kind.ts";
+import { keyOf } from "../../policy/facts.ts";
+import { isLauncher, isMigrationTarget } from "../../policy/kube/pod-kind.ts";
 import { matches } from "../../policy/kube/selector.ts";
+import { vmiOf, type Vmis } from "./in-progress.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "./policy.ts";
 import type { DeschedulerNode, DeschedulerPod } from "../plugins/facts.ts";
 import type { Evictor, EvictorWorld, Nomination, PluginWorld, Verdict } from "../plugins/plugin.ts";
@@ -25,7 +26,7 @@ export interface NominationWorld extends Known {
   readonly nodes: readonly DeschedulerNode[];
   readonly pods: readonly DeschedulerPod[];
   /** By `namespace/name`; at least those of all launcher pods. */
-  readonly vmis: ReadonlyMap<string, VmiFacts>;
+  readonly vmis: Vmis;
 }
 
 /** With a single node there is nowhere to go. */
@@ -73,18 +74,13 @@ function indexesOf(pods: readonly DeschedulerPod[]): Pick<EvictorWorld, "podsOn"
  * KubeVirt answers the eviction of a migration's target as that of its source: the cycle would wait for an evacuation that
  * never happens, and count one VM twice. A launcher pod whose VMI is not known may be a target.
  */
-function sparingTargets(evictor: Evictor, vmis: ReadonlyMap<string, VmiFacts>): Evictor {
+function sparingTargets(evictor: Evictor, vmis: Vmis): Evictor {
   const isSpared = (pod: DeschedulerPod): boolean => {
     if (!isLauncher(pod)) return false;
     const vmi = vmiOf(pod, vmis);
     return vmi === undefined || isMigrationTarget(pod, vmi);
   };
   return { ...evictor, filter: (pod) => !isSpared(pod) && evictor.filter(pod) };
-}
-
-/** The VMI of a launcher pod. */
-export function vmiOf(pod: DeschedulerPod, vmis: ReadonlyMap<string, VmiFacts>): VmiFacts | undefined {
-  return isLauncher(pod) ? vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" })) : undefined;
 }
 
 function* nominateBy(plugin: EnabledPlugin, profile: string, world: PluginWorld): Generator<Nominated, void, Verdict> {

@@ -1,29 +1,41 @@
 /**
- * Requesting one evacuation or eviction, so that no request is lost or made twice, even if a cycle dies or stalls.
- * Owns: the protocol: reserve in the register, write the time on the pod, evict, take the time back after a refusal, record
- * the outcome. Does not own: whether to request (cycle.ts).
+ * Requesting one evacuation or eviction, so that no request is lost or made twice, even if a cycle dies.
+ * Owns: the two forms. A VM that is to move is asked for by an Evacuation, which is the request and its memory in one. Every other
+ * pod is evicted; one that is to be asked only remembers the request itself: write the time on the pod, evict, take the time
+ * back after a refusal. Does not own: whether to request (cycle.ts), that no other cycle does so meanwhile (lease.ts).
  */
 import { type Action, type StoryReason, tellPod } from "../../policy/action.ts";
+import { activeEvacuation, newEvacuation, restingEvacuation } from "../../policy/evacuation/identity.ts";
+import { isLive } from "../../policy/evacuation/mark.ts";
+import { isToMove } from "../../policy/eviction/eviction-table.ts";
+import type { VmiFacts } from "../../policy/facts.ts";
+import { isListedBy } from "../../policy/kube/pod-kind.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
+import type { Settings } from "../../policy/settings.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 import type { EvictionOutcome } from "./eviction-answer.ts";
 import type { DeschedulerPod } from "../plugins/facts.ts";
-import { isEvacuated } from "./in-progress.ts";
+import { isEvacuated, vmiOf, type Vmis } from "./in-progress.ts";
 import type { Counters } from "./limits.ts";
 import type { Nominated } from "./nominations.ts";
-import { counted, type DeschedulingRegister, type RequestCount, reservationOf, written } from "./register.ts";
 import type { ActOutcome, Step, StepResult } from "./step.ts";
+import { requesterOf } from "./withdrawals.ts";
 
-/** `PodChanged`: the pod was written to since it was read. */
-export type RequestResult = EvictionOutcome | "PodChanged";
+/**
+ * `PodChanged`: the pod was written to since it was read, or another function was first. `BackingOff`: the VM's last evacuation ended
+ * without a move a moment ago. `InProgress`: another party's has begun since the world was read.
+ */
+export type RequestResult = EvictionOutcome | "PodChanged" | "BackingOff" | "InProgress";
 
-/** Why a cycle is over. `AnotherCycle`: one that has begun since the world was read, or runs at the same time. */
+/** Why a cycle is over. `AnotherCycle`: one runs at the same time. */
 export const CYCLE_ENDS = ["Finished", "AnotherCycle", "ClusterUnavailable", "OutOfTime"] as const;
 export type CycleEnd = (typeof CYCLE_ENDS)[number];
 
 /** The state of a cycle between requests. */
 export interface Requesting {
   readonly policy: DeschedulerPolicy;
+  readonly settings: Settings;
+  readonly vmis: Vmis;
   readonly inBackground: boolean;
   readonly counters: Counters;
   /** RFC 3339. */
@@ -31,65 +43,63 @@ export interface Requesting {
   readonly until: Date;
   /** When the last step was over. */
   now: Date;
-  /** Without the reservation of the request under way. */
-  register: DeschedulingRegister;
-  /** Not yet in the register. */
-  outcomes: readonly Omit<RequestCount, "count">[];
-  /** UIDs of pods that no longer need their reservation in the register. */
-  released: ReadonlySet<string>;
 }
 
 export type Steps<T> = Generator<Step, T, StepResult>;
 
-/** Share of the request TTL within which a stalled cycle still evicts: later, other cycles would soon stop counting the request. */
-const ASKING_SHARE = 0.5;
-
-export function* perform(step: Extract<Step, { step: "Write" | "Act" }>, r: Requesting): Steps<ActOutcome> {
+export function* perform(step: Extract<Step, { step: "Act" | "Withdraw" }>, r: Requesting): Steps<ActOutcome> {
   const result = yield step;
   r.now = result.now;
   return result.step === step.step ? result.outcome : "Failed";
 }
 
-function* write(r: Requesting, reservations: DeschedulingRegister["reservations"]): Steps<ActOutcome> {
-  const counts = r.outcomes.reduce(counted, r.register.counts);
-  const register = written({ ...r.register, reservations, counts, lastCycle: r.begun });
-  const outcome = yield* perform({ step: "Write", found: r.register.found, register }, r);
-  if (outcome !== "Done") return outcome;
-  r.register = { ...register, reservations: r.register.reservations };
-  r.outcomes = [];
-  r.released = new Set();
-  return outcome;
-}
-
-/** False: another cycle has begun. */
-export function* claim(r: Requesting): Steps<boolean> {
-  return (yield* write(r, r.register.reservations)) === "Done";
-}
-
 export function* request(nominated: Nominated, r: Requesting): Steps<RequestResult | CycleEnd> {
   if (r.now > r.until) return "OutOfTime";
-  const { pod } = nominated;
-  const at = r.now;
-  const others = r.register.reservations;
-  const inBackground = r.inBackground && isEvacuated(pod);
-  const reserved = yield* write(r, inBackground ? [...others, reservationOf(pod, at)] : others);
-  if (reserved !== "Done") return reserved === "Failed" ? "ClusterUnavailable" : "AnotherCycle";
-  const result = inBackground ? yield* evacuate(nominated, at, r) : yield* ask(nominated, false, r);
-  // Whether the pod carries the request time is unknown after a failure: the reservation stays until it expires.
-  if (inBackground && result !== "ClusterUnavailable") r.released = new Set([...r.released, pod.uid]);
+  const result = yield* inItsForm(nominated, r);
+  if (result === "InProgress") r.counters.requested(nominated.pod);
   if (isOutcome(result)) yield* note(nominated, result, r);
   return result;
 }
 
-/** Once the pod carries the request time it needs no reservation. */
-function* evacuate(nominated: Nominated, at: Date, r: Requesting): Steps<RequestResult | CycleEnd> {
+function* inItsForm(nominated: Nominated, r: Requesting): Steps<RequestResult | CycleEnd> {
   const { pod } = nominated;
-  const add = { [EVACUATION_REQUESTED_ANNOTATION]: at.toISOString() };
+  if (!r.inBackground || !isEvacuated(pod)) return yield* ask(nominated, false, r);
+  const vmi = vmiOf(pod, r.vmis);
+  const isEvacuable = vmi !== undefined && isLive(vmi) && isListedBy(vmi, pod) && isToMove(vmi, r.settings);
+  return isEvacuable ? yield* evacuate(nominated, vmi, r) : yield* askAndRemember(nominated, r);
+}
+
+/** Looks first: what has begun since the world was read, a drain for example, is joined. */
+function* evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Steps<RequestResult | CycleEnd> {
+  const { name, uid } = nominated.pod;
+  const found = yield { step: "Look", vmi };
+  r.now = found.now;
+  if (found.step !== "Look" || found.evacuations === undefined) return "ClusterUnavailable";
+  const { evacuations } = found;
+  if (activeEvacuation(vmi, evacuations, uid) !== undefined) return "InProgress";
+  if (restingEvacuation(vmi, evacuations, { now: r.now, podUID: uid }) !== undefined) return "BackingOff";
+  if (r.now > r.until) return "OutOfTime";
+  const beginning = { cause: "Descheduler", requestedBy: requesterOf(nominated), pod: { name, uid } } as const;
+  const evacuation = newEvacuation(vmi, beginning, { evacuations, now: r.now });
+  switch (yield* perform({ step: "Act", action: { verb: "CreateEvacuation", evacuation } }, r)) {
+    case "Done":
+      return "Background";
+    case "Conflict":
+    case "Refused":
+      return "PodChanged";
+    case "Failed":
+      return "Unknown";
+  }
+}
+
+/** The time on the pod counts for every later cycle, until the evacuating side confirms the request or it expires. */
+function* askAndRemember(nominated: Nominated, r: Requesting): Steps<RequestResult | CycleEnd> {
+  const { pod } = nominated;
+  const add = { [EVACUATION_REQUESTED_ANNOTATION]: r.now.toISOString() };
   const changed = yield* perform({ step: "Act", action: { verb: "AnnotatePod", pod, add, remove: [] } }, r);
   if (changed === "Failed") return "ClusterUnavailable";
   if (changed !== "Done") return "PodChanged";
-  const latest = at.getTime() + r.policy.requestTtlSeconds * ASKING_SHARE * 1000;
-  const outcome = r.now.getTime() > latest ? "OutOfTime" : yield* ask(nominated, true, r);
+  const outcome = r.now > r.until ? "OutOfTime" : yield* ask(nominated, true, r);
   if (outcome !== "Refused" && outcome !== "OutOfTime") return outcome;
   // Every cycle counts a request time that stays on the pod, so this one does, too.
   if ((yield* perform({ step: "Act", action: takeBack(pod, add) }, r)) !== "Done") r.counters.requested(pod);
@@ -123,7 +133,6 @@ function isOutcome(result: RequestResult | CycleEnd): result is EvictionOutcome 
 
 function* note(nominated: Nominated, outcome: EvictionOutcome, r: Requesting): Steps<void> {
   const { pod, profile, plugin, reason } = nominated;
-  r.outcomes = [...r.outcomes, { profile, plugin, result: outcome }];
   count(pod, outcome, r);
   const told = TOLD[outcome];
   if (told === undefined || (told.reason === "EvictionFailed" && !r.policy.notifyFailures)) return;
@@ -137,24 +146,4 @@ function count(pod: DeschedulerPod, outcome: EvictionOutcome, { counters, inBack
   const begun = outcome === "Unknown" ? (inBackground ? "Background" : "Evicted") : outcome;
   if (begun === "Background") counters.requested(pod);
   if (begun === "Evicted") counters.evicted(pod);
-}
-
-/** How often to try again after another cycle has written first. */
-const TRIES = 5;
-
-/** Records what is not yet in the register, on top of what other cycles have written. */
-export function* settle(r: Requesting): Steps<void> {
-  for (let i = 0; i < TRIES && (r.outcomes.length > 0 || r.released.size > 0); i++) {
-    const outcome = yield* write(r, r.register.reservations);
-    if (outcome === "Done" || outcome === "Failed" || !(yield* readAgain(r))) return;
-  }
-}
-
-function* readAgain(r: Requesting): Steps<boolean> {
-  const result = yield { step: "Read" };
-  r.now = result.now;
-  if (result.step !== "Read" || result.register === undefined) return false;
-  const { register } = result;
-  r.register = { ...register, reservations: register.reservations.filter(({ uid }) => !r.released.has(uid)) };
-  return true;
 }

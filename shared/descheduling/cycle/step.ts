@@ -3,27 +3,28 @@
  * Owns: their closed list. Does not own: their order (request.ts), performing them (deschedule.ts).
  */
 import type { Action } from "../../policy/action.ts";
+import type { EvacuationFacts, NamespacedName } from "../../policy/facts.ts";
 import type { EvictionOutcome } from "./eviction-answer.ts";
 import type { Nominated } from "./nominations.ts";
-import type { DeschedulingRegister, Found } from "./register.ts";
 
 export type Step =
-  /** Replace the register by compare-and-set. */
-  | { readonly step: "Write"; readonly found: Found; readonly register: DeschedulingRegister }
-  /** Annotate a pod, or tell an Event about it. */
+  /** Create an Evacuation, annotate a pod, or tell an Event about it. */
   | { readonly step: "Act"; readonly action: Action }
+  /** Take a request back that has not begun. */
+  | { readonly step: "Withdraw"; readonly evacuation: EvacuationFacts }
+  /** Read every Evacuation that names the VMI, ended ones included. */
+  | { readonly step: "Look"; readonly vmi: NamespacedName }
   /** `inBackground`: whether a 429 with a known prefix means that the evacuation goes on. */
-  | { readonly step: "Evict"; readonly nominated: Nominated; readonly inBackground: boolean }
-  /** Read the register again. */
-  | { readonly step: "Read" };
+  | { readonly step: "Evict"; readonly nominated: Nominated; readonly inBackground: boolean };
 
 /** `Failed`: the API server gave no answer, or an unknown one; the step may have been done. */
 export type ActOutcome = "Done" | "Conflict" | "Refused" | "Failed";
 
 export type Outcome =
-  | { readonly step: "Write" | "Act"; readonly outcome: ActOutcome }
-  | { readonly step: "Evict"; readonly outcome: EvictionOutcome }
-  | { readonly step: "Read"; readonly register?: DeschedulingRegister };
+  | { readonly step: "Act" | "Withdraw"; readonly outcome: ActOutcome }
+  /** Absent: they could not be read. */
+  | { readonly step: "Look"; readonly evacuations?: readonly EvacuationFacts[] }
+  | { readonly step: "Evict"; readonly outcome: EvictionOutcome };
 
 /** `now`: when the step was over. */
 export type StepResult = Outcome & { readonly now: Date };

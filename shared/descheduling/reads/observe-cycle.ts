@@ -2,8 +2,8 @@
  * What a descheduling cycle reads: every node and pod, and what else the policy needs.
  * Owns: the order of reads. Does not own: the requests (client.ts), decisions (cycle/).
  *
- * The register comes first: a request that it does not hold any more is on its pod when the pods are read. VMIs come
- * after the pods: a launcher pod whose VMI is missing has lost it.
+ * Evacuations come first: one that begins later is found by the look before its request. VMIs come after the pods: a launcher pod
+ * whose VMI is missing has lost it.
  */
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { PolicyNeeds } from "../cycle/policy.ts";
@@ -11,10 +11,10 @@ import type { CycleWorld } from "../cycle/cycle.ts";
 import { keyOf, type VmiFacts } from "../../policy/facts.ts";
 import { isLauncher } from "../../policy/kube/pod-kind.ts";
 
-export type ObservedCycle = Omit<CycleWorld, "policy" | "settings" | "inBackground" | "claimed" | "until" | "now">;
+export type ObservedCycle = Omit<CycleWorld, "policy" | "settings" | "inBackground" | "until" | "now">;
 
 export async function observeCycle(cluster: Cluster, needs: PolicyNeeds): Promise<ObservedCycle> {
-  const register = await cluster.getDeschedulingRegister();
+  const evacuations = await cluster.listEvacuations("Active");
   const [nodes, pods, namespaces, budgets, storageClasses, priorityClasses] = await Promise.all([
     cluster.listDeschedulerNodes(),
     cluster.listDeschedulerPods(),
@@ -25,7 +25,7 @@ export async function observeCycle(cluster: Cluster, needs: PolicyNeeds): Promis
   ]);
   const vmis = pods.some(isLauncher) ? await cluster.listVmis("All") : [];
   return {
-    register,
+    evacuations,
     nodes,
     pods,
     namespaces,

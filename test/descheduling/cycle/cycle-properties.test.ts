@@ -1,121 +1,162 @@
 /**
- * Many descheduling cycles at once over one cluster, interrupted anywhere, stalled, left for dead: what must be true all the
- * time. The same stories every time; to look for new ones change the seed.
+ * Descheduling cycles over one cluster, one after another and at the same time, while evacuations begin and end and time passes: what
+ * must be true all the time. The same stories every time; to look for new ones change the seed.
  */
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { DeschedulingLimits } from "../../../shared/descheduling/cycle/policy.ts";
+import { LEASE_SECONDS } from "../../../shared/descheduling/cycle/lease.ts";
 import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
-import type { SimulatedPods } from "./simulation/cluster.ts";
+import { requestCountsOf } from "../../../shared/descheduling/cycle/request-counts.ts";
+import { isActive } from "../../../shared/policy/evacuation/phase.ts";
+import { interleaved } from "../../fake-cluster/connect.ts";
+import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
+import { NOW, without } from "../../policy/fixtures.ts";
 import { REAL_PLUGINS } from "../plugins/plugins.ts";
-import { type Event, stories, type Story, tellStory, TTL_SECONDS } from "./simulation/story.ts";
+import { askedPod, IN_PROGRESS, plainPod, REQUESTED, vmPod } from "../worlds.ts";
+import { clusterOf, cycle, evacuationsOf, leaving, results, setStatus } from "./cycles.ts";
 
-function always(holds: (story: Story) => void, numRuns = 600): void {
-  fc.assert(fc.property(stories, holds), { seed: 20_260_301, numRuns });
-}
+const limit = fc.integer({ min: 0, max: 3 });
+const limits = fc.record(
+  {
+    evictionsTotal: limit,
+    evictionsPerNode: limit,
+    evictionsPerNamespace: limit,
+    evacuationsPerNode: limit,
+    evacuationsPerNamespace: limit,
+  },
+  { requiredKeys: [] },
+);
+const PODS = { Vm: vmPod, Asked: askedPod, Plain: plainPod } as const;
+const pods = fc.array(
+  fc.record({
+    kind: fc.constantFrom("Vm" as const, "Vm" as const, "Asked" as const, "Plain" as const),
+    nodeName: fc.constantFrom("node01", "node02"),
+    namespace: fc.constantFrom("apps", "shop"),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+const happening = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      does: fc.constant("cycles" as const),
+      order: fc.array(fc.nat(11), { maxLength: 8 }),
+      at: fc.constantFrom(1, 1, 2),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      does: fc.constantFrom("confirm" as const, "finish" as const, "cancel" as const),
+      pod: fc.nat(11),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant("wait" as const), seconds: fc.integer({ min: 1, max: 900 }) }),
+  },
+);
+type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 
-function evacuating(cluster: SimulatedPods): readonly DeschedulerPod[] {
-  return [...cluster.evacuating].flatMap((uid) => cluster.pods.get(uid) ?? []);
-}
-
-function most(pods: readonly DeschedulerPod[], by: (pod: DeschedulerPod) => string): number {
-  return Math.max(0, ...[...Map.groupBy(pods, by).values()].map(({ length }) => length));
-}
-
-function expectWithin(limits: DeschedulingLimits, cluster: SimulatedPods): void {
-  const pods = evacuating(cluster);
-  const byNode = most(pods, (pod) => pod.nodeName);
-  const byNamespace = most(pods, (pod) => pod.namespace);
-  expect(pods.length).toBeLessThanOrEqual(limits.evictionsTotal ?? Infinity);
-  expect(byNode).toBeLessThanOrEqual(limits.evictionsPerNode ?? Infinity);
-  expect(byNode).toBeLessThanOrEqual(limits.evacuationsPerNode ?? Infinity);
-  expect(byNamespace).toBeLessThanOrEqual(limits.evictionsPerNamespace ?? Infinity);
-  expect(byNamespace).toBeLessThanOrEqual(limits.evacuationsPerNamespace ?? Infinity);
-}
-
-describe("whatever cycles do at the same time", () => {
-  test.each([
-    ["plugins that nominate anything", {}],
-    ["the real plugins, that all want the same pods gone", { plugins: REAL_PLUGINS }],
-  ])("%s: evacuations never exceed a limit, no pod is requested again while in progress", (_, plugins) => {
-    let requests = 0;
-    always((story) => {
-      const { cluster } = tellStory({ ...story, ...plugins }, (c) => {
-        expectWithin(story.limits, c);
-        expect(c.requests.filter(({ again }) => again)).toEqual([]);
-      });
-      requests += cluster.requests.length;
-    });
-    expect(requests).toBeGreaterThan(50);
-  });
-
-  test("of two cycles over the same world, only one requests anything", () => {
-    always((story) => {
-      const begin = { does: "begin", order: [0, 1, 2, 3], claimed: false } as const;
-      const both = [0, 1].flatMap(() => [0, 1].map((cycle) => ({ does: "step", cycle, times: 2 }) as const));
-      const on = Array.from({ length: 60 }, (_, i) => ({ does: "step", cycle: i % 2, times: 1 }) as const);
-      const { reports } = tellStory({ ...story, events: [begin, begin, ...both, ...on] }, () => {});
-      const active = reports.filter(({ nominations }) => nominations.some(({ result }) => result === "Background"));
-      expect(active.length).toBeLessThanOrEqual(1);
-    });
-  });
-
-  test("every request is counted once, unless its cycle dies before it has written that down", () => {
-    always((story) => {
-      const finished = { ...story, events: story.events.filter(({ does }) => does !== "step") };
-      const on = Array.from({ length: 400 }, (_, cycle) => ({ does: "step", cycle, times: 1 }) as const);
-      const { cluster } = tellStory({ ...finished, events: [...finished.events, ...on] }, () => {});
-      const counted = cluster.register.counts.reduce((sum, { count }) => sum + count, 0);
-      expect(counted).toBe(cluster.requests.length + cluster.evicted);
-    });
-  });
+const story = fc.record({
+  pods,
+  limits,
+  happenings: fc.array(happening, { minLength: 3, maxLength: 20 }),
+  isReal: fc.boolean(),
 });
 
-function begin(order: readonly number[]): Event {
-  return { does: "begin", order, claimed: false };
+function most(found: readonly DeschedulerPod[], by: (pod: DeschedulerPod) => string): number {
+  return Math.max(0, ...[...Map.groupBy(found, by).values()].map(({ length }) => length));
 }
 
-function run(cycle: number, steps: number): readonly Event[] {
-  return Array.from({ length: steps }, () => ({ does: "step", cycle, times: 1 }) as const);
+function expectWithin(l: DeschedulingLimits, fake: FakeCluster): void {
+  const found = leaving(fake);
+  const byNode = most(found, (pod) => pod.nodeName);
+  const byNamespace = most(found, (pod) => pod.namespace);
+  expect(found.length).toBeLessThanOrEqual(l.evictionsTotal ?? Infinity);
+  expect(byNode).toBeLessThanOrEqual(Math.min(l.evictionsPerNode ?? Infinity, l.evacuationsPerNode ?? Infinity));
+  expect(byNamespace).toBeLessThanOrEqual(
+    Math.min(l.evictionsPerNamespace ?? Infinity, l.evacuationsPerNamespace ?? Infinity),
+  );
+  for (const pod of found) expect(evacuationsOf(fake, pod.uid).filter(isActive).length).toBeLessThanOrEqual(1);
 }
 
-describe("a cycle that stalls after any of its steps, while another runs to its end", () => {
-  const pods = [0, 1, 2, 3].map(() => ({ node: 0, namespace: 0, isVm: true }));
-  const LONGEST = 30;
-  const stalls = Array.from({ length: LONGEST }, (_, steps) => steps);
+/** What becomes of an evacuation in either form. */
+function becomes(does: "confirm" | "finish" | "cancel", uid: string, fake: FakeCluster): void {
+  const pod = leaving(fake).find((one) => one.uid === uid);
+  if (pod === undefined) return;
+  const asked = without(pod.annotations, REQUESTED, IN_PROGRESS);
+  switch (does) {
+    case "confirm":
+      setStatus(fake, uid, { phase: "Migrating", reason: "Running" });
+      if (REQUESTED in pod.annotations)
+        fake.pods.put({ ...pod, annotations: { ...pod.annotations, [IN_PROGRESS]: "" } });
+      return;
+    case "finish":
+      setStatus(fake, uid, { phase: "Moved" });
+      return fake.pods.delete(pod);
+    case "cancel":
+      setStatus(fake, uid, { phase: "Withdrawn" });
+      return fake.pods.put({ ...pod, annotations: asked });
+  }
+}
 
-  // prettier-ignore
-  const rows: readonly (readonly [seconds: number, fewest: number])[] = [
-    // Too late for its own request, but not too late to be counted by the other one: then none is made.
-    [0, 1], [1, 1], [TTL_SECONDS / 2 + 1, 0], [TTL_SECONDS + 1, 1],
-  ];
-  test.each(rows)("for %s s", (seconds, fewest) => {
-    for (const steps of stalls) {
-      const stalled = [...run(0, steps), { does: "wait", seconds } as const];
-      const events = [begin([0, 1]), ...stalled, begin([2, 3]), ...run(1, LONGEST), ...run(0, LONGEST)];
-      const limits = { evictionsTotal: 1 };
-      const { cluster } = tellStory({ pods, limits, events }, (c) => expectWithin(limits, c));
-      expect(cluster.requests.length, `stalled after step ${steps}`).toBeGreaterThanOrEqual(fewest);
-      expect(cluster.requests.length, `stalled after step ${steps}`).toBeLessThanOrEqual(1);
-    }
-  });
-});
+/** The passes end what is withdrawn; what is on a pod is confirmed within the TTL. */
+function wait(seconds: number, fake: FakeCluster): void {
+  for (const e of fake.evacuations.list(({ spec }) => spec.intent === "Withdrawn"))
+    setStatus(fake, e.spec.pod?.uid ?? "", { phase: "Withdrawn" });
+  for (const { uid } of leaving(fake).filter((pod) => REQUESTED in pod.annotations)) becomes("confirm", uid, fake);
+  const now = fake.now().getTime() + seconds * 1000;
+  fake.now = () => new Date(now);
+}
 
-test("the stories are not idle: evacuations are requested, limits reached, cycles get in each other's way", () => {
+test("evacuations never exceed a limit, no VM is asked for twice, every request is counted, and no Lease is left", async () => {
   const seen = new Set<string>();
-  always((story) => {
-    const { reports } = tellStory(story, () => {});
-    for (const { ended, nominations } of reports)
-      for (const what of [ended, ...nominations.map((n) => n.result)]) seen.add(what);
-  });
+  await fc.assert(
+    fc.asyncProperty(story, fc.scheduler(), async (told, scheduler) => {
+      const fake = clusterOf(...told.pods.map(({ kind, ...place }, i) => PODS[kind](`p${i}`, place)));
+      fake.now = () => NOW;
+      let requested = 0;
+      const run = async ({ order, at }: Extract<Happening, { does: "cycles" }>) => {
+        const o = {
+          order: order.map((i) => `p${i}`),
+          policy: { limits: told.limits },
+          before: interleaved(scheduler),
+          ...(told.isReal ? { plugins: REAL_PLUGINS } : {}),
+        };
+        const running = Array.from({ length: at }, () => cycle(fake, o));
+        for (const report of await scheduler.waitFor(Promise.all(running))) {
+          for (const what of [report.ended, ...results(report), ...report.withdrawn.map(({ why }) => why)])
+            seen.add(what);
+          requested += results(report).filter((result) => result === "Background" || result === "Evicted").length;
+        }
+      };
+      for (const one of told.happenings) {
+        if (one.does === "cycles") await run(one);
+        else if (one.does === "wait") wait(one.seconds, fake);
+        else becomes(one.does, `pod-p${one.pod}`, fake);
+        expectWithin(told.limits, fake);
+        expect(fake.descheduling.lease.holder).toBeUndefined();
+      }
+      const counted = requestCountsOf(fake.counters).filter(
+        ({ result }) => result === "Background" || result === "Evicted",
+      );
+      expect(counted.reduce((sum, { count }) => sum + count, 0)).toBe(requested);
+    }),
+    { seed: 20_260_301, numRuns: 250 },
+  );
   const expected = [
     "Finished",
     "AnotherCycle",
     "Background",
     "Evicted",
     "InProgress",
+    "NotWanted",
+    "Expired",
     "evictionsTotal",
     "evacuationsPerNode",
   ];
   expect([...seen]).toEqual(expect.arrayContaining(expected));
+  expect(LEASE_SECONDS).toBeGreaterThan(240);
 });

@@ -1,59 +1,113 @@
 /**
- * One descheduling cycle after another over a simulated cluster: what is requested, what is not, and how a cycle ends.
+ * One descheduling cycle after another over a fake cluster: what is requested, what is not, and how a cycle ends. VMs are asked for by
+ * an Evacuation, pods that another product evacuates by their eviction.
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { at, time } from "../../policy/fixtures.ts";
-import { annotationsOf, answering, clusterOf, cycle, ending, results } from "./cycles.ts";
-import { IN_PROGRESS, plainPod, REQUESTED, vmiOf, vmPod } from "../worlds.ts";
+import { type Before, failing, UNREACHABLE } from "../../fake-cluster/connect.ts";
+import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
+import { ClusterError } from "../../../shared/cluster/failure.ts";
+import { isActive } from "../../../shared/policy/evacuation/phase.ts";
+import { at, newborn, time, without } from "../../policy/fixtures.ts";
+import { clusterOf, cycle, evacuationsOf, leaving, nth, put, results, setStatus } from "./cycles.ts";
+import { askedPod, IN_PROGRESS, plainPod, REQUEST_ONLY, REQUESTED, vmPod } from "../worlds.ts";
+
+function annotate(fake: FakeCluster, name: string, annotations: Readonly<Record<string, string>>): void {
+  fake.pods.change(
+    { namespace: "apps", name },
+    () => true,
+    (pod) => ({ ...pod, annotations }),
+  );
+}
+
+const FORMS = {
+  Evacuation: {
+    podOf: vmPod,
+    confirm: (fake: FakeCluster, name: string) =>
+      setStatus(fake, `pod-${name}`, { phase: "Migrating", reason: "Running" }),
+    cancel: (fake: FakeCluster, name: string) => setStatus(fake, `pod-${name}`, { phase: "Withdrawn" }),
+  },
+  eviction: {
+    podOf: askedPod,
+    confirm: (fake: FakeCluster, name: string) =>
+      annotate(fake, name, { [REQUEST_ONLY]: "", [IN_PROGRESS]: "true", [REQUESTED]: time(0) }),
+    cancel: (fake: FakeCluster, name: string) => annotate(fake, name, { [REQUEST_ONLY]: "" }),
+  },
+} as const;
+const BOTH = ["Evacuation", "eviction"] as const;
 
 /** What upstream's cache test goes through, (evacuations in progress, pods evicted) after each step. */
-test("requested, confirmed, cancelled and ended evacuations, cycle after cycle", () => {
-  const cluster = clusterOf(vmPod("p1"), vmPod("p2"), plainPod("p3"), plainPod("p4"));
-  const all = ["p1", "p2", "p3", "p4", "p5"];
-  const counts = () => [cycle(cluster, { order: all }).inProgress, cluster.evicted];
-  expect(counts()).toEqual([2, 2]);
-  expect(counts()).toEqual([2, 2]);
-  cluster.confirm("pod-p2");
-  expect(counts()).toEqual([2, 2]);
-  cluster.confirm("pod-p1");
-  expect(counts()).toEqual([2, 2]);
-  cluster.finish("pod-p1");
-  expect(counts()).toEqual([1, 2]);
-  const p5 = plainPod("p5");
-  cluster.pods.set(p5.uid, p5);
-  expect(counts()).toEqual([1, 3]);
-  cluster.cancel("pod-p2");
-  expect(cycle(cluster, { order: [] }).inProgress).toBe(0);
-  expect(counts()).toEqual([1, 3]);
-  expect(cluster.requests.map(({ pod }) => pod.uid)).toEqual(["pod-p1", "pod-p2", "pod-p2"]);
-  const p2 = cluster.pods.get("pod-p2");
-  if (p2 !== undefined) cluster.pods.set(p2.uid, { ...p2, phase: "Succeeded" });
-  expect(cycle(cluster, { order: [] }).inProgress).toBe(0);
+test.each(BOTH)("by %s: requested, confirmed, cancelled and ended, cycle after cycle", async (form) => {
+  const { podOf, confirm, cancel } = FORMS[form];
+  const p2 = podOf("p2");
+  const fake = clusterOf(podOf("p1"), p2, plainPod("p3"), plainPod("p4"));
+  const gone = ["p3", "p4", "p5"];
+  const counts = async () => {
+    const { inProgress } = await cycle(fake, { order: ["p1", "p2", ...gone] });
+    return [inProgress, fake.descheduling.evictions.filter((name) => gone.includes(name)).length];
+  };
+  expect(await counts()).toEqual([2, 2]);
+  expect(await counts()).toEqual([2, 2]);
+  confirm(fake, "p2");
+  expect(await counts()).toEqual([2, 2]);
+  confirm(fake, "p1");
+  expect(await counts()).toEqual([2, 2]);
+  fake.pods.delete(podOf("p1"));
+  expect(await counts()).toEqual([1, 2]);
+  put(fake, plainPod("p5"));
+  expect(await counts()).toEqual([1, 3]);
+  cancel(fake, "p2");
+  expect((await cycle(fake, { order: [] })).inProgress).toBe(0);
+  expect(await counts()).toEqual([1, 3]);
+  fake.pods.put({ ...p2, phase: "Succeeded" });
+  expect((await cycle(fake, { order: [] })).inProgress).toBe(0);
 });
 
 describe("what is not requested", () => {
-  test("the target of a migration, nor a launcher pod whose VMI is not known", () => {
+  test("the target of a migration, nor a launcher pod whose VMI is not known", async () => {
     const source = vmPod("web");
     const target = vmPod("web", { name: "target", uid: "pod-target", nodeName: "node02" });
-    const cluster = clusterOf(source, target, vmPod("orphan"));
-    const done = cycle(cluster, { order: ["target", "orphan"], vmis: [vmiOf(source)] });
-    expect(done.nominations).toEqual([]);
-    expect(cluster.requests).toEqual([]);
+    const fake = clusterOf(target, source, vmPod("orphan"));
+    fake.vmis.delete({ namespace: "apps", name: "orphan" });
+    expect((await cycle(fake, { order: ["target", "orphan"] })).nominations).toEqual([]);
+    expect([fake.descheduling.evictions, fake.evacuations.list()]).toEqual([[], []]);
   });
 
-  test("what is in progress; its nomination counts as accepted", () => {
-    const cluster = clusterOf(vmPod("vm", { annotations: { [IN_PROGRESS]: "true" } }));
-    const done = cycle(cluster, { order: ["vm"] });
-    expect([results(done), done.heard]).toEqual([["InProgress"], [["vm", "Accepted"]]]);
-    expect(cluster.requests).toEqual([]);
+  // prettier-ignore
+  test.each<[string, (fake: FakeCluster) => void]>([
+    ["of a drain",                     (fake) => fake.evacuations.put(evacuationOf("vm", { requestedBy: "admin" }))],
+    ["of a person, not looked at yet", (fake) => fake.evacuations.put({ ...evacuationOf("vm"), spec: without(evacuationOf("vm").spec, "pod") })],
+    ["that only its pod tells of",     (fake) => fake.pods.put(vmPod("vm", { annotations: { [IN_PROGRESS]: "true" } }))],
+  ])("a VM with an evacuation %s; its nomination counts as accepted", async (_, begin) => {
+    const fake = clusterOf(vmPod("vm"));
+    begin(fake);
+    const done = await cycle(fake, { order: ["vm"] });
+    expect([results(done), done.heard, done.inProgress]).toEqual([["InProgress"], [["vm", "Accepted"]], 1]);
+    expect(fake.descheduling.evictions).toEqual([]);
   });
 
-  test("a VM that has just moved: another one goes in its place", () => {
-    const [fresh, old] = [vmPod("fresh"), vmPod("old")];
-    const moved = vmiOf(fresh, { movedAt: at(-60).getTime() });
-    const one = { limits: { evictionsTotal: 1 } };
-    const done = cycle(clusterOf(fresh, old), { order: ["fresh", "old"], vmis: [moved, vmiOf(old)], policy: one });
+  test("a VM whose evacuation begins while the cycle runs", async () => {
+    const fake = clusterOf(vmPod("vm"), vmPod("other"));
+    const before = nth(2, /^listEvacuations$/, () => fake.evacuations.put(evacuationOf("vm")));
+    const limits = { evictionsTotal: 1 };
+    const done = await cycle(fake, { order: ["vm", "other"], before, policy: { limits } });
+    expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
+  });
+
+  test("a VM whose last evacuation ended without a move, until its back-off is over", async () => {
+    const fake = clusterOf(vmPod("vm"));
+    const ended = evacuationOf("vm");
+    const status = { ...ended.status, phase: "Abandoned", nextAttemptTime: time(60) } as const;
+    fake.evacuations.put({ ...ended, status });
+    expect(results(await cycle(fake, { order: ["vm"] }))).toEqual(["BackingOff"]);
+    fake.now = () => at(61);
+    expect(results(await cycle(fake, { order: ["vm"] }))).toEqual(["Background"]);
+  });
+
+  test("a VM that has just moved: another one goes in its place", async () => {
+    const fake = clusterOf(vmPod("fresh"), vmPod("old"));
+    fake.change({ namespace: "apps", name: "fresh" }, { movedAt: at(-60).getTime() });
+    const done = await cycle(fake, { order: ["fresh", "old"], policy: { limits: { evictionsTotal: 1 } } });
     expect(done.heard).toEqual([
       ["fresh", "Skipped"],
       ["old", "Accepted"],
@@ -61,19 +115,25 @@ describe("what is not requested", () => {
     expect(results(done)).toEqual(["MovedRecently", "Background"]);
   });
 
-  test("what was refused or requested in the same cycle, by another plugin", () => {
-    const cluster = clusterOf(vmPod("vm"), vmPod("pinned"));
-    const perform = answering("Refused", "pod-pinned");
-    const done = cycle(cluster, { order: ["vm", "pinned", "vm", "pinned"], perform });
+  test("what was refused or requested in the same cycle, by another plugin", async () => {
+    const fake = clusterOf(vmPod("vm"), askedPod("pinned"));
+    fake.descheduling.answers.set("pinned", { code: 429, message: "no" });
+    const done = await cycle(fake, { order: ["vm", "pinned", "vm", "pinned"] });
     expect(results(done)).toEqual(["Background", "Refused", "InProgress", "Refused"]);
-    expect(done.steps.filter(({ step }) => step === "Evict")).toHaveLength(2);
+    expect([fake.descheduling.evictions, evacuationsOf(fake, "pod-vm").length]).toEqual([["pinned"], 1]);
   });
 
-  test("anything, where there is only one node to be on", () => {
-    const cluster = clusterOf(vmPod("vm"));
-    expect(cycle(cluster, { order: ["vm"], nodes: ["node01"] })).toMatchObject({ ended: "Finished", nominations: [] });
+  test("anything, where there is only one node to be on", async () => {
+    const fake = clusterOf(vmPod("vm"));
+    fake.nodes.delete({ name: "node02" });
+    expect(await cycle(fake, { order: ["vm"] })).toMatchObject({ ended: "Finished", nominations: [] });
   });
 });
+
+function evacuationOf(name: string, spec: Partial<ReturnType<typeof newborn>["spec"]> = {}) {
+  const about = { vmiName: name, cause: "ApiEviction", pod: { uid: `pod-${name}` } } as const;
+  return newborn({ name: `${name}-by-another`, uid: `evacuation-${name}`, spec: { ...about, ...spec } });
+}
 
 describe("limits", () => {
   const three = [vmPod("a"), vmPod("b"), vmPod("c", { nodeName: "node02", namespace: "shop" })];
@@ -85,88 +145,76 @@ describe("limits", () => {
     ["evictionsPerNamespace",   [["a", "Accepted"], ["b", "Skipped"], ["c", "Accepted"]]],
     ["evacuationsPerNode",      [["a", "Accepted"], ["b", "Skipped"], ["c", "Accepted"]]],
     ["evacuationsPerNamespace", [["a", "Accepted"], ["b", "Skipped"], ["c", "Accepted"]]],
-  ] as const)("%s of 1", (limit, expected) => {
-    const done = cycle(clusterOf(...three), { order: ["a", "b", "c"], policy: { limits: { [limit]: 1 } } });
+  ] as const)("%s of 1", async (limit, expected) => {
+    const done = await cycle(clusterOf(...three), { order: ["a", "b", "c"], policy: { limits: { [limit]: 1 } } });
     expect(done.heard).toEqual(expected);
   });
 
   test.each(["evictionsTotal", "evictionsPerNode", "evictionsPerNamespace"] as const)(
-    "%s of 4, two VMs and three ordinary pods in any order: never more than four in all",
-    (limit) => {
-      const five = [vmPod("p1"), vmPod("p2"), plainPod("p3"), plainPod("p4"), plainPod("p5")];
-      for (const order of fc.sample(fc.shuffledSubarray(["p1", "p2", "p3", "p4", "p5"], { minLength: 5 }), {
-        numRuns: 10,
-        seed: 4,
-      })) {
-        const cluster = clusterOf(...five);
-        const { inProgress } = cycle(cluster, { order, policy: { limits: { [limit]: 4 } } });
-        expect(inProgress + cluster.evicted).toBe(4);
+    "%s of 4, a VM, one to be asked and three ordinary pods in any order: never more than four in all",
+    async (limit) => {
+      const five = [vmPod("p1"), askedPod("p2"), plainPod("p3"), plainPod("p4"), plainPod("p5")];
+      const orders = fc.shuffledSubarray(["p1", "p2", "p3", "p4", "p5"], { minLength: 5 });
+      for (const order of fc.sample(orders, { numRuns: 10, seed: 4 })) {
+        const fake = clusterOf(...five);
+        const { inProgress } = await cycle(fake, { order, policy: { limits: { [limit]: 4 } } });
+        expect(inProgress + fake.descheduling.evictions.filter((name) => name !== "p2").length).toBe(4);
       }
     },
   );
 
-  test("what is in progress at the start of a cycle counts", () => {
-    const cluster = clusterOf(vmPod("a", { annotations: { [REQUESTED]: time(-599) } }), vmPod("b"));
+  test("what is in progress at the start of a cycle counts, a request until it expires", async () => {
+    const fake = clusterOf(askedPod("a", { annotations: { [REQUESTED]: time(-599) } }), vmPod("b"));
     const limits = { evictionsTotal: 1 };
-    expect(results(cycle(cluster, { order: ["b", "a"], policy: { limits } }))).toEqual(["evictionsTotal"]);
-    cluster.now = at(2);
-    expect(results(cycle(cluster, { order: ["b"], policy: { limits } }))).toEqual(["Background"]);
+    expect(results(await cycle(fake, { order: ["b", "a"], policy: { limits } }))).toEqual(["evictionsTotal"]);
+    fake.now = () => at(2);
+    expect(results(await cycle(fake, { order: ["b"], policy: { limits } }))).toEqual(["Background"]);
   });
 
-  test("gate off: nothing is in progress, each 429 is a failure, and the whole node is asked for: the storm", () => {
-    const cluster = clusterOf(vmPod("a"), vmPod("b"));
+  test("gate off: nothing is in progress, each 429 is a failure, and the whole node is asked for: the storm", async () => {
+    const fake = clusterOf(vmPod("a"), vmPod("b"));
     const off = { order: ["a", "b"], inBackground: false, policy: { limits: { evictionsTotal: 1 } } };
-    expect(results(cycle(cluster, off))).toEqual(["Refused", "Refused"]);
-    expect(cluster.evacuating.size).toBe(2);
-    expect(annotationsOf(cluster, "pod-a")).not.toHaveProperty([REQUESTED]);
+    expect(results(await cycle(fake, off))).toEqual(["Refused", "Refused"]);
+    expect([fake.descheduling.evictions.length, leaving(fake)]).toEqual([2, []]);
   });
 });
 
+const fails: Before = () => {
+  throw new ClusterError(UNREACHABLE);
+};
+
 describe("how a cycle ends", () => {
   // prettier-ignore
-  test.each([
-    ["Write",         "Conflict", "AnotherCycle"],
-    ["Write",         "Failed",   "ClusterUnavailable"],
-    ["AnnotatePod",   "Failed",   "ClusterUnavailable"],
-    ["Event",         "Failed",   "Finished"],
-  ] as const)("%s %s: %s", (verb, outcome, ended) => {
-    const cluster = clusterOf(vmPod("vm"));
-    const done = cycle(cluster, { order: ["vm"], perform: ending(verb, outcome) });
-    expect(done.ended).toBe(ended);
-    expect(cluster.requests.length).toBe(ended === "Finished" ? 1 : 0);
+  test.each<[string, Before, string, readonly string[], string]>([
+    ["the look before a VM's request",  nth(2, /^listEvacuations$/, fails),  "vm",     [],             "ClusterUnavailable"],
+    ["the creation of its Evacuation",  failing(/^CreateEvacuation$/),       "vm",     ["Unknown"],    "Finished"],
+    ["the time on a pod",               failing(/^AnnotatePod$/),            "asked",  [],             "ClusterUnavailable"],
+    ["the eviction of a pod",           failing(/^Evict$/),                  "plain",  ["Unknown"],    "Finished"],
+    ["an Event",                        failing(/^Event$/),                  "vm",     ["Background"], "Finished"],
+    ["counting",                        failing(/^CountRequests$/),          "vm",     ["Background"], "Finished"],
+  ])("%s fails: %4$s", async (_, before, name, ...[found, ended]) => {
+    const fake = clusterOf(vmPod("vm"), askedPod("asked"), plainPod("plain"));
+    const done = await cycle(fake, { order: [name], before });
+    expect([results(done), done.ended]).toEqual([found, ended]);
+    expect(fake.descheduling.lease.holder).toBeUndefined();
   });
 
-  test("claimed: gives way to a cycle that has begun meanwhile, though there is nothing to request", () => {
-    const cluster = clusterOf();
-    expect(cycle(cluster, { order: [], claimed: true })).toMatchObject({ ended: "Finished" });
-    expect(cluster.register.lastCycle).toBe(time(0));
-    expect(cycle(cluster, { order: [], claimed: true, perform: ending("Write", "Conflict") }).ended).toBe(
-      "AnotherCycle",
-    );
+  test("when its time is over nothing more is requested", async () => {
+    const fake = clusterOf(vmPod("vm"));
+    expect(await cycle(fake, { order: ["vm"], seconds: -1 })).toMatchObject({ ended: "OutOfTime", nominations: [] });
+    expect(fake.evacuations.list()).toEqual([]);
   });
 
-  test("when its time is over nothing more is requested", () => {
-    const cluster = clusterOf(vmPod("vm"));
-    expect(cycle(cluster, { order: ["vm"], until: at(-1) })).toMatchObject({ ended: "OutOfTime", nominations: [] });
-    expect(cluster.requests).toEqual([]);
-  });
-
-  test("what another cycle has written to the register meanwhile is kept", () => {
-    const cluster = clusterOf(vmPod("vm"));
-    const theirs = { profile: "p", plugin: "Other", result: "Evicted", count: 7 } as const;
-    const done = cycle(cluster, {
-      order: ["vm"],
-      perform: (step) => {
-        if (step.step === "Evict") {
-          cluster.register = { ...cluster.register, counts: [theirs], found: { found: "Text", text: "theirs" } };
-        }
-        return undefined;
-      },
+  test("a cycle that has stalled makes no request any more", async () => {
+    const fake = clusterOf(vmPod("vm"), askedPod("asked"));
+    const stall: Before = () => void (fake.now = () => at(201));
+    const stalled = await cycle(fake, { order: ["vm"], before: nth(2, /^listEvacuations$/, stall) });
+    expect([stalled.ended, fake.evacuations.list().filter(isActive)]).toEqual(["OutOfTime", []]);
+    const again = await cycle(fake, {
+      order: ["asked"],
+      seconds: 100,
+      before: nth(1, /^AnnotatePod$/, () => void (fake.now = () => at(999))),
     });
-    expect(done.steps.at(-1)).toMatchObject({ step: "Write" });
-    expect(cluster.register.counts).toEqual([
-      theirs,
-      { profile: "vms", plugin: "Scripted", result: "Background", count: 1 },
-    ]);
+    expect([again.ended, fake.descheduling.evictions, leaving(fake)]).toEqual(["OutOfTime", [], []]);
   });
 });

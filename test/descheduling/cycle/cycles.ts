@@ -1,94 +1,109 @@
 /**
- * One descheduling cycle over a simulated cluster, with what it did on the way.
- * Owns: driving it, and answers other than the cluster's. Does not own: the cluster (simulation/), expectations.
+ * One descheduling cycle over a fake cluster, with what it did on the way.
+ * Owns: driving it. Does not own: the cluster (test/fake-cluster), expectations.
  */
-import type { Action } from "../../../shared/policy/action.ts";
-import { type CycleReport, runCycle } from "../../../shared/descheduling/cycle/cycle.ts";
-import type { DeschedulerPolicy } from "../../../shared/descheduling/cycle/policy.ts";
-import type { EvictionOutcome } from "../../../shared/descheduling/cycle/eviction-answer.ts";
+import type { CycleReport } from "../../../shared/descheduling/cycle/cycle.ts";
+import type { LeaseFacts } from "../../../shared/descheduling/cycle/lease.ts";
+import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
 import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
-import type { ActOutcome, Step, StepResult } from "../../../shared/descheduling/cycle/step.ts";
-import { keyOf, type VmiFacts } from "../../../shared/policy/facts.ts";
-import { at, NOW, settings } from "../../policy/fixtures.ts";
-import { node } from "../fixtures.ts";
-import { SimulatedPods } from "./simulation/cluster.ts";
-import { type Heard, policy, scripted, vmiOf } from "../worlds.ts";
+import { deschedule } from "../../../shared/descheduling/deschedule.ts";
+import { isActive } from "../../../shared/policy/evacuation/phase.ts";
+import { type EvacuationFacts, isCompleted } from "../../../shared/policy/facts.ts";
+import { isLauncher } from "../../../shared/policy/kube/pod-kind.ts";
+import { type Before, connectTo } from "../../fake-cluster/connect.ts";
+import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
+import { node, settings } from "../../policy/fixtures.ts";
+import { type Heard, policy, REQUESTED, scripted, vmiOf } from "../worlds.ts";
 
 export interface Options {
+  /** Of a plugin that nominates the pods of these names. */
   readonly order: readonly string[];
+  /** Instead of that plugin. */
+  readonly plugins?: readonly EnabledPlugin[];
   readonly policy?: Partial<DeschedulerPolicy>;
   readonly inBackground?: boolean;
-  readonly claimed?: boolean;
-  readonly vmis?: readonly VmiFacts[];
-  readonly nodes?: readonly string[];
-  readonly until?: Date;
-  /** Instead of what the cluster does. */
-  readonly perform?: (step: Step) => StepResult | undefined;
+  readonly seconds?: number;
+  readonly lease?: LeaseFacts;
+  readonly before?: Before;
 }
 
 export interface Done extends CycleReport {
   readonly heard: Heard;
-  readonly steps: readonly Step[];
+  /** What it asked of the cluster, but for reading all of it. */
+  readonly requests: readonly string[];
 }
 
-export function cycle(cluster: SimulatedPods, o: Options): Done {
-  const pods = [...cluster.pods.values()];
+export async function cycle(fake: FakeCluster, o: Options): Promise<Done> {
   const heard: Heard = [];
-  const steps: Step[] = [];
-  const vmis = o.vmis ?? pods.map((pod) => vmiOf(pod));
-  const running = runCycle({
-    policy: policy([scripted(o.order, pods, heard)], o.policy),
-    nodes: (o.nodes ?? ["node01", "node02"]).map((name) => node(name)),
-    pods,
-    vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),
-    namespaces: new Map(),
-    budgets: new Map(),
-    storageClasses: new Map(),
-    priorityClasses: new Map(),
-    register: cluster.register,
-    settings: settings(),
-    inBackground: o.inBackground ?? true,
-    claimed: o.claimed ?? false,
-    until: o.until ?? at(200),
-    now: cluster.now,
+  const requests: string[] = [];
+  const before: Before = (request) => {
+    if (!/^(list|get)/.test(request)) requests.push(request);
+    return o.before?.(request);
+  };
+  const report = await deschedule({
+    cluster: connectTo(fake, before),
+    settings: settings({ featureGates: o.inBackground === false ? [] : ["EvictionsInBackground"] }),
+    policy: policy(o.plugins ?? [scripted(o.order, podsOf(fake), heard)], o.policy),
+    dryRun: false,
+    seconds: o.seconds ?? 200,
+    lease: o.lease,
+    now: () => fake.now(),
+    onFailure: () => {},
   });
-  let next = running.next();
-  while (next.done !== true) {
-    steps.push(next.value);
-    next = running.next(o.perform?.(next.value) ?? cluster.perform(next.value));
-  }
-  return { ...next.value, heard, steps };
+  return { ...report, heard, requests };
 }
 
 export function results({ nominations }: CycleReport): readonly string[] {
   return nominations.map(({ result }) => result);
 }
 
-export function clusterOf(...pods: readonly DeschedulerPod[]): SimulatedPods {
-  return new SimulatedPods(pods, NOW);
+/** On two nodes that are Ready; launcher pods have their VMI. */
+export function clusterOf(...pods: readonly DeschedulerPod[]): FakeCluster {
+  const fake = new FakeCluster();
+  fake.nodes.put(node({ name: "node01" }), node({ name: "node02" }));
+  for (const pod of pods) put(fake, pod);
+  return fake;
 }
 
-export function annotationsOf(cluster: SimulatedPods, uid: string): Readonly<Record<string, string>> {
-  return cluster.pods.get(uid)?.annotations ?? {};
+export function put(fake: FakeCluster, pod: DeschedulerPod): void {
+  fake.pods.put(pod);
+  if (isLauncher(pod)) fake.vmis.put(vmiOf(pod));
 }
 
-/** The eviction of that pod, or of every one, is answered so. */
-export function answering(outcome: EvictionOutcome, uid?: string) {
-  return (step: Step): StepResult | undefined => {
-    const isIt = step.step === "Evict" && (uid === undefined || step.nominated.pod.uid === uid);
-    return isIt ? { step: "Evict", outcome, now: NOW } : undefined;
-  };
+function isDeschedulerPod(pod: object): pod is DeschedulerPod {
+  return "placement" in pod;
 }
 
-export function nameOf(step: Step): Step["step"] | Action["verb"] {
-  return step.step === "Act" ? step.action.verb : step.step;
+export function podsOf(fake: FakeCluster): readonly DeschedulerPod[] {
+  return fake.pods.list().filter(isDeschedulerPod);
 }
 
-/** Steps of that name, on that pod or on anything, end so. */
-export function ending(name: "Write" | Action["verb"], outcome: ActOutcome, uid?: string) {
-  return (step: Step): StepResult | undefined => {
-    if (nameOf(step) !== name || (step.step !== "Act" && step.step !== "Write")) return undefined;
-    const pod = step.step === "Act" && step.action.verb === "AnnotatePod" ? step.action.pod : undefined;
-    return uid === undefined || pod?.uid === uid ? { step: step.step, outcome, now: NOW } : undefined;
+export function annotationsOf(fake: FakeCluster, uid: string): Readonly<Record<string, string>> {
+  return fake.pods.list((pod) => pod.uid === uid)[0]?.annotations ?? {};
+}
+
+export function evacuationsOf(fake: FakeCluster, uid: string): readonly EvacuationFacts[] {
+  return fake.evacuations.list(({ spec }) => spec.pod?.uid === uid);
+}
+
+/** What becomes of an Evacuation of the pod, as the passes write it. */
+export function setStatus(fake: FakeCluster, uid: string, status: Partial<EvacuationFacts["status"]>): void {
+  for (const e of evacuationsOf(fake, uid).filter(isActive))
+    fake.evacuations.put({ ...e, status: { ...e.status, ...status } });
+}
+
+/** Pods with a request that nothing has taken back. */
+export function leaving(fake: FakeCluster): readonly DeschedulerPod[] {
+  return podsOf(fake).filter((pod) => {
+    return !isCompleted(pod) && (REQUESTED in pod.annotations || evacuationsOf(fake, pod.uid).some(isActive));
+  });
+}
+
+/** Before the nth such request. */
+export function nth(n: number, requests: RegExp, happens: Before): Before {
+  let count = 0;
+  return (request) => {
+    if (requests.test(request) && (count += 1) === n) return happens(request);
+    return undefined;
   };
 }

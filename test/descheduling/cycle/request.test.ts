@@ -1,112 +1,149 @@
 /**
- * The protocol of a request: what is written before it is made, what stays, what is taken back, what is told.
+ * A request in both of its forms: what is written before it is made, what stays, what is taken back, what is told and counted.
  */
 import { describe, expect, test } from "vitest";
-import type { Step, StepResult } from "../../../shared/descheduling/cycle/step.ts";
-import { NOW, time } from "../../policy/fixtures.ts";
-import { annotationsOf, answering, clusterOf, cycle, type Done, ending, nameOf, results } from "./cycles.ts";
-import { IN_PROGRESS, plainPod, REQUESTED, vmPod } from "../worlds.ts";
+import { requestCountsOf } from "../../../shared/descheduling/cycle/request-counts.ts";
+import { failing, once } from "../../fake-cluster/connect.ts";
+import { time } from "../../policy/fixtures.ts";
+import { annotationsOf, clusterOf, cycle, evacuationsOf, nth, results } from "./cycles.ts";
+import { askedPod, IN_PROGRESS, plainPod, REQUESTED, vmPod } from "../worlds.ts";
 
-function verbs({ steps }: Done): readonly string[] {
-  return steps.map(nameOf);
-}
-
-describe("the protocol of a request", () => {
-  // prettier-ignore
-  test.each([
-    ["a VM",                "vm",  true,  ["Write", "AnnotatePod", "Evict", "Event", "Write"]],
-    ["an ordinary pod",     "pod", true,  ["Write", "Evict", "Event", "Write"]],
-    ["a VM, gate off",      "vm",  false, ["Write", "Evict", "Write"]],
-    ["nothing to request",  "",    true,  []],
-  ])("%s", (_, name, inBackground, expected) => {
-    const cluster = clusterOf(vmPod("vm"), plainPod("pod"));
-    expect(verbs(cycle(cluster, { order: [name], inBackground }))).toEqual(expected);
-  });
-
-  test("the time is on the pod before the request, and the reservation before that", () => {
-    const cluster = clusterOf(vmPod("vm"));
-    cycle(cluster, {
-      order: ["vm"],
-      perform: (step) => {
-        if (step.step === "Evict") {
-          expect(annotationsOf(cluster, "pod-vm")[REQUESTED]).toBe(time(0));
-          expect(cluster.register.reservations.map(({ uid }) => uid)).toEqual(["pod-vm"]);
-        }
-        return undefined;
-      },
-    });
-    expect(annotationsOf(cluster, "pod-vm")[REQUESTED]).toBe(time(0));
-    expect(cluster.register.reservations).toEqual([]);
-  });
-
-  // prettier-ignore
-  test.each([
-    // Outcome of the eviction, time kept on the pod, counted as in progress, verdict for the plugin.
-    ["Background", true,  1, "Accepted"],
-    ["Refused",    false, 0, "Skipped" ],
-    ["Unknown",    true,  1, "Skipped" ],
-    ["Evicted",    true,  0, "Accepted"],
-    ["Gone",       true,  0, "Skipped" ],
-  ] as const)("answered %s: time kept=%s, in progress %s, the plugin hears %s", (outcome, kept, inProgress, verdict) => {
-    const cluster = clusterOf(vmPod("vm"));
-    const perform = answering(outcome);
-    const done = cycle(cluster, { order: ["vm"], perform });
-    expect(REQUESTED in annotationsOf(cluster, "pod-vm")).toBe(kept);
-    expect(done.inProgress).toBe(inProgress);
-    expect(done.heard).toEqual([["vm", verdict]]);
-    expect(cluster.register.counts).toEqual([{ profile: "vms", plugin: "Scripted", result: outcome, count: 1 }]);
-    expect(cluster.register.reservations).toEqual([]);
-  });
-
-  test.each(["Conflict", "Failed"] as const)(
-    "refused, and its time cannot be taken back (%s): it counts",
-    (outcome) => {
-      const cluster = clusterOf(vmPod("vm"));
-      const refused = answering("Refused");
-      const perform = (step: Step): StepResult | undefined => {
-        const takesBack = step.step === "Act" && step.action.verb === "AnnotatePod" && step.action.remove.length > 0;
-        return takesBack ? { step: "Act", outcome, now: NOW } : refused(step);
-      };
-      const done = cycle(cluster, { order: ["vm"], perform });
-      expect([results(done), done.inProgress]).toEqual([["Refused"], 1]);
-      expect(annotationsOf(cluster, "pod-vm")).toHaveProperty([REQUESTED]);
-    },
-  );
-
-  test("a confirmed request needs its time no more", () => {
-    const cluster = clusterOf(vmPod("vm", { annotations: { [REQUESTED]: time(-30), [IN_PROGRESS]: "true" } }));
-    cycle(cluster, { order: [] });
-    expect(annotationsOf(cluster, "pod-vm")).not.toHaveProperty([REQUESTED]);
-    expect(annotationsOf(cluster, "pod-vm")).toHaveProperty([IN_PROGRESS]);
-  });
-
-  test("a pod that has changed since is skipped, and its reservation removed", () => {
-    const cluster = clusterOf(vmPod("vm"), vmPod("other"));
-    const perform = ending("AnnotatePod", "Conflict", "pod-vm");
-    const done = cycle(cluster, { order: ["vm", "other"], perform });
-    expect(results(done)).toEqual(["PodChanged", "Background"]);
-    expect(cluster.requests.map(({ pod }) => pod.uid)).toEqual(["pod-other"]);
-    expect(cluster.register.reservations).toEqual([]);
-  });
+// prettier-ignore
+test.each([
+  ["a VM",                               "vm",    true,  ["CreateEvacuation", "Event"]],
+  ["one that cannot move",               "pinned", true, ["AnnotatePod", "Evict", "Event"]],
+  ["one whose pod KubeVirt does not list", "odd", true,  ["AnnotatePod", "Evict", "Event"]],
+  ["one that is being deleted",          "dying", true,  ["AnnotatePod", "Evict", "Event"]],
+  ["a pod that is to be asked only",     "asked", true,  ["AnnotatePod", "Evict", "Event"]],
+  ["an ordinary pod",                    "pod",   true,  ["Evict", "Event"]],
+  ["a VM, gate off",                     "vm",    false, ["Evict"]],
+])("the form for %s", async (_, name, inBackground, expected) => {
+  const fake = clusterOf(...["vm", "pinned", "odd", "dying"].map((vm) => vmPod(vm)), askedPod("asked"), plainPod("pod"));
+  fake.change({ namespace: "apps", name: "pinned" }, { liveMigratable: { migratable: false } });
+  fake.change({ namespace: "apps", name: "odd" }, { activePods: {} });
+  fake.change({ namespace: "apps", name: "dying" }, { deleting: true });
+  const { requests } = await cycle(fake, { order: [name], inBackground });
+  expect(requests).toEqual(["TakeLease", ...expected, "CountRequests", "GiveLeaseBack"]);
 });
 
-describe("Events", () => {
-  // prettier-ignore
-  test.each([
-    ["Background", false, ["Descheduled"]],
-    ["Refused",    false, []],
-    ["Refused",    true,  ["EvictionFailed"]],
-    ["Unknown",    true,  ["EvictionFailed"]],
-    ["Gone",       true,  []],
-  ] as const)("%s, failures told=%s: %s", (outcome, notifyFailures, expected) => {
-    const cluster = clusterOf(vmPod("vm"));
-    const perform = answering(outcome);
-    const { steps } = cycle(cluster, { order: ["vm"], policy: { notifyFailures }, perform });
-    const told = steps.flatMap((s) => (s.step === "Act" && s.action.verb === "Event" ? [s.action] : []));
-    expect(told.map(({ reason }) => reason)).toEqual(expected);
-    for (const { about, message } of told) {
-      expect(about).toMatchObject({ kind: "Pod", uid: "pod-vm" });
+test("nothing to request: only the Lease is written", async () => {
+  expect((await cycle(clusterOf(vmPod("vm")), { order: [] })).requests).toEqual(["TakeLease", "GiveLeaseBack"]);
+});
+
+test("a VM's Evacuation says that descheduling asked, for whom and what for", async () => {
+  const fake = clusterOf(vmPod("vm"));
+  const done = await cycle(fake, { order: ["vm"] });
+  expect(results(done)).toEqual(["Background"]);
+  const requestedBy = "lifeboat-descheduling: vms/Scripted";
+  const pod = { name: "virt-launcher-vm-x7k2p", uid: "pod-vm" };
+  expect(evacuationsOf(fake, "pod-vm")).toMatchObject([
+    { spec: { vmiName: "vm", cause: "Descheduler", requestedBy, pod } },
+  ]);
+});
+
+test("a VM that was asked for before gets the next Evacuation; one of that name that another function made is left alone", async () => {
+  const fake = clusterOf(vmPod("vm"));
+  await cycle(fake, { order: ["vm"] });
+  const [first] = evacuationsOf(fake, "pod-vm");
+  if (first === undefined) throw new Error("no Evacuation");
+  const ended = { ...first, status: { ...first.status, phase: "Withdrawn" } } as const;
+  fake.evacuations.put(ended);
+  expect(results(await cycle(fake, { order: ["vm"] }))).toEqual(["Background"]);
+  expect(evacuationsOf(fake, "pod-vm").map(({ name }) => name.at(-1))).toEqual(["1", "2"]);
+  const raced = clusterOf(vmPod("vm"));
+  const before = once(/^CreateEvacuation$/, () => raced.evacuations.put(ended));
+  expect(results(await cycle(raced, { order: ["vm"], before }))).toEqual(["PodChanged"]);
+});
+
+test("of one that is to be asked only, the time is on the pod before the request, and stays", async () => {
+  const fake = clusterOf(askedPod("asked"));
+  const seen: unknown[] = [];
+  const before = once(/^Evict$/, () => void seen.push(annotationsOf(fake, "pod-asked")[REQUESTED]));
+  await cycle(fake, { order: ["asked"], before });
+  expect([...seen, annotationsOf(fake, "pod-asked")[REQUESTED]]).toEqual([time(0), time(0)]);
+});
+
+const SAID = {
+  Background: [429, "Eviction triggered"],
+  Refused: [429, "no"],
+  Evicted: [201, ""],
+  Gone: [404, ""],
+} as const;
+
+// prettier-ignore
+describe.each([
+  // Outcome of the eviction, time kept on the pod, counted as in progress, verdict for the plugin, told as an Event; also if failures are.
+  ["Background", true,  1, "Accepted", ["Descheduled"], ["Descheduled"]   ],
+  ["Refused",    false, 0, "Skipped",  [],              ["EvictionFailed"]],
+  ["Evicted",    true,  0, "Accepted", ["Descheduled"], ["Descheduled"]   ],
+  ["Gone",       true,  0, "Skipped",  [],              []                ],
+  ["Unknown",    true,  1, "Skipped",  [],              ["EvictionFailed"]],
+] as const)("answered %s", (outcome, kept, inProgress, ...[verdict, ...told]) => {
+  test.each([false, true])("failures told=%s", async (notifyFailures) => {
+    const fake = clusterOf(askedPod("asked"));
+    if (outcome !== "Unknown") fake.descheduling.answers.set("asked", { code: SAID[outcome][0], message: SAID[outcome][1] });
+    const before = outcome === "Unknown" ? { before: failing(/^Evict$/) } : {};
+    const done = await cycle(fake, { order: ["asked"], policy: { notifyFailures }, ...before });
+    expect(REQUESTED in annotationsOf(fake, "pod-asked")).toBe(kept);
+    expect([done.inProgress, done.heard]).toEqual([inProgress, [["asked", verdict]]]);
+    expect(requestCountsOf(fake.counters)).toEqual([{ profile: "vms", plugin: "Scripted", result: outcome, count: 1 }]);
+    expect(fake.story.map(({ reason }) => reason)).toEqual(told[notifyFailures ? 1 : 0]);
+    for (const { about, message } of fake.story) {
+      expect(about).toMatchObject({ kind: "Pod", uid: "pod-asked" });
       expect(message).toContain("nominated on node node01 by vms/Scripted (told to)");
     }
   });
+});
+
+test("refused, and its time cannot be taken back: it counts", async () => {
+  const fake = clusterOf(askedPod("asked"));
+  fake.descheduling.answers.set("asked", { code: 429, message: "no" });
+  const done = await cycle(fake, { order: ["asked"], before: nth(2, /^AnnotatePod$/, failing(/./)) });
+  expect([results(done), done.inProgress]).toEqual([["Refused"], 1]);
+  expect(annotationsOf(fake, "pod-asked")).toHaveProperty([REQUESTED]);
+});
+
+test("a confirmed request needs its time no more", async () => {
+  const fake = clusterOf(askedPod("asked", { annotations: { [REQUESTED]: time(-30), [IN_PROGRESS]: "true" } }));
+  await cycle(fake, { order: [] });
+  expect(annotationsOf(fake, "pod-asked")).not.toHaveProperty([REQUESTED]);
+  expect(annotationsOf(fake, "pod-asked")).toHaveProperty([IN_PROGRESS]);
+});
+
+test("a pod that has changed since is skipped", async () => {
+  const fake = clusterOf(askedPod("asked"), askedPod("other"));
+  const before = once(/^AnnotatePod$/, () => fake.pods.put(askedPod("asked", { uid: "another" })));
+  expect(results(await cycle(fake, { order: ["asked", "other"], before }))).toEqual(["PodChanged", "Background"]);
+  expect(fake.descheduling.evictions).toEqual(["other"]);
+});
+
+// prettier-ignore
+test.each<[string, Record<string, string>, readonly unknown[]]>([
+  ["a count",                 { "descheduling.vms.PodLifeTime.Evicted": "3" },   [{ profile: "vms", plugin: "PodLifeTime", result: "Evicted", count: 3 }]],
+  ["another counter",         { "ApiEviction.Moved": "3" },                      []],
+  ["of no result",            { "descheduling.vms.PodLifeTime.Lost": "3" },      []],
+  ["with more to it",         { "descheduling.vms.PodLifeTime.Evicted.x": "3" }, []],
+  ["no number",               { "descheduling.vms.PodLifeTime.Evicted": "x" },   []],
+  ["less than nothing",       { "descheduling.vms.PodLifeTime.Evicted": "-3" },  []],
+])("counters: %s", (_, data, expected) => expect(requestCountsOf(data)).toEqual(expected));
+
+test("a profile of any name has a key that a ConfigMap takes", async () => {
+  const fake = clusterOf(plainPod("pod"), vmPod("vm"));
+  for (const name of ["vms.one / ü", "x".repeat(300)]) {
+    const profiles = [{ name, plugins: [], evictor: () => ({ filter: () => true, preEvictionFilter: () => true }) }];
+    const plugin = {
+      name: "Any",
+      extensionPoint: "deschedule",
+      *nominate() {
+        for (const pod of pods) yield { pod };
+      },
+    } as const;
+    const pods = [plainPod("pod")];
+    await cycle(fake, {
+      order: [],
+      policy: { profiles: profiles.map((profile) => ({ ...profile, plugins: [plugin] })) },
+    });
+  }
+  expect(Object.keys(fake.counters).every((key) => /^[-._a-zA-Z0-9]{1,253}$/.test(key))).toBe(true);
+  expect(requestCountsOf(fake.counters).map(({ profile }) => profile)).toEqual(["vms_one____", "x".repeat(100)]);
 });

@@ -206,27 +206,7 @@ its domain is alive (not Shutoff, Crashed or unknown) and its launcher has been 
 
 ${guard.pressureTable()}
 
-## Descheduling
-
-A cycle of the descheduler, by its own policy file (ConfigMap \`lifeboat-descheduler\`), with the gate \`EvictionsInBackground\`. An
-evacuation is in progress from the request on, until the pod is gone, the request is refused or \`maxEvacuationRequestTTL\` is over; once
-\`eviction-in-progress\` on the pod confirms it, until that goes. What is in progress counts from the start of a cycle, is nominated
-first, and is not requested again. The target of a migration is never nominated.
-
-${descheduling.limitTable()}
-
-What becomes of each nomination:
-
-${descheduling.resultTable()}
-
-How a cycle ends:
-
-${descheduling.cycleEndTable()}
-
-Of cycles at the same time, or one that has stalled and another, only one requests: each request is first reserved in the register
-(ConfigMap \`lifeboat-descheduling\`) by compare-and-set, then written on the pod, then made. With the gate off a cycle is the
-descheduler's without its own gate: every 429 is a failure, and nothing is in progress.
-
+${descheduling.section()}
 ## Causes
 
 Recorded in the Evacuation, on its migrations, in Events and in the log. While an urgent evacuation goes on the VM has a label that the

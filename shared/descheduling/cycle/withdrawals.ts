@@ -1,0 +1,65 @@
+/**
+ * Which of descheduling's own Evacuations the next cycle withdraws: those that have not begun to migrate, and that no plugin wants
+ * any more or that have waited for too long.
+ * Owns: that choice. Does not own: what becomes of a withdrawn one (shared/policy/evacuation).
+ * Upstream: KEP-1397: a descheduler takes back a request that the next cycle no longer makes, or that outlives its TTL.
+ */
+import type { EvacuationFacts } from "../../policy/facts.ts";
+import { podUIDOf } from "../../policy/evacuation/identity.ts";
+import { DESCHEDULING } from "../../policy/names.ts";
+import { secondsSince } from "../../policy/time.ts";
+import type { Nominated, NominationWorld } from "./nominations.ts";
+import { nominate } from "./nominations.ts";
+import type { DeschedulerPolicy } from "./policy.ts";
+
+export interface Withdrawal {
+  readonly evacuation: EvacuationFacts;
+  readonly why: "NotWanted" | "Expired";
+}
+
+/** Says in `spec.requestedBy` that it was descheduling, and what for. */
+export function requesterOf({ profile, plugin }: Pick<Nominated, "profile" | "plugin">): string {
+  return `${DESCHEDULING}: ${profile}/${plugin}`;
+}
+
+/** An eviction by another descheduler has the same cause. */
+function isOwn({ spec }: EvacuationFacts): boolean {
+  const { cause, intent, requestedBy } = spec;
+  return cause === "Descheduler" && intent === "Evacuate" && requestedBy.startsWith(`${DESCHEDULING}: `);
+}
+
+/** A migration that KubeVirt has begun is left to finish. */
+function hasBegun({ status: { phase, reason } }: EvacuationFacts): boolean {
+  return phase === "Migrating" && reason !== "Queued";
+}
+
+export interface WithdrawalWorld extends NominationWorld {
+  readonly policy: DeschedulerPolicy;
+  /** That have not ended. */
+  readonly evacuations: readonly EvacuationFacts[];
+}
+
+export function withdrawalsOf(w: WithdrawalWorld): readonly Withdrawal[] {
+  const waiting = w.evacuations.filter((e) => isOwn(e) && !hasBegun(e));
+  if (waiting.length === 0) return [];
+  const wanted = wantedAmong(w);
+  return waiting.flatMap((evacuation): readonly Withdrawal[] => {
+    const isWanted = wanted.has(podUIDOf(evacuation) ?? "");
+    if (!isWanted) return [{ evacuation, why: "NotWanted" }];
+    const isExpired = secondsSince(evacuation.createdAt, w.now) > w.policy.requestTtlSeconds;
+    return isExpired ? [{ evacuation, why: "Expired" }] : [];
+  });
+}
+
+/** The pods in progress that the plugins nominate if nothing else goes: neither limits nor other pods can hide one. */
+function wantedAmong(w: WithdrawalWorld): ReadonlySet<string> {
+  const wanted = new Set<string>();
+  const nominations = nominate(w.policy, w);
+  for (let next = nominations.next(); next.done !== true;) {
+    const { pod } = next.value;
+    const isInProgress = w.isInProgress(pod);
+    if (isInProgress) wanted.add(pod.uid);
+    next = nominations.next(isInProgress ? "Accepted" : "Skipped");
+  }
+  return wanted;
+}
