@@ -3,7 +3,7 @@
  * Does not own: what stays over many runs (arena.ts), what happens (happen.ts).
  */
 import { inParallel } from "../tools/in-parallel.ts";
-import { configMaps, namespaces, nodes, type KubeObject, type Resource } from "../sandbox/actors/resources.ts";
+import { configMaps, leases, namespaces, nodes, type KubeObject, type Resource } from "../sandbox/actors/resources.ts";
 import { isAlreadyExists } from "../sandbox/actors/status-error.ts";
 import { createNode, type VirtualMachine } from "../sandbox/fleet.ts";
 import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
@@ -17,6 +17,7 @@ import { DESCHEDULER_POLICY } from "./descheduler-policy.ts";
 import { persist } from "./persist.ts";
 import type { Plan } from "./plan.ts";
 import { until } from "./until.ts";
+import { WIRE } from "./wire.ts";
 
 export interface Scene {
   readonly namespace: string;
@@ -84,6 +85,8 @@ async function configure(arena: Arena, plan: Plan): Promise<void> {
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { spec } });
   await configureLifeboat(client, plan.configuration);
   await createUnlessThere(() => client.create(configMaps, DESCHEDULER_POLICY));
+  // A cycle that ended with its Worker in the run before keeps it for longer than a run lasts.
+  await client.delete(leases, { namespace: WIRE.namespace, name: WIRE.lease });
   await createUnlessThere(() => createPriorityClass(client, PRIORITY_CLASS, 1_000_000));
 }
 

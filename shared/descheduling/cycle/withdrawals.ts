@@ -6,10 +6,11 @@
  */
 import type { EvacuationFacts } from "../../policy/facts.ts";
 import { podUIDOf } from "../../policy/evacuation/identity.ts";
+import { isMigrationTarget } from "../../policy/kube/pod-kind.ts";
 import { DESCHEDULING } from "../../policy/names.ts";
 import { secondsSince } from "../../policy/time.ts";
-import type { Nominated, NominationWorld } from "./nominations.ts";
-import { nominate } from "./nominations.ts";
+import { vmiOf } from "./in-progress.ts";
+import { nominate, type Nominated, type NominationWorld } from "./nominations.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 
 export interface Withdrawal {
@@ -33,6 +34,19 @@ function hasBegun({ status: { phase, reason } }: EvacuationFacts): boolean {
   return phase === "Migrating" && reason !== "Queued";
 }
 
+/**
+ * UIDs of the pods that VMs are still to leave. Not one whose VM has a pod to migrate to: an Evacuation's status may say so later, and that
+ * pod takes the room that a plugin looks for.
+ */
+function stayingPods({ pods, vmis, isInProgress }: WithdrawalWorld): ReadonlySet<string> {
+  const launchers = pods.flatMap((pod) => {
+    const vmi = vmiOf(pod, vmis);
+    return vmi === undefined ? [] : [{ pod, vmi }];
+  });
+  const moving = new Set(launchers.flatMap(({ pod, vmi }) => (isMigrationTarget(pod, vmi) ? [vmi] : [])));
+  return new Set(launchers.flatMap(({ pod, vmi }) => (isInProgress(pod) && !moving.has(vmi) ? [pod.uid] : [])));
+}
+
 export interface WithdrawalWorld extends NominationWorld {
   readonly policy: DeschedulerPolicy;
   /** That have not ended. */
@@ -40,12 +54,13 @@ export interface WithdrawalWorld extends NominationWorld {
 }
 
 export function withdrawalsOf(w: WithdrawalWorld): readonly Withdrawal[] {
-  const waiting = w.evacuations.filter((e) => isOwn(e) && !hasBegun(e));
-  if (waiting.length === 0) return [];
-  const wanted = wantedAmong(w);
-  return waiting.flatMap((evacuation): readonly Withdrawal[] => {
-    const isWanted = wanted.has(podUIDOf(evacuation) ?? "");
-    if (!isWanted) return [{ evacuation, why: "NotWanted" }];
+  const own = w.evacuations.filter((e) => isOwn(e) && !hasBegun(e));
+  if (own.length === 0) return [];
+  const [staying, wanted] = [stayingPods(w), wantedAmong(w)];
+  return own.flatMap((evacuation): readonly Withdrawal[] => {
+    const uid = podUIDOf(evacuation) ?? "";
+    if (!staying.has(uid)) return [];
+    if (!wanted.has(uid)) return [{ evacuation, why: "NotWanted" }];
     const isExpired = secondsSince(evacuation.createdAt, w.now) > w.policy.requestTtlSeconds;
     return isExpired ? [{ evacuation, why: "Expired" }] : [];
   });

@@ -41,6 +41,18 @@ test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus>, age: numb
   }
 });
 
+// prettier-ignore
+test.each([
+  ["has a pod to migrate to",      [vmPod("vm"), vmPod("vm", { name: "target", uid: "pod-target", nodeName: "node02" })]],
+  ["… on the same node",           [vmPod("vm"), vmPod("vm", { name: "target", uid: "pod-target" })]],
+  ["has left the pod",             [vmPod("vm", { phase: "Succeeded" })]],
+  ["has left it, and it is gone",  []],
+])("one that %s is left alone, though its status does not say so yet", async (_, pods) => {
+  const fake = clusterOf(...pods.toReversed());
+  fake.evacuations.put(ownOf("vm", {}, { phase: "Pending" }, 601));
+  expect((await cycle(fake, { order: [] })).withdrawn).toEqual([]);
+});
+
 describe("one that is withdrawn", () => {
   test("counts until it has ended, and is not asked for again meanwhile", async () => {
     const fake = clusterOf(vmPod("vm"), vmPod("other"));
