@@ -33,12 +33,12 @@ function asKubeVirt(vmi: VmiFacts, body: readonly patches.Operation[], namespace
 
 /** `Done`: the mark has been seen. Where KubeVirt is to set it, the next look finds it. */
 export async function mark(
-  { vmi, urgency }: Omit<ActionOf<"Mark">, "verb">,
+  { vmi, urgency, forDescheduler }: Omit<ActionOf<"Mark">, "verb">,
   context: MarkingContext,
 ): Promise<ActResult> {
   const { send, marking, kubevirtNamespace } = context;
   if (marking === "Evict") return await askForEviction(vmi, send);
-  const request = asKubeVirt(vmi, patches.mark(vmi, urgency), kubevirtNamespace);
+  const request = asKubeVirt(vmi, patches.mark(vmi, urgency, forDescheduler), kubevirtNamespace);
   const { code, body } = await send({
     ...request,
     expect: [404, 409, 422, ...(marking === "Auto" ? [FORBIDDEN] : [])],
@@ -56,7 +56,7 @@ function expectMark({ namespace, name, nodeName }: VmiFacts, answer: unknown): v
     throw new ClusterError({ reason: "MarkNotKept", vmi: `${namespace}/${name}` });
 }
 
-/** Clears label and mark. Where KubeVirt sets marks it also clears them, when the VMI has moved, and there is no label. */
+/** Clears label, annotation and mark. Where KubeVirt sets marks it also clears them, when the VMI has moved, and there is no label. */
 export async function unmark(vmi: VmiFacts, { send, marking, kubevirtNamespace }: MarkingContext): Promise<ActResult> {
   if (marking === "Evict") return "Done";
   const request = asKubeVirt(vmi, patches.unmark(vmi), kubevirtNamespace);

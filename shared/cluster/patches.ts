@@ -43,30 +43,37 @@ function addTo(
 
 const MARK = "/status/evacuationNodeName";
 const LABEL = pointer("metadata", "labels", names.EVACUATION_LABEL);
+const SOURCE = pointer("metadata", "annotations", names.EVICTION_SOURCE_ANNOTATION);
+const BY_DESCHEDULER = { [names.EVICTION_SOURCE_ANNOTATION]: "descheduler" };
 
 /** The VMI is still the one that was observed, on the same node, with the same mark. */
 function unmoved({ uid, nodeName, evacuationNodeName }: VmiFacts): Operation[] {
   return [test("/metadata/uid", uid), test("/status/nodeName", nodeName), test(MARK, evacuationNodeName)];
 }
 
-/** The mark, and with `urgency: urgent` the label that the shipped MigrationPolicy selects. */
-export function mark(vmi: VmiFacts, urgency: Urgency): readonly Operation[] {
-  const { hasLabels: exists, resourceVersion, nodeName } = vmi;
+/**
+ * The mark; with `urgency: urgent` the label that the shipped MigrationPolicy selects, and for a descheduler the annotation that KubeVirt's
+ * webhook would write.
+ */
+export function mark(vmi: VmiFacts, urgency: Urgency, forDescheduler = false): readonly Operation[] {
+  const { hasLabels, hasAnnotations, resourceVersion, nodeName } = vmi;
   return [
     ...unmoved(vmi),
     ...(urgency === "urgent"
-      ? addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })
+      ? addTo("labels", { exists: hasLabels, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })
       : []),
+    ...(forDescheduler ? addTo("annotations", { exists: hasAnnotations, resourceVersion }, BY_DESCHEDULER) : []),
     { op: "add", path: MARK, value: nodeName },
   ];
 }
 
-/** Clears mark and label. */
+/** Clears mark, label and annotation: with that, KubeVirt would let the migration of the next drain wait for others. */
 export function unmark(vmi: VmiFacts): readonly Operation[] {
-  const { evacuationLabel, evacuationNodeName } = vmi;
+  const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
   return [
     ...unmoved(vmi),
     ...(evacuationLabel === undefined ? [] : [test(LABEL, evacuationLabel), { op: "remove", path: LABEL } as const]),
+    ...(evictionSource === undefined ? [] : [test(SOURCE, evictionSource), { op: "remove", path: SOURCE } as const]),
     ...(evacuationNodeName === undefined ? [] : [{ op: "remove", path: MARK } as const]),
   ];
 }

@@ -20,9 +20,12 @@ import type { AnnotatedPod } from "./annotations/launcher-facts.ts";
 import type { EndPhase } from "./evacuation/phase.ts";
 
 export type Action =
-  /** Set `status.evacuationNodeName` of a VMI that is as it was seen; the label only where the urgency asks for it. */
-  | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly urgency: Urgency }
-  /** Clear mark and label. */
+  /**
+   * Set `status.evacuationNodeName` of a VMI that is as it was seen; the label only where the urgency asks for it. `forDescheduler`: with
+   * KubeVirt's annotation, so that its migration lets those of drains go first.
+   */
+  | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly urgency: Urgency; readonly forDescheduler?: true }
+  /** Clear mark, label and that annotation. */
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
   /** One that exists under the name and has not ended is joined; one that has ended is a conflict. */
   | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation }

@@ -103,8 +103,9 @@ export interface VmiFacts extends NamespacedName {
   readonly isMigrating: boolean;
   /** Label `lifeboat.dev/evacuation`, which the shipped MigrationPolicy selects. */
   readonly evacuationLabel?: string;
-  /** Whether the map exists at all: JSON patch cannot add below a missing one. */
+  /** Whether the maps exist at all: JSON patch cannot add below a missing one. */
   readonly hasLabels: boolean;
+  readonly hasAnnotations: boolean;
 }
 
 /** A VirtualMachineInstanceMigration. */

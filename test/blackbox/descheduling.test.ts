@@ -64,6 +64,9 @@ describe("EvacuationInBackground", () => {
     await untilVmi(stage.client, "vm-1", "settled elsewhere", hasSettledAwayFrom("node01"));
     await untilVmi(stage.client, "vm-2", "settled elsewhere", hasSettledAwayFrom("node01"));
     expect((await getVmi(stage.client, "vm-1")).metadata.uid).toBe(metadata.uid);
+    // The migrations of drains go first.
+    const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
+    expect(items.map(({ spec }) => spec.priority)).toEqual(["system-maintenance", "system-maintenance"]);
     // What is still nominated there are the pods that they have left.
     const last = await cyclesUntil(stage, "the last one", ({ evacuationsInProgress }) => evacuationsInProgress === 0);
     expect(last.flatMap(({ results }) => results["Background"] ?? [])).toEqual([]);

@@ -31,6 +31,10 @@ const CHANGED = { resourceVersion: "2", labels: { theirs: "z" } };
 const NORMAL = patches.mark(vmi(), "normal");
 const URGENT = patches.mark(vmi(), "urgent");
 const FIRST_LABEL = patches.mark(vmi({ hasLabels: false }), "urgent");
+const BY_DESCHEDULER = patches.mark(vmi(), "normal", true);
+const FIRST_ANNOTATION = patches.mark(vmi({ hasAnnotations: false }), "normal", true);
+const SOURCE = { annotations: { "kubevirt.io/eviction-source": "descheduler" } };
+const NOTED = { annotations: { theirs: "z" } };
 const UNMARK = patches.unmark(marked({ evacuationLabel: "urgent" }));
 const IS_URGENT = labels({ [OURS]: "urgent" });
 
@@ -49,6 +53,10 @@ describe("a VMI", () => {
     ["… if it has lost its labels",                  URGENT,      BARE,                                            undefined],
     ["gets labels where there are none",             FIRST_LABEL, BARE,                                            { ...BARE, metadata: { ...BARE.metadata, labels: { [OURS]: "urgent" } }, status: { ...STATUS, ...MARK } }],
     ["… unless another party has written meanwhile", FIRST_LABEL, stored({}, CHANGED),                             undefined],
+    ["says that a descheduler asked",                BY_DESCHEDULER, stored({}, NOTED),                             stored(MARK, { annotations: { ...NOTED.annotations, ...SOURCE.annotations } })],
+    ["… in its first annotation",                    FIRST_ANNOTATION, stored(),                                    stored(MARK, SOURCE)],
+    ["… unless another party was faster",            FIRST_ANNOTATION, stored({}, { resourceVersion: "2", ...NOTED }), undefined],
+    ["says so no more without the mark",             patches.unmark(marked({ evictionSource: "descheduler" })), stored(MARK, SOURCE), stored({}, { annotations: {} })],
     ["is as before without mark and label",          UNMARK,      stored(MARK, IS_URGENT),                         stored()],
     ["has nothing to lose where there is nothing",   patches.unmark(vmi()), stored(),                              stored()],
     ["keeps a mark for another node",                UNMARK,      stored({ evacuationNodeName: "node02" }, IS_URGENT), undefined],

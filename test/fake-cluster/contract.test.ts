@@ -28,7 +28,7 @@ async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
   const vmi = async () => present(await cluster.getVmi(WEB));
   const own = async () => present((await cluster.listEvacuations(WEB))[0]);
   const seen = await vmi();
-  const mark = { verb: "Mark", vmi: seen, urgency: "urgent" } as const;
+  const mark = { verb: "Mark", vmi: seen, urgency: "urgent", forDescheduler: true } as const;
   await act(mark, mark);
   answers.push(shown(await vmi()));
   const marked = await vmi();

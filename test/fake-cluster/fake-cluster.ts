@@ -131,26 +131,26 @@ export class FakeCluster {
     });
   }
 
-  #mark({ vmi, urgency }: Write<"Mark">): ActResult {
+  #mark({ vmi, urgency, forDescheduler }: Write<"Mark">): ActResult {
     const { nodeName = "", hasLabels, resourceVersion } = vmi;
     const isUrgent = urgency === "urgent";
     const label = isUrgent ? { evacuationLabel: urgency, hasLabels: true } : {};
+    const source = forDescheduler ? { evictionSource: "descheduler", hasAnnotations: true } : {};
     return this.vmis.change(
       vmi,
       // Labels are made under a test of the version: another party may have made them meanwhile.
       (found) => isUnmoved(found, vmi) && (!isUrgent || hasLabels || found.resourceVersion === resourceVersion),
-      (found) => ({ ...found, ...label, evacuationNodeName: nodeName }),
+      (found) => ({ ...found, ...label, ...source, evacuationNodeName: nodeName }),
     );
   }
 
   #unmark({ vmi }: Write<"Unmark">): ActResult {
-    const { evacuationLabel } = vmi;
+    const seen = (["evacuationLabel", "evictionSource"] as const).filter((key) => vmi[key] !== undefined);
     if (this.vmis.get(vmi) === undefined) return "Done";
     return this.vmis.change(
       vmi,
-      (found) => isUnmoved(found, vmi) && (evacuationLabel ?? found.evacuationLabel) === found.evacuationLabel,
-      (found) =>
-        without(without(found, "evacuationNodeName"), ...(evacuationLabel ? (["evacuationLabel"] as const) : [])),
+      (found) => isUnmoved(found, vmi) && seen.every((key) => found[key] === vmi[key]),
+      (found) => without(found, "evacuationNodeName", ...seen),
     );
   }
 

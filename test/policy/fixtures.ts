@@ -62,6 +62,7 @@ export function vmi(tweak: Partial<VmiFacts> = {}): VmiFacts {
     activePods: { [POD_UID]: NODE },
     isMigrating: false,
     hasLabels: true,
+    hasAnnotations: true,
     ...tweak,
   };
 }

@@ -84,6 +84,7 @@ export const Vmi = kind(
       ...(migrationState ?? { isMigrating: false, guestOnTarget: false }),
       liveMigratable: present({ migratable: condition?.status === "True", reason, message }),
       hasLabels: Boolean(labels),
+      hasAnnotations: Boolean(annotations),
       guestMemory: quantity(spec.domain.memory.guest),
       evictionStrategy: spec.evictionStrategy,
       evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],

@@ -37,7 +37,8 @@ export function isToLeave(vmi: VmiFacts, settings: Settings): boolean {
  */
 export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {
   const { urgency, asksToEvict } = CAUSE[cause];
-  const mark: Action = { verb: "Mark", vmi, urgency };
+  const source = cause === "Descheduler" ? { forDescheduler: true as const } : {};
+  const mark: Action = { verb: "Mark", vmi, urgency, ...source };
   if (!areBudgetsWanted(settings) || !vmi.liveMigratable.migratable) return [mark];
   return [{ verb: "GrowBudget", vmi, name: budgetName(vmi), required: asksToEvict }, mark];
 }

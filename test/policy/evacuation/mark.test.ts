@@ -29,5 +29,6 @@ test.each(CAUSES)("%s: whether the mark waits for the budget, and its urgency", 
   const actions = markActions(vmi(), cause, settings());
   const [required, urgency] = rows[cause];
   expect(only("GrowBudget", actions)).toMatchObject([{ vmi: vmi(), name: budget().name, required }]);
-  expect(only("Mark", actions)).toMatchObject([{ vmi: vmi(), urgency }]);
+  const source = cause === "Descheduler" ? { forDescheduler: true } : {};
+  expect(only("Mark", actions)).toEqual([{ verb: "Mark", vmi: vmi(), urgency, ...source }]);
 });

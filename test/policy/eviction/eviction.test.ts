@@ -112,7 +112,7 @@ describe("an evacuation begins", () => {
     expect(decided({ vmi: subject, request }).actions).toEqual([
       begun,
       { verb: "GrowBudget", vmi: subject, name: budget().name, required: true },
-      { verb: "Mark", vmi: subject, urgency: "normal" },
+      { verb: "Mark", vmi: subject, urgency: "normal", forDescheduler: true },
     ]);
   });
 

@@ -54,6 +54,7 @@ export function sample(strategy: EvictionStrategy, mobility: Mobility): VmiFacts
     activePods: {},
     isMigrating: false,
     hasLabels: true,
+    hasAnnotations: true,
   };
 }
 
