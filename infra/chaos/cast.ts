@@ -37,7 +37,9 @@ export const ALWAYS = Number.POSITIVE_INFINITY;
 export function drawCast(random: Random, size: number, faults: readonly FaultName[]): readonly CastMember[] {
   const drained = Array.from({ length: size }, (_, i) => {
     const refused = faults.includes("RefusedVms") && (i === 0 || random.chance(0.2));
-    return refused ? toBeRefused(random, nameOf(i)) : toBeDrained(random, nameOf(i), faults);
+    if (refused) return toBeRefused(random, nameOf(i));
+    const isOwners = faults.includes("OwnersGiveUp") && (i === 1 || random.chance(0.3));
+    return isOwners ? toBeMovedByOwner(random, nameOf(i)) : toBeDrained(random, nameOf(i), faults);
   });
   const others = PLACES.filter(([fault]) => faults.includes(fault)).flatMap(([, place]) =>
     Array.from({ length: random.int(1, MOST[place]) }, (_, i) =>
@@ -60,6 +62,11 @@ function toBeDrained(random: Random, name: string, faults: readonly FaultName[])
     failures: unreliable && faults.includes("FailingMigrations") ? random.pick([0, 0, 0, 1, 1, 3, ALWAYS]) : 0,
     ...(faults.includes("SlowMigrations") && random.chance(0.3) && { migrationMs: random.int(500, 2000) }),
   };
+}
+
+/** Its owner tries once. */
+function toBeMovedByOwner(random: Random, name: string): CastMember {
+  return { name, place: "Drained", strategy: "External", migratable: true, failures: random.pick([0, 1]) };
 }
 
 function toBeRefused(random: Random, name: string): CastMember {

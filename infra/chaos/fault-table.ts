@@ -48,6 +48,7 @@ export const FAULTS = {
   // People
   ForeignMigrations: { weight: 4, says: "a user migrates VMs (virtctl migrate)" },
   OwnerDeletes:     { weight: 4, says: "owners delete VMIs midway" },
+  OwnersGiveUp:     { weight: 2, says: "owners of External VMs delete them when their migration fails, as Cluster API's provider does" },
   DrainBrokenOff:   { weight: 4, says: "the drain is broken off and begun again" },
   DrainTakenBack:   { weight: 3, says: "the drain is broken off and its node uncordoned, which withdraws what it asked for; then it is begun again" },
   OperatorCancels:  { weight: 4, says: "an operator cancels evacuations, at Lifeboat's door or by kubectl" },

@@ -72,6 +72,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   RefusedVms: undefined,
   ForeignMigrations: (random, setting) => toSome(random, setting, ["migrate"]),
   OwnerDeletes: (random, setting) => toSome(random, setting, ["delete"]),
+  OwnersGiveUp: undefined,
   DrainBrokenOff: (random, { calmAt }) =>
     several(random, [1, 3], (at) => ({ at, does: "break off drain", ms: random.int(50, 1500) }), calmAt),
   DrainTakenBack: (random, { calmAt }) =>

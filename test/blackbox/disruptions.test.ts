@@ -117,6 +117,8 @@ test("memory pressure: VMs leave while the kubelet still has patience", async ()
 
 describe("the end of a node", () => {
   const terminations: Actor[] = [];
+  /** Its grace period is longer than its node has left: it is never evicted, only deleted. */
+  const DOOMED = { node: "node01", terminationGracePeriodSeconds: 600 };
   afterEach(async () => {
     for (const one of terminations.splice(0)) await one.stop();
   });
@@ -129,26 +131,25 @@ describe("the end of a node", () => {
 
   test("Karpenter's forced deletion waits until the VM has moved", async () => {
     await start("NodeTerminationEvictionLiveMigration");
-    const vm = await createVm(stage, "forced", { node: "node01" });
-    // Nearer than the pod's grace period: it is never evicted, only deleted.
-    terminate("node01", 25);
+    const vm = await createVm(stage, "forced", DOOMED);
+    terminate("node01", 300);
     await expectMoved(vm, "NodeTermination");
     await expect.poll(vm.story).toContain("Normal DisruptionHeld");
   });
 
   test("a VM that cannot migrate is let go, and its owner told", async () => {
     await start("NodeTerminationEvictionLiveMigration");
-    const vm = await createVm(stage, "pinned", { node: "node01", migratable: false });
+    const vm = await createVm(stage, "pinned", { ...DOOMED, migratable: false });
     const pod = await vm.pod();
-    terminate("node01", 25);
+    terminate("node01", 300);
     await untilPod(pod.metadata, "terminating", isDeleting);
     await expect.poll(vm.story).toContain("Warning DisruptionNotHeld");
   });
 
   test("with the gate off it stops the VM: what holds it is the guard", async () => {
     await start("PreemptionEvictionLiveMigration");
-    const pod = await (await createVm(stage, "unguarded", { node: "node01" })).pod();
-    terminate("node01", 25);
+    const pod = await (await createVm(stage, "unguarded", DOOMED)).pod();
+    terminate("node01", 300);
     await untilPod(pod.metadata, "terminating", isDeleting);
   });
 });

@@ -3,10 +3,13 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
+import { migrations } from "../../infra/sandbox/kubevirt/resources.ts";
 import { NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm, evict, getVmi, launchersOf, storyOf, type Vm, vmOf } from "./vm.ts";
 
 const DENIED = 'admission webhook "evictions.lifeboat.dev" denied the request: ';
+
+const WAITS = "eviction strategy External: the VM's owner has to move it";
 
 let stage: Stage;
 
@@ -18,7 +21,8 @@ afterAll(() => stage.stop());
 /** KubeVirt's webhook reviews the same eviction: where it has marked the VM first, the evacuation is in progress already. */
 function either(message: string) {
   const inProgress = message.replace("Eviction triggered", "Evacuation in progress: Eviction triggered");
-  return expect.toSatisfy((said: unknown) => said === message || said === inProgress, message);
+  const isSaid = (said: unknown) => said === message || said === inProgress || said === `${inProgress}; ${WAITS}`;
+  return expect.toSatisfy(isSaid, message);
 }
 
 type Fate = "moved" | "marked" | "untouched" | "shut down";
@@ -121,4 +125,51 @@ test.each([
   const after = await getVmi(stage.client, name);
   expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
   expect(await storyOf(stage.client, name)).toEqual([]);
+});
+
+async function migrateAsOwner({ name }: Vm): Promise<void> {
+  const metadata = { generateName: `${name}-migration-`, namespace: NAMESPACE };
+  await stage.client.create(migrations, { metadata, spec: { vmiName: name } });
+}
+
+const answer = async (vm: Vm) => (await vm.evict()).message;
+const later = (name: string, more: string) =>
+  `${DENIED}Evacuation in progress: Eviction triggered evacuation of VMI "vms/${name}"; ${more}`;
+
+describe("an External VM whose owner migrates it, as Cluster API's provider does", () => {
+  test("the drain is told, the budget is 2, and no other migration is created", async () => {
+    stage.sandbox.migrations.configure({ seconds: 600 });
+    const vm = await createVm(stage, "owned", { evictionStrategy: "External" });
+    await vm.evict();
+    await expect.poll(vm.phases).toEqual(["WaitingForOwner"]);
+    expect(await answer(vm)).toBe(later("owned", WAITS));
+    await migrateAsOwner(vm);
+    const [{ metadata } = { metadata: { name: "" } }] = await vm.migrations();
+    await expect.poll(() => answer(vm)).toBe(later("owned", `migration ${metadata.name} moves the VM`));
+    expect(await budgetSizeOf(vm.uid)).toBe(2);
+    await stage.reconcile();
+    expect(await vm.migrations()).toHaveLength(1);
+  });
+
+  test("it has moved: so has the evacuation", async () => {
+    stage.sandbox.migrations.configure({ seconds: 0.1 });
+    const vm = await createVm(stage, "arrived", { evictionStrategy: "External" });
+    await vm.evict();
+    await migrateAsOwner(vm);
+    await vm.untilMoved();
+    await stage.reconcile();
+    await expect.poll(vm.phases).toEqual(["Moved"]);
+  });
+
+  test("its migration fails: that is told, and nothing is tried in its place", async () => {
+    stage.sandbox.migrations.configure({ seconds: 0.1, outcome: () => "Failed" });
+    const vm = await createVm(stage, "failing", { evictionStrategy: "External" });
+    await vm.evict();
+    await migrateAsOwner(vm);
+    const failed = /VM's owner has to move it; migration failing-migration-\w+ has failed: /;
+    await expect.poll(() => answer(vm)).toMatch(failed);
+    await stage.reconcile();
+    expect(await vm.migrations()).toHaveLength(1);
+    expect((await vm.vmi()).status).toMatchObject({ phase: "Running", evacuationNodeName: vm.node });
+  });
 });

@@ -8,8 +8,9 @@ import { type EvacuationFacts, isFinal, type MigrationFacts, type VmiFacts } fro
 import { activeEvacuation, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
 import { isMarked } from "./mark.ts";
+import { isByOwner, waitingForOwner } from "./owner.ts";
 import type { Change } from "./status.ts";
-import { MIGRATES, resolveStrategy, strategyOf } from "../eviction/eviction-table.ts";
+import { resolveStrategy } from "../eviction/eviction-table.ts";
 import { secondsSince, secondsUntil } from "../time.ts";
 import { uncordoned } from "./uncordon.ts";
 import { type End, type LivePair, ofVmi } from "./world.ts";
@@ -162,11 +163,6 @@ function underWay(pair: LivePair): Standing {
   return isMarkMissing(pair) ? unmarked(pair) : waiting(pair);
 }
 
-/** Its owner's migrations are the owner's to count, to delete and to try again. */
-function isByOwner({ vmi, w }: LivePair): boolean {
-  return !MIGRATES[strategyOf(vmi, w.settings)];
-}
-
 function migrating(pair: LivePair, migration: MigrationFacts): Standing {
   const { e, vmi, w } = pair;
   if (isByOwner(pair)) return { standing: "Migrating", migration };
@@ -211,10 +207,7 @@ function unmarked(pair: LivePair): Standing {
 
 function waiting(pair: LivePair): Standing {
   const { e, vmi, w } = pair;
-  if (isByOwner(pair)) {
-    const message = "eviction strategy External: the VM's owner has to move it";
-    return { standing: "Waiting", change: { phase: "WaitingForOwner", reason: "External", message } };
-  }
+  if (isByOwner(pair)) return { standing: "Waiting", change: waitingForOwner(pair) };
   if (!vmi.liveMigratable.migratable) return { standing: "Blocked", ...pinned(vmi) };
   if (isBackingOff(pair)) return backingOff(e);
   const since = Math.max(e.createdAt, Date.parse(restUntil(e) ?? "") || 0);

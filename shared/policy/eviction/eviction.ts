@@ -203,7 +203,14 @@ function inProgress(f: LiveEviction): EvictionDecision {
   const begun = isTold ? {} : joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
   if (raced) return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), begun);
   const ended = joined === undefined ? resting?.status.phase : undefined;
-  return deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, ended), begun);
+  return deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, ended) + ownersPart(f, joined), begun);
+}
+
+/** How far the VM's owner is, as the last look has found it. */
+function ownersPart({ strategy }: LiveEviction, joined: EvacuationFacts | undefined): string {
+  if (MIGRATES[strategy]) return "";
+  const { phase, message = MESSAGE.WaitsForOwner } = joined?.status ?? {};
+  return `; ${phase === "Migrating" || phase === "WaitingForOwner" ? message : MESSAGE.WaitsForOwner}`;
 }
 
 function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {

@@ -22,6 +22,8 @@ export const MESSAGE = {
   EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
     `Evacuation in progress: Eviction triggered evacuation of ${quoted(vmi)}` +
     (ended === undefined ? "" : `; the last one was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
+  /** Follows on it where the migration is not Lifeboat's to make, as long as the Evacuation's status does not say more. */
+  WaitsForOwner: "eviction strategy External: the VM's owner has to move it",
   NotMigratable: (vmi: VmiFacts, strategy: string) =>
     `${quoted(vmi)} is configured with eviction strategy ${strategy} but is not live-migratable: ${pinnedBecause(vmi)}`,
   UnknownStrategy: (vmi: VmiFacts, field: string, value: string) =>

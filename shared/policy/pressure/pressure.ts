@@ -110,7 +110,8 @@ const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "Wait
  * Evacuation alone does not count: with two that never begin, no other VM would leave.
  */
 function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending, evacuations }: Relief): boolean {
-  if (ending.has(vmi.uid)) return true;
+  // Whoever migrates it: KubeVirt counts the migrations of users and of owners of External VMs, too.
+  if (ending.has(vmi.uid) || vmi.isMigrating) return true;
   const phase = activeEvacuation(vmi, ofVmi(evacuations, vmi), pod.uid)?.status.phase;
   const isToMigrate = canMigrate(vmi, settings) && (isMarked(vmi) || carriesDrainTaint(node, settings));
   return isToMigrate && !(phase !== undefined && STUCK.has(phase));
@@ -141,7 +142,7 @@ function relieve({ node, residents }: PressureWorld["pressured"][number], w: Rel
 
 /** Skips VMs whose last evacuation failed, until their back-off ends. */
 function isCandidate({ vmi, pod }: Resident, { ending, evacuations, settings, now }: Relief): boolean {
-  const isGuest = vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting;
+  const isGuest = vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting && !vmi.isMigrating;
   if (!isGuest || !canMigrate(vmi, settings)) return false;
   const resting = restingEvacuation(vmi, ofVmi(evacuations, vmi), { now, podUID: pod.uid });
   return !isLeaving(vmi, evacuations, pod.uid) && !ending.has(vmi.uid) && resting === undefined;

@@ -59,6 +59,12 @@ describe("before the kubelet kills", () => {
     expect(leaving([going, ...abc], { evacuations })).toEqual(expected);
   });
 
+  test("a VM that its owner, or a user, migrates takes a place", () => {
+    const byOwner = resident("x", {}, { evacuationNodeName: NODE, isMigrating: true, ...EXTERNAL });
+    expect(leaving([byOwner, ...abc])).toEqual(["a"]);
+    expect(leaving([resident("x", {}, { isMigrating: true }), ...abc])).toEqual(["a"]);
+  });
+
   // prettier-ignore
   test.each<[string, Partial<VmiFacts>]>([
     ["with an Evacuation, but no mark",      {}],

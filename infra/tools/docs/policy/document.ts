@@ -40,6 +40,16 @@ budget refuses the eviction.
 
 ${tables.laterRequestTable()}
 
+### A VM whose owner moves it
+
+With strategy External the VM is marked, whether it can migrate or not, and everything else is up to its owner. Cluster API's provider for KubeVirt
+(CAPK, since August 2026) migrates what can migrate, drains the guest and deletes the VM if that fails or takes longer than ten minutes, and reports the
+Machine of a marked VM that cannot migrate as failed. So a VM that cannot migrate is never marked unless its strategy is External.
+
+${tables.ownerTable()}
+
+While its migration runs it takes one of its node's places under node pressure.
+
 ### Before any of this
 
 - Allowed: a pod that is gone, completed or no launcher; one whose VM is gone, made anew, being deleted or final.
@@ -166,13 +176,7 @@ evacuation ends as withdrawn. A migration that runs by then is left to finish.
 
 Every deletion of a VM's pod by a user in \`guard.nodeTerminators\`, for whatever reason, is held until the VM has moved or the node ends.
 
-| known of that time                                                          | held until                                                     |
-| --------------------------------------------------------------------------- | -------------------------------------------------------------- |
-| the node's annotation \`karpenter.sh/nodeclaim-termination-timestamp\`        | that time                                                      |
-| none, or no time: the grace period of the deletion                          | it is over; Karpenter asks for exactly what is left of the time |
-| neither                                                                     | ${defaults.deadlineSeconds.NodeTermination} s have passed                                           |
-| a grace period of 1 s or less, or a time that is past                       | it is let go at once                                           |
-| less than 15 s are left, and no migration of the VM runs                    | it is let go at once: the guest can still shut down in order   |
+${guard.nodeEndTable()}
 
 - Never longer than \`guard.deadlineSeconds.NodeTermination\` (${defaults.deadlineSeconds.NodeTermination} s) after the first such deletion. Lower it for guests that need long to
   shut down: Karpenter first deletes as long before the end as the pod's grace period is.

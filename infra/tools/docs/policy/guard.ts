@@ -28,6 +28,24 @@ export function disruptionTable(): string {
   return renderTable([["cause", "reason of the condition", "feature gate", "deadline"], ...rows]);
 }
 
+/** What is known of the time, the first that applies. */
+export function nodeEndTable(): string {
+  return renderTable([
+    ["known of that time", "the deletion is held until"],
+    ["the node's annotation `karpenter.sh/nodeclaim-termination-timestamp`", "that time"],
+    [
+      "none, or no time; the grace period of the deletion",
+      "that is over: Karpenter asks for exactly what is left of the time",
+    ],
+    ["neither", `${DEFAULT_SETTINGS.guard.deadlineSeconds.NodeTermination} s have passed`],
+    ["a time that is past, or a grace period of 1 s or less", "let go at once"],
+    [
+      "less than 15 s are left, and no migration of the VM runs",
+      "let go at once: the guest can still shut down in order",
+    ],
+  ]);
+}
+
 const { mode, requesters, nodeTerminators } = DEFAULT_SETTINGS.guard;
 
 export const RELEASE_WORDS = {

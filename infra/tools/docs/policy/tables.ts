@@ -88,6 +88,24 @@ export function laterRequestTable(): string {
   return renderTable([["strategy", "can migrate", "answer"], ...rows]);
 }
 
+/** Strategy External. */
+export function ownerTable(): string {
+  const { WaitsForOwner: waits } = MESSAGE;
+  const budget = "creates none and deletes none; where budgets are made, the VM's is 2";
+  return renderTable([
+    ["the owner", "the Evacuation", "the answer goes on", "Lifeboat"],
+    ["has done nothing yet", "WaitingForOwner", code(`; ${waits}`), "waits for as long as the mark is there"],
+    ["has created a migration", "Migrating; which one, Queued or Running", code("; migration NAME …"), budget],
+    [
+      "tried in vain",
+      "WaitingForOwner, and why",
+      code(`; ${waits}; migration NAME has failed: …`),
+      "counts no attempt, gives nothing up",
+    ],
+    ["has moved it, or shut it down", "Moved, or Gone", "as a first request, or allowed", "as after any evacuation"],
+  ]);
+}
+
 export function budgetTable(): string {
   const rows = CELLS.map(({ strategy, mobility }) => {
     const sizes = [false, true].map((is) => desiredBudget(sample(strategy, mobility), is, DEFAULT_SETTINGS));
