@@ -45,8 +45,11 @@ export const FAULTS = {
   FailingMigrations: { weight: 6, says: "some VMs' migrations fail: once, three times, always" },
   SlowMigrations:   { weight: 3, says: "some migrations take long" },
   RefusedVms:       { weight: 4, says: "VMs that cannot move, or have an unknown strategy, are refused again and again" },
+  WorkloadUpdates:  { weight: 3, says: "it migrates VMs for an update of their workload" },
+  Backups:          { weight: 3, says: "VMs are backed up, until the faults stop" },
   // People
   ForeignMigrations: { weight: 4, says: "a user migrates VMs (virtctl migrate)" },
+  SentAway:         { weight: 3, says: "a user sends VMs to a cluster that never answers (sendTo), and gives up in the end" },
   OwnerDeletes:     { weight: 4, says: "owners delete VMIs midway" },
   OwnersGiveUp:     { weight: 2, says: "owners of External VMs delete them when their migration fails, as Cluster API's provider does" },
   DrainBrokenOff:   { weight: 4, says: "the drain is broken off and begun again" },

@@ -3,37 +3,21 @@
  * Owns: one function for each happening, and taking back what outlasts its moment. Does not own: when (perform-run.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Effect, FaultMatch } from "../sandbox/apiserver/faults.ts";
 import { findCondition } from "../sandbox/actors/conditions.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { terminateNode } from "../sandbox/actors/node-termination.ts";
 import { nodes, pods } from "../sandbox/actors/resources.ts";
 import { USERS } from "../sandbox/identities.ts";
-import { isFinal, migrations, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
+import { isFinal, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
 import { createPod } from "../sandbox/workloads.ts";
 import { endingOf, evacuations } from "../tools/evacuations.ts";
-import type { Happening, VmHappening, Whom } from "./moment.ts";
+import { inject } from "./inject.ts";
+import type { Happening, VmHappening } from "./moment.ts";
+import { begin, giveUp } from "./under-way.ts";
 import { RETIRED_TAINT } from "./descheduler-policy.ts";
 import { persist } from "./persist.ts";
 import { PREEMPTOR } from "./scene.ts";
 import type { Stage } from "./stage.ts";
-
-const LIFEBOAT = ["lifeboat", "lifeboat-relay"].map((name) => `system:serviceaccount:lifeboat-system:${name}`);
-/** Lifeboat marks as virt-api's account; that one's own marks have to live with it, too. */
-const MARKING: FaultMatch = { users: [USERS.virtApi.user], verbs: ["patch"] };
-/** Without the admin, who looks on, and virt-api, whose webhook allows an eviction when it cannot read the pod. */
-const EVERYBODY = [
-  ...LIFEBOAT,
-  ...Object.values(USERS)
-    .map(({ user }) => user)
-    .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user),
-];
-
-const MATCHES: Readonly<Record<Whom, readonly FaultMatch[]>> = {
-  Lifeboat: [{ users: LIFEBOAT }, MARKING],
-  Everybody: [{ users: EVERYBODY }, MARKING],
-  Evictions: [{ webhooks: ["evictions.lifeboat.dev"] }],
-};
 
 const DRAIN_TAINT = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
 const MAINTENANCE = { key: "maintenance", value: "now", effect: "NoExecute" };
@@ -70,6 +54,9 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
     case "switch annotations":
       return turn(sandbox.deschedulerAnnotations, happening.on);
     case "migrate":
+    case "send away":
+    case "update workload":
+    case "back up":
     case "delete":
     case "cancel":
     case "withdraw":
@@ -110,24 +97,6 @@ function preemptorsPlace({ scene }: Stage) {
   return { namespace: scene.namespace, nodeSelector: { "kubernetes.io/hostname": scene.nodeOf.Preempted } };
 }
 
-interface Injection {
-  readonly whom: Whom;
-  readonly effect: Effect;
-  readonly probability: number;
-  readonly verbs?: readonly string[];
-}
-
-function inject({ whom, effect, probability, verbs }: Injection, { arena }: Stage): void {
-  for (const match of MATCHES[whom]) {
-    const either = verbs?.filter((verb) => match.verbs?.includes(verb) ?? true) ?? match.verbs;
-    arena.sandbox.apiServer.faults.inject({
-      effect,
-      probability,
-      match: { ...match, ...(either && { verbs: either }) },
-    });
-  }
-}
-
 async function suspend(ms: number, { arena }: Stage): Promise<void> {
   await arena.sandbox.apiServer.suspend();
   await delay(ms);
@@ -166,11 +135,12 @@ async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<bool
   const { client } = arena.sandbox;
   const key = { namespace: scene.namespace, name: vm };
   switch (does) {
-    case "migrate": {
-      const metadata = { generateName: "kubevirt-migrate-vm-", namespace: key.namespace };
-      await client.create(migrations, { metadata, spec: { vmiName: vm } });
+    case "migrate":
+    case "send away":
+    case "update workload":
+    case "back up":
+      await begin(does, key, client);
       return true;
-    }
     case "delete":
       deleted.add(`${key.namespace}/${vm}`);
       await persist(() => client.delete(virtualMachineInstances, key));
@@ -218,6 +188,7 @@ export async function calmDown(stage: Stage): Promise<void> {
   crew.spare();
   sandbox.evacuationController.enabled = !plan.faults.includes("ControllerOff");
   sandbox.budgetDeletion.enabled = true;
+  await giveUp(sandbox.client, scene.namespace);
   if (plan.faults.includes("NoExecuteTaint") && isForgotten(stage)) {
     await setTaints(stage, scene.nodeOf.Tainted, []);
     await setTaints(stage, scene.nodeOf.Tainted, [MAINTENANCE]);

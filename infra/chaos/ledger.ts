@@ -105,6 +105,9 @@ function hasEnded({ metadata, status }: VirtualMachineInstance): boolean {
   return isFinal(status) && metadata.deletionTimestamp === undefined;
 }
 
+/** They take no place: without a target pod, or their other end has not answered. */
+const QUEUED: readonly string[] = ["", "Pending", "Synchronizing", "WaitingForSync"];
+
 /** It has been told before, or its strategy lets it stop. */
 function mayEnd(before: VirtualMachineInstance | undefined, now: VirtualMachineInstance): boolean {
   if (before !== undefined && hasEnded(before)) return true;
@@ -119,7 +122,7 @@ function unfinishedOf({ metadata, spec, status }: VirtualMachineInstanceMigratio
     name,
     vmi: `${namespace}/${spec.vmiName}`,
     phase: `${phase || "new"}${deleting}`,
-    isQueued: phase === "" || phase === "Pending",
+    isQueued: QUEUED.includes(phase),
     node: undefined,
   };
 }

@@ -24,7 +24,19 @@ export type Happening =
       readonly does: "switch evacuation controller" | "switch budget deletion" | "switch annotations";
       readonly on: boolean;
     }
-  | { readonly does: "migrate" | "delete" | "cancel" | "withdraw" | "evacuate" | "unmark"; readonly vm: string }
+  | {
+      readonly does:
+        | "migrate"
+        | "send away"
+        | "update workload"
+        | "back up"
+        | "delete"
+        | "cancel"
+        | "withdraw"
+        | "evacuate"
+        | "unmark";
+      readonly vm: string;
+    }
   | { readonly does: "break off drain" | "take drain back"; readonly ms: number }
   | { readonly does: "taint for a while"; readonly ms: number }
   | { readonly does: "drain taint" | "preempt" | "taint" | "terminate" | "press" | "retire" };

@@ -70,7 +70,10 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   FailingMigrations: undefined,
   SlowMigrations: undefined,
   RefusedVms: undefined,
+  WorkloadUpdates: (random, setting) => toSome(random, setting, ["update workload"]),
+  Backups: (random, setting) => toSome(random, setting, ["back up"]),
   ForeignMigrations: (random, setting) => toSome(random, setting, ["migrate"]),
+  SentAway: (random, setting) => toSome(random, setting, ["send away"]),
   OwnerDeletes: (random, setting) => toSome(random, setting, ["delete"]),
   OwnersGiveUp: undefined,
   DrainBrokenOff: (random, { calmAt }) =>

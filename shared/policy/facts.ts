@@ -101,6 +101,8 @@ export interface VmiFacts extends NamespacedName {
   readonly guestMemory?: number;
   /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */
   readonly isMigrating: boolean;
+  /** Its guest comes from a VMI of another namespace or cluster (until it is there), or goes to one. */
+  readonly decentralized?: "Sends" | "Receives";
   /** Label `lifeboat.dev/evacuation`, which the shipped MigrationPolicy selects. */
   readonly evacuationLabel?: string;
   /** Whether the maps exist at all: JSON patch cannot add below a missing one. */
@@ -113,6 +115,8 @@ export interface MigrationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly vmiName: string;
+  /** From one VMI to another one of another namespace or cluster: its end at this VMI. */
+  readonly decentralized?: "Sends" | "Receives";
   readonly phase: string;
   readonly deleting: boolean;
   /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
@@ -126,7 +130,7 @@ export interface MigrationFacts extends NamespacedName {
   /** Absent as long as it waits in KubeVirt's queue. */
   readonly targetPod?: string;
   readonly failureReason?: string;
-  /** The condition that keeps it from beginning: a quota, a backup, a utility volume. */
+  /** The condition that keeps it from going on: a quota, a backup, a utility volume, the other end of a decentralized one. */
   readonly blockedBy?: { readonly type: string; readonly reason?: string; readonly message?: string };
 }
 
@@ -218,12 +222,10 @@ export interface BudgetFacts extends NamespacedName {
   };
 }
 
-/** KubeVirt's `IsFinal` of VMIs and of migrations alike. */
+/** KubeVirt's `IsFinal` of VMIs and of migrations alike. A pod that has ended: nothing can happen to its guest any more. */
 export function isFinal(object: { readonly phase: string }): boolean {
   return object.phase === "Succeeded" || object.phase === "Failed";
 }
-
-/** Whether a pod has ended: nothing can happen to its guest any more. */
 export const isCompleted = isFinal;
 
 export function keyOf(object: NamespacedName): string {

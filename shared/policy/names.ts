@@ -21,6 +21,8 @@ export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
 export const NODE_NAME_LABEL = "kubevirt.io/nodeName";
 /** On a migration, set by KubeVirt's mutating webhook. */
 export const VMI_NAME_LABEL = "kubevirt.io/vmi-name";
+/** On a VMI that receives its guest from another namespace or cluster, until the guest has come. */
+export const RECEIVER_ANNOTATION = "kubevirt.io/create-migration-target";
 /** Condition of a migration: a quota refuses its target pod. KubeVirt writes neither a reason nor a message with it. */
 export const OVER_QUOTA = "migrationRejectedByResourceQuota";
 /** On a VMI from the hand-over to its target pod until its migration has ended: the target's node. */

@@ -1,11 +1,8 @@
-/** Kinds as facts: what Go leaves out, writes as null or leaves empty, what is no such object, and whose a budget is. */
+/** Kinds as facts: what Go leaves out, writes as null or leaves empty, and what is no such object. */
 import { describe, expect, test } from "vitest";
-import * as z from "zod/mini";
-import { Budget, WebhookConfiguration } from "../../shared/cluster/kinds/kubernetes.ts";
+import { WebhookConfiguration } from "../../shared/cluster/kinds/kubernetes.ts";
 import { Migration, Vmi } from "../../shared/cluster/kinds/kubevirt.ts";
 import { Evacuation } from "../../shared/cluster/kinds/lifeboat.ts";
-import { budget } from "../../shared/cluster/manifests.ts";
-import { budgetName } from "../../shared/policy/budget/identity.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
 import type { EvacuationFacts, MigrationFacts } from "../../shared/policy/facts.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
@@ -110,40 +107,14 @@ describe("a migration", () => {
     ["of an unknown age",    { metadata: identity },                                                          { createdAt: 0 }],
     ["running",              { status: { phase: "Running", migrationState: { sourceNode: "a", targetNode: "b", targetPod: "p" } } }, { phase: "Running", sourceNode: "a", targetNode: "b", targetPod: "p" }],
     ["failed",               { status: { phase: "Failed", migrationState: { failureReason: "why" } } },       { phase: "Failed", failureReason: "why" }],
+    ["sent away",            { spec: { vmiName: "web", sendTo: { migrationID: "1", connectURL: "u" } } },      { decentralized: "Sends" }],
+    ["received",             { spec: { vmiName: "web", receive: { migrationID: "1" } } },                     { decentralized: "Receives" }],
+    ["both ends in one",     { spec: { vmiName: "web", sendTo: { migrationID: "1", connectURL: "u" }, receive: { migrationID: "1" } } }, {}],
     ["blocked",              { status: { conditions: [{ type: BLOCKED, status: "True", message: "a backup runs" }] } }, { blockedBy: { type: BLOCKED, message: "a backup runs" } }],
     ["blocked no more",      { status: { conditions: [{ type: BLOCKED, status: "False" }] } },                {}],
     ["blocked twice",        { status: { conditions: [{ type: "Ready", status: "True" }, { type: QUOTA, status: "True" }] } }, { blockedBy: { type: QUOTA } }],
   ])("%s", (_, tweak, expected) => {
     expect(compact(migration(tweak))).toEqual({ ...FACTS, ...expected });
-  });
-});
-
-const OURS = { "app.kubernetes.io/managed-by": "lifeboat" };
-const NAME = budgetName(vmi());
-
-// prettier-ignore
-test.each([
-  ["our label and a name of ours",            NAME,                OURS,                                          true],
-  ["our label, another product's name",       "web",               OURS,                                          false],
-  ["… which only contains ours",              `a-${NAME}`,         OURS,                                          false],
-  ["a name of ours, no label",                NAME,                undefined,                                     false],
-  ["a name of ours, another product's label",   NAME,                { "app.kubernetes.io/managed-by": "Helm" },    false],
-] as const)("a budget with %s", (_, name, labels, ours) => {
-  const metadata = { namespace: "apps", name, uid: "u", resourceVersion: "1", generation: 1, ...(labels && { labels }) };
-  expect(Budget.parse({ metadata, spec: {}, status: {} }).managedByUs).toBe(ours);
-});
-
-test("a budget that we create is ours when it is read", () => {
-  const created = z.parse(
-    z.looseObject({ metadata: z.looseObject({}) }),
-    budget({ verb: "CreateBudget", vmi: vmi(), name: NAME, minAvailable: 1 }, new Date(60_000)),
-  );
-  const metadata = { ...created.metadata, uid: "u", resourceVersion: "1", generation: 1 };
-  expect(Budget.parse({ ...created, metadata, status: {} })).toMatchObject({
-    managedByUs: true,
-    minAvailable: 1,
-    touchedAt: 60_000,
-    owners: [{ kind: "VirtualMachineInstance", controller: false }],
   });
 });
 
@@ -187,6 +158,10 @@ describe("a VMI", () => {
     ["perhaps migratable",             withCondition("LiveMigratable", "Unknown"),                  {}],
     ["ready",                          withCondition("Ready", "True"),                              {}],
     ["being migrated",                 withMigration({ startTimestamp: time(0) }),                    { isMigrating: true }],
+    ["that receives its guest",        { metadata: { ...metadata, annotations: { "kubevirt.io/create-migration-target": "true" } } }, { decentralized: "Receives", hasAnnotations: true }],
+    ["that sends its guest away",      withMigration({ targetState: { syncAddress: "10.0.0.1:9185" } }),  { decentralized: "Sends" }],
+    ["… and has begun",                withMigration({ migrationUid: "m", targetState: { syncAddress: "10.0.0.1:9185" } }), { decentralized: "Sends", isMigrating: true }],
+    ["… and it is over",               withMigration({ migrationUid: "m", completed: true, targetState: { syncAddress: "10.0.0.1:9185" } }), {}],
     ["… its migration is over",        withMigration({ ...READY, endTimestamp: time(0) }),            {}],
     ["… is completed",                 withMigration({ completed: true }),                            {}],
     ["… has failed",                   withMigration({ ...READY, failed: true }),                     {}],
@@ -228,20 +203,4 @@ describe("webhooks", () => {
   ])("%s", (_, tweak, expected) => {
     expect(WebhookConfiguration.parse({ webhooks: [{ ...WEBHOOK, ...tweak }] }).webhooks).toEqual([{ ...FACTS, ...expected }]);
   });
-});
-
-// prettier-ignore
-test.each([
-  ["1772366400",        1_772_366_400_000],
-  ["0",                 0],
-  [undefined,           undefined],
-  ["",                  undefined],
-  ["a minute ago",      undefined],
-  ["-60",               undefined],
-  ["1e300",             undefined],
-  ["9".repeat(63),      undefined],
-])("a budget was touched at %j: %j", (touched, expected) => {
-  const labels = touched === undefined ? {} : { "lifeboat.dev/touched": touched };
-  const metadata = { namespace: "apps", name: NAME, uid: "u", resourceVersion: "1", labels };
-  expect(Budget.parse({ metadata, spec: {} }).touchedAt).toBe(expected);
 });

@@ -37,6 +37,7 @@ const EVICTION_ANSWERS = Object.keys({
   NotMigratable: true,
   UnknownStrategy: true,
   MigrationTarget: true,
+  Migrating: true,
   NotScheduled: true,
   HotplugOfLiveVmi: true,
   BackingOff: true,

@@ -43,3 +43,12 @@ export function statusAfter(subject: EvacuationFacts, tweak: Partial<EvacuationW
   const writes = only("WriteStatus", planned(subject, tweak));
   return writes.find(({ evacuation }) => evacuation.uid === subject.uid)?.status ?? subject.status;
 }
+
+/** In order: the status as phase and reason, `tell` for an Event, every other action by its verb. */
+export function inShort(actions: readonly Action[]): string {
+  const words = actions.map((action) => {
+    if (action.verb === "WriteStatus") return `${action.status.phase} ${action.status.reason}`;
+    return action.verb === "Event" ? "tell" : action.verb;
+  });
+  return words.join(", ") || "-";
+}

@@ -45,6 +45,9 @@ export interface MigrationState {
   abortRequested?: boolean;
   abortStatus?: string;
   mode?: string;
+  /** Of a decentralized migration: what its two ends know of each other. */
+  sourceState?: object;
+  targetState?: object;
 }
 
 export interface PhaseTransition {
@@ -74,7 +77,13 @@ export interface VirtualMachineInstance extends KubeObject {
 }
 
 export interface VirtualMachineInstanceMigration extends KubeObject {
-  spec: { vmiName: string; priority?: string; addedNodeSelector?: Record<string, string> };
+  spec: {
+    vmiName: string;
+    priority?: string;
+    addedNodeSelector?: Record<string, string>;
+    sendTo?: { migrationID: string; connectURL: string };
+    receive?: { migrationID: string };
+  };
   status?: {
     phase?: string;
     conditions?: Condition[];
@@ -125,12 +134,24 @@ export const ANNOTATION = {
   evacuationMigration: "kubevirt.io/evacuationMigration",
   workloadUpdateMigration: "kubevirt.io/workloadUpdateMigration",
   evictionSource: "kubevirt.io/eviction-source",
+  createMigrationTarget: "kubevirt.io/create-migration-target",
 } as const;
 
 export const FINALIZER = {
   vmi: "kubevirt.io/foregroundDeleteVirtualMachine",
   migration: "kubevirt.io/migrationJobFinalize",
 } as const;
+
+/** Between VMIs of two namespaces or clusters: KubeVirt's phase until both ends know of each other. */
+export function syncPhase({ spec }: VirtualMachineInstanceMigration): "Synchronizing" | "WaitingForSync" | undefined {
+  if ((spec.sendTo === undefined) === (spec.receive === undefined)) return undefined;
+  return spec.sendTo === undefined ? "WaitingForSync" : "Synchronizing";
+}
+
+/** Its guest is still to come from another VMI. */
+export function isReceiver({ metadata, status }: VirtualMachineInstance): boolean {
+  return metadata.annotations?.[ANNOTATION.createMigrationTarget] === "true" && status?.phase !== "Running";
+}
 
 export function isFinal(status: { readonly phase?: string } | undefined): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";

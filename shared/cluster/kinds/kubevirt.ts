@@ -32,12 +32,18 @@ const MigrationState = kind(
     endTimestamp: Text,
     completed: z.nullish(z.boolean()),
     failed: z.nullish(z.boolean()),
+    targetState: part({ syncAddress: Text }),
   }),
-  ({ migrationUid, failureReason, mode, targetNodeDomainReadyTimestamp, ...state }) => {
+  ({ migrationUid, failureReason, targetState, ...state }) => {
     const goesOn = state.endTimestamp === undefined && state.failed !== true;
+    const isUnderWay = goesOn && state.completed !== true;
+    const isSending = isUnderWay && targetState.syncAddress !== undefined;
+    const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
     return {
-      isMigrating: goesOn && state.completed !== true,
-      guestOnTarget: goesOn && (mode === "PostCopy" || targetNodeDomainReadyTimestamp !== undefined),
+      // One to another VMI gets its UID when that has answered; if it is given up before, nothing takes the rest back.
+      isMigrating: isUnderWay && !(isSending && migrationUid === undefined),
+      isSending,
+      guestOnTarget: goesOn && isOnTarget,
       movedAt: movedAt(state),
       failure: migrationUid && failureReason ? { migrationUID: migrationUid, reason: failureReason } : undefined,
     };
@@ -56,6 +62,12 @@ interface Ended {
 function movedAt({ sourceNode, targetNode, endTimestamp, completed, failed }: Ended): number | undefined {
   if (completed !== true || failed === true || sourceNode === targetNode) return undefined;
   return Date.parse(endTimestamp ?? "") || undefined;
+}
+
+/** Upstream: `IsDecentralized`. A migration with both ends stays within the namespace, as any other. */
+function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" | undefined {
+  if (sends === receives) return undefined;
+  return sends ? "Sends" : "Receives";
 }
 
 export const Vmi = kind(
@@ -78,15 +90,21 @@ export const Vmi = kind(
     const { labels, annotations } = metadata;
     const condition = conditions.find(({ type }) => type === "LiveMigratable");
     const { reason, message } = condition ?? {};
+    const { isSending, ...migration } = migrationState ?? {
+      isMigrating: false,
+      isSending: false,
+      guestOnTarget: false,
+    };
     return present({
       ...identityOf(metadata),
       ...status,
-      ...(migrationState ?? { isMigrating: false, guestOnTarget: false }),
+      ...migration,
       liveMigratable: present({ migratable: condition?.status === "True", reason, message }),
       hasLabels: Boolean(labels),
       hasAnnotations: Boolean(annotations),
       guestMemory: quantity(spec.domain.memory.guest),
       evictionStrategy: spec.evictionStrategy,
+      decentralized: decentralized(isSending, annotations?.[names.RECEIVER_ANNOTATION] === "true"),
       evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
       evacuationLabel: labels?.[names.EVACUATION_LABEL],
     });
@@ -97,7 +115,12 @@ export const Vmi = kind(
  * Conditions of a migration that KubeVirt cannot begin, in the order in which it looks at them.
  * Upstream: staging/src/kubevirt.io/api/core/v1/types.go.
  */
-const BLOCKING: readonly string[] = ["migrationBlockedByBackup", "migrationBlockedByUtilityVolumes", names.OVER_QUOTA];
+const BLOCKING: readonly string[] = [
+  "migrationBlockedByBackup",
+  "migrationBlockedByUtilityVolumes",
+  names.OVER_QUOTA,
+  "decentralizedMigrationBlocked",
+];
 
 function blockedBy(conditions: Conditions): MigrationFacts["blockedBy"] {
   const condition = conditions.find(({ type, status }) => BLOCKING.includes(type) && status === "True");
@@ -106,10 +129,12 @@ function blockedBy(conditions: Conditions): MigrationFacts["blockedBy"] {
   return present({ type, reason, message });
 }
 
+const End = z.optional(z.unknown());
+
 export const Migration = kind(
   () => ({
     metadata: Meta,
-    spec: z.object({ vmiName: z.string() }),
+    spec: z.object({ vmiName: z.string(), sendTo: End, receive: End }),
     status: part({
       phase: Phase,
       migrationState: part({ sourceNode: Text, targetNode: Text, targetPod: Text, failureReason: Text }),
@@ -119,7 +144,8 @@ export const Migration = kind(
   ({ metadata, spec, status: { phase, migrationState, conditions } }): MigrationFacts =>
     present({
       ...identityOf(metadata),
-      ...spec,
+      vmiName: spec.vmiName,
+      decentralized: decentralized(Boolean(spec.sendTo), Boolean(spec.receive)),
       ...migrationState,
       phase,
       createdAt: createdAt(metadata),

@@ -45,10 +45,15 @@ export function uncountedFailures(
 ): readonly MigrationFacts[] {
   const present = migrations.filter((m) => !m.deleting);
   const unfinished = new Set(present.filter((m) => !isFinal(m)).map((m) => m.createdAt));
-  const own = present.filter((m) => m.phase === "Failed" && isOf(m, e) && !unfinished.has(m.createdAt));
+  const own = present.filter((m) => m.phase === "Failed" && isAttempt(m, e) && !unfinished.has(m.createdAt));
   const rank = (m: MigrationFacts) => rankOf(m, e.status);
   const failed = own.toSorted((a, b) => a.createdAt - b.createdAt || rank(a) - rank(b) || (a.uid < b.uid ? -1 : 1));
   return failed.slice(1 + failed.findIndex((m) => m.uid === e.status.lastFailedMigration?.uid));
+}
+
+/** One to another namespace or cluster is tried again by the person who began it, or not at all. */
+function isAttempt(migration: MigrationFacts, e: EvacuationFacts): boolean {
+  return migration.decentralized === undefined && isOf(migration, e);
 }
 
 /** Within a second: those that were counted with the last one, that one, and one that has begun since. */
@@ -59,7 +64,7 @@ function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: Eva
 
 /** One of its migrations that has succeeded: the VM has moved, though the VMI may not show it yet, or have come back since. */
 export function succeeded(e: EvacuationFacts, migrations: readonly MigrationFacts[]): MigrationFacts | undefined {
-  return migrations.find((m) => m.phase === "Succeeded" && isOf(m, e));
+  return migrations.find((m) => m.phase === "Succeeded" && m.decentralized !== "Receives" && isOf(m, e));
 }
 
 /** KubeVirt writes the reason on the VMI, and copies it to the migration some moments after that has failed. */

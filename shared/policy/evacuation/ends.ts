@@ -4,7 +4,7 @@
  */
 import { type Action, type StoryReason, tell } from "../action.ts";
 import { backoffSeconds, succeeded } from "./attempt.ts";
-import { type EvacuationFacts, isFinal, type VmiFacts } from "../facts.ts";
+import { type EvacuationFacts, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
 import { isMarked } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
 import type { Standing } from "./standing.ts";
@@ -16,14 +16,9 @@ type Of<S extends Standing["standing"]> = Extract<Standing, { standing: S }>;
 /** KubeVirt clears the mark itself when a VM has moved; the label is ours to remove. */
 export function moved(pair: LivePair, { targetNode }: Of<"Moved">): readonly Action[] {
   const { e, vmi } = pair;
-  const { sourceNode: from } = e.status;
-  const message = from === undefined ? `moved to node ${targetNode}` : `moved from node ${from} to node ${targetNode}`;
+  const message = wayOf(e, targetNode);
   const isLeft = vmi.evacuationLabel !== undefined || vmi.evacuationNodeName !== undefined;
-  // A quick migration is over before a look has seen it, or its end is not written yet: it is named and adopted now.
-  const arriving = pair.migrations.find(
-    (m) => !isFinal(m) && m.targetNode !== undefined && m.targetNode === vmi.nodeName,
-  );
-  const migration = succeeded(e, pair.migrations) ?? arriving;
+  const migration = succeeded(e, pair.migrations) ?? arriving(pair);
   const made = migration === undefined ? {} : { migration: { name: migration.name, uid: migration.uid } };
   const more = { ...made, ...(targetNode === undefined ? {} : { targetNode }) };
   return [
@@ -34,6 +29,16 @@ export function moved(pair: LivePair, { targetNode }: Of<"Moved">): readonly Act
       : [{ verb: "AdoptMigration", migration, evacuation: e } as const]),
     tell(vmi, "Evacuated", `${message} (cause ${e.spec.cause})`, e.uid),
   ];
+}
+
+function wayOf({ status: { sourceNode: from } }: EvacuationFacts, targetNode: string | undefined): string {
+  const to = targetNode === undefined ? "another namespace or cluster" : `node ${targetNode}`;
+  return from === undefined ? `moved to ${to}` : `moved from node ${from} to ${to}`;
+}
+
+/** A quick migration is over before a look has seen it, or its end is not written yet: it is named and adopted now. */
+function arriving({ vmi, migrations }: LivePair): MigrationFacts | undefined {
+  return migrations.find((m) => !isFinal(m) && m.targetNode !== undefined && m.targetNode === vmi.nodeName);
 }
 
 /**

@@ -91,6 +91,10 @@ function migrating(
 }
 
 function progressOf({ name, phase }: MigrationFacts): Pick<Change, "reason" | "message"> {
+  if (phase === "Synchronizing") {
+    const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no other one`;
+    return { reason: "Synchronizing", message };
+  }
   if (phase === "" || phase === "Pending") {
     return { reason: "Queued", message: `migration ${name} waits in KubeVirt's queue` };
   }

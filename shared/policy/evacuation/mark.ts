@@ -8,6 +8,7 @@ import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import { budgetName } from "../budget/identity.ts";
 import { CAUSE, type Cause } from "../cause.ts";
 import { isFinal, type VmiFacts } from "../facts.ts";
+import { isBeingReceived } from "../kube/pod-kind.ts";
 import type { Settings } from "../settings.ts";
 import { MIGRATES, strategyOf } from "../eviction/eviction-table.ts";
 
@@ -17,7 +18,7 @@ export function isMarked(vmi: VmiFacts): boolean {
 }
 
 export function isLive(vmi: VmiFacts): boolean {
-  return !vmi.deleting && !isFinal(vmi) && vmi.nodeName !== undefined;
+  return !vmi.deleting && !isFinal(vmi) && vmi.nodeName !== undefined && !isBeingReceived(vmi);
 }
 
 /** Whether KubeVirt, or Lifeboat in its place, migrates the VM when it has to leave its node. */

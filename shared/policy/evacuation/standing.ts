@@ -9,6 +9,7 @@ import { activeEvacuation, guestPodUID, podUIDOf, sourceNodeOf } from "./identit
 import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
 import { isMarked } from "./mark.ts";
 import { isByOwner, waitingForOwner } from "./owner.ts";
+import { isSentAway, obstacleOf, pinned } from "./obstacles.ts";
 import type { Change } from "./status.ts";
 import { resolveStrategy } from "../eviction/eviction-table.ts";
 import { secondsSince, secondsUntil } from "../time.ts";
@@ -44,10 +45,15 @@ export function standingOf(pair: LivePair): Standing {
   const { virtualMachineInstanceUID: uid = vmi.uid } = e.status;
   if (vmi.uid !== uid)
     return { standing: "Over", end: gone("the VirtualMachineInstance has been deleted and made anew") };
-  if (vmi.deleting || isFinal(vmi)) return { standing: "Over", end: gone("the VM has ended") };
+  if (vmi.deleting || isFinal(vmi)) return ended(pair);
   return (
     movedOrMoving(pair) ?? duplicate(pair) ?? withdrawn(pair) ?? givenUp(pair) ?? impossible(pair) ?? underWay(pair)
   );
+}
+
+function ended({ e, migrations }: LivePair): Standing {
+  if (isSentAway(e, migrations)) return { standing: "Moved", targetNode: undefined };
+  return { standing: "Over", end: gone("the VM has ended") };
 }
 
 export function gone(message: string): End {
@@ -59,8 +65,9 @@ function movedOrMoving({ e, vmi, migrations }: LivePair): Standing | undefined {
   const migration = succeeded(e, migrations);
   const guest = guestPodUID(vmi);
   if (migration === undefined && !isElsewhere(e, vmi)) return undefined;
-  // The VMI lags behind its migration: it will show the new pod in a moment.
-  if (migration !== undefined && guest !== undefined && guest === podUIDOf(e))
+  // The VMI lags behind its migration: it will show the new pod in a moment, or end.
+  const lags = guest !== undefined && guest === podUIDOf(e);
+  if (migration !== undefined && (lags || migration.decentralized !== undefined))
     return { standing: "Migrating", migration };
   return { standing: "Moved", targetNode: migration?.targetNode ?? vmi.nodeName };
 }
@@ -142,22 +149,14 @@ function impossible({ e, vmi, migrations, w }: LivePair): Standing | undefined {
   return hopeless(reason, why);
 }
 
-function pinned({ liveMigratable }: VmiFacts): { readonly reason: string; readonly why: string } {
-  const { reason = "", message = "KubeVirt gives no reason" } = liveMigratable;
-  // As the CRD's schema allows.
-  const isWord = /^[A-Za-z][A-Za-z0-9]{0,255}$/.test(reason);
-  return { reason: isWord ? reason : "NotLiveMigratable", why: `the VM is not live-migratable: ${message}` };
-}
-
 function underWay(pair: LivePair): Standing {
   const { e, vmi, migrations } = pair;
-  if (vmi.nodeName === undefined) {
-    return { standing: "Blocked", reason: "NotScheduled", why: "the VM is not on a node yet" };
-  }
+  const migration = migrations.find((m) => !isFinal(m));
+  const obstacle = obstacleOf(vmi, migration);
+  if (obstacle !== undefined) return { standing: "Blocked", ...obstacle };
   const failed = isByOwner(pair) ? [] : uncountedFailures(e, migrations);
   const last = failed.at(-1);
   if (last !== undefined) return { standing: "AttemptFailed", failed, isStuck: false, why: whyFailed(last, vmi) };
-  const migration = migrations.find((m) => !isFinal(m));
   if (migration !== undefined && !(isTakenBack(pair) && migration.phase !== "Running"))
     return migrating(pair, migration);
   return isMarkMissing(pair) ? unmarked(pair) : waiting(pair);
@@ -165,7 +164,7 @@ function underWay(pair: LivePair): Standing {
 
 function migrating(pair: LivePair, migration: MigrationFacts): Standing {
   const { e, vmi, w } = pair;
-  if (isByOwner(pair)) return { standing: "Migrating", migration };
+  if (isByOwner(pair) || migration.decentralized !== undefined) return { standing: "Migrating", migration };
   if (migration.deleting) {
     // One that was stuck is gone in a moment.
     return migration.phase !== "Running" && isBackingOff(pair) ? backingOff(e) : { standing: "Migrating", migration };

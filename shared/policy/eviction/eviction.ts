@@ -38,6 +38,7 @@ export type DenyReason =
   | "NotMigratable"
   | "UnknownStrategy"
   | "MigrationTarget"
+  | "Migrating"
   | "NotScheduled"
   | "HotplugOfLiveVmi"
   | "BackingOff";
@@ -163,6 +164,10 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
     case "allow":
       return allow("StrategyNone", { actions: before });
     case "shutdown": {
+      if ((vmi.isMigrating || vmi.decentralized === "Sends") && f.migrations === undefined)
+        return { verdict: "Ask", question: "Migrations" };
+      // On its way to another namespace or cluster, with disks that are not shared: a shutdown would end what saves it.
+      if (f.migrations?.some((m) => !isFinal(m)) === true) return deny("Migrating", MESSAGE.Migrating(vmi));
       const warning = MESSAGE.ShutdownByStrategy(vmi);
       const story = [tell(vmi, "ShutdownByStrategy", warning, pod.uid)];
       return allow("ShutdownByStrategy", { warnings: [warning], actions: before, story });

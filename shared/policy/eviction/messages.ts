@@ -5,6 +5,7 @@
  * when facts are missing (blind.ts).
  */
 import type { PodFacts, VmiFacts } from "../facts.ts";
+import { isBeingReceived } from "../kube/pod-kind.ts";
 
 function quoted(vmi: VmiFacts): string {
   return `VMI "${vmi.namespace}/${vmi.name}"`;
@@ -28,7 +29,12 @@ export const MESSAGE = {
     `${quoted(vmi)} is configured with eviction strategy ${strategy} but is not live-migratable: ${pinnedBecause(vmi)}`,
   UnknownStrategy: (vmi: VmiFacts, field: string, value: string) =>
     `${quoted(vmi)}: ${field} is "${value.slice(0, 64)}", expected None, LiveMigrate, LiveMigrateIfPossible or External`,
-  MigrationTarget: (vmi: VmiFacts) => `Eviction request for target Pod: ${quoted(vmi)} is on node "${vmi.nodeName}"`,
+  MigrationTarget: (vmi: VmiFacts) =>
+    `Eviction request for target Pod: ${quoted(vmi)} ` +
+    (isBeingReceived(vmi) ? "is being received from another namespace or cluster" : `is on node "${vmi.nodeName}"`),
+  /** Shutting it down now would end what is about to save it. */
+  Migrating: (vmi: VmiFacts) =>
+    `${quoted(vmi)} is being migrated, although it is not live-migratable: try again afterwards`,
   NotScheduled: (vmi: VmiFacts) => `${quoted(vmi)} is not on a node yet`,
   HotplugOfLiveVmi: (vmi: VmiFacts, pod: PodFacts) =>
     `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quoted(vmi)}`,

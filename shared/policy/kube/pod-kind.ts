@@ -51,9 +51,20 @@ function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
  * which a tenant can create, from moving that VMI.
  */
 export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: VmiFacts): boolean {
+  if (isBeingReceived(vmi)) return true;
   if (vmi.nodeName === undefined) return false;
   const listed = Object.keys(vmi.activePods);
   return pod.nodeName !== vmi.nodeName || (listed.length > 0 && !listed.includes(pod.uid));
+}
+
+const BEFORE_RUNNING: readonly string[] = ["", "Pending", "Scheduling", "Scheduled"];
+
+/**
+ * Whether its guest still runs in a VMI of another namespace or cluster: whatever ends its pod ends the transfer, no guest.
+ * Upstream: `IsMigrationTarget`, `IsWaitingForSync`; the VMI has a node before it has the guest.
+ */
+export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
+  return phase === "WaitingForSync" || (decentralized === "Receives" && BEFORE_RUNNING.includes(phase));
 }
 
 /**

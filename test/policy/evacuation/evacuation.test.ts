@@ -1,6 +1,5 @@
 /** What an Evacuation's facts mean, and what is done about them: every rule, and which one wins where two apply. */
 import { describe, expect, test } from "vitest";
-import type { Action } from "../../../shared/policy/action.ts";
 import { planBeginnings, planEvacuations } from "../../../shared/policy/evacuation/evacuation.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
@@ -28,16 +27,7 @@ import {
   vmi,
   without,
 } from "../fixtures.ts";
-import { planned, statusAfter, world } from "../worlds.ts";
-
-/** In order: the status as phase and reason, `tell` for an Event, every other action by its verb. */
-function inShort(actions: readonly Action[]): string {
-  const words = actions.map((action) => {
-    if (action.verb === "WriteStatus") return `${action.status.phase} ${action.status.reason}`;
-    return action.verb === "Event" ? "tell" : action.verb;
-  });
-  return words.join(", ") || "-";
-}
+import { inShort, planned, statusAfter, world } from "../worlds.ts";
 
 const DRAIN = { key: "kubevirt.io/drain", effect: "NoSchedule" };
 const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };

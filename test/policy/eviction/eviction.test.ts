@@ -67,6 +67,7 @@ describe.each(cellsOf(CELLS))("%s, %s", (evictionStrategy, mobility, [first, idl
 });
 
 const ifPossible = { evictionStrategy: "LiveMigrateIfPossible", ...PINNED };
+const sent = migration({ phase: "Synchronizing", decentralized: "Sends" });
 const odd = { evictionStrategy: "Odd" };
 const noBudgets = settings({ reconcilers: { budget: "Disabled" } });
 const elsewhere = { nodeName: "node02", evacuationNodeName: "node02", activePods: { [POD_UID]: NODE } };
@@ -81,6 +82,14 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["on no node yet: there is nothing to mark",         { vmi: without(vmi({ phase: "Scheduled" }), "nodeName") }, "Deny NotScheduled: EnsureBudget 1"],
   ["what matters for the first time is asked for",     { vmi: marked(ifPossible) },                               "Ask Migrations"],
   ["between two attempts",                             { vmi: marked(), evacuations: [backingOff] },              IN_PROGRESS],
+  // It is sent to another namespace or cluster, which a pinned one can be
+  ["pinned and being sent: asked for",                 { vmi: vmi({ ...ifPossible, decentralized: "Sends" }) },   "Ask Migrations"],
+  ["… once it has begun",                              { vmi: vmi({ ...ifPossible, isMigrating: true }) },        "Ask Migrations"],
+  ["… not shut down on its way",                       { vmi: vmi({ ...ifPossible, isMigrating: true }), migrations: [sent] }, "Deny Migrating: EnsureBudget 2"],
+  ["… given up: nothing takes it back on the VMI",     { vmi: vmi({ ...ifPossible, decentralized: "Sends" }), migrations: [{ ...sent, phase: "Failed" }] }, SHUTDOWN],
+  ["… LiveMigrate: refused as ever",                   { vmi: vmi({ ...PINNED, isMigrating: true }) },    "Deny NotMigratable: EnsureBudget 2, tell"],
+  ["… migratable: evacuated when that has ended",      { vmi: vmi({ isMigrating: true }) },               TRIGGERED],
+  ["… marked: in progress",                            { vmi: marked({ isMigrating: true }), evacuations: [evacuation()] }, IN_PROGRESS],
   // No budget where none are made
   ["budgets are switched off",                         { vmi: vmi(PINNED), settings: noBudgets },                 "Deny NotMigratable: tell"],
   ["KubeVirt's webhook makes them noise",              { vmi: vmi(PINNED), settings: settings({ evictionsCovered: true }) }, "Deny NotMigratable: tell"],

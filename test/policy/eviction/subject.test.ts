@@ -54,6 +54,14 @@ const targets: readonly Row[] = [
   ["a strategy that KubeVirt does not know",    { pod: elsewhere, vmi: vmi(odd) },                         UNKNOWN],
   ["forged: on the VM's node, not among its pods", { pod: unlisted },                                      TARGET],
   ["forged, the VM is marked",                  { pod: unlisted, vmi: marked() },                          TARGET],
+  ["received from another cluster, on no node yet", { vmi: without(vmi({ phase: "WaitingForSync" }), "nodeName") }, TARGET],
+  ["… its pod is scheduled",                    { vmi: vmi({ phase: "Scheduling", decentralized: "Receives" }) },   TARGET],
+  ["… its VMI is on the node, the guest is not", { vmi: vmi({ phase: "Scheduled", decentralized: "Receives" }) },   TARGET],
+  ["… and KubeVirt has marked it",              { vmi: marked({ phase: "Scheduled", decentralized: "Receives" }) }, TARGET],
+  ["… LiveMigrateIfPossible, not migratable before the guest is there", { vmi: vmi({ phase: "Scheduled", decentralized: "Receives", evictionStrategy: "LiveMigrateIfPossible", ...PINNED }) }, TARGET],
+  ["… None",                                    { vmi: vmi({ phase: "Scheduled", decentralized: "Receives", ...none }) }, "Allow StrategyNone"],
+  ["… and has come",                            { vmi: vmi({ decentralized: "Receives" }) },                        TRIGGERED],
+  ["any other VMI that starts",                 { vmi: vmi({ phase: "Scheduled" }) },                      TRIGGERED],
   ["KubeVirt lists no pods: believed",          { pod: unlisted, vmi: vmi({ activePods: {} }) },           TRIGGERED],
 ];
 
@@ -66,6 +74,7 @@ const hotplugs: readonly Row[] = [
   ["… a strategy that KubeVirt does not know", { ...given, vmi: vmi(odd) },                          VOLUME],
   ["… marked",                              { ...given, vmi: marked() },                             VOLUME],
   ["… on no node yet",                      { ...given, vmi: without(vmi(), "nodeName") },           VOLUME],
+  ["… of its migration's target",           { ...given, launcher: elsewhere, pod: hotplug({ owners: [owner({ kind: "Pod", name: elsewhere.name, uid: elsewhere.uid })] }) }, VOLUME],
   ["completed",                             { ...given, pod: hotplug({ phase: "Succeeded" }) },      "Allow PodCompleted"],
   ["its launcher is gone",                  { pod: hotplug() },                                      "Allow VmiGone"],
   ["its launcher was made anew",            { ...given, launcher: pod({ uid: "made-anew" }) },       "Allow VmiGone"],

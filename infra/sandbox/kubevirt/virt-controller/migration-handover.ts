@@ -2,6 +2,7 @@
  * How virt-controller tells the handlers, through the VMI, to migrate or to stop, and ends a backup.
  * Owns: the beginning of a VMI's migrationState, and abortRequested. Does not own: the rest of it (virt-handler/).
  */
+import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import type { Pod } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
@@ -22,6 +23,19 @@ export async function handOver(client: KubeClient, vmi: Vmi, migration: Migratio
     ...vmi,
     metadata: { ...vmi.metadata, labels },
     status: { ...vmi.status, migrationState },
+  });
+}
+
+/** The VMI tells the other end what is to be sent, and nothing takes that back if the migration is given up. */
+export async function synchronize(client: KubeClient, vmi: Vmi, { metadata, spec }: Migration): Promise<undefined> {
+  const { migrationState: before } = vmi.status ?? {};
+  const sourceState = { migrationUID: metadata.uid, virtualMachineInstanceUID: vmi.metadata.uid };
+  if (isDeepStrictEqual(before?.sourceState, sourceState)) return;
+  const targetState = { syncAddress: spec.sendTo?.connectURL };
+  const kept = before === undefined || before.completed === true ? {} : before;
+  await patchVmi(client, vmi, {
+    ...vmi,
+    status: { ...vmi.status, migrationState: { ...kept, sourceState, targetState } },
   });
 }
 

@@ -39,7 +39,11 @@ export function nextPhase(facts: MigrationFacts): string {
   if (isLost(facts)) return "Failed";
   switch (phase) {
     case "":
-      return "Pending";
+      return kubevirt.syncPhase(facts.migration) ?? "Pending";
+    // The other end is in another cluster, which never answers in this sandbox.
+    case "Synchronizing":
+    case "WaitingForSync":
+      return phase;
     case "Pending":
       return target === undefined || runningBackup(vmi) !== undefined ? phase : "Scheduling";
     default:

@@ -78,10 +78,12 @@ function isWithinLimits({ status }: Vmi, world: World): boolean {
   return running.length < perCluster && fromHere.length < outboundPerNode;
 }
 
+const NOT_STARTED: readonly string[] = ["", "Pending", "WaitingForSync", "Synchronizing"];
+
 /** Past Pending, or with a target pod. */
 function isStarted(migration: Migration, world: World): boolean {
   const phase = migration.status?.phase ?? "";
-  if (phase !== "" && phase !== "Pending") return true;
+  if (!NOT_STARTED.includes(phase)) return true;
   const vmi = vmiOf(migration, world);
   return vmi !== undefined && world.podsOf(vmi).some((pod) => isTargetOf(pod, migration));
 }

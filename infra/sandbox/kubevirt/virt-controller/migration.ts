@@ -15,7 +15,7 @@ import { enterPhase } from "../phases.ts";
 import * as kubevirt from "../resources.ts";
 import { createExpectations } from "./expectations.ts";
 import { isTargetOf, targetPod } from "./launcher-pod.ts";
-import { abortBackup, handOver, requestAbort } from "./migration-handover.ts";
+import { abortBackup, handOver, requestAbort, synchronize } from "./migration-handover.ts";
 import * as phases from "./migration-phases.ts";
 import { nextInLine, turnOf } from "./migration-queue.ts";
 import { clearAway } from "./migration-remains.ts";
@@ -66,6 +66,8 @@ export function startMigrationController(options: ActorOptions, world: World, pl
         return pend(facts);
       case "Scheduling":
         return target && wait(target);
+      case "Synchronizing":
+        return synchronize(client, vmi, migration);
       case "Scheduled":
         return phases.isReady(target) ? handOver(client, vmi, migration, target) : undefined;
       default:

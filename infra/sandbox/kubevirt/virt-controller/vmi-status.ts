@@ -30,7 +30,7 @@ export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[
 }
 
 export function isWaiting({ status }: Vmi): boolean {
-  return [undefined, "", "Pending", "Scheduling"].includes(status?.phase);
+  return [undefined, "", "Pending", "Scheduling", "WaitingForSync"].includes(status?.phase);
 }
 
 function isPodReady(pod: Pod | undefined): boolean {
@@ -40,7 +40,7 @@ function isPodReady(pod: Pod | undefined): boolean {
 function phaseOf(vmi: Vmi, pod: Pod | undefined): string {
   const { phase = "Pending" } = vmi.status ?? {};
   if (kubevirt.isFinal(vmi.status)) return phase;
-  if (pod === undefined || !isActive(pod)) return "Failed";
+  if (pod === undefined || !isActive(pod)) return kubevirt.isReceiver(vmi) ? "WaitingForSync" : "Failed";
   if (!isWaiting(vmi)) return phase;
   return phase === "Scheduling" && isPodReady(pod) ? "Scheduled" : "Scheduling";
 }

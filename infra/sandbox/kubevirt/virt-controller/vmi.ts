@@ -34,7 +34,8 @@ export function startVmiController(options: ActorOptions, world: World): Control
     const pod = currentPod(vmi, launchers);
     const patience = patienceWith(vmi, pod);
     if (patience > 0) return { requeueAfterMs: patience };
-    if (pod === undefined && isWaiting(vmi)) await createPod(vmi);
+    // The other end of its migration comes first; a pod is made for the migration.
+    if (pod === undefined && isWaiting(vmi) && !kubevirt.isReceiver(vmi)) await createPod(vmi);
     else await sync(vmi, pod, launchers);
   };
 

@@ -26,9 +26,8 @@ export function admitMigrationCreate(client: KubeClient): Admit<Migration> {
     const vmi = await client.get(kubevirt.virtualMachineInstances, { namespace, name: vmiName });
     if (vmi === undefined) return refused(`the VMI "${namespace}/${vmiName}" does not exist`);
     if (kubevirt.isFinal(vmi.status)) return refused("Cannot migrate VMI in finalized state.");
-    const migratable = findCondition(vmi.status?.conditions, "LiveMigratable");
-    if (migratable?.status === "False")
-      return refused(`Cannot migrate VMI, Reason: ${migratable.reason}, Message: ${migratable.message}`);
+    const obstacle = obstacleTo(object, vmi);
+    if (obstacle !== undefined) return refused(obstacle);
     const labelSelector = `${kubevirt.LABEL.vmiName}=${vmiName}`;
     const { items } = await client.list(kubevirt.migrations, namespace, { labelSelector });
     const active = items.find(({ status }) => !kubevirt.isFinal(status));
@@ -36,6 +35,14 @@ export function admitMigrationCreate(client: KubeClient): Admit<Migration> {
     const job = `Active migration job (${active.metadata.uid})`;
     return refused(`in-flight migration detected. ${job} is currently already in progress for VMI ${vmiName}.`);
   };
+}
+
+/** Disks that are not shared are copied on the way to another namespace or cluster. */
+function obstacleTo(migration: Migration, { status }: kubevirt.VirtualMachineInstance): string | undefined {
+  const migratable = findCondition(status?.conditions, "LiveMigratable");
+  const isCopied = kubevirt.syncPhase(migration) !== undefined && migratable?.reason === "DisksNotLiveMigratable";
+  if (migratable?.status !== "False" || isCopied) return undefined;
+  return `Cannot migrate VMI, Reason: ${migratable.reason}, Message: ${migratable.message}`;
 }
 
 function invalidSpec(vmiName: string | undefined, priority: string | undefined, user: string): Cause | undefined {

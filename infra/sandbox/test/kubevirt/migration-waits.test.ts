@@ -81,3 +81,34 @@ test.each(rows)("with priority %s: %s", async (priority, message, ends) => {
   expect(await statusOf(migration)).not.toHaveProperty("conditions");
   await world.pass(async () => (await statusOf(migration))?.phase === "Succeeded");
 });
+
+test.each([
+  ["sent", { sendTo: { migrationID: "1", connectURL: "10.0.0.1:9185" } }, "Synchronizing"],
+  ["received", { receive: { migrationID: "1" } }, "WaitingForSync"],
+])(
+  "%s: another cluster, which never answers, is waited for without a place in the queue",
+  async (namespace, end, phase) => {
+    const { client } = world.sandbox;
+    const { metadata: vmi } = await createGuest(namespace);
+    const draft = { metadata: { name: "migration", namespace }, spec: { vmiName: "guest", ...end } };
+    const { metadata: migration } = await client.create(kubevirt.migrations, draft);
+    await eventually(() => statusOf(migration)).toMatchObject({ phase });
+    world.clock.advance(3_600_000);
+    expect(await statusOf(migration)).toMatchObject({ phase });
+    expect(await launchers(namespace)).toBe(1);
+    await client.delete(kubevirt.migrations, migration);
+    await eventually(async () => (await statusOf(migration))?.phase ?? "gone").toBe("gone");
+    expect((await client.get(kubevirt.virtualMachineInstances, vmi))?.status?.phase).toBe("Running");
+  },
+);
+
+test("a VMI that receives its guest waits for it, and gets no pod before", async () => {
+  const { client } = world.sandbox;
+  await createGuest("receiving");
+  const annotations = { "kubevirt.io/create-migration-target": "true" };
+  const metadata = { name: "receiver", namespace: "receiving", annotations };
+  const { metadata: key } = await client.create(kubevirt.virtualMachineInstances, { metadata, spec: { domain: {} } });
+  const phaseOf = async () => (await client.get(kubevirt.virtualMachineInstances, key))?.status?.phase;
+  await eventually(phaseOf).toBe("WaitingForSync");
+  expect(await launchers("receiving")).toBe(1);
+});

@@ -6,6 +6,7 @@ import * as annotations from "./annotations.ts";
 import * as descheduling from "./descheduling.ts";
 import * as guard from "./guard.ts";
 import * as tables from "./tables.ts";
+import * as underWay from "./under-way.ts";
 import { MOST_PATCHES } from "../../../../shared/policy/annotations/descheduler-annotations.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../../../shared/policy/evacuation/phase.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
@@ -59,6 +60,15 @@ While its migration runs it takes one of its node's places under node pressure.
 - After an evacuation that was abandoned or withdrawn: 429 saying so, until its back-off is over, and no new one begins. Beside
   KubeVirt's own webhook that request may mark the VM all the same; then the answer is that of a marked VM, and says so.
 - Dry run: the same answer, and nothing is written.
+
+### While something else is under way
+
+The VM is not marked and can migrate (strategy LiveMigrate), where nothing else is said. Repeats are answered as on any marked VM.
+
+${underWay.underWayTable()}
+
+KubeVirt's limits do not count a decentralized migration in the phases WaitingForSync and Synchronizing, nor at its source in
+Scheduling; otherwise they count it as any other, at both ends.
 
 ## Disruption budgets
 
