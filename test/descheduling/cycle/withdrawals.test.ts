@@ -1,5 +1,6 @@
 /** Which of its own requests descheduling takes back. */
 import { describe, expect, test } from "vitest";
+import type { EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
 import type { EvacuationSpec, EvacuationStatus } from "../../../shared/policy/facts.ts";
 import { failing } from "../../fake-cluster/connect.ts";
 import { at, newborn } from "../../policy/fixtures.ts";
@@ -75,6 +76,19 @@ test("a limit hides nothing: what is still wanted stays, however full it is and 
   for (const name of names) fake.evacuations.put(ownOf(name));
   const done = await cycle(fake, { order: ["new", ...names], policy: { limits: { evictionsTotal: 3 } } });
   expect([results(done), done.withdrawn]).toEqual([["evictionsTotal"], []]);
+});
+
+test("nor does another pod that would take its place: what is asked for stays wanted as long as nothing else goes", async () => {
+  const fake = clusterOf(vmPod("a"), vmPod("new"));
+  fake.evacuations.put(ownOf("a"));
+  const onlyOne: EnabledPlugin = {
+    name: "OnlyOne",
+    extensionPoint: "deschedule",
+    *nominate() {
+      for (const pod of [vmPod("new"), vmPod("a")]) if ((yield { pod }) === "Accepted") return;
+    },
+  };
+  expect((await cycle(fake, { order: [], plugins: [onlyOne] })).withdrawn).toEqual([]);
 });
 
 test("gate off: nothing is withdrawn", async () => {
