@@ -7,7 +7,7 @@ import { CAUSES } from "../../shared/policy/cause.ts";
 import type { EvacuationFacts, MigrationFacts } from "../../shared/policy/facts.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
 import { list } from "../functions/support/canned-cluster.ts";
-import { MARK_SEEN, NOW, time, vmi } from "../policy/fixtures.ts";
+import { MARK_SEEN, NOW, time } from "../policy/fixtures.ts";
 import { canned } from "./connected.ts";
 
 const META = { namespace: "apps", name: "web-1", uid: "u", resourceVersion: "7", creationTimestamp: NOW.toISOString() };

@@ -16,6 +16,8 @@ export interface ControllerOptions {
   readonly reconcile: (key: string) => Promise<Result>;
   /** How many keys are reconciled at the same time; never the same key twice. */
   readonly workers?: number;
+  /** The longest back-off; it begins with 5 ms, and doubles with each failure. */
+  readonly lastRetryMs?: number;
   /** Gets failures, except a conflict with another writer and a missing object, which only mean "look again". */
   readonly onError?: (error: unknown, key: string) => void;
 }
@@ -31,7 +33,7 @@ const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 10_000;
 
 export function startController(options: ControllerOptions): Controller {
-  const { clock, reconcile, workers = 4 } = options;
+  const { clock, reconcile, workers = 4, lastRetryMs = LAST_RETRY_MS } = options;
   const waiting = new Set<string>();
   const active = new Map<string, Promise<void>>();
   const timers = new Map<string, { readonly at: number; readonly cancel: () => void }>();
@@ -78,7 +80,7 @@ export function startController(options: ControllerOptions): Controller {
       const count = failures.get(key) ?? 0;
       failures.set(key, count + 1);
       if (!stopped && !isConflict(error) && !isNotFound(error)) options.onError?.(error, `${options.name} ${key}`);
-      enqueue(key, Math.min(FIRST_RETRY_MS * 2 ** count, LAST_RETRY_MS));
+      enqueue(key, Math.min(FIRST_RETRY_MS * 2 ** count, lastRetryMs));
     } finally {
       active.delete(key);
       next();

@@ -12,6 +12,17 @@ export interface ContainerRuntime {
   uidOf(podKey: string): string | undefined;
   /** SIGTERM: the processes end after `terminationMs` by default, and no later than the grace period. */
   terminate(podUid: string, graceMs: number): void;
+  /**
+   * From now on SIGTERM is only told to the pod's process, once; it ends with `shutDown`, and this long after the
+   * signal it is destroyed.
+   */
+  supervise(podUid: string, destroyAfterMs: number): void;
+  /** A supervised process ends in order, after `terminationMs` unless it is killed before. */
+  shutDown(podUid: string): void;
+  /** A supervised process was told to end. It never forgets it. */
+  wasSignalled(podUid: string): boolean;
+  /** It ends in order, or has ended. */
+  isShuttingDown(podUid: string): boolean;
   /** A process ends by itself. */
   exit(podUid: string, exitCode: number): void;
   /** Undefined while running. */
@@ -21,6 +32,7 @@ export interface ContainerRuntime {
   isEnding(podUid: string): boolean;
   /** The pod is gone from the API server: its remaining processes are killed. Their exit code stays known. */
   remove(podUid: string): void;
+  onSignal(listener: (podUid: string) => void): void;
   onExit(listener: (podUid: string) => void): void;
 }
 
@@ -30,12 +42,17 @@ const KILLED = 137;
 interface Process {
   readonly exitCode?: number;
   cancel?: () => void;
+  destroyAfterMs?: number;
+  /** When the supervised process is killed. */
+  killedAt?: number;
+  isShuttingDown?: boolean;
 }
 
 export function createContainerRuntime(clock: Clock, terminationMs: number): ContainerRuntime {
   const processes = new Map<string, Process>();
   const uids = new Map<string, string>();
   const listeners: ((podUid: string) => void)[] = [];
+  const signalListeners: ((podUid: string) => void)[] = [];
 
   const exit = (podUid: string, exitCode: number) => {
     const process = processes.get(podUid) ?? {};
@@ -43,6 +60,12 @@ export function createContainerRuntime(clock: Clock, terminationMs: number): Con
     process.cancel?.();
     processes.set(podUid, { exitCode });
     for (const listener of listeners) listener(podUid);
+  };
+
+  const signal = (podUid: string, process: Process, killMs: number) => {
+    process.killedAt = clock.now().getTime() + killMs;
+    process.cancel = clock.setTimer(killMs, () => exit(podUid, KILLED));
+    for (const listener of signalListeners) listener(podUid);
   };
 
   return {
@@ -56,8 +79,27 @@ export function createContainerRuntime(clock: Clock, terminationMs: number): Con
       const process = processes.get(podUid);
       if (process === undefined || process.exitCode !== undefined) return exit(podUid, 0);
       if (process.cancel !== undefined) return;
+      const { destroyAfterMs } = process;
+      if (destroyAfterMs !== undefined) return signal(podUid, process, Math.min(graceMs, destroyAfterMs));
       const killed = graceMs < terminationMs;
       process.cancel = clock.setTimer(killed ? graceMs : terminationMs, () => exit(podUid, killed ? KILLED : 0));
+    },
+    supervise(podUid, destroyAfterMs) {
+      const process = processes.get(podUid);
+      if (process !== undefined) process.destroyAfterMs ??= destroyAfterMs;
+    },
+    shutDown(podUid) {
+      const process = processes.get(podUid);
+      if (process?.killedAt === undefined || process.isShuttingDown === true) return;
+      process.isShuttingDown = true;
+      if (process.killedAt - clock.now().getTime() < terminationMs) return;
+      process.cancel?.();
+      process.cancel = clock.setTimer(terminationMs, () => exit(podUid, 0));
+    },
+    wasSignalled: (podUid) => processes.get(podUid)?.killedAt !== undefined,
+    isShuttingDown(podUid) {
+      const { isShuttingDown = false, exitCode } = processes.get(podUid) ?? {};
+      return isShuttingDown || exitCode !== undefined;
     },
     exit,
     exitCodeOf: (podUid) => processes.get(podUid)?.exitCode,
@@ -69,6 +111,7 @@ export function createContainerRuntime(clock: Clock, terminationMs: number): Con
     remove(podUid) {
       if (processes.has(podUid)) exit(podUid, KILLED);
     },
+    onSignal: (listener) => void signalListeners.push(listener),
     onExit: (listener) => void listeners.push(listener),
   };
 }

@@ -11,4 +11,4 @@ function definitionsIn(name: string): readonly KubeObject[] {
   return (load(text) as { readonly definitions: readonly KubeObject[] }).definitions;
 }
 
-export const KUBEVIRT_DEFINITIONS = ["instances", "migrations", "others"].flatMap(definitionsIn);
+export const KUBEVIRT_DEFINITIONS = ["instances", "migrations", "others", "plugins"].flatMap(definitionsIn);

@@ -16,6 +16,8 @@ export interface MigrationPlan {
   configure(options: {
     readonly seconds?: number | ((attempt: Attempt) => number);
     readonly outcome?: (attempt: Attempt) => Outcome;
+    /** The guest runs on the target while its memory still comes. */
+    readonly postCopy?: (attempt: Attempt) => boolean;
     /**
      * KubeVirt's back-off after the first failure of a migration that no user asked for; it doubles with each failure.
      */
@@ -23,6 +25,7 @@ export interface MigrationPlan {
   }): void;
   secondsOf(attempt: Attempt): number;
   outcomeOf(attempt: Attempt): Outcome;
+  isPostCopy(attempt: Attempt): boolean;
   backoffSeconds(): number;
 }
 
@@ -30,19 +33,23 @@ const DEFAULT_SECONDS = 2;
 const DEFAULT_BACKOFF_SECONDS = 20;
 
 const always = (): Outcome => "Succeeded";
+const never = (): boolean => false;
 
 export function createMigrationPlan(seconds: number = DEFAULT_SECONDS): MigrationPlan {
   let secondsOf: (attempt: Attempt) => number = () => seconds;
   let outcomeOf: (attempt: Attempt) => Outcome = always;
+  let isPostCopy: (attempt: Attempt) => boolean = never;
   let backoffSeconds = DEFAULT_BACKOFF_SECONDS;
   return {
-    configure({ seconds, outcome, backoffSeconds: backoff }) {
+    configure({ seconds, outcome, postCopy, backoffSeconds: backoff }) {
       if (seconds !== undefined) secondsOf = typeof seconds === "number" ? () => seconds : seconds;
       if (outcome !== undefined) outcomeOf = outcome;
+      if (postCopy !== undefined) isPostCopy = postCopy;
       if (backoff !== undefined) backoffSeconds = backoff;
     },
     secondsOf: (attempt) => secondsOf(attempt),
     outcomeOf: (attempt) => outcomeOf(attempt),
+    isPostCopy: (attempt) => isPostCopy(attempt),
     backoffSeconds: () => backoffSeconds,
   };
 }

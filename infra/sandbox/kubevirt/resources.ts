@@ -107,6 +107,17 @@ export interface KubeVirt extends KubeObject {
   status?: { phase?: string };
 }
 
+export interface NodeHook {
+  socket: string;
+  permittedHooks: string[];
+  condition?: string;
+  failureStrategy?: string;
+}
+
+export interface Plugin extends KubeObject {
+  spec: { condition?: string; nodeHooks?: NodeHook[] };
+}
+
 const namespaced = { apiVersion: "kubevirt.io/v1", namespaced: true };
 
 // prettier-ignore
@@ -115,7 +126,17 @@ export const virtualMachineInstances: Resource<VirtualMachineInstance> = { ...na
 export const migrations: Resource<VirtualMachineInstanceMigration> = { ...namespaced, kind: "VirtualMachineInstanceMigration", plural: "virtualmachineinstancemigrations" };
 export const kubeVirts: Resource<KubeVirt> = { ...namespaced, kind: "KubeVirt", plural: "kubevirts" };
 
+export const plugins: Resource<Plugin> = {
+  apiVersion: "plugin.kubevirt.io/v1alpha1",
+  namespaced: false,
+  kind: "Plugin",
+  plural: "plugins",
+};
+
 export const KUBEVIRT_NAMESPACE = "kubevirt";
+
+/** Of a guest whose VMI names none. */
+export const DEFAULT_GRACE_SECONDS = 30;
 
 export const LABEL = {
   app: "kubevirt.io",
@@ -151,6 +172,12 @@ export function syncPhase({ spec }: VirtualMachineInstanceMigration): "Synchroni
 /** Its guest is still to come from another VMI. */
 export function isReceiver({ metadata, status }: VirtualMachineInstance): boolean {
   return metadata.annotations?.[ANNOTATION.createMigrationTarget] === "true" && status?.phase !== "Running";
+}
+
+/** virt-handler leaves a migrating guest alone, whatever its launcher was told. */
+export function isMigrating(status: { readonly migrationState?: MigrationState } | undefined): boolean {
+  const { startTimestamp, endTimestamp } = status?.migrationState ?? {};
+  return startTimestamp !== undefined && endTimestamp === undefined;
 }
 
 export function isFinal(status: { readonly phase?: string } | undefined): boolean {

@@ -1,12 +1,12 @@
 /**
  * virt-handler on all nodes, in one process: what happens to the guest itself.
- * Owns: Running and the end of a VMI, LiveMigratable, moving the guest, the nodes' schedulable label. Does not own:
- * pods (kubelet), the outcome of a migration (migration-plan.ts), its phases (virt-controller/).
+ * Owns: Running and the end of a VMI, LiveMigratable, shutting the guest down, the nodes' schedulable label. Does not
+ * own: pods (kubelet), moving the guest (virt-handler/guest-migration.ts), plugins' hooks (virt-handler/node-hooks.ts).
  */
 import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
 import { timestamp } from "../actors/clock.ts";
 import { isTrue } from "../actors/conditions.ts";
-import { startController, type Result } from "../actors/controller.ts";
+import { startController, type Controller, type Result } from "../actors/controller.ts";
 import { startInformer } from "../actors/informer.ts";
 import { podAddress } from "../actors/pod-status.ts";
 import { keyOf, nodes, type Node } from "../actors/resources.ts";
@@ -17,6 +17,8 @@ import type { MigrationPlan } from "./migration-plan.ts";
 import { enterPhase } from "./phases.ts";
 import * as kubevirt from "./resources.ts";
 import { createGuestMigration } from "./virt-handler/guest-migration.ts";
+import { createGuestShutdown } from "./virt-handler/guest-shutdown.ts";
+import { createNodeHooks, HookError } from "./virt-handler/node-hooks.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 
@@ -26,6 +28,9 @@ export interface VirtHandlerOptions extends ActorOptions {
 }
 
 const GIVE_UP_MS = 10_000;
+/** Of each node's virt-handler. */
+const WORKERS = 10;
+const LAST_RETRY_MS = 1_000_000;
 const HEARTBEAT_MS = 60_000;
 const HEARTBEAT = "kubevirt.io/heartbeat";
 
@@ -37,7 +42,12 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     resource: kubevirt.virtualMachineInstances,
     indexes: { pod: ({ status }: Vmi) => Object.keys(status?.activePods ?? {}) },
   });
+  const plugins = startInformer({ ...options, resource: kubevirt.plugins });
+  const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
   const migrate = createGuestMigration(options);
+  const stopped = new AbortController();
+  const callNodeHooks = createNodeHooks({ clock, plugins, kubeVirts, stopped: stopped.signal });
+  const shutdown = createGuestShutdown({ ...options, callNodeHooks });
 
   const reconcile = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
@@ -45,13 +55,22 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     const { phase } = vmi.status ?? {};
     if (kubevirt.isFinal(vmi.status)) return giveUp(vmi);
     if (phase === "Scheduled") await start(vmi);
-    if (phase !== "Running" || (await end(vmi))) return undefined;
+    const launcher = launcherOf(vmi);
+    if (phase !== "Running" || launcher === undefined || (await end(vmi))) return undefined;
+    await shutdown.step(vmi, launcher);
+  };
+
+  /** Like the real one in a controller of its own, which a refused shutdown does not block. */
+  const move = async (key: string): Promise<Result> => {
+    const vmi = vmis.get(key);
+    if (vmi?.status?.phase !== "Running" || exitCodeOf(vmi) !== undefined) return undefined;
     return migrate(vmi);
   };
 
   const start = async (vmi: Vmi): Promise<void> => {
     const launcher = launcherOf(vmi);
     if (launcher === undefined || !runtime.isRunning(launcher)) return;
+    shutdown.supervise(vmi, launcher);
     const now = timestamp(clock);
     const status = {
       ...enterPhase(vmi.status ?? {}, "Running", now),
@@ -67,12 +86,16 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
 
   /** The launcher was told to end, or died, and the guest with it. True if the guest has ended. */
   const end = async (vmi: Vmi): Promise<boolean> => {
-    const launcher = launcherOf(vmi);
-    const exitCode = launcher === undefined ? undefined : runtime.exitCodeOf(launcher);
+    const exitCode = exitCodeOf(vmi);
     if (exitCode === undefined) return false;
     const status = enterPhase(vmi.status ?? {}, exitCode === 0 ? "Succeeded" : "Failed", timestamp(clock));
     await client.update(kubevirt.virtualMachineInstances, { ...vmi, status });
     return true;
+  };
+
+  const exitCodeOf = (vmi: Vmi): number | undefined => {
+    const launcher = launcherOf(vmi);
+    return launcher === undefined ? undefined : runtime.exitCodeOf(launcher);
   };
 
   /** Ends a launcher whose guest has ended on another node. A real one waits some minutes for the guest. */
@@ -95,12 +118,37 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return { requeueAfterMs: HEARTBEAT_MS };
   };
 
-  const guests = startController({ name: "virt-handler", reconcile, workers: 8, ...options });
+  const onError = (error: unknown, key: string) => {
+    if (!(error instanceof HookError)) options.onError?.(error, key);
+  };
+  const handlers = new Map<string, Controller>();
+  const handlerOn = (node = ""): Controller => {
+    const limits = { workers: WORKERS, lastRetryMs: LAST_RETRY_MS };
+    const handler =
+      handlers.get(node) ?? startController({ name: "virt-handler", reconcile, ...limits, ...options, onError });
+    handlers.set(node, handler);
+    return handler;
+  };
+  const lookAt = (vmi: Vmi) => handlerOn(vmi.status?.nodeName).enqueue(keyOf(vmi));
+  const lookAtPod = (podUid: string) => vmis.byIndex("pod", podUid).forEach(lookAt);
+  const migrations = startController({ name: "guest-migration", reconcile: move, workers: 8, ...options });
   const heartbeats = startController({ name: "heartbeat", reconcile: heartbeat, ...options });
-  guests.watch(vmis, (vmi) => [keyOf(vmi)]);
+  vmis.onChange((vmi, previous) => [vmi ?? previous].forEach((one) => one && lookAt(one)));
+  [...vmis.list()].forEach(lookAt);
+  migrations.watch(vmis, (vmi) => [keyOf(vmi)]);
   heartbeats.watch(knownNodes, (node) => [keyOf(node)]);
-  runtime.onExit((podUid) => vmis.byIndex("pod", podUid).forEach((vmi) => guests.enqueue(keyOf(vmi))));
-  return actorOf([guests, heartbeats], [vmis, knownNodes]);
+  runtime.onSignal(lookAtPod);
+  runtime.onExit((podUid) => {
+    lookAtPod(podUid);
+    for (const vmi of vmis.byIndex("pod", podUid)) migrations.enqueue(keyOf(vmi));
+  });
+  const guests: Actor = {
+    async stop() {
+      stopped.abort();
+      await Promise.all([...handlers.values()].map((handler) => handler.stop()));
+    },
+  };
+  return actorOf([guests, migrations, heartbeats], [vmis, knownNodes, plugins, kubeVirts]);
 }
 
 /** The launcher on the VMI's node; during a migration there is another one on another node. */

@@ -10,7 +10,6 @@ type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
-const DEFAULT_GRACE_SECONDS = 30;
 /** What the launcher adds to the guest's grace period: for itself, and for the kubelet. */
 const EXTRA_GRACE_SECONDS = 30;
 /** These annotations stay on the VMI. The pod gets all others, and all labels. */
@@ -56,7 +55,7 @@ export function isTargetOf(pod: Pod, migration: Migration): boolean {
 
 function pod(vmi: Vmi, seed: string): Draft<Pod> {
   const { name, namespace = "", uid, labels, annotations } = vmi.metadata;
-  const { terminationGracePeriodSeconds = DEFAULT_GRACE_SECONDS, nodeSelector, ...spec } = vmi.spec;
+  const { terminationGracePeriodSeconds = kubevirt.DEFAULT_GRACE_SECONDS, nodeSelector, ...spec } = vmi.spec;
   return {
     metadata: {
       name: podName(name, seed),

@@ -52,17 +52,17 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   };
 
   const begin = (vmi: Vmi, state: State): Promise<Result> => {
-    attemptOf(vmi, state);
-    return write(vmi, { ...state, startTimestamp: timestamp(clock), mode: "PreCopy" });
+    const { attempt } = attemptOf(vmi, state);
+    const mode = plan.isPostCopy(attempt) ? "PostCopy" : "PreCopy";
+    return write(vmi, { ...state, startTimestamp: timestamp(clock), mode });
   };
 
   const move = async (vmi: Vmi, state: State): Promise<Result> => {
     const target = launcher(vmi, state.targetPod);
     if (target !== undefined && runtime.exitCodeOf(target) !== undefined)
       return fail(vmi, state, "the target pod ended during the migration");
-    // SIGTERM shuts the guest down, and the migration fails.
     const source = launcher(vmi, state.sourcePod);
-    if (source !== undefined && runtime.isEnding(source)) return fail(vmi, state, "the guest is shutting down");
+    if (source !== undefined && runtime.isShuttingDown(source)) return fail(vmi, state, "the guest is shutting down");
     const { attempt, since } = attemptOf(vmi, state);
     const left = since + plan.secondsOf(attempt) * 1000 - clock.now().getTime();
     if (left > 0) return { requeueAfterMs: left };

@@ -100,11 +100,11 @@ async function migrate(vmiName: string) {
 }
 
 describe("a migration", () => {
-  test.each(ALL)("that has not completed saves no VM from %s", async (reason) => {
+  // virt-handler leaves a migrating guest alone, and its launcher destroys it 15 s after its grace period.
+  test.each(ALL)("that does not complete within the grace period saves no VM from %s", async (reason) => {
     const name = `moving-${reason}`.toLowerCase();
     const { launcher } = await createGuest(name, "LiveMigrate");
     const migration = await migrate(name);
-    world.clock.advance((MIGRATION - 2) * 1_000);
     await DISRUPTIONS[reason](name);
     await expect.poll(() => isTerminated(launcher)).toBe(true);
     await world.pass(async () => isFinal(await vmiOf(name)));

@@ -1,0 +1,69 @@
+/**
+ * Shuts a guest down after its launcher got SIGTERM, which the launcher never forgets; destroys one that a post-copy
+ * migration has lost.
+ * Owns: when that happens, and that plugins are asked first. Does not own: their answer (node-hooks.ts), processes
+ * (actors/runtime.ts), a deleted VMI (virt-controller deletes its pod).
+ */
+import type { ActorOptions } from "../../actors/actor.ts";
+import { createEventRecorder } from "../../actors/event-recorder.ts";
+import type { ContainerRuntime } from "../../actors/runtime.ts";
+import * as kubevirt from "../resources.ts";
+import type { CallNodeHooks } from "./node-hooks.ts";
+
+type Vmi = kubevirt.VirtualMachineInstance;
+
+export interface GuestShutdownOptions extends ActorOptions {
+  readonly runtime: ContainerRuntime;
+  readonly callNodeHooks: CallNodeHooks;
+}
+
+export interface GuestShutdown {
+  /** From now on virt-handler shuts the guest down, and the launcher destroys it some time after the signal. */
+  supervise(vmi: Vmi, launcher: string): void;
+  /** Fails if a plugin refuses it; it has to be tried again. */
+  step(vmi: Vmi, launcher: string): Promise<void>;
+}
+
+/** What a launcher adds to the guest's grace period before it destroys the guest. */
+const LAUNCHER_GRACE_SECONDS = 15;
+/** 128 + SIGKILL */
+const DESTROYED = 137;
+
+export function createGuestShutdown({ client, clock, runtime, callNodeHooks }: GuestShutdownOptions): GuestShutdown {
+  const supervise = ({ spec }: Vmi, launcher: string): void => {
+    const { terminationGracePeriodSeconds = kubevirt.DEFAULT_GRACE_SECONDS } = spec;
+    runtime.supervise(launcher, (terminationGracePeriodSeconds + LAUNCHER_GRACE_SECONDS) * 1000);
+  };
+
+  const ask = async (vmi: Vmi): Promise<void> => {
+    try {
+      await callNodeHooks("PreVMStop", vmi);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const recorder = createEventRecorder(client, clock, "virt-handler", vmi.status?.nodeName);
+      await recorder.record(vmi, kubevirt.virtualMachineInstances, { type: "Warning", reason: "SyncFailed", message });
+      throw error;
+    }
+  };
+
+  const step = async (vmi: Vmi, launcher: string): Promise<void> => {
+    supervise(vmi, launcher);
+    const isDeleted = vmi.metadata.deletionTimestamp !== undefined;
+    if (kubevirt.isMigrating(vmi.status) && !isDeleted) return;
+    if (runtime.wasSignalled(launcher) && !runtime.isShuttingDown(launcher)) {
+      await ask(vmi);
+      return runtime.shutDown(launcher);
+    }
+    if (!isLostInPostCopy(vmi)) return;
+    await ask(vmi);
+    runtime.exit(launcher, DESTROYED);
+  };
+
+  return { supervise, step };
+}
+
+/** Its memory is on two nodes, and neither can run it. */
+function isLostInPostCopy({ status }: Vmi): boolean {
+  const { failed = false, mode } = status?.migrationState ?? {};
+  return failed && mode === "PostCopy";
+}

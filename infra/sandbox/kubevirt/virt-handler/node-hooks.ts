@@ -1,0 +1,75 @@
+/**
+ * The hooks of plugins that virt-handler calls on a node, behind the feature gate `Plugins`.
+ * Owns: which hooks apply to a VMI, what their failure means. Does not own: when they are called (virt-handler.ts). No
+ * node of the sandbox has a hook's socket, so every call fails.
+ */
+import { pause, type Clock } from "../../actors/clock.ts";
+import type { Informer } from "../../actors/informer.ts";
+import { keyOf } from "../../actors/resources.ts";
+import { Language, wordsOf } from "../../apiserver/cel/language.ts";
+import type * as kubevirt from "../resources.ts";
+
+type Vmi = kubevirt.VirtualMachineInstance;
+
+export interface NodeHooksOptions {
+  readonly clock: Clock;
+  readonly plugins: Pick<Informer<kubevirt.Plugin>, "list">;
+  readonly kubeVirts: Pick<Informer<kubevirt.KubeVirt>, "list">;
+  /** Ends all waiting. */
+  readonly stopped: AbortSignal;
+}
+
+/** A stop is refused: virt-handler tries again later. */
+export class HookError extends Error {}
+
+/** How long virt-handler waits for a socket that does not exist. */
+const DIAL_MS = 2_000;
+const GATE = "Plugins";
+
+/** Throws where virt-handler returns an error. */
+export type CallNodeHooks = (point: string, vmi: Vmi) => Promise<void>;
+
+export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHooksOptions): CallNodeHooks {
+  const isOn = () =>
+    [...kubeVirts.list()].some(({ spec }) => spec.configuration?.developerConfiguration?.featureGates?.includes(GATE));
+
+  return async (point, vmi) => {
+    if (!isOn()) return;
+    const sorted = [...plugins.list()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    // All conditions come before the first call, and one that fails refuses everything.
+    const hooks = sorted.flatMap((plugin) =>
+      hooksOf(plugin, point, vmi).map((hook) => ({ plugin: plugin.metadata.name, hook })),
+    );
+    for (const { plugin, hook } of hooks) {
+      await pause(clock, DIAL_MS, stopped);
+      if (hook.failureStrategy === "Ignore") continue;
+      const dial = `failed to dial plugin ${plugin} at ${hook.socket}: context deadline exceeded`;
+      throw new HookError(`node hook ${point} from plugin ${plugin} failed: ${dial}`);
+    }
+  };
+}
+
+/** Errors have no `failureStrategy`: it is for calls. */
+function hooksOf({ metadata, spec }: kubevirt.Plugin, point: string, vmi: Vmi): readonly kubevirt.NodeHook[] {
+  const holds = (condition: string | undefined, what: string): boolean => {
+    try {
+      return evaluateCondition(condition, vmi);
+    } catch (error) {
+      throw new HookError(`CEL evaluation failed for plugin ${metadata.name}${what}: ${wordsOf(error)}`);
+    }
+  };
+  if (!holds(spec.condition, " condition")) return [];
+  return (spec.nodeHooks ?? []).filter(
+    ({ permittedHooks, condition }) => permittedHooks.includes(point) && holds(condition, ""),
+  );
+}
+
+const LANGUAGE = new Language().declare(undefined, "vmi");
+
+/** Stricter than virt-handler's, which reads an absent field of a VMI as its zero value. */
+export function evaluateCondition(condition: string | undefined, vmi: object): boolean {
+  if (condition === undefined || condition === "") return true;
+  const result = LANGUAGE.run(condition, LANGUAGE.valuesOf({ vmi }));
+  if (typeof result !== "boolean") throw new Error(`CEL expression must return bool, got ${typeof result}`);
+  return result;
+}
