@@ -35,6 +35,12 @@ export const DESCHEDULER = "sigs.k8s.io/descheduler";
 /** On a VMI whose evacuation is urgent, for the shipped MigrationPolicy to select. */
 export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
+/**
+ * On a VMI that the shield covers: when Lifeboat looks again whether its shutdown has been refused (seconds since the
+ * epoch). The condition of the Plugin asks only whether it is there.
+ */
+export const SHIELD_LABEL = "lifeboat.dev/shield";
+
 /** On a migration that serves an evacuation: why the VM has to leave, and the `Evacuation`. */
 export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
 export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";
