@@ -11,7 +11,7 @@ import { isActive } from "../policy/evacuation/phase.ts";
 import { ConfigMap } from "./kinds/kubernetes.ts";
 import { Evacuation } from "./kinds/lifeboat.ts";
 import * as manifests from "./manifests.ts";
-import { mark, type MarkingContext, unmark } from "./marking.ts";
+import { mark, type MarkingContext, shield, unmark } from "./marking.ts";
 import * as patches from "./patches.ts";
 import { collection, object } from "./paths.ts";
 import { parseAnswer, readOne } from "./read.ts";
@@ -32,6 +32,8 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       return await mark(action, context);
     case "Unmark":
       return await unmark(action.vmi, context);
+    case "Shield":
+      return await shield(action, context);
     case "CreateEvacuation":
       return (await createEvacuation(action.evacuation, send)) === "Conflict" ? "Conflict" : "Done";
     case "WriteStatus":

@@ -17,6 +17,7 @@ import { OwnWebhooks } from "./kinds/webhooks.ts";
 import { isObjectKey, object, type Resource } from "./paths.ts";
 import { proveAnnotating, proveMarking } from "./prove.ts";
 import { readConfiguration } from "./read-configuration.ts";
+import { readRefusal } from "./read-refusal.ts";
 import { type OnOddItem, parseAnswer, readAll, readItems, readOne } from "./read.ts";
 import { type Endpoint, type Send, sender } from "./transport.ts";
 import { patch } from "./write.ts";
@@ -111,12 +112,15 @@ function vmiReads(send: Send, onOddItem: OnOddItem) {
   return {
     getVmi: (key: NamespacedName) => readOne(send, "virtualmachineinstances", key, Vmi),
     /** `Migrating`: those handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
-    listVmis(scope: "All" | "Migrating" | { readonly node: string }) {
+    listVmis(scope: "All" | "Migrating" | "Shielded" | { readonly node: string }) {
       const list = { resource: "virtualmachineinstances", schema: Vmi, onOddItem } as const;
       if (scope === "All") return readAll(send, list);
-      const ofNode = scope === "Migrating" ? names.TARGET_NODE_LABEL : `${names.NODE_NAME_LABEL}=${scope.node}`;
-      return readAll(send, { ...list, labelSelector: ofNode });
+      const labels = { Migrating: names.TARGET_NODE_LABEL, Shielded: names.SHIELD_LABEL };
+      const labelSelector = typeof scope === "string" ? labels[scope] : `${names.NODE_NAME_LABEL}=${scope.node}`;
+      return readAll(send, { ...list, labelSelector });
     },
+    /** When virt-handler was last refused to shut its guest down; `Unknown`: that may not be read. */
+    getRefusal: (vmi: VmiFacts) => readRefusal(send, vmi),
     async listMigrations(vmi: NamespacedName) {
       if (!isVmiKey(vmi)) return [];
       const { namespace, name } = vmi;
@@ -187,6 +191,11 @@ function configurationReads(send: Send) {
     },
     /** Every account may ask this. A proxy's 401 is none of the API server's: it throws. */
     isTokenAccepted: async () => (await send({ method: "GET", path: "/version", expect: [401] })).code !== 401,
+    /** KubeVirt's; false also where it may not be read. */
+    async hasPlugin(name: string) {
+      const path = object("plugins", { namespace: "", name });
+      return (await send({ method: "GET", path, expect: [403, 404] })).code < 400;
+    },
     /** Minor versions: Kubernetes 1.36 is 36, KubeVirt 1.9 is 9; undefined where they do not say. */
     async getMinorVersions() {
       const [version, kubevirt] = await Promise.all([send({ method: "GET", path: "/version" }), getKubeVirt()]);

@@ -67,6 +67,16 @@ export async function unmark(vmi: VmiFacts, { send, marking, kubevirtNamespace }
   });
 }
 
+/** As the marks are set, which needs no other permission. Where KubeVirt sets those there is no shield. */
+export async function shield(
+  action: ActionOf<"Shield">,
+  { send, marking, kubevirtNamespace }: MarkingContext,
+): Promise<ActResult> {
+  if (marking === "Evict") return "Done";
+  const request = asKubeVirt(action.vmi, patches.shield(action), kubevirtNamespace);
+  return await write(send, request, { ...CHANGED, ...(marking === "Auto" ? { [FORBIDDEN]: "Done" } : {}) });
+}
+
 /**
  * Of the launcher pod on the VMI's node, on a condition that no pod meets: reviewed by KubeVirt, then refused. If that is
  * forbidden as well, the request that was refused `before` is named: it is the one to permit.

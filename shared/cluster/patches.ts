@@ -78,6 +78,20 @@ export function unmark(vmi: VmiFacts): readonly Operation[] {
   ];
 }
 
+const SHIELD = pointer("metadata", "labels", names.SHIELD_LABEL);
+
+export function shield({ vmi, value }: ActionOf<"Shield">): readonly Operation[] {
+  const { uid, nodeName, shield: seen, hasLabels: exists, resourceVersion } = vmi;
+  return [
+    test("/metadata/uid", uid),
+    test("/status/nodeName", nodeName),
+    ...(exists ? [test(SHIELD, seen)] : []),
+    ...(value === undefined
+      ? [{ op: "remove", path: SHIELD } as const]
+      : addTo("labels", { exists, resourceVersion }, { [names.SHIELD_LABEL]: value })),
+  ];
+}
+
 function annotationPath(key: string): string {
   return pointer("metadata", "annotations", key);
 }

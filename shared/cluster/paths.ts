@@ -24,6 +24,7 @@ const KINDS = {
   kubevirts: "/apis/kubevirt.io/v1",
   virtualmachineinstances: "/apis/kubevirt.io/v1",
   virtualmachineinstancemigrations: "/apis/kubevirt.io/v1",
+  plugins: "/apis/plugin.kubevirt.io/v1alpha1",
   evacuations: `/apis/${API_GROUP}`,
   lifeboatconfigurations: `/apis/${API_GROUP}`,
   validatingwebhookconfigurations: "/apis/admissionregistration.k8s.io/v1",

@@ -19,7 +19,7 @@ const oneOf = <const V extends string>(fallback: NoInfer<V>, values: readonly V[
   z._default(z.enum(values, `expected one of ${values.join(", ")}`), fallback);
 const MODES = ["Auto", "Enabled", "Disabled"] as const;
 
-const { marking, reconcilers, evacuation, guard, descheduling } = DEFAULT_SETTINGS;
+const { marking, reconcilers, evacuation, guard, shield, descheduling } = DEFAULT_SETTINGS;
 
 const Reconcilers = z.lazy(() =>
   z.object({
@@ -64,6 +64,13 @@ const Guard = z.lazy(() =>
   }),
 );
 
+const Shield = z.lazy(() =>
+  z.object({
+    maxPodGracePeriodSeconds: seconds(shield.maxPodGracePeriodSeconds),
+    shutdownSeconds: seconds(shield.shutdownSeconds),
+  }),
+);
+
 const gates = z.lazy(() => z.partialRecord(z.enum(FEATURE_GATES), z.boolean("expected true or false")));
 
 const Spec = z.lazy(() =>
@@ -73,6 +80,7 @@ const Spec = z.lazy(() =>
     reconcilers: z.prefault(Reconcilers, {}),
     evacuation: z.prefault(Evacuation, {}),
     guard: z.prefault(Guard, {}),
+    shield: z.prefault(Shield, {}),
     descheduling: z.prefault(z.object({ intervalSeconds: seconds(descheduling.intervalSeconds) }), {}),
   }),
 );

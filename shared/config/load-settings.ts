@@ -12,8 +12,9 @@ import { ClusterError, isSilence } from "../cluster/failure.ts";
 import type { KubeVirtFacts } from "../cluster/kinds/kubevirt.ts";
 import { areEvictionsCovered } from "../policy/budget/budget-mode.ts";
 import { isGuardOn } from "../policy/guard/guarded.ts";
-import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../policy/names.ts";
+import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS, PLUGINS_GATE, SHIELD_PLUGIN } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
+import { isShieldWanted } from "../policy/shield/shield.ts";
 import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
 import type { ConfigProblem } from "./problem.ts";
 import { mergeSettings, notesOn } from "./settings.ts";
@@ -60,21 +61,29 @@ export class SettingsCache {
     ]);
     const merged = mergeSettings(kubevirt.value, own.value.configuration);
     const covered = cached && { value: cached.settings.evictionsCovered };
-    const cover = await orLast("ValidatingWebhookConfigurations", () => readCover(merged, cluster), covered);
-    const settings = { ...merged, evictionsCovered: cover.value };
-    const silence = [kubevirt, own].find(({ failure }) => failure !== undefined && isSilence(failure))?.failure;
+    const isServed = cached && { value: cached.settings.pluginServed };
+    const [cover, plugin] = await Promise.all([
+      orLast("ValidatingWebhookConfigurations", () => readCover(merged, cluster), covered),
+      orLast("Plugin", () => readPlugin(merged, kubevirt.value, cluster), isServed),
+    ]);
+    const settings = { ...merged, evictionsCovered: cover.value, pluginServed: plugin.value };
     const entry: Cached = {
       readAt: now.getTime(),
       kubevirt: kubevirt.value,
       own: { configuration: own.value.configuration, problems: [] },
       settings,
-      problems: [...kubevirt.problems, ...own.problems, ...own.value.problems, ...cover.problems],
+      problems: [...kubevirt.problems, ...own.problems, ...own.value.problems, ...cover.problems, ...plugin.problems],
       notes: notesOn(settings),
-      ...(silence && { silence }),
+      ...silenceOf([kubevirt, own]),
     };
     this.#entries.set(name, entry);
     return entry;
   }
+}
+
+function silenceOf(reads: readonly { readonly failure?: ClusterError }[]): Pick<LoadedSettings, "silence"> {
+  const silence = reads.flatMap(({ failure }) => failure ?? []).find(isSilence);
+  return silence === undefined ? {} : { silence };
 }
 
 /** What cannot be read counts as it was last seen. If it never was, the failure is the caller's. */
@@ -99,6 +108,12 @@ async function readCover(settings: Settings, cluster: Cluster): Promise<boolean>
     cluster.getWebhooks(GUARD_WEBHOOKS),
   ]);
   return areEvictionsCovered({ kubevirt, guard }, settings);
+}
+
+/** Likewise. */
+async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefined, cluster: Cluster): Promise<boolean> {
+  const isAsked = kubevirt?.featureGates.includes(PLUGINS_GATE) === true;
+  return isAsked && isShieldWanted(settings) && (await cluster.hasPlugin(SHIELD_PLUGIN));
 }
 
 /** One that is wrong: the last valid one, and what is wrong with it. */

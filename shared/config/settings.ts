@@ -5,6 +5,7 @@
  */
 import type { KubeVirtFacts } from "../cluster/kinds/kubevirt.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../policy/settings.ts";
+import { isShieldOn } from "../policy/shield/shield.ts";
 import type { LifeboatConfiguration } from "./lifeboat-configuration.ts";
 
 const NO_KUBEVIRT: KubeVirtFacts = { namespace: DEFAULT_SETTINGS.kubevirtNamespace, featureGates: [] };
@@ -19,16 +20,37 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
     featureGates: FEATURE_GATES.filter((gate) => own.featureGates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     evictionsCovered: false,
+    pluginServed: false,
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
     reconcilers: own.reconcilers,
     evacuation: own.evacuation,
     guard: own.guard,
+    shield: own.shield,
     descheduling: own.descheduling,
   };
 }
 
-/** What is set and does nothing, as other keys are. */
-export function notesOn({ featureGates, descheduling }: Settings): readonly string[] {
-  if (descheduling.intervalSeconds <= 0 || featureGates.includes("EvictionsInBackground")) return [];
-  return ["descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground"];
+/** What is set and does nothing, or less than is wanted of it, as other keys are. */
+export function notesOn(settings: Settings): readonly string[] {
+  const { featureGates, descheduling, shield, marking, pluginServed } = settings;
+  const isShielding = shield.maxPodGracePeriodSeconds > 0;
+  const isRelieving = featureGates.includes("NodePressureEvictionLiveMigration");
+  const isOn = featureGates.includes("EvictionsInBackground");
+  const notes: readonly (readonly [note: string, applies: boolean])[] = [
+    [
+      "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground",
+      descheduling.intervalSeconds > 0 && !isOn,
+    ],
+    ["the shield is in force: VMs of a node under pressure may move after SIGTERM", isShieldOn(settings)],
+    [
+      "shield.maxPodGracePeriodSeconds has no effect without the feature gate NodePressureEvictionLiveMigration",
+      isShielding && !isRelieving,
+    ],
+    ["shield.maxPodGracePeriodSeconds has no effect with marking: Evict", isShielding && marking === "Evict"],
+    [
+      "shield.maxPodGracePeriodSeconds has no effect without optional/shield.yaml and KubeVirt's feature gate Plugins",
+      isShielding && isRelieving && !pluginServed,
+    ],
+  ];
+  return notes.flatMap(([note, applies]) => (applies ? [note] : []));
 }

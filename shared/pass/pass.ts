@@ -10,13 +10,15 @@ import { type EvacuationFacts, keyOf, type NamespacedName, type PodFacts } from 
 import { isGateOn } from "../policy/guard/guarded.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import { endedBy } from "../policy/evacuation/uncordon.ts";
+import { isShieldOn } from "../policy/shield/shield.ts";
 import { vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
 import { observeNamed } from "./observe-subject.ts";
+import { observeShield } from "./observe-shield.ts";
 import { type Known, observeVmi } from "./observe-vmi.ts";
 import { type Deps, eachOf, NOTHING, type Result, runReconcilers, sum } from "./perform.ts";
-import { OF_A_VMI, OF_ALL, OF_NODES } from "./reconciler.ts";
+import { OF_A_VMI, OF_ALL, OF_NODES, OF_SHIELDED } from "./reconciler.ts";
 import type { Pointer, World } from "./world.ts";
 
 /** Looks at one VMI: what one of them writes down, a new Evacuation or a failed attempt, the next one acts on. */
@@ -63,7 +65,8 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   const active = await deps.cluster.listEvacuations("Active");
   const underWay = await eachVmi(active, deps);
   const pointers = pressedNodes(underWay);
-  return sum([underWay, await reconcileNodes({ pointers, pods: [], vmis: [], evacuations: active }, deps)]);
+  const ofNodes = await reconcileNodes({ pointers, pods: [], vmis: [], evacuations: active }, deps);
+  return sum([underWay, ofNodes, await reconcileShield(deps)]);
 }
 
 /** `evacuations`: every one that has not ended. A `Duplicate` may hold a deadline besides, or what else a VM has to leave for. */
@@ -85,17 +88,18 @@ export async function reconcilePointed(pointers: readonly Pointer[], deps: Deps)
   const named = pointers.flatMap((p) => (p.kind === "Pod" || p.kind === "EndingPod" ? [p] : []));
   const pods = (await Promise.all(named.map((p) => cluster.getPod(p)))).filter((pod) => pod !== undefined);
   const keys = new Map([...pointers.flatMap(vmiKeyOf), ...pods.flatMap(vmiKeyOfPod)].map((key) => [keyOf(key), key]));
-  const { results } = await eachOf([...keys.values()], deps, (key) => {
+  const { results, left } = await eachOf([...keys.values()], deps, (key) => {
     return reconcileVmi(key, deps, { pods: pods.filter((pod) => isOf(pod, key)) });
   });
-  const underWay = sum(results);
+  const underWay = sum([...results, { ...NOTHING, left }]);
   const concerned = pointers.filter((p) => p.kind !== "VirtualMachineInstance" && p.kind !== "Pod");
   const told = [...concerned, ...pressedNodes(underWay)];
   if (told.length === 0) return underWay;
   const found = await Promise.all([...keys.values()].map((key) => observeNamed(key, cluster)));
   const vmis = found.flatMap(({ vmi }) => vmi ?? []);
   const evacuations = found.flatMap((one) => one.evacuations);
-  return sum([underWay, await reconcileNodes({ pointers: told, pods, vmis, evacuations }, deps)]);
+  const ofNodes = await reconcileNodes({ pointers: told, pods, vmis, evacuations }, deps);
+  return sum([underWay, ofNodes, await reconcileShield(deps)]);
 }
 
 function vmiKeyOf(p: Pointer): readonly NamespacedName[] {
@@ -140,5 +144,16 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
     OF_ALL.map((reconciler) => runReconcilers([reconciler], reconciler.name === "budget" ? budgeted : world, deps)),
   );
   const underWay = await eachVmi(world.evacuations.filter(isActive), deps);
-  return sum([...scanned, underWay, await carryOn(world, sum(scanned), deps)]);
+  return sum([...scanned, underWay, await carryOn(world, sum(scanned), deps), await reconcileShield(deps)]);
+}
+
+/** VMs that the shield covers; what has just begun counts. */
+async function reconcileShield(deps: Deps): Promise<Result> {
+  if (!isShieldOn(deps.settings)) return NOTHING;
+  try {
+    const world = await observeShield(await deps.cluster.listEvacuations("Active"), observerOf(deps));
+    return await runReconcilers(OF_SHIELDED, world, deps);
+  } catch (error) {
+    return failed("looking after the shield", error, deps);
+  }
 }

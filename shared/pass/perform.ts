@@ -67,6 +67,11 @@ export async function eachOf<T, R>(
   return { results, left };
 }
 
+/** The same, of all of them: their requests' own deadline is the only one. */
+export async function everyOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
+  return (await eachOf(items, { clock: () => new Date(0) }, work)).results;
+}
+
 type ChainEnd = "Done" | "Conflict" | "Failed";
 
 export async function runReconcilers(reconcilers: readonly Reconciler[], world: World, deps: Deps): Promise<Result> {

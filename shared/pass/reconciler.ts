@@ -12,6 +12,7 @@ import { planBeginnings, planEvacuations } from "../policy/evacuation/evacuation
 import { refusedMigration } from "../policy/evacuation/ends.ts";
 import { planHistory } from "../policy/evacuation/history.ts";
 import { planPressure } from "../policy/pressure/pressure.ts";
+import { planShield } from "../policy/shield/shield.ts";
 import type { World } from "./world.ts";
 
 export interface Reconciler {
@@ -32,9 +33,11 @@ const budget: Reconciler = { name: "budget", plan: planBudgets };
 const annotations: Reconciler = { name: "annotations", plan: planAnnotations };
 const disruption: Reconciler = { name: "disruption", plan: planDisruptions };
 const pressure: Reconciler = { name: "pressure", plan: planPressure };
+const shield: Reconciler = { name: "shield", plan: planShield };
 const beginnings: Reconciler = { name: "evacuation", plan: planBeginnings };
 const history: Reconciler = { name: "history", plan: planHistory };
 
 export const OF_A_VMI: readonly Reconciler[] = [disruption, budget, annotations, evacuation];
-export const OF_NODES: readonly Reconciler[] = [pressure, beginnings];
-export const OF_ALL: readonly Reconciler[] = [pressure, budget, annotations, beginnings, history];
+export const OF_NODES: readonly Reconciler[] = [shield, pressure, beginnings];
+export const OF_SHIELDED: readonly Reconciler[] = [shield];
+export const OF_ALL: readonly Reconciler[] = [shield, pressure, budget, annotations, beginnings, history];

@@ -9,9 +9,10 @@ import type { BudgetWorld } from "../policy/budget/budget.ts";
 import type { EvacuationWorld } from "../policy/evacuation/world.ts";
 import type { DisruptionWorld } from "../policy/guard/disruption.ts";
 import type { Domain, PressureWorld } from "../policy/pressure/pressure.ts";
+import type { ShieldWorld } from "../policy/shield/shield.ts";
 import type { Settings } from "../policy/settings.ts";
 
-export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & AnnotationWorld;
+export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & ShieldWorld & AnnotationWorld;
 
 /** Where nothing was observed. */
 export const NO_WORLD = {
@@ -25,6 +26,7 @@ export const NO_WORLD = {
   pressured: [],
   takers: [],
   signals: [],
+  shielded: [],
   vmisAreNewer: false,
   complete: false,
 } as const satisfies Omit<World, "settings" | "now">;

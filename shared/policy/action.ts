@@ -27,6 +27,8 @@ export type Action =
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly urgency: Urgency; readonly forDescheduler?: true }
   /** Clear mark, label and that annotation. */
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
+  /** Set the label of the shield; without a value take it off. */
+  | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string }
   /** One that exists under the name and has not ended is joined; one that has ended is a conflict. */
   | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation }
   /** On condition that the Evacuation is as it was seen. */

@@ -105,6 +105,9 @@ export interface VmiFacts extends NamespacedName {
   readonly decentralized?: "Sends" | "Receives";
   /** Label `lifeboat.dev/evacuation`, which the shipped MigrationPolicy selects. */
   readonly evacuationLabel?: string;
+  /** Label `lifeboat.dev/shield`; and how long the guest may take to shut down. */
+  readonly shield?: string;
+  readonly graceSeconds?: number;
   /** Whether the maps exist at all: JSON patch cannot add below a missing one. */
   readonly hasLabels: boolean;
   readonly hasAnnotations: boolean;

@@ -41,6 +41,10 @@ export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
  */
 export const SHIELD_LABEL = "lifeboat.dev/shield";
 
+/** The Plugin, and KubeVirt's feature gate with which virt-handler asks plugins. */
+export const SHIELD_PLUGIN = "lifeboat-shield";
+export const PLUGINS_GATE = "Plugins";
+
 /** On a migration that serves an evacuation: why the VM has to leave, and the `Evacuation`. */
 export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
 export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";

@@ -27,6 +27,8 @@ export interface Settings {
   readonly drainTaintKey: string;
   /** Whether no eviction passes without KubeVirt's review, and no preemption without the guard's: see budget-mode.ts. */
   readonly evictionsCovered: boolean;
+  /** Whether virt-handler asks the shield's Plugin. */
+  readonly pluginServed: boolean;
   readonly limits: {
     readonly parallelMigrationsPerCluster: number;
     readonly parallelOutboundMigrationsPerNode: number;
@@ -54,6 +56,13 @@ export interface Settings {
     readonly withdrawOnUncordon: boolean;
   };
   readonly guard: GuardSettings;
+  /** Which VMs may move after SIGTERM, with the Plugin that makes virt-handler refuse a shutdown. */
+  readonly shield: {
+    /** The kubelets' `evictionMaxPodGracePeriod`, which the API does not show; 0: no VM is covered. */
+    readonly maxPodGracePeriodSeconds: number;
+    /** What a guest needs to shut down in order. */
+    readonly shutdownSeconds: number;
+  };
   /** Seconds from the beginning of a cycle to that of the next; 0: only when asked. */
   readonly descheduling: { readonly intervalSeconds: number };
 }
@@ -84,6 +93,7 @@ export const DEFAULT_SETTINGS: Settings = {
   featureGates: [],
   drainTaintKey: "kubevirt.io/drain",
   evictionsCovered: false,
+  pluginServed: false,
   limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 },
   reconcilers: { evacuation: true, budget: "Auto", annotations: "Auto", disruption: true, pressure: true },
   evacuation: {
@@ -107,5 +117,6 @@ export const DEFAULT_SETTINGS: Settings = {
     ],
     nodeTerminators: ["system:serviceaccount:kube-system:karpenter", "system:serviceaccount:karpenter:karpenter"],
   },
+  shield: { maxPodGracePeriodSeconds: 0, shutdownSeconds: 90 },
   descheduling: { intervalSeconds: 0 },
 };

@@ -32,6 +32,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     listEvacuations: (scope) => when("listEvacuations", () => fake.evacuations.list((e) => isListed(e, scope))),
     listMigrations: ({ namespace, name }) =>
       when("listMigrations", () => [...fake.migrations.list((m) => m.namespace === namespace && m.vmiName === name)]),
+    getRefusal: ({ uid }) => when("getRefusal", () => fake.refusals.get(uid)),
     listNodes: () => when("listNodes", () => fake.nodes.list()),
     listPodsOf: ({ uid }) => when("listPodsOf", () => fake.pods.list((pod) => pod.labels[CREATED_BY_LABEL] === uid)),
     listPodsOn: (node) => when("listPodsOn", () => fake.pods.list(({ nodeName }) => nodeName === node)),
@@ -44,6 +45,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     getKubeVirt: () => when("getKubeVirt", () => fake.kubeVirt),
     getConfiguration: () => when("getConfiguration", () => fake.configuration),
     getWebhooks: (name) => when("getWebhooks", () => fake.webhooks.get(name)),
+    hasPlugin: () => when("hasPlugin", () => true),
     getOwnWebhooks: () => when("getOwnWebhooks", () => "Unread" as const),
     isTokenAccepted: () => when("isTokenAccepted", () => true),
     getCounters: () => when("getCounters", () => fake.counters),
@@ -72,6 +74,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
 
 function isInScope(vmi: VmiFacts, scope: Parameters<Cluster["listVmis"]>[0]): boolean {
   if (scope === "All") return true;
+  if (scope === "Shielded") return vmi.shield !== undefined;
   return scope === "Migrating" ? vmi.isMigrating : vmi.nodeName === scope.node;
 }
 

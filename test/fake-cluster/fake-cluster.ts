@@ -21,9 +21,11 @@ import {
   type VmiFacts,
 } from "../../shared/policy/facts.ts";
 import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
+import type { Refusal } from "../../shared/policy/shield/shield.ts";
 import { budget, NOW, without } from "../policy/fixtures.ts";
 import { FakeDescheduling } from "./fake-descheduling.ts";
 import { Shelf } from "./shelf.ts";
+import { always, isVersion } from "./shelf.ts";
 
 type Write<V extends Action["verb"]> = Extract<Action, { verb: V }>;
 
@@ -36,6 +38,8 @@ export class FakeCluster {
   readonly budgets = new Shelf<BudgetFacts>(() => this.#next());
   readonly story: Story[] = [];
   readonly counters: Record<string, string> = {};
+  /** By VMI uid. */
+  readonly refusals = new Map<string, Refusal>();
   readonly webhooks = new Map<string, WebhookFacts[]>();
   kubeVirt: KubeVirtFacts | undefined = { namespace: "kubevirt", featureGates: [] };
   configuration: ConfigurationFacts | undefined;
@@ -74,6 +78,12 @@ export class FakeCluster {
         return this.#mark(action);
       case "Unmark":
         return this.#unmark(action);
+      case "Shield":
+        return this.vmis.change(
+          action.vmi,
+          (found) => found.nodeName === action.vmi.nodeName && found.shield === action.vmi.shield,
+          (found) => ({ ...without(found, "shield"), ...(action.value !== undefined && { shield: action.value }) }),
+        );
       case "CreateEvacuation":
         return this.createEvacuation(action.evacuation) === "Conflict" ? "Conflict" : "Done";
       case "WriteStatus":
@@ -221,14 +231,6 @@ export class FakeCluster {
     if (!this.story.some((told) => occasionOf(told) === occasionOf(story))) this.story.push(story);
     return "Done";
   }
-}
-
-function always(): boolean {
-  return true;
-}
-
-function isVersion(seen: { readonly uid: string; readonly resourceVersion: string }) {
-  return (found: typeof seen) => found.uid === seen.uid && found.resourceVersion === seen.resourceVersion;
 }
 
 /** What every patch of a VMI tests. */

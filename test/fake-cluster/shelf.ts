@@ -58,3 +58,11 @@ export class Shelf<T extends Key> {
     return "Done";
   }
 }
+
+export function always(): boolean {
+  return true;
+}
+
+export function isVersion(seen: { readonly uid: string; readonly resourceVersion: string }) {
+  return (found: typeof seen) => found.uid === seen.uid && found.resourceVersion === seen.resourceVersion;
+}

@@ -62,6 +62,8 @@ const KEYS: Readonly<Record<string, Values>> = {
     fc.constantFrom([], ["system:serviceaccount:kube-system:karpenter"]),
     fc.constantFrom([1], "a"),
   ],
+  "shield.maxPodGracePeriodSeconds": seconds,
+  "shield.shutdownSeconds": seconds,
   "descheduling.intervalSeconds": seconds,
 };
 

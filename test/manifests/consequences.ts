@@ -7,6 +7,7 @@ import * as core from "../../infra/sandbox/actors/resources.ts";
 import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import * as names from "../../shared/policy/names.ts";
+import { OVER } from "../../shared/policy/shield/shield.ts";
 import type { Answer } from "../functions/support/doors.ts";
 import { NAMESPACE, type Vmi } from "../functions/support/test-cluster.ts";
 import { COUNTERS, type Evacuation, evacuations, PENDING, POD, SECOND_POD, type Trial, VMI } from "./trial.ts";
@@ -129,3 +130,9 @@ export const onlyFirstPodGone: Consequence = async (after) => {
   const left = await Promise.all([POD, SECOND_POD].map((pod) => isThere(after, pod)));
   return left.filter((isLeft) => isLeft).length === 1;
 };
+
+const shieldOf = async (after: After) => (await vmiOf(after)).metadata.labels?.[names.SHIELD_LABEL];
+
+export const notShielded: Consequence = async (after) => (await shieldOf(after)) === undefined;
+
+export const letGo: Consequence = async (after) => (await shieldOf(after)) === OVER;

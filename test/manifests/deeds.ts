@@ -5,6 +5,7 @@
  */
 import { tickTime } from "../../infra/tools/tick-times.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
+import { SHIELD_LABEL } from "../../shared/policy/names.ts";
 import { type Answer, asWebhook, NOW } from "../functions/support/doors.ts";
 import { evictionOf, review } from "../functions/support/reviews.ts";
 import { deschedule } from "./descheduling-deed.ts";
@@ -15,6 +16,12 @@ import { ask, POD, SECOND, type Steps, type Trial, VMI } from "./trial.ts";
 const ALONE = { marking: "Impersonate", reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 0 } };
 const OFF = { reconcilers: { evacuation: false, budget: "Disabled" } };
 const BUDGETS = { reconcilers: { evacuation: false, budget: "Enabled" } };
+
+const SHIELDING = {
+  ...OFF,
+  featureGates: { NodePressureEvictionLiveMigration: true },
+  shield: { maxPodGracePeriodSeconds: 600 },
+};
 
 const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
 const cancel = (trial: Trial) => ask(trial, "DELETE", `/evacuations/${VMI.namespace}/${VMI.name}`);
@@ -97,6 +104,16 @@ export const DEEDS = steps({
     configuration: { ...OFF, featureGates: { NodePressureEvictionLiveMigration: true } },
     given: situations.pressed,
     done: reconcile,
+  },
+  shield: { configuration: SHIELDING, given: situations.shieldable, done: reconcile },
+  "renew the shield": {
+    configuration: SHIELDING,
+    given: async (trial) => {
+      await situations.shieldable(trial);
+      // It is long time to look.
+      await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { [SHIELD_LABEL]: "1" } } });
+    },
+    done: tick,
   },
   "finish a deletion": {
     configuration: { ...OFF, featureGates: { NoExecuteTaintEvictionLiveMigration: true } },

@@ -48,6 +48,8 @@ const OWN = "/api/v1/namespaces/lifeboat-system/configmaps";
 const CONFIGURATION = "/apis/lifeboat.dev/v1alpha1/lifeboatconfigurations/lifeboat";
 const PODS = "/api/v1/namespaces/apps/pods";
 const POD = `${PODS}/virt-launcher-web-abcde`;
+const EVENTS = "/api/v1/namespaces/apps/events";
+const PLUGIN = "/apis/plugin.kubevirt.io/v1alpha1/plugins/lifeboat-shield";
 const NODE = "/api/v1/nodes/node01";
 
 // prettier-ignore
@@ -115,6 +117,10 @@ export const NEEDS: readonly Need[] = [
   ]),
   ...of("kubernetes/optional/marking-by-eviction.yaml", [
     ["create pods/eviction", "with `marking: Evict`, only evictions are marked", shown.notMarked, "mark by eviction", `POST ${POD}/eviction`],
+  ]),
+  ...of("kubernetes/optional/shield.yaml", [
+    ["list events",                                    "a VM that the shield covers is let go although its shutdown was not refused", shown.letGo,       "renew the shield", `GET ${EVENTS}`],
+    ["get plugin.kubevirt.io/plugins/lifeboat-shield", "the shield covers no VM",                                                     shown.notShielded, "shield",           `GET ${PLUGIN}`],
   ]),
 ];
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { evaluateCondition } from "../../infra/sandbox/kubevirt/virt-handler/node-hooks.ts";
 import { SHIELD_LABEL } from "../../shared/policy/names.ts";
-import { MIN_GRACE_SECONDS } from "../../shared/policy/shield/shield.ts";
+import { MIN_GRACE_SECONDS, OVER } from "../../shared/policy/shield/shield.ts";
 import { readManifests } from "./shipped.ts";
 
 const Hook = z.object({
@@ -39,21 +39,18 @@ interface Change {
 }
 
 /** SHIELDED, with some fields changed; undefined ones are absent. */
-function vmiWith({ metadata, spec, status }: Change): object {
-  return JSON.parse(
-    JSON.stringify({
-      metadata: { ...SHIELDED.metadata, ...metadata },
-      spec: { ...SHIELDED.spec, ...spec },
-      status: { ...SHIELDED.status, ...status },
-    }),
-  ) as object;
+function vmiWith(change: Change): object {
+  const part = (key: keyof Change) =>
+    Object.fromEntries(Object.entries({ ...SHIELDED[key], ...change[key] }).filter(([, value]) => value !== undefined));
+  return { metadata: part("metadata"), spec: part("spec"), status: part("status") };
 }
 
 describe("refuses a shutdown", () => {
   // prettier-ignore
   const rows: readonly (readonly [vmi: string, change: Change, refused: boolean])[] = [
     ["as Lifeboat has labelled it",          {},                                                                 true ],
-    ["whatever the label says",              { metadata: { labels: { [SHIELD_LABEL]: "" } } },                   true ],
+    ["whatever else the label says",         { metadata: { labels: { [SHIELD_LABEL]: "" } } },                   true ],
+    ["that was refused long enough",         { metadata: { labels: { [SHIELD_LABEL]: OVER } } },                 false],
     ["without the label",                    { metadata: { labels: { other: "" } } },                            false],
     ["without any label",                    { metadata: { labels: undefined } },                                false],
     ["being deleted by its owner",           { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } },        false],

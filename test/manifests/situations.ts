@@ -102,6 +102,15 @@ export async function pressed(trial: Trial): Promise<void> {
   await withConditions(trial, "node02", ["Ready"]);
 }
 
+/** Besides: a guest that may take long to shut down, and a KubeVirt that asks plugins. */
+export async function shieldable(trial: Trial): Promise<void> {
+  const { cluster } = trial;
+  await pressed(trial);
+  await cluster.patchVmi(VMI.name, { spec: { terminationGracePeriodSeconds: 600 } });
+  const body = { spec: { configuration: { developerConfiguration: { featureGates: ["Plugins"] } } } };
+  await cluster.client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
+}
+
 /** With these two no eviction of a VM's pod passes unreviewed. Nobody is asked: no eviction is made. */
 export async function covered(trial: Trial): Promise<void> {
   await createdVm(trial);

@@ -75,6 +75,7 @@ export const Vmi = kind(
     metadata: Meta,
     spec: z.object({
       evictionStrategy: Text,
+      terminationGracePeriodSeconds: z.nullish(z.number()),
       domain: part({ memory: part({ guest: Text }) }),
     }),
     status: part({
@@ -107,6 +108,8 @@ export const Vmi = kind(
       decentralized: decentralized(isSending, annotations?.[names.RECEIVER_ANNOTATION] === "true"),
       evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
       evacuationLabel: labels?.[names.EVACUATION_LABEL],
+      shield: labels?.[names.SHIELD_LABEL],
+      graceSeconds: spec.terminationGracePeriodSeconds ?? undefined,
     });
   },
 );

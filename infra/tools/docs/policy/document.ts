@@ -5,6 +5,7 @@
 import * as annotations from "./annotations.ts";
 import * as descheduling from "./descheduling.ts";
 import * as guard from "./guard.ts";
+import * as shield from "./shield.ts";
 import * as tables from "./tables.ts";
 import * as underWay from "./under-way.ts";
 import { MOST_PATCHES } from "../../../../shared/policy/annotations/descheduler-annotations.ts";
@@ -220,6 +221,7 @@ its domain is alive (not Shutoff, Crashed or unknown) and its launcher has been 
 
 ${guard.pressureTable()}
 
+${shield.section()}
 ${descheduling.section()}
 ## Causes
 

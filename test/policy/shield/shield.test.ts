@@ -1,0 +1,136 @@
+/** The shield: whom it covers, how long a shutdown is refused, when it lets go. */
+import { describe, expect, test } from "vitest";
+import type { Action } from "../../../shared/policy/action.ts";
+import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import {
+  holdSeconds,
+  isShieldable,
+  isShieldOn,
+  OVER,
+  planShield,
+  type Shielded,
+  type ShieldWorld,
+} from "../../../shared/policy/shield/shield.ts";
+import type { Settings } from "../../../shared/policy/settings.ts";
+import { at, EXTERNAL, migration, node, NODE, PINNED, vmi } from "../fixtures.ts";
+import { evacuationOf, PRESSED, pressureWorld, relieving, resident } from "../pressure/pressed.ts";
+
+/** The smallest of both limits is 315 s: 315 - 90 - 75 = 150 s. */
+const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
+const HOLD = 150;
+const on = relieving({ shield: SHIELD, pluginServed: true });
+const LONG = { graceSeconds: 300 };
+
+/** In seconds from now. */
+const until = (seconds: number) => String(at(seconds).getTime() / 1000);
+const refused = (first: number, last = first) => ({ first: at(first).getTime(), last: at(last).getTime() });
+
+function told(actions: readonly Action[]): readonly string[] {
+  return actions.map((action) =>
+    action.verb === "Shield" ? `${action.vmi.name}: ${action.value ?? "off"}` : action.verb,
+  );
+}
+
+function plan(tweak: Partial<ShieldWorld>): readonly string[] {
+  const world = { ...pressureWorld([]), pressured: [], vmis: [], shielded: [], settings: on, ...tweak };
+  return told(planShield(world).chains.flat());
+}
+
+/** A covered VM of the node under pressure. */
+function judged(tweak: Partial<Shielded> & { readonly of?: Partial<VmiFacts> }, world: Partial<ShieldWorld> = {}) {
+  const { of, ...more } = tweak;
+  const shielded = { vmi: vmi({ ...LONG, shield: until(0), ...of }), node: PRESSED, migrations: [], ...more };
+  return plan({ shielded: [shielded], ...world });
+}
+
+// prettier-ignore
+describe("is in force", () => {
+  test.each<[string, Settings, boolean]>([
+    ["with gate and setting",                    on,                                                               true ],
+    ["without the Plugin",                       relieving({ shield: SHIELD }),                                    false],
+    ["without the gate",                         relieving({ pluginServed: true, shield: SHIELD, featureGates: [] }),                  false],
+    ["by default",                               relieving(),                                                      false],
+    ["where KubeVirt's webhook sets the marks",  relieving({ pluginServed: true, shield: SHIELD, marking: "Evict" }),                  false],
+  ])("%s", (_, settings, expected) => {
+    expect(isShieldOn(settings)).toBe(expected);
+  });
+});
+
+// prettier-ignore
+describe("covers", () => {
+  test.each<[string, Partial<VmiFacts>, boolean]>([
+    ["a VM that can migrate, with time for it",       LONG,                                  true ],
+    ["one with more time",                            { graceSeconds: 3600 },                true ],
+    ["none with too short a grace period",            { graceSeconds: 299 },                 false],
+    ["none with KubeVirt's own grace period",         {},                                    false],
+    ["none that cannot migrate",                      { ...LONG, ...PINNED },                false],
+    ["none that its owner moves",                     { ...LONG, ...EXTERNAL },              false],
+    ["none that is not to move",                      { ...LONG, evictionStrategy: "None" }, false],
+    ["none that starts",                              { ...LONG, phase: "Scheduled" },       false],
+    ["none that is being deleted",                    { ...LONG, deleting: true },           false],
+  ])("%s", (_, tweak, expected) => {
+    expect(isShieldable(vmi(tweak), on)).toBe(expected);
+  });
+
+  test.each([
+    // the guest's   the kubelets'   shutdown   refused for
+    [300,            600,            90,        150],
+    [900,            600,            90,        435],
+    [300,            200,            90,         35],
+    [300,            600,            10,        230],
+  ])("with %i s of its own, %i s of the kubelet's, %i s to shut down: %i s", (graceSeconds, max, shutdownSeconds, seconds) => {
+    const settings = relieving({ shield: { maxPodGracePeriodSeconds: max, shutdownSeconds } });
+    expect(holdSeconds(vmi({ graceSeconds }), settings)).toBe(seconds);
+    expect(isShieldable(vmi({ graceSeconds }), settings)).toBe(seconds >= 60);
+  });
+
+  test("all of a node under pressure, before anything else happens to them", () => {
+    const residents = ["a", "b", "c"].map((name) => resident(name, {}, LONG));
+    const pressured = [{ node: PRESSED, residents: [...residents, resident("short")], evacuations: [] }];
+    expect(plan({ pressured })).toEqual(["a", "b", "c"].map((name) => `${name}: ${until(HOLD)}`));
+  });
+
+  test.each([until(10), OVER])("nobody twice: label %s", (shield) => {
+    const pressured = [{ node: PRESSED, residents: [resident("a", {}, { ...LONG, shield })], evacuations: [] }];
+    expect(plan({ pressured })).toEqual([]);
+  });
+});
+
+describe("while the danger lasts", () => {
+  // prettier-ignore
+  test.each<[string, Parameters<typeof judged>[0], readonly string[]]>([
+    ["not before it is time",                         { of: { shield: until(1) } },                          []],
+    ["never refused: goes on",                        {},                                                    [`web: ${until(HOLD)}`]],
+    ["refused long before it was covered: goes on",   { refusal: refused(-HOLD - 1) },                       [`web: ${until(HOLD)}`]],
+    ["refused a while ago: for the rest of the time", { refusal: refused(-30) },                             [`web: ${until(HOLD - 30)}`]],
+    ["refused all the time: over",                    { refusal: refused(-HOLD) },                           [`web: ${OVER}`]],
+    ["since before: over",                            { refusal: refused(-HOLD - 60, -2) },                  [`web: ${OVER}`]],
+    ["unknown: over",                                 { refusal: "Unknown" },                                [`web: ${OVER}`]],
+    ["over, and migrating: the migration too",        { refusal: "Unknown", migrations: [migration()] },     [`web: ${OVER}`, "DeleteMigration"]],
+    ["not one that has ended",                        { refusal: "Unknown", migrations: [migration({ phase: "Failed" })] }, [`web: ${OVER}`]],
+    ["once over, for good",                           { of: { shield: OVER } },                              []],
+    ["a value of another party's",                    { of: { shield: "mine" } },                            [`web: ${until(HOLD)}`]],
+    ["a time too far away",                           { of: { shield: until(HOLD + 60) } },                  [`web: ${until(HOLD)}`]],
+  ])("%s", (_, tweak, expected) => {
+    expect(judged(tweak)).toEqual(expected);
+  });
+});
+
+describe("lets go", () => {
+  const calm = node();
+  const later = { shield: until(100) };
+  const leaving = evacuationOf("web", { status: { sourceNode: NODE } });
+  // prettier-ignore
+  test.each<[string, Parameters<typeof judged>[0], Partial<ShieldWorld>, readonly string[]]>([
+    ["when the pressure is gone",              { of: later, node: calm },                            {},                             ["web: off"]],
+    ["not while the VM still leaves",          { of: later, node: calm },                            { evacuations: [leaving] },     []],
+    ["when it has moved",                      { of: { ...later, nodeName: "node02" }, node: calm }, { evacuations: [leaving] },     ["web: off"]],
+    ["when the node is gone",                  { of: later, node: undefined },                       {},                             ["web: off"]],
+    ["when its owner stops it",                { of: { ...later, deleting: true } },                 {},                             ["web: off"]],
+    ["when it cannot migrate any more",        { of: { ...later, ...PINNED } },                      {},                             ["web: off"]],
+    ["one that was over, too",                 { of: { shield: OVER }, node: calm },                 {},                             ["web: off"]],
+    ["in a full scan, where it is switched off", {}, { settings: relieving(), vmis: [vmi({ shield: until(9) }), vmi()] },            ["web: off"]],
+  ])("%s", (_, tweak, world, expected) => {
+    expect(judged(tweak, world)).toEqual(expected);
+  });
+});
