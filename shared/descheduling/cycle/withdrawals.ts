@@ -35,16 +35,16 @@ function hasBegun({ status: { phase, reason } }: EvacuationFacts): boolean {
 }
 
 /**
- * UIDs of the pods that VMs are still to leave. Not one whose VM has a pod to migrate to: an Evacuation's status may say so later, and that
- * pod takes the room that a plugin looks for.
+ * UIDs of launcher pods whose VMs have not begun to leave. A VM that has a pod to migrate to has begun: its Evacuation's status may say
+ * so later, and that pod takes the room that a plugin looks for.
  */
-function stayingPods({ pods, vmis, isInProgress }: WithdrawalWorld): ReadonlySet<string> {
+function stayingPods({ pods, vmis }: WithdrawalWorld): ReadonlySet<string> {
   const launchers = pods.flatMap((pod) => {
     const vmi = vmiOf(pod, vmis);
     return vmi === undefined ? [] : [{ pod, vmi }];
   });
   const moving = new Set(launchers.flatMap(({ pod, vmi }) => (isMigrationTarget(pod, vmi) ? [vmi] : [])));
-  return new Set(launchers.flatMap(({ pod, vmi }) => (isInProgress(pod) && !moving.has(vmi) ? [pod.uid] : [])));
+  return new Set(launchers.flatMap(({ pod, vmi }) => (moving.has(vmi) ? [] : [pod.uid])));
 }
 
 export interface WithdrawalWorld extends NominationWorld {
