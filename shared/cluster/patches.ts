@@ -52,14 +52,14 @@ function unmoved({ uid, nodeName, evacuationNodeName }: VmiFacts): Operation[] {
 }
 
 /**
- * The mark; with `urgency: urgent` the label that the shipped MigrationPolicy selects, and for a descheduler the annotation that KubeVirt's
- * webhook would write.
+ * The mark; unless the urgency is normal the label that a shipped MigrationPolicy selects; and for a descheduler the annotation that
+ * KubeVirt's webhook would write.
  */
 export function mark(vmi: VmiFacts, urgency: Urgency, forDescheduler = false): readonly Operation[] {
   const { hasLabels, hasAnnotations, resourceVersion, nodeName } = vmi;
   return [
     ...unmoved(vmi),
-    ...(urgency === "urgent"
+    ...(urgency !== "normal"
       ? addTo("labels", { exists: hasLabels, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })
       : []),
     ...(forDescheduler ? addTo("annotations", { exists: hasAnnotations, resourceVersion }, BY_DESCHEDULER) : []),

@@ -21,7 +21,7 @@ import type { EndPhase } from "./evacuation/phase.ts";
 
 export type Action =
   /**
-   * Set `status.evacuationNodeName` of a VMI that is as it was seen; the label only where the urgency asks for it. `forDescheduler`: with
+   * Set `status.evacuationNodeName` of a VMI that is as it was seen; the label unless the urgency is normal. `forDescheduler`: with
    * KubeVirt's annotation, so that its migration lets those of drains go first.
    */
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly urgency: Urgency; readonly forDescheduler?: true }

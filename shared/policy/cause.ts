@@ -17,8 +17,9 @@ export const CAUSES = [
 
 export type Cause = (typeof CAUSES)[number];
 
-/** Value of the label on an evacuating VMI; a MigrationPolicy selects the urgent ones. */
-export type Urgency = "normal" | "urgent";
+/** Values of the label on an evacuating VMI, by which MigrationPolicies select it; one that is normal has none. */
+export const URGENCIES = ["normal", "firm", "urgent"] as const;
+export type Urgency = (typeof URGENCIES)[number];
 
 /** `asksToEvict`: the pod is to go by an eviction request, which a budget can refuse; the others delete or kill. */
 export const CAUSE = {

@@ -103,7 +103,9 @@ export interface VmiFacts extends NamespacedName {
   readonly isMigrating: boolean;
   /** Its guest comes from a VMI of another namespace or cluster (until it is there), or goes to one. */
   readonly decentralized?: "Sends" | "Receives";
-  /** Label `lifeboat.dev/evacuation`, which the shipped MigrationPolicy selects. */
+  /** Its owner wants no migration to slow its guest down or to pause it. */
+  readonly isGentle?: boolean;
+  /** Label `lifeboat.dev/evacuation`, which the shipped MigrationPolicies select. */
   readonly evacuationLabel?: string;
   /** Label `lifeboat.dev/shield`; and how long the guest may take to shut down. */
   readonly shield?: string;
@@ -202,7 +204,6 @@ export interface LabelSelector {
   readonly matchExpressions: readonly LabelSelectorRequirement[];
 }
 
-/** A PodDisruptionBudget (policy/v1). */
 export interface BudgetFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;

@@ -32,7 +32,10 @@ export const TARGET_NODE_LABEL = "kubevirt.io/migrationTargetNodeName";
 export const REQUESTED_BY_ANNOTATION = "requested-by";
 export const DESCHEDULER = "sigs.k8s.io/descheduler";
 
-/** On a VMI whose evacuation is urgent, for the shipped MigrationPolicy to select. */
+/** On a VMI (label or annotation): its migrations are never made to converge at the guest's cost. */
+export const CONVERGENCE = "lifeboat.dev/convergence";
+export const GENTLE = "gentle";
+/** On a VMI whose evacuation is urgent or has failed to converge, for the shipped MigrationPolicies to select. */
 export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
 /**

@@ -143,13 +143,13 @@ export class FakeCluster {
 
   #mark({ vmi, urgency, forDescheduler }: Write<"Mark">): ActResult {
     const { nodeName = "", hasLabels, resourceVersion } = vmi;
-    const isUrgent = urgency === "urgent";
-    const label = isUrgent ? { evacuationLabel: urgency, hasLabels: true } : {};
+    const isLabelled = urgency !== "normal";
+    const label = isLabelled ? { evacuationLabel: urgency, hasLabels: true } : {};
     const source = forDescheduler ? { evictionSource: "descheduler", hasAnnotations: true } : {};
     return this.vmis.change(
       vmi,
       // Labels are made under a test of the version: another party may have made them meanwhile.
-      (found) => isUnmoved(found, vmi) && (!isUrgent || hasLabels || found.resourceVersion === resourceVersion),
+      (found) => isUnmoved(found, vmi) && (!isLabelled || hasLabels || found.resourceVersion === resourceVersion),
       (found) => ({ ...found, ...label, ...source, evacuationNodeName: nodeName }),
     );
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CAUSE } from "../../shared/policy/cause.ts";
+import type { Urgency } from "../../shared/policy/cause.ts";
 import { EVACUATION_LABEL } from "../../shared/policy/names.ts";
 import { applied, permissions, readManifests, readYaml, shipped, yamlFiles, type Manifest } from "./shipped.ts";
 
@@ -86,20 +86,37 @@ test.each([
   });
 });
 
-test("the migration policy has exactly these properties", () => {
-  expect(readManifests("optional/migration-policy.yaml")).toEqual([
-    {
-      apiVersion: "migrations.kubevirt.io/v1alpha1",
-      kind: "MigrationPolicy",
-      metadata: { name: "lifeboat-urgent", labels: { "app.kubernetes.io/name": "lifeboat" } },
-      spec: {
-        allowWorkloadDisruption: true,
-        allowPostCopy: false,
-        completionTimeoutPerGiB: 10,
-        // As Lifeboat labels a VMI whose evacuation is urgent.
-        selectors: { virtualMachineInstanceSelector: { [EVACUATION_LABEL]: CAUSE.Preemption.urgency } },
-      },
+function migrationPolicy(urgency: Urgency, spec: object) {
+  return {
+    apiVersion: "migrations.kubevirt.io/v1alpha1",
+    kind: "MigrationPolicy",
+    metadata: { name: `lifeboat-${urgency}`, labels: { "app.kubernetes.io/name": "lifeboat" } },
+    // As Lifeboat labels a VMI.
+    spec: {
+      allowPostCopy: false,
+      ...spec,
+      selectors: { virtualMachineInstanceSelector: { [EVACUATION_LABEL]: urgency } },
     },
+  };
+}
+
+const FIRM = { allowAutoConverge: true, allowWorkloadDisruption: false, completionTimeoutPerGiB: 300 };
+const URGENT = { allowWorkloadDisruption: true, completionTimeoutPerGiB: 10 };
+const TUNED = {
+  firm: { maxDowntimeMs: 3000, experimental: { downtimeTuning: {}, stallDetector: {} } },
+  urgent: {
+    maxDowntimeMs: 10000,
+    experimental: { downtimeTuning: { startAfterIteration: 1 }, stallDetector: { stallProgressTimeout: 10 } },
+  },
+};
+
+test.each([
+  ["migration-policy.yaml", {}, {}],
+  ["migration-policy-tuning.yaml", TUNED.firm, TUNED.urgent],
+])("%s has exactly these properties", (file, firm, urgent) => {
+  expect(readManifests(`optional/${file}`)).toEqual([
+    migrationPolicy("firm", { ...FIRM, ...firm }),
+    migrationPolicy("urgent", { ...URGENT, ...urgent }),
   ]);
 });
 

@@ -45,6 +45,7 @@ export interface MigrationState {
   abortRequested?: boolean;
   abortStatus?: string;
   mode?: string;
+  migrationPolicyName?: string;
   /** Of a decentralized migration: what its two ends know of each other. */
   sourceState?: object;
   targetState?: object;
@@ -124,6 +125,14 @@ const namespaced = { apiVersion: "kubevirt.io/v1", namespaced: true };
 export const virtualMachineInstances: Resource<VirtualMachineInstance> = { ...namespaced, kind: "VirtualMachineInstance", plural: "virtualmachineinstances" };
 // prettier-ignore
 export const migrations: Resource<VirtualMachineInstanceMigration> = { ...namespaced, kind: "VirtualMachineInstanceMigration", plural: "virtualmachineinstancemigrations" };
+/** The fields by which virt-controller chooses one. */
+export interface MigrationPolicy extends KubeObject {
+  spec: {
+    selectors: { virtualMachineInstanceSelector?: Record<string, string>; namespaceSelector?: Record<string, string> };
+  };
+}
+// prettier-ignore
+export const migrationPolicies: Resource<MigrationPolicy> = { apiVersion: "migrations.kubevirt.io/v1alpha1", namespaced: false, kind: "MigrationPolicy", plural: "migrationpolicies" };
 export const kubeVirts: Resource<KubeVirt> = { ...namespaced, kind: "KubeVirt", plural: "kubevirts" };
 
 export const plugins: Resource<Plugin> = {

@@ -107,6 +107,7 @@ export const Vmi = kind(
       evictionStrategy: spec.evictionStrategy,
       decentralized: decentralized(isSending, annotations?.[names.RECEIVER_ANNOTATION] === "true"),
       evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
+      isGentle: [labels, annotations].some((map) => map?.[names.CONVERGENCE] === names.GENTLE) || undefined,
       evacuationLabel: labels?.[names.EVACUATION_LABEL],
       shield: labels?.[names.SHIELD_LABEL],
       graceSeconds: spec.terminationGracePeriodSeconds ?? undefined,

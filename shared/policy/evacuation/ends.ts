@@ -5,6 +5,7 @@
 import { type Action, type StoryReason, tell } from "../action.ts";
 import { backoffSeconds, succeeded } from "./attempt.ts";
 import { type EvacuationFacts, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
+import { strongerUrgency } from "./convergence.ts";
 import { isMarked } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
 import type { Standing } from "./standing.ts";
@@ -87,7 +88,17 @@ export function attemptFailed(pair: LivePair, { failed, isStuck, why }: Of<"Atte
   return [
     ...(isStuck ? failed.map((migration) => ({ verb: "DeleteMigration", migration }) as const) : []),
     ...backOff(pair, { failures: failed.length, reason, why, counted, story: "MigrationFailed" }),
+    ...(isStuck ? [] : strengthened(pair, failed.length)),
   ];
+}
+
+/** The next attempt tries harder. What never began did not fail to converge; the label needs what a mark needs. */
+function strengthened({ e, vmi, w }: LivePair, failures: number): readonly Action[] {
+  const attempts = inheritedAttempts(e) + failures;
+  const isTriedAgain = attempts < w.settings.evacuation.maxAttempts;
+  const urgency = strongerUrgency(vmi, attempts);
+  if (urgency === undefined || !isTriedAgain || !isMarked(vmi) || w.settings.marking === "Evict") return [];
+  return [{ verb: "Mark", vmi, urgency }];
 }
 
 /** KubeVirt's admission, or another one, refuses the migration for good: a failed attempt. */

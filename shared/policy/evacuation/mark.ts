@@ -7,6 +7,7 @@ import type { Action } from "../action.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import { budgetName } from "../budget/identity.ts";
 import { CAUSE, type Cause } from "../cause.ts";
+import { urgencyOf } from "./convergence.ts";
 import { isFinal, type VmiFacts } from "../facts.ts";
 import { isBeingReceived } from "../kube/pod-kind.ts";
 import type { Settings } from "../settings.ts";
@@ -37,9 +38,9 @@ export function isToLeave(vmi: VmiFacts, settings: Settings): boolean {
  * does not wait for one that cannot grow.
  */
 export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {
-  const { urgency, asksToEvict } = CAUSE[cause];
+  const { asksToEvict } = CAUSE[cause];
   const source = cause === "Descheduler" ? { forDescheduler: true as const } : {};
-  const mark: Action = { verb: "Mark", vmi, urgency, ...source };
+  const mark: Action = { verb: "Mark", vmi, urgency: urgencyOf(vmi, cause), ...source };
   if (!areBudgetsWanted(settings) || !vmi.liveMigratable.migratable) return [mark];
   return [{ verb: "GrowBudget", vmi, name: budgetName(vmi), required: asksToEvict }, mark];
 }

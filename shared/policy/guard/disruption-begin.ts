@@ -3,8 +3,8 @@
  * Owns: the Evacuation, its deadline and the mark. Does not own: whether to begin one (hold.ts, disruption.ts).
  */
 import type { Action } from "../action.ts";
-import { CAUSE } from "../cause.ts";
 import type { Disruption } from "./disruption-cause.ts";
+import { urgencyOf } from "../evacuation/convergence.ts";
 import { newEvacuation } from "../evacuation/identity.ts";
 import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { isMarked, markActions } from "../evacuation/mark.ts";
@@ -26,7 +26,7 @@ export function beginDisruption(
   const pod = { name: launcher.name, uid: launcher.uid };
   const beginning = { cause, requestedBy, pod, deadline: new Date(deadline).toISOString() };
   const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
-  const { urgency } = CAUSE[cause];
+  const urgency = urgencyOf(vmi, cause);
   const isAsMarked = isMarked(vmi) && (urgency === "normal" || vmi.evacuationLabel === urgency);
   const marking = isAsMarked ? [] : markActions(vmi, cause, settings);
   const actions: readonly Action[] = [{ verb: "CreateEvacuation", evacuation }, ...marking];

@@ -67,7 +67,7 @@ const CREATED = "CreateMigration, Pending Pending, tell";
 const BY_TAINT = "Withdrawn TaintWithdrawn, Count, tell";
 const BY_MARK = "Withdrawn MarkWithdrawn, Count, tell";
 const BY_INTENT = "Withdrawn IntentWithdrawn, Count, tell";
-const FAILED = "BackingOff MigrationFailed, tell";
+const FAILED = "BackingOff MigrationFailed, tell, Mark";
 
 type Row = readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, expected: string];
 

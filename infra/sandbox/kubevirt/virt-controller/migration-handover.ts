@@ -17,13 +17,35 @@ export async function handOver(client: KubeClient, vmi: Vmi, migration: Migratio
   if (before?.migrationUid === migrationUid) return;
   const { sourcePod = "" } = migration.status?.migrationState ?? {};
   const { nodeName: targetNode = "" } = target.spec ?? {};
-  const migrationState = { migrationUid, sourceNode, sourcePod, targetNode, targetPod: target.metadata.name };
+  const migrationState = {
+    migrationUid,
+    sourceNode,
+    sourcePod,
+    targetNode,
+    targetPod: target.metadata.name,
+    ...(await policyOf(client, vmi)),
+  };
   const labels = { ...vmi.metadata.labels, [kubevirt.LABEL.migrationTargetNodeName]: targetNode };
   await patchVmi(client, vmi, {
     ...vmi,
     metadata: { ...vmi.metadata, labels },
     status: { ...vmi.status, migrationState },
   });
+}
+
+/** The one that selects most labels of the VMI; of two the first by name. Namespaces' labels are not looked at here. */
+async function policyOf(
+  client: KubeClient,
+  { metadata: { labels = {} } }: Vmi,
+): Promise<Pick<kubevirt.MigrationState, "migrationPolicyName">> {
+  const { items } = await client.list(kubevirt.migrationPolicies);
+  const matching = items.flatMap(({ metadata: { name }, spec }) => {
+    const selected = Object.entries(spec.selectors.virtualMachineInstanceSelector ?? {});
+    const isMatch = selected.length > 0 && selected.every(([key, value]) => labels[key] === value);
+    return isMatch ? [{ name, score: selected.length }] : [];
+  });
+  const [best] = matching.toSorted((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1));
+  return best === undefined ? {} : { migrationPolicyName: best.name };
 }
 
 /** The VMI tells the other end what is to be sent, and nothing takes that back if the migration is given up. */

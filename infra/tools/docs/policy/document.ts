@@ -122,6 +122,14 @@ ${tables.phaseTable(END_PHASES)}
   the last back-off is over, because KubeVirt's webhook has marked the VM again, inherits who asked, the attempts and the back-off;
   the first failure of its own ends it.
 
+### A migration that does not converge
+
+Two shipped MigrationPolicies select the values of the label \`lifeboat.dev/evacuation\` on the VM. What it says after a failed attempt:
+
+${tables.convergenceTable()}
+
+Only a marked VM gets it, and only if there is another attempt. Lifeboat removes it when the evacuation ends.
+
 ### To cancel one
 
 - Set \`spec.intent: Withdrawn\`, or remove the mark. KubeVirt's migration for the mark, and Lifeboat's own, is deleted
@@ -225,8 +233,9 @@ ${shield.section()}
 ${descheduling.section()}
 ## Causes
 
-Recorded in the Evacuation, on its migrations, in Events and in the log. While an urgent evacuation goes on the VM has a label that the
-shipped MigrationPolicy selects: it says how such VMs migrate, not when; KubeVirt's queue knows no urgency.
+Recorded in the Evacuation, on its migrations, in Events and in the log. While an urgent evacuation goes on the VM has a label that a
+shipped MigrationPolicy selects: it says how such VMs migrate, not when; KubeVirt's queue knows no urgency. A VM whose owner has set
+\`lifeboat.dev/convergence: gentle\` on it never has the label.
 
 ${tables.causeTable()}
 

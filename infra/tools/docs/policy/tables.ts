@@ -6,6 +6,7 @@
 import { STORY } from "../../../../shared/policy/action.ts";
 import { backoffSeconds } from "../../../../shared/policy/evacuation/attempt.ts";
 import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
+import { strongerUrgency } from "../../../../shared/policy/evacuation/convergence.ts";
 import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
 import { CAUSE, type Cause, CAUSES } from "../../../../shared/policy/cause.ts";
 import {
@@ -199,4 +200,21 @@ export function eventTable(): string {
 export function backoffSteps(): string {
   const { maxAttempts } = DEFAULT_SETTINGS.evacuation;
   return Array.from({ length: maxAttempts }, (_, i) => `${backoffSeconds(i + 1, DEFAULT_SETTINGS)} s`).join(", ");
+}
+
+const SAID = [undefined, "firm", "urgent"] as const;
+
+export function convergenceTable(): string {
+  const vmi = sample("LiveMigrate", "migratable");
+  const after = (attempts: number, said: Partial<VmiFacts>) =>
+    strongerUrgency({ ...vmi, ...said }, attempts) ?? said.evacuationLabel ?? "none";
+  const rows = SAID.map((evacuationLabel) => {
+    const said = evacuationLabel === undefined ? {} : { evacuationLabel };
+    const gently = after(2, { ...said, isGentle: true });
+    return [evacuationLabel ?? "none", after(1, said), after(2, said), gently, evacuationLabel ?? "none"];
+  });
+  return renderTable([
+    ["label before", "the first has failed", "a later one has", "with `convergence: gentle`", "it never began"],
+    ...rows,
+  ]);
 }

@@ -1,0 +1,32 @@
+/** A migration that does not converge: each attempt gets a stronger MigrationPolicy, beside KubeVirt's own controller. */
+import { afterEach, expect, test } from "vitest";
+import { type Stage, startStage } from "./stage.ts";
+import { createVm } from "./vm.ts";
+
+let stage: Stage;
+afterEach(() => stage.stop());
+
+test.each([
+  ["as shipped", {}, ["none", "lifeboat-firm", "lifeboat-urgent"]],
+  ["gentle", { labels: { "lifeboat.dev/convergence": "gentle" } }, ["none", "none", "none"]],
+])("the policies of three attempts: %s", async (_, tweak, expected) => {
+  const evacuation = { backoffSeconds: 0.2, maxBackoffSeconds: 60 };
+  stage = await startStage({ optional: ["optional/migration-policy.yaml"], configuration: { evacuation } });
+  stage.sandbox.migrations.configure({
+    outcome: ({ attempt }) => (attempt < 3 ? "Failed" : "Succeeded"),
+    // Shorter than KubeVirt's 20 s, and longer than a drain's repeats here.
+    backoffSeconds: 2,
+  });
+  const policies = new Map<string, string>();
+  const vm = await createVm(stage, "busy", tweak);
+  const seen = async () => {
+    const { migrationState, nodeName } = (await vm.vmi()).status ?? {};
+    if (nodeName === vm.node) await vm.evict();
+    if (migrationState?.migrationUid !== undefined)
+      policies.set(migrationState.migrationUid, migrationState.migrationPolicyName ?? "none");
+    return [...policies.values()];
+  };
+  await expect.poll(seen, { timeout: 20_000, interval: 100 }).toEqual(expected);
+  await vm.untilMoved();
+  await expect.poll(async () => (await vm.evacuations())[0]?.status).toMatchObject({ phase: "Moved", attempts: 2 });
+});

@@ -1,0 +1,49 @@
+/** Which label the next attempt finds on the VMI: stronger with each migration that has run and failed. */
+import { describe, expect, test } from "vitest";
+import type { Cause } from "../../../shared/policy/cause.ts";
+import { urgencyOf } from "../../../shared/policy/evacuation/convergence.ts";
+import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
+import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
+import { endedEvacuation, evacuation, EXTERNAL, marked, migration, only, settings, vmi } from "../fixtures.ts";
+import { planned } from "../worlds.ts";
+
+function label(e: EvacuationFacts, tweak: Partial<EvacuationWorld>): string {
+  const failed = [migration({ phase: "Failed" })];
+  const [mark] = only("Mark", planned(e, { migrations: failed, ...tweak }));
+  return mark?.urgency ?? "-";
+}
+
+const after = (attempts: number) => evacuation({ status: { attempts } });
+const labelled = (evacuationLabel: string) => ({ vmis: [marked({ evacuationLabel })] });
+const stuck = migration({ phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } });
+const byTaint = evacuation({ spec: { cause: "DrainTaint" }, status: { conditions: [] } });
+const drained = { taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] };
+const two = [migration({ phase: "Failed" }), migration({ phase: "Failed", uid: "second" })];
+
+// prettier-ignore
+test.each<readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>([
+  ["the first attempt has failed",            after(0), {},                                                   "firm"],
+  ["the second",                              after(1), labelled("firm"),                                     "urgent"],
+  ["the third",                               after(2), labelled("urgent"),                                   "-"],
+  ["two at once",                             after(0), { migrations: two },                                  "urgent"],
+  ["… the last one: nothing follows",         after(4), labelled("urgent"),                                   "-"],
+  ["… of two that are allowed",               after(1), { settings: settings({ evacuation: { maxAttempts: 2 } }) }, "-"],
+  ["the label was lost on the way",           after(1), {},                                                   "urgent"],
+  ["urgent from the beginning",               after(0), labelled("urgent"),                                   "-"],
+  ["another value was written by hand",       after(0), labelled("odd"),                                      "firm"],
+  ["the VM is to be moved gently",            after(1), { vmis: [marked({ isGentle: true })] },               "-"],
+  ["it never began: stuck",                   after(0), { migrations: [stuck] },                              "-"],
+  ["its owner's migration",                   after(0), { vmis: [marked(EXTERNAL)] },                         "-"],
+  ["no mark: the drain taint",                byTaint,  { vmis: [vmi()], nodes: [{ ...drained, name: "node01", ready: true, unschedulable: false, pressures: [], allocatableMemory: 0 }] }, "-"],
+  ["KubeVirt's webhook marks",                after(0), { settings: settings({ marking: "Evict" }) },         "-"],
+  ["it has been given up",                    endedEvacuation("Abandoned"), {},                               "-"],
+])("%s", (_, e, tweak, expected) => expect(label(e, tweak)).toBe(expected));
+
+describe("an evacuation begins", () => {
+  test.each<readonly [Cause, gently: boolean, expected: string]>([
+    ["ApiEviction", false, "normal"],
+    ["Preemption", false, "urgent"],
+    ["Preemption", true, "normal"],
+    ["NodePressure", true, "normal"],
+  ])("%s, gently: %s", (cause, isGentle, expected) => expect(urgencyOf(vmi({ isGentle }), cause)).toBe(expected));
+});
