@@ -12,6 +12,7 @@ import { NODE, time } from "../policy/fixtures.ts";
 import type { JsonObject } from "./json.ts";
 import { anyPod, deleted, launcherOf, maybeMoment, moment, NAMESPACE, object, podOf, uidOf } from "./objects.ts";
 import { often } from "./often.ts";
+import { SENT } from "./sent.ts";
 
 const evacuation = fc.record({
   phase: fc.constantFrom(undefined, ...ACTIVE_PHASES, ...END_PHASES),
@@ -106,6 +107,8 @@ type Evacuation = Vm["evacuations"][number];
 const TELLING: readonly ((e: Evacuation) => Partial<Vm>)[] = [
   // Marked, and cannot move any more.
   () => ({ strategy: "LiveMigrateIfPossible", migratable: "False", mark: NODE, evacuations: [] }),
+  // Sent to another cluster, which is the only way it can move.
+  () => ({ strategy: "LiveMigrateIfPossible", migratable: "False", mark: undefined, evacuations: [], ...SENT }),
   // Nothing migrates it, for long.
   (e) => ({ mark: NODE, migration: undefined, evacuations: [{ ...e, created: time(-9999) }] }),
   // The taint manager has given up.
