@@ -46,7 +46,6 @@ export const anyMigration = fc.record({
   blocked: often<string | undefined>(undefined, names.OVER_QUOTA, "migrationBlockedByBackup"),
 });
 
-/** A VM and all that belongs to it, before it has a name. */
 export const anyBudget = fc.record({
   minAvailable: fc.constantFrom<number | string>(1, 1, 2, 2, "100%"),
   healthy: often(1, 0, 2),
@@ -107,8 +106,7 @@ type Evacuation = Vm["evacuations"][number];
 const TELLING: readonly ((e: Evacuation) => Partial<Vm>)[] = [
   // Marked, and cannot move any more.
   () => ({ strategy: "LiveMigrateIfPossible", migratable: "False", mark: NODE, evacuations: [] }),
-  // Sent to another cluster, which is the only way it can move.
-  () => ({ strategy: "LiveMigrateIfPossible", migratable: "False", mark: undefined, evacuations: [], ...SENT }),
+  () => ({ ...SENT, evacuations: [] }),
   // Nothing migrates it, for long.
   (e) => ({ mark: NODE, migration: undefined, evacuations: [{ ...e, created: time(-9999) }] }),
   // The taint manager has given up.
