@@ -9,6 +9,7 @@ import { type Sandbox, startSandbox } from "../sandbox/sandbox.ts";
 import { installRelay, startRelayBeside } from "../tools/relay.ts";
 import { type Front, startFront } from "./front.ts";
 import { type Instances, startInstances } from "./instances.ts";
+import { MAX_POD_GRACE_SECONDS } from "./plan.ts";
 import { startLinks } from "./links.ts";
 import { type Observer, startObserver } from "./observer.ts";
 
@@ -26,11 +27,11 @@ export interface Arena {
 
 /** Short times; a pause that outlasts a run where the real one outlasts a drain. */
 const KUBEVIRT_BACKOFF_SECONDS = 0.05;
-/** Reported at once, acted upon never: what the kubelet kills is lost. */
+/** Reported at once; want of memory is acted upon never, for what the kubelet kills is lost, want of process IDs soon. */
 const PRESSURE = {
-  evictionSoft: { "memory.available": "2Gi" },
-  evictionSoftGracePeriod: { "memory.available": "1h" },
-  evictionMaxPodGracePeriod: 300,
+  evictionSoft: { "memory.available": "2Gi", "pid.available": "1k" },
+  evictionSoftGracePeriod: { "memory.available": "1h", "pid.available": "5s" },
+  evictionMaxPodGracePeriod: MAX_POD_GRACE_SECONDS,
   evictionPressureTransitionPeriod: "10ms",
 };
 const OPTIONAL = [
@@ -38,6 +39,7 @@ const OPTIONAL = [
   "optional/migration-policy.yaml",
   "optional/descheduler-support.yaml",
   "optional/descheduling.yaml",
+  "optional/shield.yaml",
 ];
 const WEBHOOK_TOKEN = "webhook-token-of-the-chaos-runs";
 const RELAY_SECRET = `whsec_${Buffer.alloc(32, "relay of the chaos runs").toString("base64")}`;

@@ -6,7 +6,8 @@ import type { FaultName } from "./fault-table.ts";
 import type { Random } from "./random.ts";
 
 /** VMs leave the node `Drained`; the others have a disruption of their own. */
-export type Place = "Drained" | "Preempted" | "Tainted" | "Unsettled" | "Ending" | "Pressed" | "Retired";
+export type Place =
+  "Drained" | "Preempted" | "Tainted" | "Unsettled" | "Ending" | "Pressed" | "Covered" | "Exposed" | "Retired";
 
 export interface CastMember {
   readonly name: string;
@@ -26,11 +27,22 @@ const PLACES = [
   ["NoExecuteTaintComesAndGoes", "Unsettled"],
   ["NodeTermination", "Ending"],
   ["MemoryPressure", "Pressed"],
+  ["SoftEviction", "Covered"],
+  ["SoftEviction", "Exposed"],
   ["Descheduling", "Retired"],
 ] as const satisfies readonly (readonly [FaultName, Place])[];
 
 /** On a node of their own; room decides, and for a limit to matter there must be more than it allows. */
-const MOST = { Preempted: 3, Tainted: 3, Unsettled: 4, Ending: 3, Pressed: 3, Retired: 5 } as const;
+const MOST = {
+  Preempted: 3,
+  Tainted: 3,
+  Unsettled: 4,
+  Ending: 3,
+  Pressed: 3,
+  Covered: 6,
+  Exposed: 4,
+  Retired: 5,
+} as const;
 
 export const ALWAYS = Number.POSITIVE_INFINITY;
 
@@ -99,12 +111,19 @@ function unsettled(random: Random, name: string): CastMember {
   return { name, place: "Unsettled", strategy, migratable, failures: migratable ? random.pick([0, 0, 1]) : 0 };
 }
 
+/** It is not through with it when its kubelet begins to end VMs. */
+function slow(random: Random, name: string, place: Place): CastMember {
+  return { ...onTop(random, name, place), migrationMs: random.int(1500, 4000) };
+}
+
 const DRAWN_AT = {
   Preempted: onTop,
   Tainted: onTop,
   Unsettled: unsettled,
   Ending: onTop,
   Pressed: onTop,
+  Covered: slow,
+  Exposed: slow,
   Retired: onTop,
 } as const;
 

@@ -15,6 +15,8 @@ export interface FaultRow {
   readonly breaksVirtApi?: true;
   /** It drives VMs off a node by deletions that the guard has to hold. */
   readonly needsGuard?: true;
+  /** It ends VMs unless the shield has covered them before, for which Lifeboat has some seconds. */
+  readonly needsShield?: true;
 }
 
 // prettier-ignore
@@ -64,6 +66,7 @@ export const FAULTS = {
   NoExecuteTaintComesAndGoes: { weight: 3, says: "another node gets a NoExecute taint and loses it again, several times", needsGuard: true },
   NodeTermination:  { weight: 2, says: "Karpenter ends another node: it deletes the pods of VMs", needsGuard: true },
   MemoryPressure:   { weight: 2, says: "another node runs out of memory" },
+  SoftEviction:     { weight: 2, says: "other nodes run out of process IDs, and their kubelets send SIGTERM to VMs, on one of them shielded ones", needsShield: true },
   Descheduling: { weight: 3, says: "two descheduling cycles at once, again and again" },
 } as const satisfies Record<string, FaultRow>;
 
@@ -83,6 +86,8 @@ export function rowOf(name: FaultName): FaultRow {
 export function agree(faults: readonly FaultName[]): boolean {
   const rows = faults.map(rowOf);
   if (rows.some(({ silences }) => silences) && rows.some(({ needsGuard }) => needsGuard)) return false;
+  const isUnsteady = rows.some(({ silences, breaksOff }) => silences === true || breaksOff === true);
+  if (isUnsteady && rows.some(({ needsShield }) => needsShield)) return false;
   if (faults.includes("ControllerOff") && faults.includes("ControllerToggled")) return false;
   // KubeVirt's webhook allows to evict a VM whose strategy it does not know. What then holds it is its budget, unless a
   // person migrates it.

@@ -76,6 +76,8 @@ const MUST_LEAVE = {
   Unsettled: false,
   Ending: true,
   Pressed: true,
+  Covered: true,
+  Exposed: true,
   Retired: false,
 } as const satisfies Record<Place, boolean>;
 

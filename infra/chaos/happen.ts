@@ -24,6 +24,7 @@ const MAINTENANCE = { key: "maintenance", value: "now", effect: "NoExecute" };
 /** Longer than any run: what is let go when its node ends was not kept. */
 const NODE_ENDS_AFTER_MS = 3_600_000;
 const LITTLE_MEMORY = "1Gi";
+const FEW_PROCESSES = "500";
 /** What the door answers if there was an evacuation to cancel. */
 const CANCELLED = 200;
 
@@ -84,7 +85,16 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
     case "press":
       sandbox.stats.setAvailable(scene.nodeOf.Pressed, "memory.available", LITTLE_MEMORY);
       return true;
+    case "squeeze":
+      squeeze(stage, FEW_PROCESSES);
+      return true;
   }
+}
+
+/** Absent: as many as at first. */
+function squeeze({ arena, scene }: Stage, processes?: string): void {
+  for (const node of [scene.nodeOf.Covered, scene.nodeOf.Exposed])
+    arena.sandbox.stats.setAvailable(node, "pid.available", processes);
 }
 
 function turn(position: { enabled: boolean }, on: boolean): boolean {
@@ -213,6 +223,7 @@ export async function endDisruptions(stage: Stage): Promise<void> {
   if (plan.faults.includes("NoExecuteTaint")) await setTaints(stage, scene.nodeOf.Tainted, []);
   if (plan.faults.includes("NoExecuteTaintComesAndGoes")) await setTaints(stage, scene.nodeOf.Unsettled, []);
   if (plan.faults.includes("Descheduling")) await setTaints(stage, scene.nodeOf.Retired, []);
+  if (plan.faults.includes("SoftEviction")) squeeze(stage);
   if (plan.faults.includes("MemoryPressure")) stats.setAvailable(scene.nodeOf.Pressed, "memory.available");
   if (plan.faults.includes("Preemption"))
     await persist(() => client.delete(pods, { namespace: scene.namespace, name: PREEMPTOR.name }));

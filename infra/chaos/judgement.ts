@@ -16,8 +16,9 @@ export interface Excused {
   readonly letGo: ReadonlySet<string>;
 }
 
-/** A NoExecute taint does not ask, and the guard lets a VM go that cannot move. */
+/** A NoExecute taint does not ask, and the guard lets a VM go that cannot move. A kubelet asks nobody but the shield. */
 export function isLetGo({ place, strategy, migratable }: CastMember): boolean {
+  if (place === "Exposed") return true;
   return place === "Unsettled" && !migratable && strategy !== "External";
 }
 

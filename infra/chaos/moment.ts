@@ -39,7 +39,7 @@ export type Happening =
     }
   | { readonly does: "break off drain" | "take drain back"; readonly ms: number }
   | { readonly does: "taint for a while"; readonly ms: number }
-  | { readonly does: "drain taint" | "preempt" | "taint" | "terminate" | "press" | "retire" };
+  | { readonly does: "drain taint" | "preempt" | "taint" | "terminate" | "press" | "squeeze" | "retire" };
 
 export type VmHappening = Extract<Happening, { readonly vm: string }>;
 

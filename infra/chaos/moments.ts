@@ -89,6 +89,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   NoExecuteTaintComesAndGoes: (random, { calmAt }) => several(random, [2, 6], (at) => comesAndGoes(random, at), calmAt),
   NodeTermination: (random) => [{ at: random.int(0, 1000), does: "terminate" }],
   Descheduling: (random) => [{ at: random.int(0, 500), does: "retire" }],
+  SoftEviction: (random) => [{ at: random.int(0, 1000), does: "squeeze" }],
   MemoryPressure: (random) => [{ at: random.int(0, 1000), does: "press" }],
 };
 

@@ -62,7 +62,7 @@ export function drawPlan({ seed, run, vms, only }: PlanOptions): Plan {
     run,
     faults,
     vms: cast,
-    limits: random.pick(large ? LARGE_LIMITS : LIMITS),
+    limits: random.pick(large ? LARGE_LIMITS : faults.includes("SoftEviction") ? NARROW_LIMITS : LIMITS),
     ...configurationOf(random, faults),
     migrationMs: random.pick([20, 50, 100, 200]),
     retryMs: random.int(100, 400),
@@ -74,6 +74,15 @@ export function drawPlan({ seed, run, vms, only }: PlanOptions): Plan {
     calmAt,
   };
 }
+
+/** Of the kubelets. */
+export const MAX_POD_GRACE_SECONDS = 300;
+
+/** With them not all VMs begin to leave a node before its kubelet ends some. */
+const NARROW_LIMITS: readonly Plan["limits"][] = [
+  { cluster: 5, node: 2 },
+  { cluster: 4, node: 1 },
+];
 
 const LIMITS: readonly Plan["limits"][] = [
   { cluster: 5, node: 2 },
@@ -124,6 +133,7 @@ const CLOCKS_APART_SECONDS = 180;
 /** KubeVirt is waited for some moments or longer than a run; creation times count in whole seconds. */
 function configurationOf(random: Random, faults: readonly FaultName[]) {
   const descheduling = faults.includes("Descheduling");
+  const isShielding = faults.includes("SoftEviction");
   const guarding = faults.includes("Preemption") || random.chance(0.5);
   const budget = budgetsOf(random, faults);
   const drawn = random.pick(faults.includes("ControllerToggled") ? [1, 2] : [2, 60]);
@@ -135,8 +145,9 @@ function configurationOf(random: Random, faults: readonly FaultName[]) {
       PreemptionEvictionLiveMigration: guarding,
       NoExecuteTaintEvictionLiveMigration: TAINTS.some((fault) => faults.includes(fault)),
       NodeTerminationEvictionLiveMigration: faults.includes("NodeTermination"),
-      NodePressureEvictionLiveMigration: faults.includes("MemoryPressure"),
+      NodePressureEvictionLiveMigration: faults.includes("MemoryPressure") || isShielding,
     },
+    shield: { maxPodGracePeriodSeconds: isShielding ? MAX_POD_GRACE_SECONDS : 0 },
     reconcilers: { budget, annotations: random.pick(["Auto", "Enabled"] as const) },
     // Longer than any run: what is let go at a deadline was not kept.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },

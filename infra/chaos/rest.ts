@@ -53,7 +53,9 @@ function unrestOfVmi(vmi: VirtualMachineInstance): readonly string[] {
   const key = keyOf(vmi);
   const mark = vmi.status?.evacuationNodeName;
   const label = vmi.metadata.labels?.[WIRE.urgentLabel];
+  const shield = vmi.metadata.labels?.[WIRE.shieldLabel];
   return [
+    ...(shield === undefined ? [] : [`${key} is still shielded (${shield})`]),
     ...(mark === undefined ? [] : [`${key} is marked for ${mark}`]),
     ...(label === undefined ? [] : [`${key} has the label ${label}`]),
   ];

@@ -31,9 +31,9 @@ const PRIORITY_CLASS = "chaos-urgent";
 const NARROW = { memory: "4Gi" };
 const VM_MEMORY = "1Gi";
 export const PREEMPTOR = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { memory: "3584Mi" } };
-/** Longer than a node has left that ends: Karpenter deletes at once. */
-const LONG_GRACE_SECONDS = 7200;
 const ROOM = { cpu: "100", memory: "256Gi", pods: "500", "devices.kubevirt.io/kvm": "1k" };
+/** `Ending`: longer than the node has left, so that Karpenter deletes at once. `Covered`: of the others it is too short for the shield. */
+const GRACE_SECONDS: Partial<Record<Place, number>> = { Ending: 7200, Covered: 600 };
 const REMOVED_AT_ONCE = 8;
 
 export async function setScene(arena: Arena, plan: Plan, name: string): Promise<Scene> {
@@ -45,6 +45,8 @@ export async function setScene(arena: Arena, plan: Plan, name: string): Promise<
     Unsettled: `${name}-unsettled`,
     Ending: `${name}-ending`,
     Pressed: `${name}-pressed`,
+    Covered: `${name}-covered`,
+    Exposed: `${name}-exposed`,
     Retired: `${name}-retired`,
   };
   const places = new Set<Place>(["Drained", ...plan.vms.map(({ place }) => place)]);
@@ -62,9 +64,11 @@ export async function setScene(arena: Arena, plan: Plan, name: string): Promise<
   return { namespace: name, nodeOf, nodes: [...[...places].map((place) => nodeOf[place]), ...others] };
 }
 
-function vmOf({ name, strategy, migratable, place }: CastMember, namespace: string, node: string): VirtualMachine {
-  const grace = place === "Ending" && { terminationGracePeriodSeconds: LONG_GRACE_SECONDS };
-  return { namespace, name, evictionStrategy: strategy, migratable, node, memory: VM_MEMORY, ...grace };
+function vmOf(member: CastMember, namespace: string, node: string): VirtualMachine {
+  const { name, strategy, migratable, place } = member;
+  const terminationGracePeriodSeconds = GRACE_SECONDS[place];
+  const vm = { namespace, name, evictionStrategy: strategy, migratable, node, memory: VM_MEMORY };
+  return { ...vm, ...(terminationGracePeriodSeconds !== undefined && { terminationGracePeriodSeconds }) };
 }
 
 async function configure(arena: Arena, plan: Plan): Promise<void> {
@@ -81,7 +85,7 @@ async function configure(arena: Arena, plan: Plan): Promise<void> {
     parallelMigrationsPerCluster: plan.limits.cluster,
     parallelOutboundMigrationsPerNode: plan.limits.node,
   };
-  const spec = { configuration: { migrations } };
+  const spec = { configuration: { migrations, developerConfiguration: { featureGates: ["Plugins"] } } };
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { spec } });
   await configureLifeboat(client, plan.configuration);
   await createUnlessThere(() => client.create(configMaps, DESCHEDULER_POLICY));

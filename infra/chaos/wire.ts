@@ -5,6 +5,8 @@
 export const WIRE = {
   /** On a VMI whose evacuation is urgent. */
   urgentLabel: "lifeboat.dev/evacuation",
+  /** On a VMI that the shield covers. */
+  shieldLabel: "lifeboat.dev/shield",
   managedByLabel: "app.kubernetes.io/managed-by",
   managedBy: "lifeboat",
   /** On launcher pods. */

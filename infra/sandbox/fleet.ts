@@ -45,7 +45,6 @@ export interface VirtualMachine {
   readonly priorityClassName?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly tolerations?: NonNullable<Spec["tolerations"]>;
-  readonly graceSeconds?: number;
 }
 
 type Spec = kubevirt.VirtualMachineInstanceSpec;
@@ -82,13 +81,12 @@ export async function createVirtualMachineInstance(
 }
 
 function specOf(vm: VirtualMachine): Spec {
-  const { evictionStrategy, migratable = true, reason, memory = "1Gi", graceSeconds } = vm;
+  const { evictionStrategy, migratable = true, reason, memory = "1Gi" } = vm;
   const { volumes, devices } = migratable ? {} : obstacleFor(reason ?? "DisksNotLiveMigratable");
   return {
     domain: { memory: { guest: memory }, ...(devices && { devices }) },
     ...(volumes && { volumes }),
     ...(evictionStrategy !== undefined && { evictionStrategy }),
-    ...(graceSeconds !== undefined && { terminationGracePeriodSeconds: graceSeconds }),
     ...placementOf(vm),
   };
 }

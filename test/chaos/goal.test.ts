@@ -8,7 +8,7 @@ import type { VirtualMachineInstance } from "../../infra/sandbox/kubevirt/resour
 import { launcher, vmi } from "./objects.ts";
 
 // prettier-ignore
-const NODES = { Drained: "drained", Preempted: "preempted", Tainted: "tainted", Unsettled: "unsettled", Ending: "ending", Pressed: "pressed", Retired: "retired" };
+const NODES = { Drained: "drained", Preempted: "preempted", Tainted: "tainted", Unsettled: "unsettled", Ending: "ending", Pressed: "pressed", Covered: "covered", Exposed: "exposed", Retired: "retired" };
 
 function cached<T extends KubeObject>(objects: readonly T[]) {
   return { list: () => objects, get: (key: string) => objects.find((object) => keyOf(object) === key) };

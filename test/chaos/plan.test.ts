@@ -101,7 +101,7 @@ describe("the cast", () => {
   test("a VM that must be gone before a deadline can move", () => {
     const onTop = cast.filter(({ place }) => place !== "Drained" && place !== "Unsettled");
     expect(new Set(onTop.map(({ place }) => place))).toEqual(
-      new Set(["Preempted", "Tainted", "Ending", "Pressed", "Retired"]),
+      new Set(["Preempted", "Tainted", "Ending", "Pressed", "Covered", "Exposed", "Retired"]),
     );
     expect(onTop.filter(({ migratable, failures }) => !migratable || failures > 1)).toEqual([]);
   });

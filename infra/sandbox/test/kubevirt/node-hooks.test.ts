@@ -45,7 +45,7 @@ async function refuse(condition = LABELLED, more: Partial<kubevirt.NodeHook> = {
 }
 
 async function run(name: string, labels: Record<string, string> = { keep: "" }) {
-  const vm = { ...keyOf(name), labels, node: "node-1", graceSeconds: GRACE };
+  const vm = { ...keyOf(name), labels, node: "node-1", terminationGracePeriodSeconds: GRACE };
   const { metadata } = await createVirtualMachineInstance(world.sandbox.client, vm);
   const labelSelector = `${kubevirt.LABEL.createdBy}=${metadata.uid}`;
   const { items } = await world.sandbox.client.list(pods, NAMESPACE, { labelSelector });
