@@ -12,7 +12,7 @@ import { NODE, time } from "../policy/fixtures.ts";
 import type { JsonObject } from "./json.ts";
 import { anyPod, deleted, launcherOf, maybeMoment, moment, NAMESPACE, object, podOf, uidOf } from "./objects.ts";
 import { often } from "./often.ts";
-import { SENT } from "./sent.ts";
+import { anyMigration, SENT } from "./migrations.ts";
 
 const evacuation = fc.record({
   phase: fc.constantFrom(undefined, ...ACTIVE_PHASES, ...END_PHASES),
@@ -33,17 +33,6 @@ const evacuation = fc.record({
   stalled: often(false, true),
   migration: fc.boolean(),
   failed: fc.boolean(),
-});
-
-export const anyMigration = fc.record({
-  phase: fc.constantFrom("Pending", "Pending", "Scheduling", "Running", "Running", "Succeeded", "Failed", "Failed"),
-  by: fc.constantFrom("KubeVirt", "Lifeboat", "Person"),
-  deleting: often(false, true),
-  created: moment,
-  hasAnnotations: often(true, false),
-  targetPod: often<string | undefined>("target", undefined),
-  failureReason: fc.constantFrom(undefined, "no room"),
-  blocked: often<string | undefined>(undefined, names.OVER_QUOTA, "migrationBlockedByBackup"),
 });
 
 export const anyBudget = fc.record({

@@ -7,6 +7,7 @@ import * as fc from "fast-check";
 import { PATH } from "../generators/clusters.ts";
 import { deschedulingFactsOf, factsOf } from "../generators/facts.ts";
 import * as raw from "../generators/objects.ts";
+import * as migrations from "../generators/migrations.ts";
 import * as vms from "../generators/vms.ts";
 import { budget, migration, NODE, pod, POD_NAME, POD_UID, time, vmi, VMI_UID } from "../policy/fixtures.ts";
 
@@ -67,7 +68,7 @@ export const anyBudget = fc
     return { ...budget(), ...found, namespace: NAMESPACE, name, uid, owners };
   });
 
-export const anyMigration = fc.tuple(vms.anyMigration, anyName).map(([drawn, vmiName]) => {
+export const anyMigration = fc.tuple(migrations.anyMigration, anyName).map(([drawn, vmiName]) => {
   const [found] = factsOf({ [PATH.migrations]: vms.migrationsOf({ migration: drawn, node: NODE }, "web") }).migrations;
   return { ...migration(), ...found, namespace: NAMESPACE, uid: "m", vmiName };
 });
