@@ -95,8 +95,9 @@ export interface VmiFacts extends NamespacedName {
   readonly guestOnTarget?: boolean;
   /** Of its last migration: KubeVirt copies it there some moments after the failure. */
   readonly failure?: { readonly migrationUID: string; readonly reason: string };
-  /** When its last migration to another node succeeded, in milliseconds since the epoch, by a clock of KubeVirt's nodes. */
+  /** When its last migration to another node succeeded (milliseconds since the epoch, by a node's clock), and how long that took. */
   readonly movedAt?: number;
+  readonly movedInSeconds?: number;
   /** Bytes that the guest may use. */
   readonly guestMemory?: number;
   /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */

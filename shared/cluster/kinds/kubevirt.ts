@@ -29,6 +29,7 @@ const MigrationState = kind(
     sourceNode: Text,
     targetNode: Text,
     targetNodeDomainReadyTimestamp: Text,
+    startTimestamp: Text,
     endTimestamp: Text,
     completed: z.nullish(z.boolean()),
     failed: z.nullish(z.boolean()),
@@ -45,6 +46,7 @@ const MigrationState = kind(
       isSending,
       guestOnTarget: goesOn && isOnTarget,
       movedAt: movedAt(state),
+      movedInSeconds: movedInSeconds(state),
       failure: migrationUid && failureReason ? { migrationUID: migrationUid, reason: failureReason } : undefined,
     };
   },
@@ -53,6 +55,7 @@ const MigrationState = kind(
 interface Ended {
   readonly sourceNode?: string | undefined;
   readonly targetNode?: string | undefined;
+  readonly startTimestamp?: string | undefined;
   readonly endTimestamp?: string | undefined;
   readonly completed?: boolean | null | undefined;
   readonly failed?: boolean | null | undefined;
@@ -62,6 +65,11 @@ interface Ended {
 function movedAt({ sourceNode, targetNode, endTimestamp, completed, failed }: Ended): number | undefined {
   if (completed !== true || failed === true || sourceNode === targetNode) return undefined;
   return Date.parse(endTimestamp ?? "") || undefined;
+}
+
+function movedInSeconds(state: Ended): number | undefined {
+  const ended = movedAt(state);
+  return ended === undefined ? undefined : (ended - Date.parse(state.startTimestamp ?? "")) / 1000 || undefined;
 }
 
 /** Upstream: `IsDecentralized`. A migration with both ends stays within the namespace, as any other. */

@@ -7,37 +7,16 @@
  */
 import type { LabelSelector, NodeFacts, PodFacts } from "../../policy/facts.ts";
 import type { AnnotatedPod } from "../../policy/annotations/launcher-facts.ts";
+import type { Labels, Placement, Resources } from "../../policy/kube/placement.ts";
 
-/** By resource name: `cpu` in millicores, `memory` and the like in bytes, others in pieces. Rounded up, as Kubernetes does. */
-export type Resources = Readonly<Record<string, number>>;
-
-export type Labels = Readonly<Record<string, string>>;
-
-/** One requirement of a node selector term (core/v1 NodeSelectorRequirement); `values` of Gt and Lt hold one integer. */
-export interface NodeRequirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values: readonly string[];
-}
-
-/** Requirements on labels and on fields (`metadata.name` only) are ANDed; a term without any matches nothing. */
-export interface NodeSelectorTerm {
-  readonly matchExpressions: readonly NodeRequirement[];
-  readonly matchFields: readonly NodeRequirement[];
-}
-
-export interface PreferredTerm {
-  readonly weight: number;
-  readonly preference: NodeSelectorTerm;
-}
-
-/** What a pod asks of the node it runs on. */
-export interface Placement {
-  readonly nodeSelector: Labels;
-  /** Terms are ORed; absent: no requirement. */
-  readonly required?: readonly NodeSelectorTerm[];
-  readonly preferred: readonly PreferredTerm[];
-}
+export type {
+  Labels,
+  NodeRequirement,
+  NodeSelectorTerm,
+  Placement,
+  PreferredTerm,
+  Resources,
+} from "../../policy/kube/placement.ts";
 
 /** A required anti-affinity term: no pod it selects may be in the same topology domain. */
 export interface AntiAffinityTerm {

@@ -6,7 +6,7 @@ import { isCompleted } from "../../policy/facts.ts";
 import type { NodeAffinityArguments, NodeAffinityType } from "./arguments.ts";
 import type { DeschedulerNode, DeschedulerPod, Placement } from "./facts.ts";
 import { type NodeFit, nodeFit } from "./node-fit.ts";
-import { isWanted, weightOf } from "./node-selector.ts";
+import { isWanted, weightOf } from "../../policy/kube/node-selector.ts";
 import { nominateInGroups, nominationsAmong } from "./nominate.ts";
 import { oncePer } from "./once-per.ts";
 import type { Nomination, Plugin, PluginWorld } from "./plugin.ts";

@@ -5,10 +5,11 @@
  */
 import { isCompleted } from "../../policy/facts.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
+import { type Room, roomOn } from "../../policy/kube/room.ts";
 import { matches } from "../../policy/kube/selector.ts";
 import { untolerated } from "../../policy/kube/taints.ts";
 import type { AntiAffinityTerm, DeschedulerNode, DeschedulerPod } from "./facts.ts";
-import { isWanted } from "./node-selector.ts";
+import { isWanted } from "../../policy/kube/node-selector.ts";
 import { oncePer } from "./once-per.ts";
 import type { PluginWorld } from "./plugin.ts";
 
@@ -46,23 +47,6 @@ export function nodeFit(nodes: readonly DeschedulerNode[], world: Pick<PluginWor
 function suits(node: DeschedulerNode, pod: DeschedulerPod): boolean {
   const taints = node.taints.filter(({ effect }) => effect === "NoSchedule" || effect === "NoExecute");
   return !node.unschedulable && isWanted(pod.placement, node) && untolerated(taints, pod.tolerations) === undefined;
-}
-
-type Room = ReadonlyMap<string, number>;
-
-/** What the node's pods leave of each resource. */
-function roomOn(node: DeschedulerNode, pods: readonly DeschedulerPod[]): Room {
-  const room = new Map(Object.entries(node.allocatable));
-  const take = (name: string, amount: number) => {
-    const left = room.get(name);
-    if (left !== undefined) room.set(name, left - amount);
-  };
-  for (const pod of pods) {
-    if (isCompleted(pod)) continue;
-    take("pods", 1);
-    for (const [name, amount] of Object.entries(pod.requests)) take(name, amount);
-  }
-  return room;
 }
 
 /** A resource that the node does not have is one of which there is nothing. */

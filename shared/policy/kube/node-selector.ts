@@ -1,12 +1,15 @@
 /**
  * Which nodes a pod asks for, as Kubernetes matches them (component-helpers `nodeaffinity`).
- * Owns: node selector terms, `nodeSelector`, weights of preferences. Does not own: whether the node has room (node-fit.ts).
+ * Owns: node selector terms, `nodeSelector`, weights of preferences. Does not own: whether the node has room (room.ts).
  */
-import { ownValue } from "../../policy/kube/own-value.ts";
-import { meets } from "../../policy/kube/selector.ts";
-import type { DeschedulerNode, Labels, NodeRequirement, NodeSelectorTerm, Placement } from "./facts.ts";
+import { ownValue } from "./own-value.ts";
+import type { Labels, NodeRequirement, NodeSelectorTerm, Placement } from "./placement.ts";
+import { meets } from "./selector.ts";
 
-type Node = Pick<DeschedulerNode, "name" | "labels">;
+interface Node {
+  readonly name: string;
+  readonly labels: Labels;
+}
 
 /** `nodeSelector` and required node affinity. */
 export function isWanted({ nodeSelector, required }: Placement, node: Node): boolean {

@@ -1,7 +1,7 @@
 /** Node selector terms, as Kubernetes matches them. */
 import { expect, test } from "vitest";
-import { isWanted, matchesTerm, weightOf } from "../../../shared/descheduling/plugins/node-selector.ts";
-import { ANYWHERE, node, requirement, term } from "../fixtures.ts";
+import { isWanted, matchesTerm, weightOf } from "../../../shared/policy/kube/node-selector.ts";
+import { ANYWHERE, node, requirement, term } from "../../descheduling/fixtures.ts";
 
 const NODE = node("n1", { labels: { zone: "a", cores: "8", negative: "-3", empty: "" } });
 

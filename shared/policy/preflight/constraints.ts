@@ -1,0 +1,105 @@
+/**
+ * Whether a pod may run on a node: one row for each of kube-scheduler's filters that can be judged from pods and nodes.
+ * Owns: the rows, their order (what is hardest to change first). Does not own: node affinity, taints and selectors themselves
+ * (../kube), pods near it (near.ts), where a VM is put (placing.ts).
+ */
+import type { NodeFacts, Taint } from "../facts.ts";
+import { isWanted } from "../kube/node-selector.ts";
+import type { Room } from "../kube/room.ts";
+import { untolerated } from "../kube/taints.ts";
+import type { PreflightNode, PreflightPod } from "./facts.ts";
+import type { Near } from "./near.ts";
+
+export interface Obstacle {
+  readonly constraint: (typeof CONSTRAINTS)[number];
+  readonly message: string;
+  /** How much of what is asked for is missing: 0 to 1. */
+  readonly shortage: number;
+}
+
+export interface Spot {
+  readonly node: PreflightNode;
+  readonly room: Room;
+}
+
+/** In the order in which they are asked; a node that fails a later one comes closer. */
+export const CONSTRAINTS = ["NodeAffinity", "Taints", "PodAffinity", "PodAntiAffinity", "Resources"] as const;
+
+export function obstacleTo(pod: PreflightPod, { node, room }: Spot, near: Near): Obstacle | undefined {
+  return nodeAffinity(pod, node) ?? taints(pod, node) ?? pods(node, near) ?? resources(pod, room);
+}
+
+function obstacle(constraint: Obstacle["constraint"], message: string, shortage = 1): Obstacle {
+  return { constraint, message, shortage };
+}
+
+function nodeAffinity({ placement }: PreflightPod, node: PreflightNode): Obstacle | undefined {
+  if (isWanted(placement, node)) return undefined;
+  const missing = Object.entries(placement.nodeSelector).find(([key, value]) => node.labels[key] !== value);
+  if (missing === undefined) return obstacle("NodeAffinity", "the VM's required node affinity does not match the node");
+  return obstacle("NodeAffinity", `the node lacks the label ${missing.join("=")}`);
+}
+
+/** What the node lifecycle controller makes of a node's state, some moments later. */
+const TAINT_OF_PRESSURE: Readonly<Record<string, string>> = {
+  MemoryPressure: "node.kubernetes.io/memory-pressure",
+  DiskPressure: "node.kubernetes.io/disk-pressure",
+  PIDPressure: "node.kubernetes.io/pid-pressure",
+};
+
+function taintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): readonly Taint[] {
+  const keys = [
+    ...(unschedulable ? ["node.kubernetes.io/unschedulable"] : []),
+    ...(ready ? [] : ["node.kubernetes.io/not-ready"]),
+    ...pressures.flatMap((type) => TAINT_OF_PRESSURE[type] ?? []),
+  ];
+  return [
+    ...keys.map((key) => ({ key, effect: "NoSchedule" })),
+    ...taints.filter(({ effect }) => effect !== "PreferNoSchedule"),
+  ];
+}
+
+function taints({ tolerations }: PreflightPod, node: PreflightNode): Obstacle | undefined {
+  const taint = untolerated(taintsOf(node), tolerations);
+  if (taint === undefined) return undefined;
+  const words = {
+    "node.kubernetes.io/unschedulable": "the node is cordoned",
+    "node.kubernetes.io/not-ready": "the node is not ready",
+  };
+  const known = Object.entries(words).find(([key]) => key === taint.key)?.[1];
+  return obstacle(
+    "Taints",
+    known ?? `the pod does not tolerate the taint ${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`,
+  );
+}
+
+function pods(node: PreflightNode, near: Near): Obstacle | undefined {
+  const lacking = near.lacks(node);
+  if (lacking !== undefined) return obstacle("PodAffinity", lacking);
+  const repelling = near.repels(node);
+  return repelling === undefined ? undefined : obstacle("PodAntiAffinity", repelling);
+}
+
+/** The resource of which most is missing. */
+function resources({ requests }: PreflightPod, room: Room): Obstacle | undefined {
+  const short = Object.entries({ ...requests, pods: 1 }).flatMap(([name, amount]) => {
+    const left = Math.max(0, room.get(name) ?? 0);
+    return amount > 0 && amount > left ? [{ name, amount, left, shortage: (amount - left) / amount }] : [];
+  });
+  const [worst] = short.toSorted((a, b) => b.shortage - a.shortage);
+  if (worst === undefined) return undefined;
+  const { name, amount, left, shortage } = worst;
+  const message =
+    name === "pods"
+      ? "the node has as many pods as it may have"
+      : `${name}: ${inWords(name, amount)} requested, ${inWords(name, left)} free`;
+  return obstacle("Resources", message, shortage);
+}
+
+const MIB = 1024 ** 2;
+
+export function inWords(name: string, amount: number): string {
+  if (name === "cpu") return `${amount}m`;
+  const isBytes = name === "memory" || name === "ephemeral-storage" || name.startsWith("hugepages-");
+  return isBytes && amount >= MIB ? `${Math.floor(amount / MIB)}Mi` : String(amount);
+}

@@ -1,0 +1,64 @@
+/**
+ * What a preflight decides on: a node that is to be drained, what runs there, and the room elsewhere.
+ * Owns: the shape. Does not own: reading it (shared/pass/observe-preflight.ts, infra/cli), the result (result.ts).
+ */
+import type { BudgetFacts, EvacuationFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
+import type { Labels, Placement, PodTerm, Resources } from "../kube/placement.ts";
+import type { Moment } from "../time.ts";
+
+export interface PreflightNode extends NodeFacts {
+  readonly labels: Labels;
+  /** `status.allocatable`, else `status.capacity`. */
+  readonly allocatable: Resources;
+}
+
+/** A pod that is bound to a node, as far as it concerns whether others fit beside it. */
+export interface NeighbourPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly nodeName: string;
+  readonly phase: string;
+  readonly labels: Labels;
+  /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
+  readonly requests: Resources;
+  /** Required terms. */
+  readonly antiAffinity: readonly PodTerm[];
+}
+
+/** A pod of the node itself. */
+export interface PreflightPod extends PodFacts, NeighbourPod {
+  readonly nodeName: string;
+  readonly placement: Placement;
+  /** Required terms. */
+  readonly affinity: readonly PodTerm[];
+  /** Has an emptyDir. */
+  readonly localStorage: boolean;
+  /** What it asks of its node besides, which preflight does not look at, in the words of its fields. */
+  readonly unchecked: readonly string[];
+}
+
+/** The flags of `kubectl drain` that let pods go which it leaves in place otherwise. */
+export interface DrainFlags {
+  readonly force: boolean;
+  readonly deleteEmptyDirData: boolean;
+}
+
+export interface PreflightFacts extends Moment {
+  readonly node: PreflightNode;
+  readonly pods: readonly PreflightPod[];
+  /** Every other node, and the pods that are bound to those. */
+  readonly otherNodes: readonly PreflightNode[];
+  readonly otherPods: readonly NeighbourPod[];
+  /** Of the launcher pods on the node; a VMI that is missing here is gone. */
+  readonly vmis: readonly VmiFacts[];
+  /** Every one that names one of these VMIs. */
+  readonly evacuations: readonly EvacuationFacts[];
+  /** Every unfinished one of these VMIs. */
+  readonly migrations: readonly MigrationFacts[];
+  /** Of the pods' namespaces, those of others included. */
+  readonly budgets: readonly BudgetFacts[];
+  readonly flags: DrainFlags;
+  /** What could not be read, in words. */
+  readonly unread: readonly string[];
+}

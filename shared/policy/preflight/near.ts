@@ -1,0 +1,80 @@
+/**
+ * Affinity and anti-affinity between pods: which topology domains one pod may be in, beside those that are there.
+ * Owns: the required terms of both sides. Does not own: preferred ones, which keep no pod from a node.
+ * Upstream: plugin InterPodAffinity of kube-scheduler.
+ */
+import { isCompleted } from "../facts.ts";
+import { ownValue } from "../kube/own-value.ts";
+import type { Labels, PodTerm } from "../kube/placement.ts";
+import { matches } from "../kube/selector.ts";
+import type { NeighbourPod, PreflightNode, PreflightPod } from "./facts.ts";
+
+/** For one pod: what is in its way on a node, in words. */
+export interface Near {
+  readonly lacks: (node: PreflightNode) => string | undefined;
+  readonly repels: (node: PreflightNode) => string | undefined;
+}
+
+type Named = Pick<NeighbourPod, "namespace" | "labels">;
+
+/** `labelsOf`: of the node with this name, the drained one included. */
+export function nearOf(pod: PreflightPod, there: readonly NeighbourPod[], labelsOf: (node: string) => Labels): Near {
+  const present = there.filter((other) => !isCompleted(other));
+  const wanted = wantedDomains(pod, present, labelsOf);
+  const unwanted = unwantedDomains(pod, present, labelsOf);
+  return {
+    lacks: ({ labels }) => {
+      const term = pod.affinity.find(({ topologyKey }, i) => !isIn(wanted[i], ownValue(labels, topologyKey)));
+      return term && `no pod that the VM has to be near is in the node's ${term.topologyKey}`;
+    },
+    repels: ({ labels }) => {
+      const found = [...unwanted].find(([key, values]) => values.has(ownValue(labels, key) ?? ""));
+      return found && `a pod that the VM must not be near is in the node's ${found[0]}`;
+    },
+  };
+}
+
+/** Per term of its affinity; `Anywhere`: the pod is the first of a group that it belongs to itself. */
+type Wanted = ReadonlySet<string> | "Anywhere";
+
+function isIn(wanted: Wanted | undefined, value: string | undefined): boolean {
+  return value !== undefined && (wanted === "Anywhere" || wanted?.has(value) === true);
+}
+
+function wantedDomains(
+  pod: PreflightPod,
+  present: readonly NeighbourPod[],
+  labelsOf: (node: string) => Labels,
+): readonly Wanted[] {
+  if (pod.affinity.length === 0) return [];
+  // A neighbour counts only if every term selects it.
+  const group = present.filter((other) => pod.affinity.every((term) => selects(term, pod, other)));
+  const domains = pod.affinity.map(
+    ({ topologyKey }) => new Set(group.flatMap((p) => ownValue(labelsOf(p.nodeName), topologyKey) ?? [])),
+  );
+  const isFirst = domains.every(({ size }) => size === 0) && pod.affinity.every((term) => selects(term, pod, pod));
+  return isFirst ? pod.affinity.map(() => "Anywhere") : domains;
+}
+
+/** Values by topology key: those of pods that this one must not be near, and of those that must not be near this one. */
+function unwantedDomains(
+  pod: PreflightPod,
+  present: readonly NeighbourPod[],
+  labelsOf: (node: string) => Labels,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const domains = new Map<string, Set<string>>();
+  for (const other of present) {
+    const own = pod.antiAffinity.filter((term) => selects(term, pod, other));
+    const its = other.antiAffinity.filter((term) => selects(term, other, pod));
+    for (const { topologyKey } of [...own, ...its]) {
+      const value = ownValue(labelsOf(other.nodeName), topologyKey);
+      if (value !== undefined) domains.set(topologyKey, (domains.get(topologyKey) ?? new Set()).add(value));
+    }
+  }
+  return domains;
+}
+
+function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named, other: Named): boolean {
+  const isThere = namespaces.length === 0 ? other.namespace === owner.namespace : namespaces.includes(other.namespace);
+  return (allNamespaces === true || isThere) && matches(selector, other.labels);
+}

@@ -1,0 +1,83 @@
+/**
+ * Room for the VMs of a node on the others: all of them together, the largest first.
+ * Owns: their order, and which node is taken for each. Does not own: what keeps a pod from a node (constraints.ts).
+ *
+ * The scheduler decides in the end, one target pod at a time, in an order that no one knows beforehand. It prefers the node with
+ * most room, and so does this.
+ */
+import { type Room, roomOn, roomWith } from "../kube/room.ts";
+import { CONSTRAINTS, type Obstacle, obstacleTo, type Spot } from "./constraints.ts";
+import type { NeighbourPod, PreflightFacts, PreflightNode, PreflightPod } from "./facts.ts";
+import { nearOf } from "./near.ts";
+import type { RoomFound } from "./result.ts";
+
+type World = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods">;
+
+/** Where the search stands: what is taken so far. */
+interface Board {
+  readonly rooms: ReadonlyMap<string, Room>;
+  readonly pods: readonly NeighbourPod[];
+}
+
+/** By the UIDs of the pods. Pods of the node stay in sight until they have gone: a target pod is placed beside its source. */
+export function placeAll(moving: readonly PreflightPod[], w: World): ReadonlyMap<string, RoomFound> {
+  const start = boardOf(w);
+  let board = start;
+  const found = new Map<string, RoomFound>();
+  for (const pod of moving.toSorted(largestFirst)) {
+    const room = findRoom(pod, board, w);
+    const target = room.node;
+    if (target !== undefined) board = withPod(board, { ...pod, nodeName: target });
+    const isShared = !room.fits && board !== start && findRoom(pod, start, w).fits;
+    found.set(pod.uid, isShared ? { ...room, fitsAlone: true } : room);
+  }
+  return found;
+}
+
+function boardOf({ otherNodes, otherPods, pods }: World): Board {
+  const byNode = Map.groupBy(otherPods, ({ nodeName }) => nodeName);
+  const rooms = new Map(otherNodes.map((node) => [node.name, roomOn(node, byNode.get(node.name) ?? [])]));
+  return { rooms, pods: [...otherPods, ...pods] };
+}
+
+function withPod({ rooms, pods }: Board, pod: NeighbourPod): Board {
+  const room = rooms.get(pod.nodeName);
+  const changed = room === undefined ? rooms : new Map(rooms).set(pod.nodeName, roomWith(room, pod));
+  return { rooms: changed, pods: [...pods, pod] };
+}
+
+function largestFirst(a: PreflightPod, b: PreflightPod): number {
+  const [x, y] = [a.requests, b.requests];
+  return (y["memory"] ?? 0) - (x["memory"] ?? 0) || (y["cpu"] ?? 0) - (x["cpu"] ?? 0) || (a.uid < b.uid ? -1 : 1);
+}
+
+function findRoom(pod: PreflightPod, board: Board, { node: source, otherNodes }: World): RoomFound {
+  const labels = new Map([source, ...otherNodes].map((node) => [node.name, node.labels]));
+  const near = nearOf(pod, board.pods, (name) => labels.get(name) ?? {});
+  const free: Spot[] = [];
+  let closest: (Obstacle & { readonly node: PreflightNode }) | undefined;
+  for (const node of otherNodes) {
+    const spot = { node, room: board.rooms.get(node.name) ?? new Map<string, number>() };
+    const obstacle = obstacleTo(pod, spot, near);
+    if (obstacle === undefined) free.push(spot);
+    else if (closest === undefined || isCloser(obstacle, closest)) closest = { ...obstacle, node };
+  }
+  const [best] = free.toSorted(mostRoomFirst);
+  if (best !== undefined) return { fits: true, node: best.node.name, nodes: free.length };
+  if (closest === undefined) return { fits: false, nodes: 0 };
+  const { node, constraint, message } = closest;
+  return { fits: false, nodes: 0, closest: { node: node.name, constraint, message } };
+}
+
+function isCloser(a: Obstacle, b: Obstacle): boolean {
+  const further = CONSTRAINTS.indexOf(a.constraint) - CONSTRAINTS.indexOf(b.constraint);
+  return further > 0 || (further === 0 && a.shortage < b.shortage);
+}
+
+function mostRoomFirst(a: Spot, b: Spot): number {
+  return freeMemory(b) - freeMemory(a) || (a.node.name < b.node.name ? -1 : 1);
+}
+
+function freeMemory({ room }: Spot): number {
+  return room.get("memory") ?? 0;
+}

@@ -1,0 +1,135 @@
+/**
+ * What a drain of its node does to one pod, why, and who can change that.
+ * Owns: the outcomes. Does not own: what an eviction gets (../eviction by subject.ts, budgets.ts), room (placing.ts).
+ * Upstream: the pod filters of kubectl drain (pkg/drain/filters.go).
+ */
+import { MIGRATES, mobilityOf, strategyOf } from "../eviction/eviction-table.ts";
+import { isCompleted, isFinal, type VmiFacts } from "../facts.ts";
+import { pinnedBecause } from "../eviction/messages.ts";
+import { isOfLiveVm } from "../kube/pod-kind.ts";
+import { MIRROR_POD_ANNOTATION } from "../names.ts";
+import { refusedByBudget } from "./budgets.ts";
+import type { PreflightFacts, PreflightPod } from "./facts.ts";
+import { REMEDY } from "./remedies.ts";
+import type { EvictionPreview, Outcome, PodVerdict } from "./result.ts";
+import { type Ruled, ruleOn, type Ruling } from "./subject.ts";
+
+type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy" | "eviction">;
+
+export function verdictOfPod(pod: PreflightPod, f: PreflightFacts): PodVerdict {
+  const ruled = ruleOn(pod, f);
+  const found = leftInPlace(pod, f) ?? evicted(pod, ruled, f);
+  const { namespace, name } = pod;
+  return { namespace, name, ...(ruled.vmi && { vmi: ruled.vmi.name }), ...found };
+}
+
+/** What kubectl drain does not ask to evict. A VM's pods have scratch space only, which goes with the pod anyway. */
+function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | undefined {
+  if (isCompleted(pod)) return undefined;
+  if (Object.hasOwn(pod.annotations, MIRROR_POD_ANNOTATION)) {
+    return {
+      outcome: "Stays",
+      reason: "MirrorPod",
+      message: "a static pod of the kubelet: a drain leaves it in place",
+    };
+  }
+  const controller = pod.owners.find((owner) => owner.controller);
+  if (controller?.kind === "DaemonSet") {
+    return {
+      outcome: "Stays",
+      reason: "DaemonSet",
+      message: `of DaemonSet ${controller.name}: a drain leaves it in place`,
+    };
+  }
+  if (isOfLiveVm(pod)) return undefined;
+  if (controller === undefined && !flags.force) {
+    return blocked("Unmanaged", "no controller would make it anew: kubectl drain refuses without --force");
+  }
+  if (pod.localStorage && !flags.deleteEmptyDirData) {
+    return blocked("LocalStorage", "has an emptyDir: kubectl drain refuses without --delete-emptydir-data");
+  }
+  return undefined;
+}
+
+function blocked(reason: keyof typeof REMEDY, message: string): Found {
+  return { outcome: "Blocked", reason, message, remedy: REMEDY[reason] };
+}
+
+function evicted(pod: PreflightPod, { ruling, vmi }: Ruled, f: PreflightFacts): Found {
+  if (ruling.verdict === "Deny") {
+    const { reason, message } = ruling;
+    return { ...refused(ruling, vmi, f), eviction: { allowed: false, reason, message } };
+  }
+  const refusal = refusedByBudget(pod, f.budgets);
+  if (refusal !== undefined) return { ...ofBudget(refusal), eviction: refusal };
+  const { reason, warnings } = ruling;
+  const [message] = warnings;
+  return { ...allowed(pod, ruling), eviction: { allowed: true, reason, ...(message !== undefined && { message }) } };
+}
+
+function ofBudget({ reason, message = reason }: EvictionPreview): Found {
+  return blocked(reason === "SeveralBudgets" ? "SeveralBudgets" : "BudgetExhausted", message);
+}
+
+function allowed(pod: PreflightPod, { reason, warnings }: Extract<Ruling, { verdict: "Allow" }>): Found {
+  switch (reason) {
+    case "StrategyNone":
+      return told("ShutsDown", reason, "eviction strategy None: the guest is shut down", REMEDY.StrategyNone);
+    case "ShutdownByStrategy":
+      return told("ShutsDown", reason, warnings[0] ?? reason, REMEDY.ShutdownByStrategy);
+    case "PodGone":
+    case "PodCompleted":
+    case "VmiGone":
+    case "VmiDeleting":
+    case "VmiFinal":
+      return told("Ended", reason, "no guest runs in it any more");
+    case "NotAVirtualMachine":
+      return told("Evicted", reason, pod.deleting ? "is being deleted" : "no pod of a VM: evicted as any other");
+  }
+}
+
+function told(outcome: Outcome, reason: string, message: string, remedy?: string): Found {
+  return { outcome, reason, message, ...(remedy !== undefined && { remedy }) };
+}
+
+function refused(ruling: Extract<Ruling, { verdict: "Deny" }>, vmi: VmiFacts | undefined, f: PreflightFacts): Found {
+  const { reason, message } = ruling;
+  switch (reason) {
+    case "NotMigratable":
+    case "UnknownStrategy":
+      return blocked(reason, message);
+    case "HotplugOfLiveVmi":
+      return told("Follows", reason, "holds a volume of a VM, and goes with it");
+    case "MigrationTarget":
+      return told("Waits", reason, "a VM is moving here: it moves on when it has arrived");
+    case "NotScheduled":
+    case "Migrating":
+      return told("Waits", reason, message);
+    case "BackingOff":
+      return told("Waits", reason, message, REMEDY.BackingOff);
+    case "EvacuationTriggered":
+    case "EvacuationInProgress":
+      return vmi === undefined ? told("Waits", reason, message) : leaving(vmi, reason, f);
+  }
+}
+
+/** Marked by the eviction, or already. */
+function leaving(vmi: VmiFacts, reason: string, { settings, migrations }: PreflightFacts): Found {
+  const strategy = strategyOf(vmi, settings);
+  if (!MIGRATES[strategy]) return blocked("External", `eviction strategy External: its owner is to move it`);
+  const own = migrations.find((m) => !isFinal(m) && m.namespace === vmi.namespace && m.vmiName === vmi.name);
+  if (own === undefined && mobilityOf(vmi) === "pinned") {
+    return blocked("NotMigratable", `is marked, but is not live-migratable any more: ${pinnedBecause(vmi)}`);
+  }
+  if (own?.blockedBy !== undefined) {
+    const { type, message = type } = own.blockedBy;
+    return told(
+      "Waits",
+      "MigrationBlocked",
+      `its migration ${own.name} cannot begin: ${message}`,
+      REMEDY.MigrationBlocked,
+    );
+  }
+  const words = own === undefined ? "is migrated to another node" : `its migration ${own.name} is under way`;
+  return told("Moves", reason, words);
+}

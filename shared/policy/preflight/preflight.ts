@@ -1,0 +1,87 @@
+/**
+ * Will this drain succeed? What happens to every pod of a node, and one verdict for all of them.
+ * Owns: the verdict of the node. Does not own: that of a pod (pod-verdict.ts), room (placing.ts), time (duration.ts).
+ */
+import { keyOf, type VmiFacts } from "../facts.ts";
+import { isLauncher } from "../kube/pod-kind.ts";
+import { durationOf } from "./duration.ts";
+import type { PreflightFacts, PreflightPod } from "./facts.ts";
+import { placeAll } from "./placing.ts";
+import { verdictOfPod } from "./pod-verdict.ts";
+import type { NodeVerdict, Outcome, PodVerdict, Preflight } from "./result.ts";
+
+interface Judged {
+  readonly pod: PreflightPod;
+  readonly verdict: PodVerdict;
+}
+
+export function preflight(f: PreflightFacts): Preflight {
+  const judged = f.pods.map((pod) => ({ pod, verdict: verdictOfPod(pod, f) }));
+  const moving = judged.filter(needsRoom).map(({ pod }) => pod);
+  const rooms = placeAll(moving, f);
+  const pods = judged.map(({ pod, verdict }) => {
+    const room = rooms.get(pod.uid);
+    return room === undefined ? verdict : { ...verdict, room };
+  });
+  const unknown = unknownOf(moving, f);
+  const verdict = verdictOf(pods, unknown);
+  const time = durationOf(vmisOf(pods, f), f.settings, f.vmis);
+  const counts = countsOf(pods);
+  const summary = summaryOf(f.node.name, verdict, counts, pods);
+  return { node: f.node.name, verdict, summary, counts, ...(time && { time }), pods, unknown };
+}
+
+/** A VM that waits moves later. */
+function needsRoom({ pod, verdict: { outcome } }: Judged): boolean {
+  return (outcome === "Moves" || outcome === "Waits") && isLauncher(pod);
+}
+
+function unknownOf(moving: readonly PreflightPod[], { unread }: PreflightFacts): readonly string[] {
+  const unchecked = moving.flatMap((pod) =>
+    pod.unchecked.map((field) => `${field} of pod ${keyOf(pod)}: not looked at`),
+  );
+  return [...unread, ...unchecked];
+}
+
+function verdictOf(pods: readonly PodVerdict[], unknown: readonly string[]): NodeVerdict {
+  const has = (outcome: Outcome) => pods.some((pod) => pod.outcome === outcome);
+  if (has("Blocked")) return "Blocks";
+  if (pods.some(({ room }) => room?.fits === false)) return "NoRoom";
+  if (unknown.length > 0) return "Unknown";
+  return has("ShutsDown") ? "DrainsWithShutdowns" : "Drains";
+}
+
+function vmisOf(pods: readonly PodVerdict[], { vmis }: PreflightFacts): readonly VmiFacts[] {
+  const moving = new Set(
+    pods.flatMap(({ namespace, vmi, room }) => (vmi !== undefined && room ? [keyOf({ namespace, name: vmi })] : [])),
+  );
+  return vmis.filter((vmi) => moving.has(keyOf(vmi)));
+}
+
+function countsOf(pods: readonly PodVerdict[]): Preflight["counts"] {
+  const counts: Partial<Record<Outcome, number>> = {};
+  for (const { outcome } of pods) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}
+
+function summaryOf(
+  node: string,
+  verdict: NodeVerdict,
+  counts: Preflight["counts"],
+  pods: readonly PodVerdict[],
+): string {
+  const { Moves = 0, Waits = 0, ShutsDown = 0, Blocked = 0 } = counts;
+  const homeless = pods.filter(({ room }) => room?.fits === false).length;
+  switch (verdict) {
+    case "Blocks":
+      return `a drain of ${node} does not end: ${Blocked} of its pods cannot be evicted until a person changes something`;
+    case "NoRoom":
+      return `a drain of ${node} does not end: ${homeless} of its VMs have no room on another node`;
+    case "Unknown":
+      return `nothing is in the way of a drain of ${node} as far as can be seen, but not everything can`;
+    case "DrainsWithShutdowns":
+      return `${node} can be drained: ${Moves + Waits} VMs move, ${ShutsDown} are shut down`;
+    case "Drains":
+      return `${node} can be drained: ${Moves + Waits} VMs move, none is shut down`;
+  }
+}
