@@ -16,6 +16,7 @@ import { descheduleNow } from "./descheduling.ts";
 import type { Env, Platform } from "./env.ts";
 import { receiveEvents, signedPayload } from "./events.ts";
 import { clusterMetrics } from "./metrics.ts";
+import { explainNode } from "./explain-node.ts";
 import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
 import { clusterReadyz } from "./readyz.ts";
 import { isCallersFault, RejectionError, rejectProblems, renderRejection, unavailable } from "./rejection.ts";
@@ -84,6 +85,7 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
   app.post("/clusters/:cluster/reconcile", guarded("webhook", reconcileNow));
   app.post("/clusters/:cluster/deschedule", guarded("webhook", descheduleNow));
   app.get("/clusters/:cluster/explain/pods/:namespace/:name", named(explainPod));
+  app.get("/clusters/:cluster/explain/nodes/:node", guarded("operator", explainNode));
   app.get("/clusters/:cluster/evacuations", guarded("operator", listEvacuations));
   app.delete("/clusters/:cluster/evacuations/:namespace/:name", named(cancelOne));
   app.get("/clusters/:cluster/readyz", guarded("operator", clusterReadyz));

@@ -15,6 +15,7 @@ import { KubeVirt, Migration, Vmi } from "./kinds/kubevirt.ts";
 import { Evacuation } from "./kinds/lifeboat.ts";
 import { OwnWebhooks } from "./kinds/webhooks.ts";
 import { isObjectKey, object, type Resource } from "./paths.ts";
+import { preflightReads } from "./preflight-reads.ts";
 import { proveAnnotating, proveMarking } from "./prove.ts";
 import { readConfiguration } from "./read-configuration.ts";
 import { readRefusal } from "./read-refusal.ts";
@@ -40,6 +41,7 @@ export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
   const sendWithin = (ms: number) => sender(endpoint, AbortSignal.any([signal, AbortSignal.timeout(ms)]));
   return {
     ...deschedulingClient(send, onOddItem),
+    ...preflightReads(send, onOddItem),
     ...podReads(send, onOddItem),
     ...vmiReads(send, onOddItem),
     ...evacuationReads(send, onOddItem),

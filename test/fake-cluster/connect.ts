@@ -7,6 +7,7 @@ import type { Scheduler } from "fast-check";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
 import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
+import type { PreflightPod } from "../../shared/policy/preflight/facts.ts";
 import { isActive } from "../../shared/policy/evacuation/phase.ts";
 import { type EvacuationFacts, type PodFacts, type VmiFacts } from "../../shared/policy/facts.ts";
 import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
@@ -59,8 +60,14 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     proveMarking: () => reads("proveMarking"),
     proveAnnotating: () => reads("proveAnnotating"),
     listDeschedulerNodes: () =>
-      when("listDeschedulerNodes", () => fake.nodes.list().map((node) => ({ ...node, labels: {}, allocatable: {} }))),
+      when("listDeschedulerNodes", () =>
+        fake.nodes.list().map((node) => ({ ...node, labels: {}, allocatable: { pods: 110 } })),
+      ),
     listDeschedulerPods: () => when("listDeschedulerPods", () => fake.pods.list().filter(isDeschedulerPod)),
+    listPreflightPods: (node) =>
+      when("listPreflightPods", () => listed(fake.pods.list(({ nodeName }) => nodeName === node))),
+    listNeighbours: (node) =>
+      when("listNeighbours", () => listed(fake.pods.list(({ nodeName = node }) => nodeName !== node))),
     listAllBudgets: () => when("listAllBudgets", () => fake.budgets.list()),
     listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
     listStorageClassesOfClaims: () => when("listStorageClassesOfClaims", () => new Map()),
@@ -91,6 +98,13 @@ function launchers({ pods }: FakeCluster, of: "All" | VmiFacts): readonly Launch
     const more = { resourceVersion: "1", hasAnnotations: true, createdAt: 0 };
     return of === "All" || of.uid === vmiUID ? [{ ...more, ...pod, vmiUID }] : [];
   });
+}
+
+/** What the pods of a fake cluster do not say, they do not ask for. */
+function listed(pods: readonly PodFacts[]): { readonly items: readonly PreflightPod[]; readonly odd: number } {
+  const placement = { nodeSelector: {}, preferred: [] };
+  const asked = { placement, affinity: [], antiAffinity: [], requests: {}, localStorage: false, unchecked: [] };
+  return { items: pods.map((pod) => ({ ...asked, ...pod, nodeName: pod.nodeName ?? "" })), odd: 0 };
 }
 
 function isDeschedulerPod(pod: PodFacts): pod is DeschedulerPod {

@@ -38,6 +38,7 @@ const DOORS = [
   ["POST", "/reconcile", "webhook"],
   ["POST", "/deschedule", "webhook"],
   ["GET", "/explain/pods/apps/virt-launcher-web-abcde", "operator"],
+  ["GET", "/explain/nodes/node01", "operator"],
   ["GET", "/evacuations", "operator"],
   ["DELETE", "/evacuations/apps/web", "operator"],
   ["GET", "/readyz", "operator"],

@@ -14,6 +14,7 @@ import {
   hotplug,
   migration,
   newborn,
+  node,
   NODE,
   NOW,
   pod,
@@ -22,6 +23,7 @@ import {
   vmi,
   without,
 } from "../policy/fixtures.ts";
+import { NodePreflight } from "../fuzz/contract.ts";
 import { openFakeDoors } from "./support/fake-doors.ts";
 import { allowance, evictionOf, refusal } from "./support/reviews.ts";
 
@@ -111,7 +113,9 @@ function clusterOf(w: AnyWorld) {
   fake.pods.put(evicted);
   if (w.vmi.isThere) fake.vmis.put(vmiOf(w));
   w.evacuations.forEach(({ cause, uid, ...status }, i) => {
-    fake.evacuations.put(newborn({ name: `e${i}`, uid: `e${i}`, spec: { cause, pod: { uid } }, status }));
+    fake.evacuations.put(
+      newborn({ name: `e${i}`, uid: `e${i}`, spec: { cause, pod: { uid } }, status: { sourceNode: NODE, ...status } }),
+    );
   });
   if (w.migrating) fake.migrations.put(migration());
   fake.kubeVirt = kubeVirtOf(w.clusterStrategy);
@@ -202,6 +206,46 @@ test("equals what an eviction then gets, and changes nothing", async () => {
       "VmiDeleting",
       "VmiFinal",
       "VmiGone",
+    ]
+  `);
+});
+
+test("what is said of a pod before its node is drained is what its eviction then gets", async () => {
+  const outcomes = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(anyWorld, async (w) => {
+      const { fake, evicted } = clusterOf(w);
+      fake.nodes.put(node());
+      fake.nodes.put(node({ name: "node02" }));
+      const { doors, written } = openNoting(fake);
+      const answer = NodePreflight.parse((await doors.explainNode(NODE)).body);
+      expect(written).toEqual([]);
+      const said = answer.pods.find(({ name }) => name === evicted.name);
+      if (said === undefined) throw new Error("the pod is missing");
+      outcomes.add(`${answer.verdict} ${said.outcome}`);
+      // Drains leave it in place: it has no controller.
+      if (said.eviction === undefined) return;
+      const { allowed, message, reason } = said.eviction;
+      const expected = allowed ? allowance(message === undefined ? {} : { warnings: [message] }) : refusal(message);
+      expect((await doors.evict(evictionOf(evicted))).body).toEqual(expected);
+      expect(doors.log.find(({ door }) => door === "admission/evictions")).toMatchObject({ reason });
+      await doors.settle();
+    }),
+    { seed: 20_261_122, numRuns: 1000 },
+  );
+  expect([...outcomes].toSorted()).toMatchInlineSnapshot(`
+    [
+      "Blocks Blocked",
+      "Blocks Ended",
+      "Blocks Follows",
+      "Drains Ended",
+      "Drains Evicted",
+      "Drains Follows",
+      "Drains Moves",
+      "Drains Waits",
+      "DrainsWithShutdowns Ended",
+      "DrainsWithShutdowns Follows",
+      "DrainsWithShutdowns ShutsDown",
     ]
   `);
 });

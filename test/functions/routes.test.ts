@@ -53,11 +53,13 @@ describe("objects that do not exist", () => {
     ["a pod of a name that no object can have",   "GET",    "explain/pods/apps/Web",                     "PodNotFound"],
     ["a namespace that leads elsewhere",          "GET",    "explain/pods/..%2Fapps/virt-launcher-web-abcde", "PodNotFound"],
     ["a name with a slash",                       "GET",    "explain/pods/apps/a%2Fb",                   "PodNotFound"],
+    ["a node",                                    "GET",    "explain/nodes/none",                        "NodeNotFound"],
+    ["a node of a name that no object can have",  "GET",    "explain/nodes/a,spec.nodeName!=b",          "NodeNotFound"],
     ["a VMI",                                     "DELETE", "evacuations/apps/web",                      "NotEvacuating"],
     ["a VMI of a name that no object can have",   "DELETE", "evacuations/apps/..%2Fweb",                 "NotEvacuating"],
   ])("%s", async (_, method, path, reason) => {
     const answer = await doors.request(`/clusters/prod/${path}`, { method, headers: asOperator });
-    expect(answer).toMatchObject({ code: 404, body: { error: { reason, field: "name" } } });
+    expect(answer).toMatchObject({ code: 404, body: { error: { reason, field: reason === "NodeNotFound" ? "node" : "name" } } });
   });
 
   test("are not looked for under names that no object can have", () => {
@@ -85,6 +87,7 @@ test.each<[Failure, number, string]>([
 // prettier-ignore
 test.each([
   ["GET",    "explain/pods/apps/x"],
+  ["GET",    "explain/nodes/node01"],
   ["GET",    "evacuations"],
   ["DELETE", "evacuations/apps/x"],
   ["GET",    "readyz"],

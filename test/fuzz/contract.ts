@@ -47,6 +47,46 @@ const Explained = z.strictObject({
   facts: z.looseObject({ pod: z.looseObject({}), settings: z.looseObject({}) }),
 });
 
+const Outcome = z.enum(["Moves", "Follows", "Waits", "ShutsDown", "Evicted", "Stays", "Ended", "Blocked"]);
+
+const PodPreflight = z.strictObject({
+  namespace: z.string(),
+  name: z.string(),
+  vmi: z.optional(z.string()),
+  outcome: Outcome,
+  reason: z.string(),
+  message: z.string(),
+  remedy: z.optional(z.string()),
+  eviction: z.optional(z.strictObject({ allowed: z.boolean(), reason: z.string(), message: z.optional(z.string()) })),
+  room: z.optional(
+    z.strictObject({
+      fits: z.boolean(),
+      node: z.optional(z.string()),
+      nodes: z.int(),
+      fitsAlone: z.optional(z.boolean()),
+      closest: z.optional(z.strictObject({ node: z.string(), constraint: z.string(), message: z.string() })),
+    }),
+  ),
+});
+
+export const NodePreflight = z.strictObject({
+  node: z.string(),
+  verdict: z.enum(["Blocks", "NoRoom", "Unknown", "DrainsWithShutdowns", "Drains"]),
+  summary: z.string(),
+  counts: z.partialRecord(Outcome, z.int()),
+  time: z.optional(
+    z.strictObject({
+      moves: z.int(),
+      atOnce: z.int(),
+      waves: z.int(),
+      seconds: z.strictObject({ least: z.number(), most: z.number() }),
+      basis: z.string(),
+    }),
+  ),
+  pods: z.array(PodPreflight),
+  unknown: z.array(z.string()),
+});
+
 const Evacuations = z.strictObject({
   evacuations: z.array(
     z.strictObject({ namespace: z.string(), name: z.string(), spec: z.looseObject({}), status: z.looseObject({}) }),
@@ -127,6 +167,7 @@ export const CONTRACT = {
   reconcile:     door("POST",   `${C}\\/reconcile`,              { 200: Reconciled, 202: PartlyReconciled, ...NO_CLUSTER },        { key: "Webhook", writes: "UnlessDryRun" }),
   deschedule:    door("POST",   `${C}\\/deschedule`,             { 200: Descheduled, 400: Failure, ...NO_CLUSTER },               { key: "Webhook", writes: "UnlessDryRun", largest: 1024 * KIB }),
   explain:       door("GET",    `${C}\\/explain\\/pods\\/[^/]+\\/[^/]+`, { 200: Explained, ...NO_CLUSTER },                        { key: "Operator", largest: 1024 * KIB }),
+  explainNode:   door("GET",    `${C}\\/explain\\/nodes\\/[^/]+`,  { 200: NodePreflight, ...NO_CLUSTER },                           { key: "Operator", largest: 1024 * KIB }),
   evacuations:   door("GET",    `${C}\\/evacuations`,            { 200: Evacuations, ...NO_CLUSTER },                              { key: "Operator", largest: 1024 * KIB }),
   cancel:        door("DELETE", `${C}\\/evacuations\\/[^/]+\\/[^/]+`, { 200: Cancelled, 409: Failure, ...NO_CLUSTER },             { key: "Operator", writes: "UnlessDryRun" }),
   clusterReadyz: door("GET",    `${C}\\/readyz`,                 { 200: Readiness, ...NO_CLUSTER, 503: z.union([Readiness, Failure]) }, { key: "Operator" }),

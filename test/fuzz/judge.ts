@@ -104,7 +104,7 @@ function isItsReview(request: FuzzedRequest, text: string): boolean {
 
 /** Namespace and name of what is asked about. Whoever calls an object by a secret reads nothing but their own words. */
 function namesIn(door: DoorName, request: FuzzedRequest): readonly string[] {
-  if (door !== "explain" && door !== "cancel") return [];
+  if (door !== "explain" && door !== "explainNode" && door !== "cancel") return [];
   const [namespace = "", name = ""] = decoded(pathOf(request)).split("/").slice(-2);
   return [namespace, name].filter((one) => one !== "");
 }

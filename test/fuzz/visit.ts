@@ -154,6 +154,7 @@ const OPENED = {
   reconcile: 200,
   deschedule: 200,
   explain: 200,
+  explainNode: 200,
   evacuations: 200,
   cancel: 200,
   clusterReadyz: 200,

@@ -7,6 +7,7 @@ import { reviewDeletionRequest } from "../../../functions/deletions/deletions.ts
 import type { Env } from "../../../functions/env.ts";
 import { reviewEvictionRequest } from "../../../functions/evictions.ts";
 import { clusterMetrics } from "../../../functions/metrics.ts";
+import { explainNode } from "../../../functions/explain-node.ts";
 import { cancelOne, explainPod } from "../../../functions/operator.ts";
 import { clusterReadyz } from "../../../functions/readyz.ts";
 import { RejectionError, renderRejection, unavailable } from "../../../functions/rejection.ts";
@@ -24,6 +25,7 @@ export interface FakeDoors extends Pick<Doors, "log" | "settle" | "now" | "pass"
   /** `waited`: how many seconds ago the API server asked. */
   delete(review: unknown, waited?: number): Promise<Answer>;
   explain(pod: NamespacedName): Promise<Answer>;
+  explainNode(node: string): Promise<Answer>;
   cancel(vmi: NamespacedName): Promise<Answer>;
   reconcile(): Promise<Answer>;
   metrics(): Promise<Answer>;
@@ -68,6 +70,7 @@ export function openFakeDoors(
   app.get("/metrics", (c) => clusterMetrics(c, target));
   app.get("/readyz", (c) => clusterReadyz(c, target));
   app.get("/pods/:namespace/:name", (c) => explainPod(c, target, keyIn(c)));
+  app.get("/nodes/:node", (c) => explainNode(c, target));
   app.delete("/vmis/:namespace/:name", (c) => cancelOne(c, target, keyIn(c)));
   app.onError((error, c) => {
     const rejection = error instanceof ClusterError ? unavailable(error) : error;
@@ -83,6 +86,7 @@ export function openFakeDoors(
     evict: (review, timeout = "10s") => ask(`/evictions?timeout=${timeout}`, "POST", review),
     delete: (review, waited = 0) => ask(`/deletions/${waited}?timeout=30s`, "POST", review),
     explain: ({ namespace, name }) => ask(`/pods/${namespace}/${name}`, "GET"),
+    explainNode: (node) => ask(`/nodes/${node}`, "GET"),
     cancel: ({ namespace, name }) => ask(`/vmis/${namespace}/${name}`, "DELETE"),
     reconcile: () => ask("/reconcile", "POST"),
     metrics: () => ask("/metrics", "GET"),

@@ -199,6 +199,7 @@ const door = fc.oneof(
       addresses.podKey.map((key) => `explain/pods/${key}`),
     ),
   },
+  ask("GET", "operator", fc.constantFrom("explain/nodes/node01", "explain/nodes/none", "explain/nodes/..%2Fnode01")),
   ask("GET", "operator", fc.constant("evacuations")),
   {
     weight: 3,

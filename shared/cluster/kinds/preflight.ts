@@ -1,0 +1,94 @@
+/**
+ * Pods as a preflight sees them: what they ask of a node and of the pods near them.
+ * Owns: those fields. Does not own: all that descheduling reads of a pod too (shared/descheduling/reads).
+ */
+import * as z from "zod/mini";
+import { deschedulerPodSchema } from "../../descheduling/reads/projections.ts";
+import type { PodTerm } from "../../policy/kube/placement.ts";
+import type { NeighbourPod, PreflightPod } from "../../policy/preflight/facts.ts";
+import { listOf, part, present, Requirement, StringsOrNone } from "./fields.ts";
+
+const Selector = z.lazy(() => z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(Requirement) }));
+
+const Term = z.lazy(() =>
+  z.object({
+    topologyKey: z.string(),
+    namespaces: listOf(z.string()),
+    namespaceSelector: z.nullish(Selector),
+    labelSelector: z.nullish(Selector),
+  }),
+);
+
+const Terms = z.lazy(() => part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(Term) }));
+
+const Asking = z.lazy(() =>
+  z.object({
+    spec: z.object({
+      affinity: part({ podAffinity: Terms, podAntiAffinity: Terms }),
+      topologySpreadConstraints: listOf(z.object({ whenUnsatisfiable: z.string() })),
+      volumes: listOf(z.object({ emptyDir: z.nullish(z.unknown()) })),
+      containers: listOf(z.object({ ports: listOf(z.object({ hostPort: z.nullish(z.number()) })) })),
+    }),
+  }),
+);
+
+type Asked = z.output<typeof Asking>["spec"];
+
+/** For the pods of one list. */
+export function preflightPodSchema() {
+  const shared = deschedulerPodSchema();
+  return z.transform((input: unknown, { issues }): PreflightPod => {
+    const pod = shared.safeParse(input);
+    const asking = Asking.safeParse(input);
+    if (pod.success && asking.success) {
+      const { spec } = asking.data;
+      const localStorage = spec.volumes.some(({ emptyDir }) => Boolean(emptyDir));
+      return { ...pod.data, ...termsOf(spec), localStorage, unchecked: uncheckedOf(spec, pod.data.hasResourceClaims) };
+    }
+    for (const { path, message } of pod.error?.issues ?? asking.error?.issues ?? []) {
+      issues.push({ code: "custom", input, path: [...path], message });
+    }
+    return z.NEVER;
+  });
+}
+
+/** There are thousands of them: only what keeps others away. */
+export function neighbourPodSchema() {
+  return z.pipe(
+    preflightPodSchema(),
+    z.transform((pod: PreflightPod): NeighbourPod => {
+      const { namespace, name, uid, nodeName, phase, labels, requests, antiAffinity } = pod;
+      return { namespace, name, uid, nodeName, phase, labels, requests, antiAffinity };
+    }),
+  );
+}
+
+function termsOf({ affinity: { podAffinity, podAntiAffinity } }: Asked) {
+  return {
+    affinity: podAffinity.requiredDuringSchedulingIgnoredDuringExecution.map(termOf),
+    antiAffinity: podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution.map(termOf),
+  };
+}
+
+/** Labels of namespaces are not read: a selector of some of them counts as one of all. */
+function termOf({ topologyKey, namespaces, namespaceSelector, labelSelector }: z.output<typeof Term>): PodTerm {
+  const selector = labelSelector ?? undefined;
+  return present({ topologyKey, namespaces, selector, allNamespaces: namespaceSelector ? true : undefined });
+}
+
+function uncheckedOf(spec: Asked, hasResourceClaims: boolean): readonly string[] {
+  const { affinity, topologySpreadConstraints, containers } = spec;
+  const near = affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+  const isSpread = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
+  return [
+    ...(isSpread ? ["topologySpreadConstraints"] : []),
+    ...(containers.some(({ ports }) => ports.some(({ hostPort }) => Boolean(hostPort))) ? ["hostPort"] : []),
+    ...(near.some((term) => isSome(term.namespaceSelector)) ? ["namespaceSelector of podAffinity"] : []),
+    ...(hasResourceClaims ? ["resourceClaims"] : []),
+  ];
+}
+
+function isSome(selector: z.output<typeof Term>["namespaceSelector"]): boolean {
+  if (!selector) return false;
+  return Object.keys(selector.matchLabels).length + selector.matchExpressions.length > 0;
+}

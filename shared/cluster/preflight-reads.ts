@@ -1,0 +1,38 @@
+/**
+ * The two lists of pods that only a preflight reads.
+ * Owns: which pods, and that what does not parse is counted: a verdict without it is none. Does not own: when (shared/pass).
+ */
+import type { NeighbourPod, PreflightPod } from "../policy/preflight/facts.ts";
+import { neighbourPodSchema, preflightPodSchema } from "./kinds/preflight.ts";
+import { type OnOddItem, readAll } from "./read.ts";
+import type { Send } from "./transport.ts";
+
+export interface Listed<T> {
+  readonly items: readonly T[];
+  /** How many could not be understood. */
+  readonly odd: number;
+}
+
+export function preflightReads(send: Send, onOddItem: OnOddItem) {
+  const list = async <T>(read: (count: OnOddItem) => Promise<readonly T[]>): Promise<Listed<T>> => {
+    let odd = 0;
+    const items = await read((resource, issue) => {
+      odd += 1;
+      onOddItem(resource, issue);
+    });
+    return { items, odd };
+  };
+  return {
+    listPreflightPods: (node: string): Promise<Listed<PreflightPod>> =>
+      list((count) => {
+        const fieldSelector = `spec.nodeName=${node}`;
+        return readAll(send, { resource: "pods", fieldSelector, schema: preflightPodSchema(), onOddItem: count });
+      }),
+    /** Bound to other nodes, and not ended. */
+    listNeighbours: (node: string): Promise<Listed<NeighbourPod>> =>
+      list((count) => {
+        const fieldSelector = `spec.nodeName!=,spec.nodeName!=${node},status.phase!=Succeeded,status.phase!=Failed`;
+        return readAll(send, { resource: "pods", fieldSelector, schema: neighbourPodSchema(), onOddItem: count });
+      }),
+  };
+}

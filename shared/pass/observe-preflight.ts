@@ -1,0 +1,99 @@
+/**
+ * Observing a node that is to be drained: its pods with their VMs, and the room elsewhere.
+ * Owns: which requests that takes; what may be missing, and is then told. Does not own: what follows (shared/policy/preflight).
+ *
+ * What the node has is read in full, of other nodes' pods a page at a time what takes up room. Requests that grow with the node: one
+ * for each VM that is being moved already, or has come without being there yet.
+ */
+import type { Cluster } from "../cluster/cluster.ts";
+import { ClusterError } from "../cluster/failure.ts";
+import type { Listed } from "../cluster/preflight-reads.ts";
+import type { EvacuationFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
+import { isFinal, keyOf } from "../policy/facts.ts";
+import { isOfLiveVm, vmiNameOf } from "../policy/kube/pod-kind.ts";
+import type { DrainFlags, PreflightFacts, PreflightPod } from "../policy/preflight/facts.ts";
+import type { Observer } from "./world.ts";
+
+/** Undefined: there is no such node. */
+export async function observePreflight(
+  name: string,
+  flags: DrainFlags,
+  { cluster, settings, now }: Observer,
+): Promise<PreflightFacts | undefined> {
+  const unread: string[] = [];
+  const optional = orUnread(unread);
+  const [nodes, pods, evacuations] = await Promise.all([
+    cluster.listDeschedulerNodes(),
+    cluster.listPreflightPods(name),
+    evacuationsFrom(name, cluster),
+  ]);
+  const node = nodes.find((one) => one.name === name);
+  if (node === undefined) return undefined;
+  const nothing: Listed<never> = { items: [], odd: 0 };
+  const [others, budgets, vmis] = await Promise.all([
+    optional("the pods of other nodes", cluster.listNeighbours(name), nothing),
+    optional("disruption budgets", cluster.listAllBudgets(), []),
+    vmisOf(name, pods.items, cluster),
+  ]);
+  const migrations = await optional("migrations", migrationsOf(vmis, cluster), []);
+  if (pods.odd > 0) unread.push(`${pods.odd} pods of the node`);
+  if (others.odd > 0) unread.push(`${others.odd} pods of other nodes`);
+  return {
+    settings,
+    now,
+    node,
+    pods: pods.items,
+    otherNodes: nodes.filter((one) => one.name !== name),
+    otherPods: others.items,
+    vmis,
+    evacuations,
+    migrations,
+    budgets,
+    flags,
+    unread,
+  };
+}
+
+/** What cannot be read does not keep the rest from being told. */
+function orUnread(unread: string[]) {
+  return async <T>(what: string, reading: Promise<T>, otherwise: T): Promise<T> => {
+    try {
+      return await reading;
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error;
+      unread.push(what);
+      return otherwise;
+    }
+  };
+}
+
+/** Those that go on, of which one may not say its node yet; and those from this node that have ended. */
+async function evacuationsFrom(node: string, cluster: Cluster): Promise<readonly EvacuationFacts[]> {
+  const [active, fromHere] = await Promise.all([
+    cluster.listEvacuations("Active"),
+    cluster.listEvacuations({ sourceNode: node }),
+  ]);
+  return [...new Map([...fromHere, ...active].map((evacuation) => [evacuation.uid, evacuation])).values()];
+}
+
+/** Those on the node, and those whose launcher pods are there without them. */
+async function vmisOf(node: string, pods: readonly PreflightPod[], cluster: Cluster): Promise<readonly VmiFacts[]> {
+  const here = await cluster.listVmis({ node });
+  const known = new Set(here.map(keyOf));
+  const missing = new Map(
+    pods.flatMap((pod) => {
+      const name = isOfLiveVm(pod) ? vmiNameOf(pod) : undefined;
+      const key = { namespace: pod.namespace, name: name ?? "" };
+      return name === undefined || known.has(keyOf(key)) ? [] : [[keyOf(key), key] as const];
+    }),
+  );
+  const read = await Promise.all([...missing.values()].map((key) => cluster.getVmi(key)));
+  return [...here, ...read.filter((vmi) => vmi !== undefined)];
+}
+
+/** Of a VM that nothing moves none is looked for. */
+async function migrationsOf(vmis: readonly VmiFacts[], cluster: Cluster): Promise<readonly MigrationFacts[]> {
+  const moving = vmis.filter(({ isMigrating, evacuationNodeName }) => isMigrating || evacuationNodeName !== undefined);
+  const lists = await Promise.all(moving.map((vmi) => cluster.listMigrations(vmi)));
+  return lists.flat().filter((migration) => !isFinal(migration));
+}
