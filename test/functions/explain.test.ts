@@ -6,123 +6,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import type { KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
-import { budgetName } from "../../shared/policy/budget/identity.ts";
-import type { VmiFacts } from "../../shared/policy/facts.ts";
-import {
-  budget,
-  hotplug,
-  migration,
-  newborn,
-  node,
-  NODE,
-  NOW,
-  pod,
-  POD_UID,
-  time,
-  vmi,
-  without,
-} from "../policy/fixtures.ts";
-import { NodePreflight } from "../fuzz/contract.ts";
+import { NOW, pod, vmi, without } from "../policy/fixtures.ts";
+import { anyWorld, clusterOf, openNoting } from "./support/any-eviction.ts";
 import { openFakeDoors } from "./support/fake-doors.ts";
 import { allowance, evictionOf, refusal } from "./support/reviews.ts";
-
-/** Each value as often as it is given here: the rare ones are not the more telling ones. */
-function oneOf<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
-  return fc.constantFrom(...Array<T>(7).fill(usual), ...others);
-}
-
-const anyEvacuation = fc.record({
-  cause: fc.constantFrom("ApiEviction" as const, "DrainTaint" as const, "Preemption" as const),
-  uid: fc.constantFrom(POD_UID, POD_UID, "another"),
-  phase: fc.constantFrom("Pending" as const, "BackingOff" as const, "Abandoned" as const, "Withdrawn" as const),
-  attempts: fc.nat(4),
-  nextAttemptTime: fc.constantFrom(undefined, time(-3600), time(60), time(60), time(60)),
-});
-
-const anyVmi = fc.record({
-  strategy: fc.constantFrom("LiveMigrate", "LiveMigrateIfPossible", "External", "None", "Odd", undefined),
-  migratable: fc.constantFrom(true, true, false),
-  phase: oneOf("Running", "Succeeded"),
-  nodeName: oneOf<string | undefined>(NODE, "node02", undefined),
-  mark: fc.constantFrom(undefined, undefined, NODE, NODE, "node02"),
-  deleting: oneOf(false, true),
-  isThere: oneOf(true, false),
-});
-
-/** Marked, and cannot move any more: by chance this comes together too seldom. */
-const stuckVmi = fc.constant({
-  strategy: "LiveMigrateIfPossible",
-  migratable: false,
-  phase: "Running",
-  nodeName: NODE,
-  mark: NODE,
-  deleting: false,
-  isThere: true,
-});
-
-const anyWorld = fc.noBias(
-  fc.record({
-    vmi: fc.oneof({ arbitrary: anyVmi, weight: 8 }, { arbitrary: stuckVmi, weight: 1 }),
-    pod: fc.record({
-      is: oneOf("launcher", "hotplug", "foreign", "nameless"),
-      phase: oneOf("Running", "Pending", "Failed"),
-      createdBy: oneOf("vmi-uid", "another"),
-    }),
-    evacuations: fc.array(anyEvacuation, { maxLength: 2 }),
-    labelled: fc.boolean(),
-    migrating: fc.constantFrom(false, false, true),
-    clusterStrategy: fc.constantFrom(undefined, "LiveMigrate", "External"),
-    budget: fc.constantFrom("made", "missing", "off"),
-  }),
-);
-type AnyWorld = typeof anyWorld extends fc.Arbitrary<infer T> ? T : never;
-
-function vmiOf({ vmi: v, labelled }: AnyWorld): VmiFacts {
-  const bare = without(vmi({ phase: v.phase, deleting: v.deleting }), "evictionStrategy", "nodeName");
-  const reason = v.migratable ? {} : { reason: "BecauseOfThis" };
-  return {
-    ...bare,
-    liveMigratable: { migratable: v.migratable, ...reason },
-    ...(v.strategy !== undefined && { evictionStrategy: v.strategy }),
-    ...(v.nodeName !== undefined && { nodeName: v.nodeName }),
-    ...(v.mark !== undefined && { evacuationNodeName: v.mark }),
-    ...(labelled && { evacuationLabel: "urgent" }),
-  };
-}
-
-function kubeVirtOf(evictionStrategy: string | undefined): KubeVirtFacts {
-  return { namespace: "kubevirt", featureGates: [], ...(evictionStrategy !== undefined && { evictionStrategy }) };
-}
-
-/** The pod that is evicted is the launcher, or a hotplug pod of it. */
-function clusterOf(w: AnyWorld) {
-  const fake = new FakeCluster();
-  const isHotplug = w.pod.is === "hotplug";
-  const launcher = pod({
-    phase: isHotplug ? "Running" : w.pod.phase,
-    labels: {
-      "kubevirt.io/created-by": w.pod.createdBy,
-      ...(w.pod.is !== "foreign" && { "kubevirt.io": "virt-launcher" }),
-    },
-    annotations: w.pod.is === "nameless" ? {} : { "kubevirt.io/domain": "web" },
-    owners: [],
-  });
-  fake.pods.put(launcher);
-  const evicted = isHotplug ? hotplug({ phase: w.pod.phase }) : launcher;
-  fake.pods.put(evicted);
-  if (w.vmi.isThere) fake.vmis.put(vmiOf(w));
-  w.evacuations.forEach(({ cause, uid, ...status }, i) => {
-    fake.evacuations.put(
-      newborn({ name: `e${i}`, uid: `e${i}`, spec: { cause, pod: { uid } }, status: { sourceNode: NODE, ...status } }),
-    );
-  });
-  if (w.migrating) fake.migrations.put(migration());
-  fake.kubeVirt = kubeVirtOf(w.clusterStrategy);
-  if (w.budget === "made") fake.budgets.put(budget({ name: budgetName(vmi()) }));
-  fake.configure({ reconcilers: { evacuation: false, budget: w.budget === "off" ? "Disabled" : "Enabled" } });
-  return { fake, evicted };
-}
 
 const Explained = z.object({
   decision: z.object({
@@ -134,18 +21,6 @@ const Explained = z.object({
   actions: z.array(z.string()),
   facts: z.object({ vmi: z.optional(z.object({ strategy: z.string() })) }),
 });
-
-const READ = /^(get|list|isAny|can|prove)|^Event$/;
-
-/** Everything that is asked for before the ruling is logged, but reads and the story. */
-function openNoting(fake: FakeCluster) {
-  const written: string[] = [];
-  const isRuled = () => doors.log.some(({ door }) => door === "admission/evictions");
-  const doors = openFakeDoors(fake, (request) => {
-    if (!READ.test(request) && !isRuled()) written.push(request);
-  });
-  return { doors, written };
-}
 
 /** One that there is none of is made; and one that is to grow is grown again, for another function may have made it. */
 function withoutMaking(verbs: readonly string[]): readonly string[] {
@@ -206,46 +81,6 @@ test("equals what an eviction then gets, and changes nothing", async () => {
       "VmiDeleting",
       "VmiFinal",
       "VmiGone",
-    ]
-  `);
-});
-
-test("what is said of a pod before its node is drained is what its eviction then gets", async () => {
-  const outcomes = new Set<string>();
-  await fc.assert(
-    fc.asyncProperty(anyWorld, async (w) => {
-      const { fake, evicted } = clusterOf(w);
-      fake.nodes.put(node());
-      fake.nodes.put(node({ name: "node02" }));
-      const { doors, written } = openNoting(fake);
-      const answer = NodePreflight.parse((await doors.explainNode(NODE)).body);
-      expect(written).toEqual([]);
-      const said = answer.pods.find(({ name }) => name === evicted.name);
-      if (said === undefined) throw new Error("the pod is missing");
-      outcomes.add(`${answer.verdict} ${said.outcome}`);
-      // Drains leave it in place: it has no controller.
-      if (said.eviction === undefined) return;
-      const { allowed, message, reason } = said.eviction;
-      const expected = allowed ? allowance(message === undefined ? {} : { warnings: [message] }) : refusal(message);
-      expect((await doors.evict(evictionOf(evicted))).body).toEqual(expected);
-      expect(doors.log.find(({ door }) => door === "admission/evictions")).toMatchObject({ reason });
-      await doors.settle();
-    }),
-    { seed: 20_261_122, numRuns: 1000 },
-  );
-  expect([...outcomes].toSorted()).toMatchInlineSnapshot(`
-    [
-      "Blocks Blocked",
-      "Blocks Ended",
-      "Blocks Follows",
-      "Drains Ended",
-      "Drains Evicted",
-      "Drains Follows",
-      "Drains Moves",
-      "Drains Waits",
-      "DrainsWithShutdowns Ended",
-      "DrainsWithShutdowns Follows",
-      "DrainsWithShutdowns ShutsDown",
     ]
   `);
 });
