@@ -4,6 +4,7 @@
  */
 import { matchesSelector } from "../labels.ts";
 import { isTrue } from "./conditions.ts";
+import { type Resident, whatIsNear } from "./pod-affinity.ts";
 import { whatIsShort } from "./resource-fit.ts";
 import type { Node, Pod } from "./resources.ts";
 
@@ -30,19 +31,21 @@ const FILTERS: readonly Filter[] = [
   (pod, node) =>
     when(!matchesNode(pod.spec ?? { containers: [] }, node), "node(s) didn't match Pod's node affinity/selector"),
   whatIsShort,
-  (pod, _, neighbours) =>
-    when(
-      neighbours.some((other) => repels(pod, other) || repels(other, pod)),
-      "node(s) didn't match pod anti-affinity rules",
-    ),
 ];
 
-export function whyNot(pod: Pod, node: Node, neighbours: readonly Pod[]): string | undefined {
+/** `elsewhere`: the pods of other nodes, for affinity and anti-affinity over larger domains than a node. */
+export function whyNot(
+  pod: Pod,
+  node: Node,
+  neighbours: readonly Pod[],
+  elsewhere: readonly Resident[] = [],
+): string | undefined {
   for (const filter of FILTERS) {
     const reason = filter(pod, node, neighbours);
     if (reason !== undefined) return reason;
   }
-  return undefined;
+  const labels = node.metadata.labels ?? {};
+  return whatIsNear(pod, node, [...neighbours.map((other) => ({ pod: other, labels })), ...elsewhere]);
 }
 
 /** `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`: a reason for each node. */
@@ -98,17 +101,5 @@ function matchesTerm(
   return (
     matchesSelector({ matchExpressions }, labels) &&
     matchesSelector({ matchExpressions: matchFields }, { "metadata.name": name })
-  );
-}
-
-/** Only anti-affinity by hostname, which KubeVirt sets on a migration's target against its source. */
-function repels(pod: Pod, other: Pod): boolean {
-  const terms = pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
-  return terms.some(
-    ({ topologyKey, labelSelector, namespaces = [pod.metadata.namespace ?? ""] }) =>
-      topologyKey === "kubernetes.io/hostname" &&
-      namespaces.includes(other.metadata.namespace ?? "") &&
-      labelSelector !== undefined &&
-      matchesSelector(labelSelector, other.metadata.labels ?? {}),
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Whether a node has the resources that a pod requests: cpu, memory, and the number of pods.
+ * Whether a node has the resources that a pod requests: cpu, memory, hugepages, devices, and the number of pods.
  * Owns: that arithmetic. Does not own: every other reason for or against a node (node-fit.ts).
  */
 import { parseQuantity } from "./quantity.ts";
@@ -23,7 +23,7 @@ export function requestOf(pod: Pod, resource: Measured): number {
   return known[resource];
 }
 
-function sumOf({ spec }: Pod, resource: Measured): number {
+function sumOf({ spec }: Pod, resource: string): number {
   const each = (containers: readonly { resources?: { requests?: Record<string, string> } }[] = []) =>
     containers.map(({ resources }) => parseQuantity(resources?.requests?.[resource] ?? 0));
   const together = each(spec?.containers).reduce((sum, request) => sum + request, 0);
@@ -34,11 +34,20 @@ function sumOf({ spec }: Pod, resource: Measured): number {
 export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod[]): string | undefined {
   const { allocatable = {} } = status ?? {};
   if (neighbours.length >= Number(allocatable["pods"] ?? DEFAULT_POD_LIMIT)) return "Too many pods";
-  for (const resource of MEASURED) {
-    const wanted = requestOf(pod, resource);
-    if (wanted === 0) continue;
-    const taken = neighbours.reduce((sum, neighbour) => sum + requestOf(neighbour, resource), 0);
-    if (taken + wanted > parseQuantity(allocatable[resource] ?? 0)) return `Insufficient ${resource}`;
-  }
-  return undefined;
+  const isShort = (resource: string, requested: (one: Pod) => number) => {
+    const wanted = requested(pod);
+    const taken = () => neighbours.reduce((sum, neighbour) => sum + requested(neighbour), 0);
+    return wanted > 0 && taken() + wanted > parseQuantity(allocatable[resource] ?? 0);
+  };
+  const short =
+    MEASURED.find((resource) => isShort(resource, (one) => requestOf(one, resource))) ??
+    othersOf(pod).find((resource) => isShort(resource, (one) => sumOf(one, resource)));
+  return short && `Insufficient ${short}`;
+}
+
+/** Hugepages, devices and the like. */
+function othersOf({ spec }: Pod): readonly string[] {
+  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  const names = containers.flatMap(({ resources }) => Object.keys(resources?.requests ?? {}));
+  return [...new Set(names)].filter((name) => !MEASURED.some((one) => one === name));
 }

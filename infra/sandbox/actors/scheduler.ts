@@ -65,9 +65,14 @@ export function startScheduler(options: ActorOptions): Actor {
       return undefined;
     const reasons: string[] = [];
     const feasible: Candidate[] = [];
+    const residents = [...known.list()].flatMap((node) => {
+      const { name, labels = {} } = node.metadata;
+      return podsOn(name).map((other) => ({ pod: other, node: name, labels }));
+    });
     for (const node of known.list()) {
       const neighbours = neighboursOn(node.metadata.name, pod);
-      const reason = whyNot(pod, node, neighbours);
+      const elsewhere = residents.filter((other) => other.node !== node.metadata.name);
+      const reason = whyNot(pod, node, neighbours, elsewhere);
       if (reason === undefined) feasible.push({ node, preference: preferenceFor(pod, node), pods: neighbours.length });
       else reasons.push(reason);
     }

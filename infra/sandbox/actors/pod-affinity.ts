@@ -1,0 +1,67 @@
+/**
+ * Required affinity and anti-affinity between pods, over topology domains.
+ * Owns: which domains a pod may be in, beside the pods of the cluster. Does not own: every other reason for or against a node
+ * (node-fit.ts).
+ */
+import { matchesSelector, type Labels } from "../labels.ts";
+import type { Node, Pod } from "./resources.ts";
+
+type Affinity = NonNullable<NonNullable<Pod["spec"]>["affinity"]>;
+type Term = NonNullable<NonNullable<Affinity["podAffinity"]>["requiredDuringSchedulingIgnoredDuringExecution"]>[number];
+
+/** A pod, and the labels of the node that it is on. */
+export interface Resident {
+  readonly pod: Pod;
+  readonly labels: Labels;
+}
+
+/** A namespaceSelector that selects only some namespaces counts as one of all: namespaces' labels are not known here. */
+function concerns(term: Term, owner: Pod, other: Pod): boolean {
+  const { namespace = "" } = other.metadata;
+  const named = term.namespaces ?? [];
+  const isOwn = named.length === 0 && term.namespaceSelector === undefined && namespace === owner.metadata.namespace;
+  const isThere = isOwn || named.includes(namespace) || term.namespaceSelector !== undefined;
+  return (
+    isThere && term.labelSelector !== undefined && matchesSelector(term.labelSelector, other.metadata.labels ?? {})
+  );
+}
+
+function inSameDomain({ topologyKey }: Term, a: Labels, b: Labels): boolean {
+  const value = a[topologyKey];
+  return value !== undefined && value === b[topologyKey];
+}
+
+const repelledBy = ({ spec }: Pod): readonly Term[] =>
+  spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+
+/** In kube-scheduler's words; undefined if nothing is in the way. */
+export function whatIsNear(pod: Pod, { metadata }: Node, residents: readonly Resident[]): string | undefined {
+  const labels = metadata.labels ?? {};
+  const wanted = pod.spec?.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  if (wanted.length > 0 && !isNearEnough(pod, wanted, { labels, residents })) {
+    return "node(s) didn't match pod affinity rules";
+  }
+  const keepsAway = (owner: Pod, other: Pod, there: Labels) =>
+    repelledBy(owner).some((term) => concerns(term, owner, other) && inSameDomain(term, labels, there));
+  if (residents.some((other) => keepsAway(pod, other.pod, other.labels))) {
+    return "node(s) didn't match pod anti-affinity rules";
+  }
+  const isUnwanted = residents.some((other) => keepsAway(other.pod, pod, other.labels));
+  return isUnwanted ? "node(s) didn't satisfy existing pods anti-affinity rules" : undefined;
+}
+
+interface Place {
+  readonly labels: Labels;
+  readonly residents: readonly Resident[];
+}
+
+/** The first pod of a group that it belongs to itself may be anywhere. */
+function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: Place): boolean {
+  if (terms.some(({ topologyKey }) => labels[topologyKey] === undefined)) return false;
+  const group = residents.filter((other) => terms.every((term) => concerns(term, pod, other.pod)));
+  if (terms.every((term) => group.some((other) => inSameDomain(term, labels, other.labels)))) return true;
+  const isAnyInADomain = group.some((other) =>
+    terms.some(({ topologyKey }) => other.labels[topologyKey] !== undefined),
+  );
+  return !isAnyInADomain && terms.every((term) => concerns(term, pod, pod));
+}

@@ -1,0 +1,89 @@
+/**
+ * A node that is to be drained, minimal plus one tweak: `facts({ pods: [launcher("web")] })`.
+ * Owns: launcher pods with their VMIs on node01, and nodes with room. Does not own: VMIs' own facts (../fixtures.ts).
+ */
+import type { BudgetFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import type {
+  NeighbourPod,
+  PreflightFacts,
+  PreflightNode,
+  PreflightPod,
+} from "../../../shared/policy/preflight/facts.ts";
+import { budget, node as plainNode, NODE, NOW, owner, pod, settings, vmi } from "../fixtures.ts";
+
+export const GIB = 1024 ** 3;
+
+/** 8 CPUs, 16 GiB, 110 pods. */
+export function node(name: string, { allocatable, ...tweak }: Partial<PreflightNode> = {}): PreflightNode {
+  const labels = { "kubernetes.io/hostname": name };
+  const all = { cpu: 8000, memory: 16 * GIB, pods: 110, ...allocatable };
+  return { ...plainNode(), name, ...tweak, labels: { ...labels, ...tweak.labels }, allocatable: all };
+}
+
+const ASKED = {
+  placement: { nodeSelector: {}, preferred: [] },
+  affinity: [],
+  antiAffinity: [],
+  requests: { cpu: 1000, memory: 2 * GIB },
+  localStorage: true,
+  unchecked: [],
+} as const;
+
+/** The launcher pod of VM `name` on node01: 1 CPU, 2 GiB. */
+export function launcher(name: string, tweak: Partial<PreflightPod> = {}): PreflightPod {
+  const uid = `pod-${name}`;
+  return {
+    ...ASKED,
+    ...pod({
+      name: `virt-launcher-${name}-x7k2p`,
+      uid,
+      labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": `vmi-${name}` },
+      annotations: { "kubevirt.io/domain": name },
+      owners: [owner({ name, uid: `vmi-${name}` })],
+    }),
+    nodeName: NODE,
+    ...tweak,
+  };
+}
+
+export function vmiOf(name: string, tweak: Partial<VmiFacts> = {}): VmiFacts {
+  return vmi({ name, uid: `vmi-${name}`, activePods: { [`pod-${name}`]: NODE }, guestMemory: 2 * GIB, ...tweak });
+}
+
+/** An ordinary pod of a ReplicaSet. */
+export function plainPod(name: string, tweak: Partial<PreflightPod> = {}): PreflightPod {
+  const owners = [owner({ kind: "ReplicaSet", name: "rs", uid: "rs" })];
+  const own = { name, uid: name, labels: { app: name }, annotations: {}, owners, localStorage: false };
+  return { ...launcher(name), ...own, ...tweak };
+}
+
+/** Of another node. */
+export function neighbour(name: string, nodeName: string, tweak: Partial<NeighbourPod> = {}): NeighbourPod {
+  const { namespace, uid, phase, labels, requests, antiAffinity } = plainPod(name);
+  return { namespace, name, uid, nodeName, phase, labels, requests, antiAffinity, ...tweak };
+}
+
+/** Another party's, that allows nothing. */
+export function foreignBudget(name: string, app: string, tweak: Parameters<typeof budget>[0] = {}): BudgetFacts {
+  const selector = { matchLabels: { app }, matchExpressions: [] };
+  return budget({ name, uid: name, managedByUs: false, owners: [], selector, ...tweak });
+}
+
+/** VM web on node01, and node02 with room for it. */
+export function facts(tweak: Partial<PreflightFacts> = {}): PreflightFacts {
+  return {
+    settings: settings(),
+    now: NOW,
+    node: node(NODE),
+    pods: [launcher("web")],
+    otherNodes: [node("node02")],
+    otherPods: [],
+    vmis: [vmiOf("web")],
+    evacuations: [],
+    migrations: [],
+    budgets: [],
+    flags: { force: false, deleteEmptyDirData: false },
+    unread: [],
+    ...tweak,
+  };
+}

@@ -1,0 +1,135 @@
+/** Will this drain succeed? The verdict of the node and what becomes of each pod, in administrators' own situations. */
+import { describe, expect, test } from "vitest";
+import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
+import { preflight } from "../../../shared/policy/preflight/preflight.ts";
+import { endedEvacuation, migration, MOBILITY, NODE, owner, PINNED, POD_UID, time } from "../fixtures.ts";
+import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
+
+const plain = (tweak: Parameters<typeof plainPod>[1], more: Partial<PreflightFacts> = {}) =>
+  facts({ pods: [plainPod("app", tweak)], vmis: [], ...more });
+const vm = (tweak: Parameters<typeof vmiOf>[1], more: Partial<PreflightFacts> = {}) =>
+  facts({ vmis: [vmiOf("web", tweak)], ...more });
+
+const IF_POSSIBLE = { evictionStrategy: "LiveMigrateIfPossible" };
+const FULL = { otherNodes: [node("node02", { allocatable: { memory: GIB } })] };
+const MARKED = { evacuationNodeName: NODE };
+const BLOCKED_BY = { type: "migrationBlockedByBackup", message: "backup b1 runs" };
+const unhealthy = { ready: false };
+const met = { currentHealthy: 2, desiredHealthy: 2 };
+
+// prettier-ignore
+test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: string]>([
+  ["a VM that can migrate",                          vm({}),                                                    "Drains",              "Moves",     "EvacuationTriggered"],
+  ["… marked already",                               vm(MARKED),                                                "Drains",              "Moves",     "EvacuationInProgress"],
+  ["… with no room",                                 vm({}, FULL),                                              "NoRoom",              "Moves",     "EvacuationTriggered"],
+  ["… and something unread",                         vm({}, { unread: ["migrations"] }),                        "Unknown",             "Moves",     "EvacuationTriggered"],
+  ["… no room counts for more than what is unread",  vm({}, { ...FULL, unread: ["migrations"] }),               "NoRoom",              "Moves",     "EvacuationTriggered"],
+  ["… asks for what is not judged",                  vm({}, { pods: [launcher("web", { unchecked: ["hostPort"] })] }), "Unknown",        "Moves",     "EvacuationTriggered"],
+  ["a pinned VM",                                    vm(PINNED),                                                "Blocks",              "Blocked",   "NotMigratable"],
+  ["… a blocker counts for more than what is unread", vm(PINNED, { unread: ["migrations"] }),                   "Blocks",              "Blocked",   "NotMigratable"],
+  ["… marked: nothing moves it",                     vm({ ...PINNED, ...MARKED }),                              "Blocks",              "Blocked",   "NotMigratable"],
+  ["… but its migration is under way",               vm({ ...PINNED, ...MARKED }, { migrations: [migration()] }), "Drains",            "Moves",     "EvacuationInProgress"],
+  ["a pinned VM, if possible",                       vm({ ...PINNED, ...IF_POSSIBLE }),                         "DrainsWithShutdowns", "ShutsDown", "ShutdownByStrategy"],
+  ["strategy None",                                  vm({ evictionStrategy: "None" }),                          "DrainsWithShutdowns", "ShutsDown", "StrategyNone"],
+  ["… behind another party's budget",                vm({ evictionStrategy: "None" }, { pods: [launcher("web", { labels: { ...launcher("web").labels, app: "db" } })], budgets: [foreignBudget("b", "db")] }), "Blocks", "Blocked", "BudgetExhausted"],
+  ["strategy External",                              vm({ evictionStrategy: "External" }),                      "Blocks",              "Blocked",   "External"],
+  ["a strategy that KubeVirt does not know",         vm({ evictionStrategy: "Sometimes" }),                     "Blocks",              "Blocked",   "UnknownStrategy"],
+  ["a backup keeps its migration from beginning",    vm(MARKED, { migrations: [migration({ phase: "Pending", blockedBy: BLOCKED_BY })] }), "Drains", "Waits", "MigrationBlocked"],
+  ["a VM is arriving",                               vm({ nodeName: "node02" }),                                "Drains",              "Waits",     "MigrationTarget"],
+  ["its VMI is gone",                                facts({ vmis: [] }),                                       "Drains",              "Ended",     "VmiGone"],
+  ["an ordinary pod",                                plain({}),                                                 "Drains",              "Evicted",   "NotAVirtualMachine"],
+  ["… of a DaemonSet",                               plain({ owners: [owner({ kind: "DaemonSet" })] }),         "Drains",              "Stays",     "DaemonSet"],
+  ["… of the kubelet",                               plain({ annotations: { "kubernetes.io/config.mirror": "x" } }), "Drains",         "Stays",     "MirrorPod"],
+  ["… of no controller",                             plain({ owners: [] }),                                     "Blocks",              "Blocked",   "Unmanaged"],
+  ["… of no controller, with --force",               plain({ owners: [] }, { flags: { force: true, deleteEmptyDirData: false } }), "Drains", "Evicted", "NotAVirtualMachine"],
+  ["… with an emptyDir",                             plain({ localStorage: true }),                             "Blocks",              "Blocked",   "LocalStorage"],
+  ["… with an emptyDir, and the flag",               plain({ localStorage: true }, { flags: { force: false, deleteEmptyDirData: true } }), "Drains", "Evicted", "NotAVirtualMachine"],
+  ["… ended, of no controller",                      plain({ owners: [], phase: "Succeeded" }),                 "Drains",              "Ended",     "PodCompleted"],
+  ["… behind a budget with none left",               plain({}, { budgets: [foreignBudget("b", "app")] }),       "Blocks",              "Blocked",   "BudgetExhausted"],
+  ["… behind one with some left",                    plain({}, { budgets: [foreignBudget("b", "app", { status: { disruptionsAllowed: 1 } })] }), "Drains", "Evicted", "NotAVirtualMachine"],
+  ["… behind one that has not been counted yet",     plain({}, { budgets: [foreignBudget("b", "app", { generation: 2, status: { disruptionsAllowed: 1 } })] }), "Blocks", "Blocked", "BudgetExhausted"],
+  ["… not ready, others are",                        plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: met })] }), "Drains", "Evicted", "NotAVirtualMachine"],
+  ["… not ready, nor are others",                    plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: { ...met, currentHealthy: 1 } })] }), "Blocks", "Blocked", "BudgetExhausted"],
+  ["… not ready, AlwaysAllow",                       plain(unhealthy, { budgets: [foreignBudget("b", "app", { unhealthyPodEvictionPolicy: "AlwaysAllow", status: { ...met, currentHealthy: 1 } })] }), "Drains", "Evicted", "NotAVirtualMachine"],
+  ["… of another namespace's budget",                plain({}, { budgets: [foreignBudget("b", "app", { namespace: "other" })] }), "Drains", "Evicted", "NotAVirtualMachine"],
+  ["… pending",                                      plain({ phase: "Pending" }, { budgets: [foreignBudget("b", "app")] }), "Drains",  "Evicted",   "NotAVirtualMachine"],
+  ["… behind two budgets",                           plain({}, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app", { status: { disruptionsAllowed: 1 } })) }), "Blocks", "Blocked", "SeveralBudgets"],
+])("%s", (_, f, verdict, outcome, reason) => {
+  const answer = preflight(f);
+  expect(answer).toMatchObject({ verdict, pods: [{ outcome, reason }] });
+  // What blocks is told with who can change it, and only that ends a drain.
+  const [pod] = answer.pods;
+  expect(pod?.outcome === "Blocked").toBe(answer.verdict === "Blocks");
+  if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(its owner|the owner|the person)/);
+});
+
+test("a VM whose last evacuation was abandoned waits until the back-off is over", () => {
+  const about = { virtualMachineInstanceUID: "vmi-web", podUID: POD_UID, nextAttemptTime: time(60) };
+  const abandoned = endedEvacuation("Abandoned", { status: about });
+  const pods = [launcher("web", { uid: POD_UID })];
+  const vmis = [vmiOf("web", { activePods: { [POD_UID]: NODE } })];
+  const { pods: said } = preflight(facts({ pods, vmis, evacuations: [abandoned] }));
+  expect(said).toMatchObject([{ outcome: "Waits", reason: "BackingOff", room: { fits: true } }]);
+});
+
+describe("what administrators asked", () => {
+  test("kubevirt#8555, harvester#5306: a VM that cannot migrate blocks the drain for ever, and it says why and who can change it", () => {
+    const { summary, pods } = preflight(vm(PINNED));
+    expect(summary).toBe(
+      "a drain of node01 does not end: 1 of its pods cannot be evicted until a person changes something",
+    );
+    expect(pods[0]?.message).toContain(MOBILITY.pinned.reason);
+    expect(pods[0]?.remedy).toContain("stop it");
+  });
+
+  test("harvester#10698, harvester#8298, kubevirt#9585: without a fitting target nothing begins unannounced: the constraint is named", () => {
+    const nodes = [node("node02", { unschedulable: true }), node("node03", { allocatable: { memory: GIB } })];
+    const { verdict, pods } = preflight(vm({}, { otherNodes: nodes }));
+    const closest = { node: "node03", constraint: "Resources", message: "memory: 2048Mi requested, 1024Mi free" };
+    expect({ verdict, room: pods[0]?.room }).toEqual({ verdict: "NoRoom", room: { fits: false, nodes: 0, closest } });
+  });
+
+  test("harvester#1014: the last node cannot be drained", () => {
+    expect(preflight(vm({}, { otherNodes: [] }))).toMatchObject({ verdict: "NoRoom", pods: [{ room: { nodes: 0 } }] });
+  });
+
+  test("harvester#9150, harvester#10705, harvester#11606: budgets are checked beforehand, and a 429 of a VM that moves is no error", () => {
+    const [app, web] = [plainPod("app"), launcher("web")];
+    const { pods } = preflight(facts({ pods: [app, web], budgets: [foreignBudget("b", "app")] }));
+    expect(pods.map(({ outcome }) => outcome)).toEqual(["Blocked", "Moves"]);
+    expect(pods[0]?.message).toBe("PodDisruptionBudget b allows no disruption: it needs 1 healthy pods and has 1");
+  });
+
+  test("kubevirt#6782: what kubectl drain prints as an error for a VM that moves is told beforehand as what it is", () => {
+    const [said] = preflight(vm({})).pods;
+    expect(said).toMatchObject({
+      outcome: "Moves",
+      message: "is migrated to another node",
+      eviction: { allowed: false },
+    });
+  });
+
+  test("harvester#5069, harvester#9114: which VMs are shut down by maintenance is known before it begins", () => {
+    const pods = [launcher("web"), launcher("db")];
+    const { summary } = preflight(facts({ pods, vmis: [vmiOf("web"), vmiOf("db", { evictionStrategy: "None" })] }));
+    expect(summary).toBe("node01 can be drained: 1 VMs move, 1 are shut down");
+  });
+});
+
+describe("how long", () => {
+  const names = ["a", "b", "c", "d", "e"];
+  const many = (tweak: Parameters<typeof vmiOf>[1] = {}) =>
+    preflight(facts({ pods: names.map((n) => launcher(n)), vmis: names.map((n) => vmiOf(n, tweak)) })).time;
+
+  test("in as many waves as may leave the node at a time; by default as fast as nets usually are", () => {
+    expect(many()).toMatchObject({ moves: 5, atOnce: 2, waves: 3, seconds: { least: 36, most: 276 } });
+  });
+
+  test("as fast as VMs have come here", () => {
+    expect(many({ movedInSeconds: 20 })).toMatchObject({ seconds: { least: 90, most: 240 } });
+  });
+
+  test("nothing moves: no time", () => {
+    expect(preflight(facts({ pods: [], vmis: [] }))).not.toHaveProperty("time");
+  });
+});
