@@ -50,7 +50,7 @@ async function haveLeft(names: readonly string[]): Promise<boolean> {
 
 describe("EvacuationInBackground", () => {
   test("VMs that were asked for migrate after the cycle; the next one knows, and asks for none of them again", async () => {
-    stage = await startDeschedulingStage({ migrationSeconds: 1 });
+    stage = await startDeschedulingStage({ migrationSeconds: 8 });
     await createVms(stage, ["vm-1", "vm-2"]);
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
     await taint(stage, "node01");
