@@ -37,12 +37,17 @@ export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod
   const isShort = (resource: string, requested: (one: Pod) => number) => {
     const wanted = requested(pod);
     const taken = () => neighbours.reduce((sum, neighbour) => sum + requested(neighbour), 0);
-    return wanted > 0 && taken() + wanted > parseQuantity(allocatable[resource] ?? 0);
+    return wanted > 0 && inThousandths(taken() + wanted) > inThousandths(parseQuantity(allocatable[resource] ?? 0));
   };
   const short =
     MEASURED.find((resource) => isShort(resource, (one) => requestOf(one, resource))) ??
     othersOf(pod).find((resource) => isShort(resource, (one) => sumOf(one, resource)));
   return short && `Insufficient ${short}`;
+}
+
+/** Sums of binary fractions are not exact: 9m and 1m of CPU are no more than 10m. */
+function inThousandths(amount: number): number {
+  return Math.round(amount * 1000);
 }
 
 /** Hugepages, devices and the like. */

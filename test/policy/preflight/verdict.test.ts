@@ -54,7 +54,7 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   ["… of another namespace's budget",                plain({}, { budgets: [foreignBudget("b", "app", { namespace: "other" })] }), "Drains", "Evicted", "NotAVirtualMachine"],
   ["… pending",                                      plain({ phase: "Pending" }, { budgets: [foreignBudget("b", "app")] }), "Drains",  "Evicted",   "NotAVirtualMachine"],
   ["… behind two budgets",                           plain({}, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app", { status: { disruptionsAllowed: 1 } })) }), "Blocks", "Blocked", "SeveralBudgets"],
-])("%s", (_, f, ...[verdict, outcome, reason]) => {
+])("%s", (...[, f, verdict, outcome, reason]) => {
   const answer = preflight(f);
   expect(answer).toMatchObject({ verdict, pods: [{ outcome, reason }] });
   // What blocks is told with who can change it, and only that ends a drain.

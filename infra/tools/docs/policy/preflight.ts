@@ -1,0 +1,27 @@
+/**
+ * The preflight as tables for administrators, rendered as Markdown.
+ * Owns: the words for verdicts and outcomes. Does not own: the lists; they are read from the policy.
+ */
+import { CONSTRAINTS } from "../../../../shared/policy/preflight/constraints.ts";
+import { NODE_VERDICTS, type NodeVerdict } from "../../../../shared/policy/preflight/result.ts";
+import { code, renderTable } from "./tables.ts";
+
+const VERDICT_WORDS = {
+  Blocks: "some pod is refused until a person changes something",
+  NoRoom: "some VM that is to move fits on no other node",
+  Unknown: "something could not be read, or a VM asks for what is not judged",
+  DrainsWithShutdowns: "every pod goes; some VM is shut down",
+  Drains: "every pod goes, every VM moves",
+} as const satisfies Record<NodeVerdict, string>;
+
+/** In the order in which they are looked for. */
+export function nodeVerdictTable(): string {
+  return renderTable([
+    ["verdict (the first that applies)", "when"],
+    ...NODE_VERDICTS.map((v) => [code(v), VERDICT_WORDS[v]]),
+  ]);
+}
+
+export function constraints(): string {
+  return CONSTRAINTS.map(code).join(", ");
+}

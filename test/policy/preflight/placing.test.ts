@@ -1,0 +1,129 @@
+/** In clusters of any kind preflight and the sandbox's scheduler agree on where pods fit, one by one and all together. */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
+import { NodeWithResources } from "../../../shared/descheduling/reads/projections.ts";
+import { placeAll } from "../../../shared/policy/preflight/placing.ts";
+import {
+  apart,
+  fitsByPreflight,
+  fitsByScheduler,
+  gpu,
+  HOST,
+  type Labels,
+  near,
+  nodeOf,
+  podOf,
+  podTerm,
+  readPod,
+  requesting,
+  type Spec,
+} from "./scheduling.ts";
+
+const anyLabels = fc.record({ app: fc.constantFrom("x", "y") });
+const anyTerms = fc.array(
+  fc
+    .record({ app: fc.constantFrom("x", "y"), topologyKey: fc.constantFrom(HOST, "zone"), elsewhere: fc.boolean() })
+    .map(({ app, topologyKey, elsewhere }) =>
+      podTerm({ app }, { topologyKey, ...(elsewhere && { namespaces: ["other"] }) }),
+    ),
+  { maxLength: 2 },
+);
+const anySpec = fc
+  .record({
+    cpu: fc.integer({ min: 0, max: 6 }),
+    gpus: fc.constantFrom(0, 0, 1),
+    near: fc.oneof({ arbitrary: fc.constant([]), weight: 3 }, { arbitrary: anyTerms, weight: 1 }),
+    apart: fc.oneof({ arbitrary: fc.constant([]), weight: 1 }, { arbitrary: anyTerms, weight: 1 }),
+    zone: fc.constantFrom(undefined, undefined, "1", "2"),
+    tolerates: fc.boolean(),
+  })
+  .map((s): Spec => ({
+    ...requesting({ cpu: String(s.cpu), ...(s.gpus > 0 && { [gpu]: String(s.gpus) }) }),
+    affinity: { ...near(...s.near).affinity, ...apart(...s.apart).affinity },
+    ...(s.zone !== undefined && { nodeSelector: { zone: s.zone } }),
+    ...(s.tolerates && { tolerations: [{ operator: "Exists" as const }] }),
+  }));
+const anyNode = fc.record({
+  zone: fc.constantFrom(undefined, "1", "1", "2"),
+  unschedulable: fc.constantFrom(false, false, false, true),
+  tainted: fc.constantFrom(false, false, true),
+  gpus: fc.nat(2),
+  pods: fc.constantFrom("1", "3", "110"),
+});
+const anyCluster = fc.record({
+  nodes: fc.array(anyNode, { minLength: 1, maxLength: 5 }),
+  pods: fc.array(
+    fc.record({ spec: anySpec, labels: anyLabels, at: fc.nat(4), namespace: fc.constantFrom("default", "other") }),
+    { maxLength: 8 },
+  ),
+  spec: anySpec,
+  labels: anyLabels,
+});
+
+type AnyCluster = typeof anyCluster extends fc.Arbitrary<infer T> ? T : never;
+
+function nodesOf({ nodes }: AnyCluster): readonly Node[] {
+  return nodes.map((n, i) => {
+    const taints = n.tainted ? [{ key: "k", effect: "NoSchedule" }] : [];
+    const labels: Labels = n.zone === undefined ? {} : { zone: n.zone };
+    return nodeOf(`n${i}`, labels, { unschedulable: n.unschedulable, taints }, { [gpu]: String(n.gpus), pods: n.pods });
+  });
+}
+
+function podsOf({ pods }: AnyCluster, { length }: readonly Node[]): readonly Pod[] {
+  return pods.map(({ spec, at, ...tweak }, i) => podOf(`p${i}`, spec, { ...tweak, node: `n${at % length}` }));
+}
+
+test("in any cluster the two agree on every node", () => {
+  const seen = { some: 0, none: 0 };
+  fc.assert(
+    fc.property(anyCluster, (w) => {
+      const nodes = nodesOf(w);
+      const pods = podsOf(w, nodes);
+      const vm = podOf("vm", w.spec, { labels: w.labels });
+      const fitting = fitsByPreflight(vm, nodes, pods);
+      seen[fitting.length > 0 ? "some" : "none"] += 1;
+      expect(fitting).toEqual(fitsByScheduler(vm, nodes, pods));
+    }),
+    { seed: 20_261_122, numRuns: 1000 },
+  );
+  expect(Math.min(seen.some, seen.none)).toBeGreaterThan(100);
+});
+
+const anyDrain = fc.record({
+  cluster: anyCluster,
+  vms: fc.array(fc.record({ spec: anySpec, labels: anyLabels }), { minLength: 1, maxLength: 5 }),
+});
+
+test("what is said to fit, all together, the scheduler places there; what is said not to fit has no place", () => {
+  const seen = { fits: 0, not: 0, alone: 0 };
+  fc.assert(
+    fc.property(anyDrain, ({ cluster, vms }) => {
+      const nodes = nodesOf(cluster);
+      const drained = nodeOf("drained", { zone: "1" });
+      const moving = vms.map(({ spec, labels }, i) => podOf(`vm${i}`, spec, { labels, node: "drained" }));
+      const others = podsOf(cluster, nodes);
+      const [node, ...otherNodes] = [drained, ...nodes].map((one) => NodeWithResources.parse(one));
+      if (node === undefined) throw new Error("there is no node");
+      const [pods, otherPods] = [moving.map(readPod), others.map(readPod)];
+      const found = placeAll(pods, { node, otherNodes, otherPods, pods });
+      const there = [...others, ...moving];
+      for (const uid of found.keys()) {
+        const pod = moving.find(({ metadata }) => metadata.uid === uid);
+        const room = found.get(uid);
+        if (pod === undefined || room === undefined) throw new Error("another pod was placed");
+        const unbound = podOf(uid, { ...pod.spec }, { labels: pod.metadata.labels ?? {} });
+        const places = fitsByScheduler(unbound, [...nodes, drained], there).filter((name) => name !== "drained");
+        expect({ fits: room.fits, nodes: room.nodes }).toEqual({ fits: places.length > 0, nodes: places.length });
+        seen[room.fits ? "fits" : "not"] += 1;
+        if (room.fitsAlone === true) seen.alone += 1;
+        if (room.node === undefined) continue;
+        expect(places).toContain(room.node);
+        there.push(podOf(uid, { ...pod.spec, nodeName: room.node }, { labels: pod.metadata.labels ?? {} }));
+      }
+    }),
+    { seed: 20_261_122, numRuns: 1000 },
+  );
+  expect(Math.min(seen.fits, seen.not, seen.alone)).toBeGreaterThan(50);
+});

@@ -1,0 +1,123 @@
+/**
+ * Where a pod fits: what kube-scheduler's documentation and tests say of its filters, of the preflight and of the sandbox's scheduler
+ * alike.
+ */
+import { describe, expect, test } from "vitest";
+import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
+import {
+  apart,
+  type Expression,
+  fitsByPreflight,
+  fitsByScheduler,
+  gpu,
+  type Labels,
+  near,
+  nodeOf,
+  podOf,
+  podTerm,
+  type PodTweak,
+  requesting,
+  type Spec,
+} from "./scheduling.ts";
+
+const nodeTerms = (...terms: { matchExpressions?: Expression[]; matchFields?: Expression[] }[]): Spec => ({
+  affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } },
+});
+const expressions = (...matchExpressions: Expression[]): Spec => nodeTerms({ matchExpressions });
+const isNamed = (...values: string[]) => [{ key: "metadata.name", operator: "In", values }];
+
+const zone = { topologyKey: "zone" };
+
+const tainted = (effect: string, value = "v"): Node => nodeOf("a", {}, { taints: [{ key: "k", value, effect }] });
+const tolerating = (toleration: object): Spec => ({ tolerations: [toleration] });
+const small = (...used: Record<string, string>[]): [Node[], Pod[]] => [
+  [nodeOf("a", {}, {}, { cpu: "10m", memory: "20", [gpu]: "4", "hugepages-2Mi": "5" })],
+  used.map((requests, i) => podOf(`p${i}`, requesting(requests), { node: "a" })),
+];
+const one = (labels: Labels): [Node[], Pod[]] => [[nodeOf("a", labels)], []];
+const two: Node[] = [nodeOf("a", { zone: "1" }), nodeOf("b", { zone: "1" }), nodeOf("c", { zone: "2" }), nodeOf("d")];
+const s1 = (node: string, spec: Spec = {}, tweak: PodTweak = {}) =>
+  podOf(`on-${node}`, spec, { node, labels: { service: "s1" }, ...tweak });
+const init = (...requests: Record<string, string>[]): Spec => ({
+  initContainers: requests.map((r, i) => ({ name: `i${i}`, image: "x", resources: { requests: r } })),
+});
+const S1 = { service: "s1" };
+const ALL = ["a", "b", "c", "d"];
+
+// prettier-ignore
+const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [readonly Node[], readonly Pod[]], fits: readonly string[], tweak?: PodTweak])[] = [
+  // NodeResourcesFit
+  ["nothing requested fits a full node",                     {},                                             small({ cpu: "10m", memory: "20" }),   ["a"]],
+  ["too much of both",                                       requesting({ cpu: "1m", memory: "1" }),         small({ cpu: "10m", memory: "20" }),   []],
+  ["an init container asks for too much CPU",                { ...requesting({ cpu: "1m", memory: "1" }), ...init({ cpu: "3m", memory: "1" }) }, small({ cpu: "8m", memory: "19" }), []],
+  ["of several init containers the largest counts, not their sum", { ...requesting({ cpu: "1m", memory: "1" }), ...init({ cpu: "1m" }, { cpu: "1m" }, { cpu: "1m" }) }, small({ cpu: "9m", memory: "19" }), ["a"]],
+  ["both fit",                                               requesting({ cpu: "1m", memory: "1" }),         small({ cpu: "5m", memory: "5" }),     ["a"]],
+  ["one resource fits, memory not",                          requesting({ cpu: "1m", memory: "2" }),         small({ cpu: "5m", memory: "19" }),    []],
+  ["one resource fits, CPU not",                             requesting({ cpu: "2m", memory: "1" }),         small({ cpu: "9m", memory: "5" }),     []],
+  ["exactly what is left",                                   requesting({ cpu: "5m", memory: "1" }),         small({ cpu: "5m", memory: "19" }),    ["a"]],
+  ["an extended resource fits",                              requesting({ [gpu]: "2" }),                     small(),                               ["a"]],
+  ["an extended resource: more than there is",               requesting({ [gpu]: "10" }),                    small(),                               []],
+  ["an extended resource: more than is left",                requesting({ [gpu]: "1" }),                     small({ [gpu]: "4" }),                 []],
+  ["an extended resource that the node does not have",       requesting({ "example.com/other": "1" }),       small(),                               []],
+  ["hugepages: more than there are",                         requesting({ "hugepages-2Mi": "10" }),          small(),                               []],
+  ["hugepages: more than are left",                          requesting({ "hugepages-2Mi": "2" }),           small({ "hugepages-2Mi": "4" }),       []],
+  ["overhead counts",                                        { ...requesting({ cpu: "1m" }), overhead: { cpu: "10m" } }, small(),                   []],
+  ["too many pods, whatever they ask for",                   {},                                             [[nodeOf("a", {}, {}, { pods: "1" })], [podOf("p", {}, { node: "a" })]], []],
+  ["ended pods take nothing",                                requesting({ cpu: "10m" }),                     [small()[0], [podOf("p", requesting({ cpu: "10m" }), { node: "a", phase: "Succeeded" })]], ["a"]],
+  // NodeAffinity
+  ["node selector: missing label",                           { nodeSelector: { foo: "bar" } },               one({}),                               []],
+  ["node selector: the node has more labels",                { nodeSelector: { foo: "bar" } },               one({ foo: "bar", baz: "blah" }),      ["a"]],
+  ["node selector: the node has only one of two",            { nodeSelector: { foo: "bar", baz: "blah" } },  one({ foo: "bar" }),                   []],
+  ["In",                                                     expressions({ key: "foo", operator: "In", values: ["bar", "value2"] }), one({ foo: "bar" }), ["a"]],
+  ["In, another value",                                      expressions({ key: "foo", operator: "In", values: ["value1"] }), one({ foo: "bar" }), []],
+  ["Gt",                                                     expressions({ key: "version", operator: "Gt", values: ["0204"] }), one({ version: "0206" }), ["a"]],
+  ["NotIn",                                                  expressions({ key: "mem", operator: "NotIn", values: ["na"] }), one({ mem: "4" }), ["a"]],
+  ["Exists",                                                 expressions({ key: "GPU", operator: "Exists" }), one({ GPU: "NVIDIA" }),              ["a"]],
+  ["no term matches nothing",                                nodeTerms(),                                    one({ foo: "bar" }),                   []],
+  ["an empty term matches nothing",                          nodeTerms({ matchExpressions: [] }),            one({ foo: "bar" }),                   []],
+  ["expressions of a term are ANDed",                        expressions({ key: "GPU", operator: "Exists" }, { key: "GPU", operator: "NotIn", values: ["AMD"] }), one({ GPU: "AMD" }), []],
+  ["terms are ORed",                                         nodeTerms({ matchExpressions: [{ key: "foo", operator: "In", values: ["x"] }] }, { matchExpressions: [{ key: "foo", operator: "Exists" }] }), one({ foo: "bar" }), ["a"]],
+  ["both selector and affinity have to match",               { ...expressions({ key: "foo", operator: "Exists" }), nodeSelector: { foo: "other" } }, one({ foo: "bar" }), []],
+  ["by the node's name",                                     nodeTerms({ matchFields: isNamed("a") }),       one({}),                               ["a"]],
+  ["by another node's name",                                 nodeTerms({ matchFields: isNamed("z") }),       one({}),                               []],
+  ["by name and label, the name is another",                 nodeTerms({ matchFields: isNamed("z"), matchExpressions: [{ key: "foo", operator: "Exists" }] }), one({ foo: "bar" }), []],
+  // TaintToleration, NodeUnschedulable
+  ["no toleration",                                          {},                                             [[tainted("NoSchedule")], []],         []],
+  ["an equal toleration",                                    tolerating({ key: "k", operator: "Equal", value: "v", effect: "NoSchedule" }), [[tainted("NoSchedule")], []], ["a"]],
+  ["the key exists",                                         tolerating({ key: "k", operator: "Exists", effect: "NoSchedule" }), [[tainted("NoSchedule")], []], ["a"]],
+  ["another value",                                          tolerating({ key: "k", operator: "Equal", value: "w", effect: "NoSchedule" }), [[tainted("NoSchedule")], []], []],
+  ["another effect",                                         tolerating({ key: "k", operator: "Exists", effect: "PreferNoSchedule" }), [[tainted("NoSchedule")], []], []],
+  ["any effect",                                             tolerating({ key: "k", operator: "Exists" }),   [[tainted("NoExecute")], []],          ["a"]],
+  ["PreferNoSchedule keeps no pod away",                     {},                                             [[tainted("PreferNoSchedule")], []],   ["a"]],
+  ["NoExecute keeps a pod away",                             {},                                             [[tainted("NoExecute")], []],          []],
+  ["cordoned",                                               {},                                             [[nodeOf("a", {}, { unschedulable: true })], []], []],
+  ["cordoned, tolerated",                                    tolerating({ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }), [[nodeOf("a", {}, { unschedulable: true })], []], ["a"]],
+  // InterPodAffinity
+  ["near a pod of its node",                                 near(podTerm(S1)),                              [two, [s1("a")]],                      ["a"]],
+  ["near a pod of its zone",                                 near(podTerm(S1, zone)),                        [two, [s1("a")]],                      ["a", "b"]],
+  ["near a pod of another namespace",                        near(podTerm(S1, zone)),                        [two, [s1("a", {}, { namespace: "ns" })]], []],
+  ["… that it names",                                        near(podTerm(S1, { ...zone, namespaces: ["ns"] })), [two, [s1("a", {}, { namespace: "ns" })]], ["a", "b"]],
+  ["… or of any namespace",                                  near(podTerm(S1, { ...zone, namespaceSelector: {} })), [two, [s1("a", {}, { namespace: "ns" })]], ["a", "b"]],
+  ["near a pod that there is not",                           near(podTerm({ service: "other" })),            [two, [s1("a")]],                      []],
+  ["every term has to be met by one pod",                    near(podTerm(S1), podTerm({ tier: "x" })),      [two, [s1("a"), podOf("x", {}, { node: "a", labels: { tier: "x" } })]], []],
+  ["the first of its own group may be anywhere with the key", near(podTerm(S1, zone)),                       [two, []],                             ["a", "b", "c"], { labels: S1 }],
+  ["… but is not the first",                                 near(podTerm(S1, zone)),                        [two, [s1("c")]],                      ["c"],           { labels: S1 }],
+  ["apart from a pod of its node",                           apart(podTerm(S1)),                             [two, [s1("a")]],                      ["b", "c", "d"]],
+  ["apart from a pod of its zone; a node without a zone will do", apart(podTerm(S1, zone)),                  [two, [s1("a")]],                      ["c", "d"]],
+  ["apart: any term is enough",                              apart(podTerm({ service: "other" }), podTerm(S1)), [two, [s1("a")]],                   ["b", "c", "d"]],
+  ["apart from a pod of another namespace",                  apart(podTerm(S1)),                             [two, [s1("a", {}, { namespace: "ns" })]], ALL],
+  ["a pod there wants to be apart from it",                  {},                                             [two, [s1("a", apart(podTerm({ app: "vm" }, zone)))]], ["c", "d"],   { labels: { app: "vm" } }],
+  ["near one and apart from another",                        { affinity: { ...near(podTerm(S1, zone)).affinity, ...apart(podTerm({ bad: "x" })).affinity } }, [two, [s1("a"), podOf("bad", {}, { node: "b", labels: { bad: "x" } })]], ["a"]],
+  ["NotIn, in a selector of pods",                           near(podTerm({}, { matchExpressions: [{ key: "service", operator: "NotIn", values: ["s2"] }] })), [two, [s1("a")]], ["a"]],
+];
+
+describe.each([
+  ["the preflight", fitsByPreflight],
+  ["the sandbox's scheduler", fitsByScheduler],
+] as const)("%s", (_, fits) => {
+  for (const [what, spec, [nodes, pods], expected, tweak] of EXAMPLES) {
+    test(what, () => {
+      expect(fits(podOf("vm", spec, tweak), nodes, pods)).toEqual(expected);
+    });
+  }
+});

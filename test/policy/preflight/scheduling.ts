@@ -1,0 +1,125 @@
+/**
+ * Whether a pod fits nodes, asked twice: of the preflight, by way of the client's schemas, and of the sandbox's scheduler, which shares
+ * no code with it.
+ * Owns: asking, and minimal objects. Does not own: cases.
+ */
+import { whyNot } from "../../../infra/sandbox/actors/node-fit.ts";
+import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
+import { preflightPodSchema } from "../../../shared/cluster/kinds/preflight.ts";
+import { NodeWithResources } from "../../../shared/descheduling/reads/projections.ts";
+import { roomOn } from "../../../shared/policy/kube/room.ts";
+import type { PreflightPod } from "../../../shared/policy/preflight/facts.ts";
+import { obstacleTo } from "../../../shared/policy/preflight/constraints.ts";
+import { nearOf } from "../../../shared/policy/preflight/near.ts";
+
+export type Spec = Partial<NonNullable<Pod["spec"]>>;
+export type Labels = Readonly<Record<string, string>>;
+
+const meta = (name: string) => ({ name, uid: name, resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" });
+
+export function requesting(requests: Record<string, string>): Spec {
+  return { containers: [{ name: "compute", image: "x", resources: { requests } }] };
+}
+
+export const HOST = "kubernetes.io/hostname";
+export const gpu = "example.com/gpu";
+
+export type Expression = { readonly key: string; readonly operator: string; readonly values?: string[] };
+
+interface TermTweak {
+  readonly topologyKey?: string;
+  readonly namespaces?: string[];
+  readonly matchExpressions?: Expression[];
+  readonly namespaceSelector?: object;
+}
+export const podTerm = (
+  labels: Record<string, string>,
+  { matchExpressions, topologyKey = HOST, ...rest }: TermTweak = {},
+) => ({
+  topologyKey,
+  labelSelector: { matchLabels: labels, ...(matchExpressions && { matchExpressions }) },
+  ...rest,
+});
+type Term = ReturnType<typeof podTerm>;
+export const near = (...terms: Term[]): Spec => ({
+  affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
+});
+export const apart = (...terms: Term[]): Spec => ({
+  affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
+});
+
+export interface PodTweak {
+  readonly labels?: Labels;
+  readonly namespace?: string;
+  readonly node?: string;
+  readonly phase?: string;
+}
+
+export function podOf(
+  name: string,
+  spec: Spec,
+  { labels = {}, namespace = "default", node, phase }: PodTweak = {},
+): Pod {
+  const bound = node === undefined ? {} : { nodeName: node };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { ...meta(name), namespace, labels: { ...labels } },
+    spec: { ...bound, ...spec, containers: spec.containers ?? [] },
+    status: { phase: phase ?? "Running" },
+  };
+}
+
+export function nodeOf(name: string, labels: Labels = {}, spec: Node["spec"] = {}, allocatable: Labels = {}): Node {
+  const ready = { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" };
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { ...meta(name), labels: { "kubernetes.io/hostname": name, ...labels } },
+    spec: { ...spec },
+    status: { allocatable: { cpu: "10", memory: "20Gi", pods: "32", ...allocatable }, conditions: [ready] },
+  };
+}
+
+/** As the client reads it; one without a node is on the node that is drained. */
+export function readPod(pod: Pod): PreflightPod {
+  return preflightPodSchema().parse({ ...pod, spec: { ...pod.spec, nodeName: pod.spec?.nodeName ?? "drained" } });
+}
+
+/** Names of the nodes that it fits, as the preflight sees it. */
+export function fitsByPreflight(pod: Pod, nodes: readonly Node[], pods: readonly Pod[]): readonly string[] {
+  const seen = nodes.map((node) => NodeWithResources.parse(node));
+  const there = pods.map(readPod);
+  const labels = new Map(seen.map((node) => [node.name, node.labels]));
+  const moving = readPod(pod);
+  const near = nearOf(moving, there, (name) => labels.get(name) ?? {});
+  const fitting = seen.filter((node) => {
+    const room = roomOn(
+      node,
+      there.filter(({ nodeName }) => nodeName === node.name),
+    );
+    return obstacleTo(moving, { node, room }, near) === undefined;
+  });
+  return fitting.map(({ name }) => name);
+}
+
+export function fitsByScheduler(pod: Pod, nodes: readonly Node[], pods: readonly Pod[]): readonly string[] {
+  const living = pods.filter(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed");
+  const residents = living.flatMap((other) => {
+    const node = nodes.find(({ metadata }) => metadata.name === other.spec?.nodeName);
+    return node === undefined ? [] : [{ pod: other, node: node.metadata.name, labels: node.metadata.labels ?? {} }];
+  });
+  const fitting = nodes.filter((node) => {
+    const isHere = (one: { readonly node: string }) => one.node === node.metadata.name;
+    const neighbours = residents.filter(isHere).map((one) => one.pod);
+    return (
+      whyNot(
+        pod,
+        node,
+        neighbours,
+        residents.filter((one) => !isHere(one)),
+      ) === undefined
+    );
+  });
+  return fitting.map(({ metadata }) => metadata.name);
+}
