@@ -16,9 +16,12 @@ export interface Excused {
   readonly letGo: ReadonlySet<string>;
 }
 
-/** A NoExecute taint does not ask, and the guard lets a VM go that cannot move. A kubelet asks nobody but the shield. */
+/**
+ * A NoExecute taint does not ask, and the guard lets a VM go that cannot move. A kubelet asks nobody but the shield, and that
+ * only about VMs that it has covered before: see ledger.ts.
+ */
 export function isLetGo({ place, strategy, migratable }: CastMember): boolean {
-  if (place === "Exposed") return true;
+  if (place === "Exposed" || place === "Covered") return true;
   return place === "Unsettled" && !migratable && strategy !== "External";
 }
 

@@ -12,6 +12,7 @@ import {
   type VirtualMachineInstanceMigration,
 } from "../sandbox/kubevirt/resources.ts";
 import type { Listener } from "./observer.ts";
+import { WIRE } from "./wire.ts";
 
 export interface Ledger extends Pick<Listener, "vmiChanged" | "migrationChanged"> {
   /** What was not as it must be, in words. */
@@ -20,6 +21,8 @@ export interface Ledger extends Pick<Listener, "vmiChanged" | "migrationChanged"
   readonly mostRunning: number;
   /** Limits that would have let no further one begin. */
   readonly reached: ReadonlySet<keyof Limits>;
+  /** How many VMs the shield has covered. */
+  readonly shielded: number;
   readonly report: (what: string) => void;
 }
 
@@ -40,8 +43,8 @@ interface Unfinished {
 
 export interface LedgerOptions {
   readonly limits: Limits;
-  /** Keys of VMIs that a taint may end. */
-  readonly letGo: ReadonlySet<string>;
+  /** Keys of VMIs that a taint or a kubelet may end: none that the shield has covered. */
+  readonly letGo: Set<string>;
   /** Milliseconds since the run began. */
   readonly elapsed: () => number;
 }
@@ -50,6 +53,7 @@ export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger 
   const breaches: string[] = [];
   const unfinished = new Map<string, Unfinished>();
   const nodes = new Map<string, string | undefined>();
+  const shielded = new Set<string>();
   const reached = new Set<keyof Limits>();
   /** What lasts is told once. */
   const told = new Set<string>();
@@ -73,6 +77,12 @@ export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger 
     for (const [node, from] of Map.groupBy(running, (m) => m.node)) check("node", `from ${node}`, from);
   };
 
+  const noteShield = (vmi: VirtualMachineInstance): void => {
+    if (shieldOf(vmi) === "") return;
+    letGo.delete(keyOf(vmi));
+    shielded.add(keyOf(vmi));
+  };
+
   return {
     get breaches() {
       return breaches;
@@ -80,13 +90,17 @@ export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger 
     get mostRunning() {
       return mostRunning;
     },
+    get shielded() {
+      return shielded.size;
+    },
     reached,
     report,
     vmiChanged(now, before) {
       if (now === undefined) return;
       nodes.set(keyOf(now), now.status?.nodeName);
+      noteShield(now);
       if (!hasEnded(now) || mayEnd(before, now) || letGo.has(keyOf(now))) return;
-      report(`${keyOf(now)} has ended (${now.status?.phase}) on ${now.status?.nodeName}`);
+      report(`${keyOf(now)} has ended (${now.status?.phase}) on ${now.status?.nodeName}${shieldOf(now)}`);
     },
     migrationChanged(now, before) {
       if (before !== undefined && before.metadata.uid !== now?.metadata.uid) unfinished.delete(before.metadata.uid);
@@ -98,6 +112,11 @@ export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger 
       checkLimits();
     },
   };
+}
+
+function shieldOf({ metadata }: VirtualMachineInstance): string {
+  const shield = metadata.labels?.[WIRE.shieldLabel];
+  return shield === undefined ? "" : `, shielded (${shield})`;
 }
 
 /** Not because its owner has deleted it. */

@@ -111,6 +111,7 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
       ...apiServer.faults.injected.slice(injectedBefore).map(({ effect }) => effect.type),
       ...told.done.filter((does) => does !== "inject"),
       ...Array.from({ length: crew.deaths }, () => "Worker killed"),
+      ...Array.from({ length: ledger.shielded }, () => "VM shielded"),
       ...Array.from({ length: arena.front.late - lateBefore }, () => NOT_WAITED_FOR),
     ]),
     inVain: count([...told.inVain, ...ofThoseWhoCannotLeave(refused, plan).map(() => "evict")]),

@@ -4,7 +4,7 @@
  */
 import { FLAG, HELP, nameOf, readArguments, UsageError } from "../tools/console/arguments.ts";
 
-export const STORIES = ["drain", "preemption", "taint", "pressure", "descheduler"] as const;
+export const STORIES = ["drain", "preemption", "taint", "pressure", "shield", "descheduler"] as const;
 export type StoryName = (typeof STORIES)[number];
 
 export interface Arguments {
@@ -16,11 +16,12 @@ export interface Arguments {
 
 export const USAGE = `Usage: npm start [-- [STORY] [--exit]]
 
-Each story happens in two clusters: one goes without Lifeboat or, for the descheduler, without its gate. Stories:
+Each story happens in two clusters: one goes without Lifeboat, or without what the story is about. Stories:
   drain        a node full of virtual machines is drained (the default)
   preemption   a pod of high priority takes the place of virtual machines
   taint        a NoExecute taint drives everything off a node
   pressure     a node runs out of memory, and its kubelet out of patience
+  shield       the same, and the kubelet is faster; one cluster goes without the shield
   descheduler  a lopsided cluster is balanced, a few VMs at a time; then another, without the gate for that
 
 Options:

@@ -16,6 +16,8 @@ import { readWorld, watchWorld } from "./watch.ts";
 import type { World } from "./world.ts";
 
 export interface Plot {
+  /** What one of the clusters is without; Lifeboat, unless it says otherwise. */
+  readonly about?: string;
   /** What is about to happen to both clusters, in a line. */
   readonly headline: string;
   readonly cast: Cast;
@@ -39,7 +41,7 @@ export async function tellBeside({ cast, ...plot }: Plot, stage: Stage, screen: 
     screen,
     timeLine,
     names: NAME,
-    render: (frame) => renderBeside(frame, screen),
+    render: (frame) => renderBeside(frame, screen, plot.about),
   });
   screen.print("", plot.headline, "");
 
@@ -71,7 +73,7 @@ export async function tellBeside({ cast, ...plot }: Plot, stage: Stage, screen: 
   };
   if (!isOver) screen.print("", "This takes too long: the story ends here.");
   await showEvacuations(stage.withIt.client, screen);
-  screen.print("", ...renderOutcome(outcome, screen));
+  screen.print("", ...renderOutcome(outcome, screen, plot.about));
   return isOver && outcome.withIt.lost.length === 0;
 }
 

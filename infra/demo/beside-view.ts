@@ -21,12 +21,15 @@ export interface BesideFrame {
 /** What each cluster is called in a log; of the same length. */
 export const NAME: Pair<string> = { without: "without", withIt: "with   " };
 
-const HEADING: Pair<string> = { without: "WITHOUT LIFEBOAT", withIt: "WITH LIFEBOAT" };
-
-export function renderBeside({ seconds, rows, worlds, said }: BesideFrame, look: Look): readonly string[] {
+/** `about`: what one of the two is without. */
+export function renderBeside(
+  { seconds, rows, worlds, said }: BesideFrame,
+  look: Look,
+  about = "Lifeboat",
+): readonly string[] {
   const paint = painter(look);
   const columns = widths(rows, look.width);
-  const heading = `${"".padEnd(columns.name + 4)}${HEADING.without.padEnd(columns.without)}  ${HEADING.withIt}`;
+  const heading = `${"".padEnd(columns.name + 4)}${`Without ${about}`.toUpperCase().padEnd(columns.without)}  ${`With ${about}`.toUpperCase()}`;
   return [
     paint("bold", cut(heading, look.width)),
     ...rows.map((row) => line(row, columns, look)),
@@ -94,12 +97,12 @@ export function renderSaid(name: string, message: string): string {
   return `${name}    ${message.trimEnd()}`;
 }
 
-export function renderOutcome({ without, withIt }: Pair<Summary>, look: Look): readonly string[] {
+export function renderOutcome({ without, withIt }: Pair<Summary>, look: Look, about = "Lifeboat"): readonly string[] {
   const { moved, lost, remaining } = withIt;
   const stayed = remaining.length === 0 ? "" : `, VMs stayed ${remaining.length}`;
-  const outcome = `With Lifeboat: VMs moved ${moved.length}${stayed}, VMs lost: ${lost.length}`;
+  const outcome = `With ${about}: VMs moved ${moved.length}${stayed}, VMs lost: ${lost.length}`;
   return [
-    renderLost(without.lost, look),
+    renderLost(without.lost, look, about),
     painter(look)(
       ["bold", lost.length === 0 ? "green" : "red"],
       lost.length === 0 ? outcome : `${outcome}  (${lost.join(", ")})`,

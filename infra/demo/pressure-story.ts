@@ -9,6 +9,7 @@ import { createPod, createPriorityClass } from "../sandbox/workloads.ts";
 import { troublesOf, vmsOn } from "./beside.ts";
 import { tellBeside, type Plot } from "./beside-story.ts";
 import type { Cluster } from "./cluster.ts";
+import type { Setting } from "./stage.ts";
 import type { Scene, Story } from "./story.ts";
 
 const NODE = "node-1";
@@ -27,39 +28,56 @@ const VMS: readonly (readonly [Namespace, string])[] = [
 ];
 const WAREHOUSE = { namespace: "shop", name: "warehouse" };
 
-/** Seconds where a real kubelet is given minutes: REFERENCE.md, "Node pressure". */
-const PATIENCE = "15s";
-/** With less than this left the kubelet reports pressure: two guests have to go. */
-const SOFT_THRESHOLD = "4Gi";
+/** Long enough for the shield. */
+const GRACE_SECONDS = 300;
 
-export const pressure: Story = {
-  about: "Lifeboat",
-  setting: {
-    lifeboat: { withIt: { featureGates: { NodePressureEvictionLiveMigration: true } } },
-    optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
-    eviction: {
-      evictionSoft: { "memory.available": SOFT_THRESHOLD },
-      evictionSoftGracePeriod: { "memory.available": PATIENCE },
-      evictionMaxPodGracePeriod: 300,
-      evictionPressureTransitionPeriod: "10ms",
+interface Variant extends Pick<Setting, "lifeboat" | "optional"> {
+  readonly about: string;
+  /** Seconds where a real kubelet is given minutes: REFERENCE.md, "Node pressure". */
+  readonly patience: string;
+  /** With less than this left the kubelet reports pressure. */
+  readonly softThreshold: string;
+}
+
+export function pressureStory({ about, lifeboat, optional, patience, softThreshold }: Variant): Story {
+  const plot: Plot = {
+    about,
+    headline: `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,
+    cast: { node: NODE, pods: [`${WAREHOUSE.namespace}/${WAREHOUSE.name}`] },
+    disrupt,
+    hasHappened: (before, now) => vmsOn(NODE, now) < vmsOn(NODE, before) && troublesOf(NODE, now).length === 0,
+  };
+  return {
+    about,
+    setting: {
+      lifeboat,
+      optional: ["optional/guard.yaml", "optional/migration-policy.yaml", ...optional],
+      eviction: {
+        evictionSoft: { "memory.available": softThreshold },
+        evictionSoftGracePeriod: { "memory.available": patience },
+        evictionMaxPodGracePeriod: GRACE_SECONDS,
+        evictionPressureTransitionPeriod: "10ms",
+      },
     },
-  },
-  setScene,
-  tell: (stage, screen) => tellBeside(PLOT, stage, screen),
-  encore: () => ["kubectl describe node node-1"],
-};
+    setScene,
+    tell: (stage, screen) => tellBeside(plot, stage, screen),
+    encore: () => ["kubectl describe node node-1"],
+  };
+}
 
-const PLOT: Plot = {
-  headline: `The guests on ${NODE} fill their memory: less than evictionSoft (${SOFT_THRESHOLD}) is left. In ${PATIENCE} the kubelet kills.`,
-  cast: { node: NODE, pods: [`${WAREHOUSE.namespace}/${WAREHOUSE.name}`] },
-  disrupt,
-  hasHappened: (before, now) => vmsOn(NODE, now) < vmsOn(NODE, before) && troublesOf(NODE, now).length === 0,
-};
+export const pressure = pressureStory({
+  about: "Lifeboat",
+  lifeboat: { withIt: { featureGates: { NodePressureEvictionLiveMigration: true } } },
+  optional: [],
+  patience: "15s",
+  // Two guests have to go.
+  softThreshold: "4Gi",
+});
 
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNodes(client, NODES, { memory: "16Gi" });
   for (const [name, value] of Object.entries(PRIORITY)) await createPriorityClass(client, name, value);
-  const vm = { evictionStrategy: "LiveMigrate", memory: "1Gi", node: NODE };
+  const vm = { evictionStrategy: "LiveMigrate", memory: "1Gi", node: NODE, graceSeconds: GRACE_SECONDS };
   await createVms(
     client,
     VMS.map(([namespace, name]) => ({ ...vm, namespace, name, priorityClassName: namespace })),

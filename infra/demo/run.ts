@@ -8,12 +8,13 @@ import { descheduler } from "./descheduler-story.ts";
 import { drain } from "./drain-story.ts";
 import { preemption } from "./preemption-story.ts";
 import { pressure } from "./pressure-story.ts";
+import { shield } from "./shield-story.ts";
 import type { Screen } from "./screen.ts";
 import { both, setStage, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
 import { taint } from "./taint-story.ts";
 
-const STORY: Readonly<Record<StoryName, Story>> = { drain, preemption, taint, pressure, descheduler };
+const STORY: Readonly<Record<StoryName, Story>> = { drain, preemption, taint, pressure, shield, descheduler };
 
 export interface RunOptions {
   readonly story: StoryName;

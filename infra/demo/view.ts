@@ -105,8 +105,8 @@ function named(keys: readonly string[]): string {
   return keys.length === 0 ? "" : `  (${keys.join(", ")})`;
 }
 
-/** What the same disruption cost without Lifeboat. */
-export function renderLost(lost: readonly string[], look: Look): string {
-  const line = `Without Lifeboat: VMs lost ${lost.length}${named(lost)}`;
+/** What the same disruption cost without it. */
+export function renderLost(lost: readonly string[], look: Look, about = "Lifeboat"): string {
+  const line = `Without ${about}: VMs lost ${lost.length}${named(lost)}`;
   return painter(look)(lost.length === 0 ? "dim" : ["bold", "red"], look.colour ? line : cut(line, look.width));
 }

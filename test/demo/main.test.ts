@@ -51,6 +51,7 @@ const stories: readonly [string, number, RegExp, readonly string[]][] = [
   ["taint",      3,    /^With Lifeboat: VMs moved 3, VMs lost: 0$/, ["with     · kube-system/log-agent  on node-1", "node-controller deletes pod virt-launcher-web-"]],
   ["pressure",   2,    /^With Lifeboat: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/, ["node condition MemoryPressure: moving the VM off node node-1"]],
 ];
+
 // They wait far more than they work.
 test.concurrent.each(stories)(
   "%s: %i VMs are lost without Lifeboat, none with it",
@@ -66,6 +67,18 @@ test.concurrent.each(stories)(
     expect(said).toEqual(said.toSorted((one, other) => one - other));
     // What tolerates a taint stays.
     expect(lines.filter((line) => /log-agent +(ending|gone)/.test(line))).toEqual([]);
+    expect(code).toBe(0);
+  },
+);
+
+test(
+  "the shield saves VMs whose launchers get SIGTERM before it is their turn to move",
+  { timeout: 120_000 },
+  async () => {
+    const { code, lines, stderr } = await start("shield");
+    expect(stderr).toBe("");
+    expect(lines.at(-3)).toMatch(/^Without the shield: VMs lost [1-6]  \(/);
+    expect(lines.at(-2)).toMatch(/^With the shield: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/);
     expect(code).toBe(0);
   },
 );

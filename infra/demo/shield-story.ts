@@ -1,0 +1,37 @@
+/**
+ * The story of the shield: memory pressure again, and a kubelet that sends SIGTERM to VMs before it is their turn to move.
+ * Owns: what is different from the story of memory pressure. Does not own: its scene (pressure-story.ts).
+ */
+import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
+import { kubeVirts } from "../sandbox/kubevirt/resources.ts";
+import { pressureStory } from "./pressure-story.ts";
+import type { Story } from "./story.ts";
+
+const configuration = (maxPodGracePeriodSeconds: number) => ({
+  featureGates: { NodePressureEvictionLiveMigration: true },
+  shield: { maxPodGracePeriodSeconds },
+});
+
+const story = pressureStory({
+  about: "the shield",
+  lifeboat: { without: configuration(0), withIt: configuration(300) },
+  optional: ["optional/shield.yaml"],
+  patience: "4s",
+  softThreshold: "8Gi",
+});
+
+/** One VM after another moves, so that the kubelet's patience ends before it is the turn of most. */
+const KUBEVIRT_SPEC = {
+  configuration: {
+    developerConfiguration: { featureGates: ["Plugins"] },
+    migrations: { parallelOutboundMigrationsPerNode: 1 },
+  },
+};
+
+export const shield: Story = {
+  ...story,
+  async setScene(client) {
+    await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { spec: KUBEVIRT_SPEC } });
+    return await story.setScene(client);
+  },
+};
