@@ -142,22 +142,7 @@ Only a marked VM gets it, and only if there is another attempt. Lifeboat removes
   migration does not run yet, unless the node carries the drain taint or the VM has to leave for another cause besides. A look must have
   found the node cordoned before (condition \`Cordoned\`): not every eviction is a drain's. A drain that still runs asks again.
 
-## Before a drain
-
-\`explain/nodes\` says what a drain of a node would meet, from the same rules: an eviction of each pod gets what is said above, and then
-what the API server's budgets say.
-
-${preflight.nodeVerdictTable()}
-
-- Blocked: a VM that is refused (first table), one with strategy External (its owner is to move it), a pod behind a budget of another
-  party that allows no disruption, or behind two budgets, and what \`kubectl drain\` refuses: pods without a controller (\`--force\`), and
-  with an emptyDir (\`--delete-emptydir-data\`; a VM's own pods have scratch space only). Who can change it is told with each.
-- Room: each VM that moves is placed on another node, the largest first, with those before it placed and its own pod still where
-  it is. Asked in this order, and the node that fails the latest one comes closest: ${preflight.constraints()}.
-- A node that is cordoned, not ready or under pressure counts as tainted so, as the node lifecycle controller will do.
-- Time: as many VMs at once as KubeVirt lets leave a node and run in the cluster; guest memory at the pace of the VMs of the node that
-  have moved before, else between 64 MiB/s and 10 Gbit/s.
-
+${preflight.section()}
 ## Descheduler annotations
 
 With the gate \`DeschedulerSupport\`, on launcher pods, beginning with \`descheduler.alpha.kubernetes.io/\`:
