@@ -9,7 +9,6 @@ import * as shield from "./shield.ts";
 import * as preflight from "./preflight.ts";
 import * as tables from "./tables.ts";
 import * as underWay from "./under-way.ts";
-import { MOST_PATCHES } from "../../../../shared/policy/annotations/descheduler-annotations.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../../../shared/policy/evacuation/phase.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
 
@@ -143,18 +142,7 @@ Only a marked VM gets it, and only if there is another attempt. Lifeboat removes
   found the node cordoned before (condition \`Cordoned\`): not every eviction is a drain's. A drain that still runs asks again.
 
 ${preflight.section()}
-## Descheduler annotations
-
-With the gate \`DeschedulerSupport\`, on launcher pods, beginning with \`descheduler.alpha.kubernetes.io/\`:
-
-${annotations.annotationTable()}
-
-- A failed attempt changes nothing: what counts is the mark, so that the descheduler waits while there is another one. The drain
-  taint alone is no mark.
-- \`reconcilers.annotations\`: Enabled adds at once; Auto (the default) leaves KubeVirt ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`), from the
-  pod's creation or the Evacuation's, and adds what is missing then. KubeVirt removes by the same rules.
-- At most ${MOST_PATCHES} pods are patched at a time, those of evacuations first.
-
+${annotations.section()}
 ## Deletions that do not ask
 
 The scheduler preempts a pod, or the taint manager removes it from its node: both write the condition \`DisruptionTarget\` and
