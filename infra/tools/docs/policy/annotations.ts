@@ -2,6 +2,7 @@
  * The descheduler annotations as a table for administrators.
  * Owns: the words around the cells. Does not own: the cells (descheduler-annotations.ts).
  */
+import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
 import { MOST_PATCHES } from "../../../../shared/policy/annotations/descheduler-annotations.ts";
 import {
   EVICTION_IN_PROGRESS,
@@ -53,7 +54,7 @@ ${annotationTable()}
 
 - A failed attempt changes nothing: what counts is the mark, so that the descheduler waits while there is another one. The drain
   taint alone is no mark.
-- \`reconcilers.annotations\`: Enabled adds at once; Auto (the default) leaves KubeVirt ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`), from the
+- \`reconcilers.annotations\`: Enabled adds at once; Auto (the default) leaves KubeVirt ${DEFAULT_SETTINGS.evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`), from the
   pod's creation or the Evacuation's, and adds what is missing then. KubeVirt removes by the same rules.
 - At most ${MOST_PATCHES} pods are patched at a time, those of evacuations first.
 `;
