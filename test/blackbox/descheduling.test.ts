@@ -50,7 +50,9 @@ async function haveLeft(names: readonly string[]): Promise<boolean> {
 
 describe("EvacuationInBackground", () => {
   test("VMs that were asked for migrate after the cycle; the next one knows, and asks for none of them again", async () => {
-    stage = await startDeschedulingStage({ migrationSeconds: 8 });
+    // KubeVirt's own migrations are adopted, however slow its controller is.
+    const configuration = { evacuation: { adoptSeconds: 60 } };
+    stage = await startDeschedulingStage({ migrationSeconds: 8, configuration });
     await createVms(stage, ["vm-1", "vm-2"]);
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
     await taint(stage, "node01");

@@ -88,8 +88,11 @@ test("with one API server gone, the other cluster's evictions, ticks and reconci
   expect(await evict(client, launcher)).toMatchObject({ code: 429 });
   await worker.scheduled(tickTime("west", "full"));
   await untilVmi(client, "vm", "moved", hasSettledAwayFrom("node01"));
-  const { items } = await client.list(pods, NAMESPACE, { labelSelector: "kubevirt.io=virt-launcher" });
-  expect(items.filter((pod) => pod.status?.phase === "Running").map((pod) => pod.spec?.nodeName)).toEqual(["node02"]);
+  const running = async () => {
+    const { items } = await client.list(pods, NAMESPACE, { labelSelector: "kubevirt.io=virt-launcher" });
+    return items.filter((pod) => pod.status?.phase === "Running").map((pod) => pod.spec?.nodeName);
+  };
+  await expect.poll(running).toEqual(["node02"]);
 });
 
 test("by the queue: a cluster that hangs keeps no other one waiting for more than its few seconds", async () => {

@@ -1,7 +1,4 @@
-/**
- * Where a pod fits: what kube-scheduler's documentation and tests say of its filters, of the preflight and of the sandbox's scheduler
- * alike.
- */
+/** Where a pod fits: examples of kube-scheduler's filters, asked of the preflight and of the sandbox's scheduler alike. */
 import { describe, expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
 import {
