@@ -77,7 +77,12 @@ export const pressure = pressureStory({
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNodes(client, NODES, { memory: "16Gi" });
   for (const [name, value] of Object.entries(PRIORITY)) await createPriorityClass(client, name, value);
-  const vm = { evictionStrategy: "LiveMigrate", memory: "1Gi", node: NODE, terminationGracePeriodSeconds: GRACE_SECONDS };
+  const vm = {
+    evictionStrategy: "LiveMigrate",
+    memory: "1Gi",
+    node: NODE,
+    terminationGracePeriodSeconds: GRACE_SECONDS,
+  };
   await createVms(
     client,
     VMS.map(([namespace, name]) => ({ ...vm, namespace, name, priorityClassName: namespace })),
