@@ -14,10 +14,11 @@ import { isRequested } from "../shared/descheduling/cycle/request-counts.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import { deschedule } from "../shared/descheduling/deschedule.ts";
-import { SETTINGS_SECONDS, tell } from "./carry-on.ts";
+import { tell } from "./carry-on.ts";
 import { reconcileActive } from "../shared/pass/pass.ts";
-import { reconciling } from "./carry-on.ts";
-import { RejectionError, rejectProblems } from "./rejection.ts";
+import { reconciling, SETTINGS_SECONDS } from "./reconciling.ts";
+import { queryFlag } from "./query-flag.ts";
+import { rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
 /** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. The Lease lasts longer. */
@@ -28,7 +29,7 @@ const REQUESTING_SECONDS = 220;
 const LISTED = 500;
 
 export async function descheduleNow(c: Context, target: Target): Promise<Response> {
-  const dryRun = parseDryRun(c.req.query("dryRun"));
+  const dryRun = queryFlag(c, "dryRun");
   const loaded = await load(target);
   if (!loaded.ok) {
     c.executionCtx.waitUntil(reportPolicy(target, loaded));
@@ -70,12 +71,6 @@ async function carryOn(target: Target, { nominations, withdrawn }: CycleReport, 
 
 async function load(target: Target): Promise<LoadedPolicy> {
   return await loadDeschedulerPolicy(target.connect(SETTINGS_SECONDS));
-}
-
-function parseDryRun(value: string | undefined): boolean {
-  if (value === undefined || value === "false") return false;
-  if (value === "true") return true;
-  throw new RejectionError("BadRequest", { field: "dryRun", message: "expected true or false" });
 }
 
 async function runCycle(

@@ -9,7 +9,7 @@ import { WHEN_BLIND } from "../shared/policy/blind.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import type { Pointer } from "../shared/pass/world.ts";
 import { reconcilePointed } from "../shared/pass/pass.ts";
-import { reconciling } from "./carry-on.ts";
+import { reconciling } from "./reconciling.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";
 import { isSigned } from "./webhook-signature.ts";

@@ -6,6 +6,7 @@ import type { Context } from "hono";
 import { isObjectKey } from "../shared/cluster/paths.ts";
 import { observePreflight } from "../shared/pass/observe-preflight.ts";
 import { preflight } from "../shared/policy/preflight/preflight.ts";
+import { queryFlag } from "./query-flag.ts";
 import { RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
@@ -19,13 +20,9 @@ export async function explainNode(c: Context, target: Target): Promise<Response>
   if (!isObjectKey({ namespace: "", name })) throw new RejectionError("NodeNotFound");
   const cluster = target.connect(READ_SECONDS);
   const { settings } = await target.settings(cluster);
-  const flags = { force: isGiven(c, "force"), deleteEmptyDirData: isGiven(c, "deleteEmptyDirData") };
+  const flags = { force: queryFlag(c, "force"), deleteEmptyDirData: queryFlag(c, "deleteEmptyDirData") };
   const observer = { cluster, settings, now: target.platform.now() };
   const facts = await observePreflight(name, flags, observer);
   if (facts === undefined) throw new RejectionError("NodeNotFound");
   return c.json(preflight(facts));
-}
-
-function isGiven(c: Context, flag: string): boolean {
-  return c.req.query(flag) === "true";
 }

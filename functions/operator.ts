@@ -14,7 +14,7 @@ import { resolveStrategy } from "../shared/policy/eviction/eviction-table.ts";
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { reviewEviction } from "../shared/pass/eviction.ts";
 import { reconcileVmi } from "../shared/pass/pass.ts";
-import { reconciling } from "./carry-on.ts";
+import { reconciling } from "./reconciling.ts";
 import { RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";
 

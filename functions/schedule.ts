@@ -11,7 +11,7 @@ import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
 import { hash8 } from "../shared/policy/kube/object-name.ts";
 import { DEFAULT_SETTINGS } from "../shared/policy/settings.ts";
 import { ClusterError, isSilence } from "../shared/cluster/failure.ts";
-import { reconciling, SETTINGS_SECONDS } from "./carry-on.ts";
+import { reconciling, SETTINGS_SECONDS } from "./reconciling.ts";
 import { RejectionError } from "./rejection.ts";
 import { findEntry, type Surroundings, type Target, targetOf } from "./target.ts";
 

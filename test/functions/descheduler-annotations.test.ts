@@ -1,6 +1,6 @@
 /** What annotating launcher pods costs, and how /readyz proves that it is permitted. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { reconciling } from "../../functions/carry-on.ts";
+import { reconciling } from "../../functions/reconciling.ts";
 import { reconcileActive } from "../../shared/pass/pass.ts";
 import { type Before, failing, FORBIDDEN } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";

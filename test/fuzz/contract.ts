@@ -167,7 +167,7 @@ export const CONTRACT = {
   reconcile:     door("POST",   `${C}\\/reconcile`,              { 200: Reconciled, 202: PartlyReconciled, ...NO_CLUSTER },        { key: "Webhook", writes: "UnlessDryRun" }),
   deschedule:    door("POST",   `${C}\\/deschedule`,             { 200: Descheduled, 400: Failure, ...NO_CLUSTER },               { key: "Webhook", writes: "UnlessDryRun", largest: 1024 * KIB }),
   explain:       door("GET",    `${C}\\/explain\\/pods\\/[^/]+\\/[^/]+`, { 200: Explained, ...NO_CLUSTER },                        { key: "Operator", largest: 1024 * KIB }),
-  explainNode:   door("GET",    `${C}\\/explain\\/nodes\\/[^/]+`,  { 200: NodePreflight, ...NO_CLUSTER },                           { key: "Operator", largest: 1024 * KIB }),
+  explainNode:   door("GET",    `${C}\\/explain\\/nodes\\/[^/]+`,  { 200: NodePreflight, 400: Failure, ...NO_CLUSTER },                           { key: "Operator", largest: 1024 * KIB }),
   evacuations:   door("GET",    `${C}\\/evacuations`,            { 200: Evacuations, ...NO_CLUSTER },                              { key: "Operator", largest: 1024 * KIB }),
   cancel:        door("DELETE", `${C}\\/evacuations\\/[^/]+\\/[^/]+`, { 200: Cancelled, 409: Failure, ...NO_CLUSTER },             { key: "Operator", writes: "UnlessDryRun" }),
   clusterReadyz: door("GET",    `${C}\\/readyz`,                 { 200: Readiness, ...NO_CLUSTER, 503: z.union([Readiness, Failure]) }, { key: "Operator" }),

@@ -4,7 +4,7 @@
  */
 import * as fc from "fast-check";
 import { expect } from "vitest";
-import { reconciling } from "../../../functions/carry-on.ts";
+import { reconciling } from "../../../functions/reconciling.ts";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import { reconcileActive, reconcileAll, reconcileVmi } from "../../../shared/pass/pass.ts";

@@ -1,0 +1,54 @@
+/**
+ * A reconcile within a time limit, with its failures in one line of the log.
+ * Owns: the limit, the grouping of what failed. Does not own: what is looked at (shared/pass/pass.ts), when (carry-on.ts,
+ * schedule.ts, events.ts, descheduling.ts).
+ */
+import type { ClusterError, Failure } from "../shared/cluster/failure.ts";
+import type { Deps, Result } from "../shared/pass/perform.ts";
+import type { Target } from "./target.ts";
+
+/** A few objects: what takes longer does not answer. */
+export const SETTINGS_SECONDS = 5;
+/** Of the time for a reconcile, the part in which something is begun: what was begun comes to its end in the rest. */
+const BEGINNING = 0.8;
+
+/**
+ * Reconciles with requests that all end after so many seconds; what failed, and what time did not suffice for, is one line of the
+ * log. Throws a ClusterError where nothing could be read at all.
+ */
+export async function reconciling(
+  target: Target,
+  seconds: number,
+  reconcile: (deps: Deps) => Promise<Result>,
+): Promise<Result> {
+  const { now } = target.platform;
+  const cluster = target.connect(seconds);
+  const until = new Date(now().getTime() + seconds * BEGINNING * 1000);
+  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
+  const failures = new Failures();
+  let left = 0;
+  try {
+    const result = await reconcile({ cluster, settings, clock: now, until, onFailure: failures.add });
+    left = result.left;
+    return result;
+  } finally {
+    const kinds = failures.kinds();
+    if (kinds.length > 0 || left > 0) target.log({ level: "error", doing: "reconciling", failures: kinds, left });
+  }
+}
+
+/** Ten thousand failures are of few kinds: each is told once, with the first as its example. */
+class Failures {
+  readonly #kinds = new Map<string, { times: number; readonly doing: string; readonly failure: Failure }>();
+
+  readonly add = (doing: string, { failure }: ClusterError): void => {
+    const kind = failure.reason === "Refused" ? `${failure.code}` : failure.reason;
+    const known = this.#kinds.get(kind);
+    if (known === undefined) this.#kinds.set(kind, { times: 1, doing, failure });
+    else known.times += 1;
+  };
+
+  kinds() {
+    return [...this.#kinds.values()];
+  }
+}
