@@ -1,0 +1,60 @@
+/**
+ * `lifeboat completion`: commands and flags, for bash and zsh.
+ * Owns: the scripts. Does not own: which commands and flags there are.
+ */
+import { UsageError } from "../tools/console/arguments.ts";
+import { type Command, COMMON_FLAGS, nameIn, readCommand } from "./command.ts";
+import { EXIT } from "./exit-code.ts";
+
+export function completion(commands: readonly Command[]): Command {
+  return {
+    words: ["completion"],
+    summary: "completion for bash and zsh",
+    usage: `completion bash|zsh
+
+  bash: source <(lifeboat completion bash)
+  zsh:  source <(lifeboat completion zsh)
+`,
+    flags: {},
+    async run(args, host) {
+      const shell = nameIn(readCommand(args, {}).positionals, "SHELL");
+      if (shell !== "bash" && shell !== "zsh") throw new UsageError(`SHELL: expected bash or zsh, got "${shell}"`);
+      host.stdout.write(scriptOf(shell, commands));
+      return await Promise.resolve(EXIT.done);
+    },
+  };
+}
+
+/** The words before the one that is being typed decide; nodes, pods, namespaces and contexts are kubectl's to list. */
+function scriptOf(shell: "bash" | "zsh", commands: readonly Command[]): string {
+  const cases = [...nextWords(commands)].map(([before, next]) => `    "${before}") next="${next.join(" ")}" ;;`);
+  const zsh = shell === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : "";
+  return `${zsh}_lifeboat() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" words=() word next=""
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do [[ $word == -* ]] || words+=("$word"); done
+  case "\${words[*]}" in
+${cases.join("\n")}
+    "explain node "* | "drain "*) next="${NODE_FLAGS}" ;;
+  esac
+  case "\${words[*]}" in
+    "explain node" | drain) [[ $current == -* ]] || next="$(kubectl get nodes -o name 2>/dev/null | sed 's|^node/||')" ;;
+    "explain pod") [[ $current == -* ]] || next="$(kubectl get pods -o name 2>/dev/null | sed 's|^pod/||')" ;;
+    evacuate | cancel) [[ $current == -* ]] || next="$(kubectl get vmi -o name 2>/dev/null | sed 's|.*/||')" ;;
+  esac
+  COMPREPLY=($(compgen -W "$next" -- "$current"))
+}
+complete -F _lifeboat lifeboat kubectl-lifeboat
+`;
+}
+
+const NODE_FLAGS = "";
+
+function nextWords(commands: readonly Command[]): ReadonlyMap<string, readonly string[]> {
+  const next = new Map<string, string[]>();
+  const add = (before: string, word: string) => next.set(before, [...new Set([...(next.get(before) ?? []), word])]);
+  for (const { words, flags } of commands) {
+    for (const [at, word] of words.entries()) add(words.slice(0, at).join(" "), word);
+    for (const flag of Object.keys({ ...COMMON_FLAGS, ...flags })) add(words.join(" "), `--${flag}`);
+  }
+  return next;
+}

@@ -1,0 +1,122 @@
+/**
+ * The cluster that a kubeconfig names, as the command talks to it.
+ * Owns: which kubeconfig, context and namespace; what the API server said where it refused. Does not own: credentials
+ * (kube-fetch.ts), requests (shared/cluster).
+ */
+import { KubeConfig } from "@kubernetes/client-node";
+import * as z from "zod/mini";
+import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
+import { sender, type Endpoint, type Fetch, type Send } from "../../shared/cluster/transport.ts";
+import { SettingsCache } from "../../shared/config/load-settings.ts";
+import type { Settings } from "../../shared/policy/settings.ts";
+import { Failed } from "./failed.ts";
+import type { Host } from "./host.ts";
+import { kubeFetch } from "./kube-fetch.ts";
+
+export interface ConnectionOptions {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly namespace?: string | undefined;
+  /** Seconds. */
+  readonly timeout: number;
+}
+
+export interface Connection {
+  readonly context: string;
+  readonly server: string;
+  /** `-n`, else the context's, else `default`. */
+  readonly namespace: string;
+  /** Its requests all end after the time for requests, counted from now. */
+  readonly cluster: () => Cluster;
+  readonly send: () => Send;
+  readonly settings: () => Promise<Settings>;
+  /** In the API server's words, by method and path. */
+  readonly refusals: ReadonlyMap<string, string>;
+  /** Why the last connection broke. */
+  readonly trouble: () => string | undefined;
+}
+
+export function openConnection(options: ConnectionOptions, host: Host): Connection {
+  const config = loadKubeConfig(options, host);
+  const server = config.getCurrentCluster()?.server.replace(/\/+$/, "");
+  const context = config.getCurrentContext();
+  if (server === undefined) throw new Failed(noCluster(context));
+  const heard = listening(kubeFetch(config), server);
+  const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
+  const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.timeout * 1000)]);
+  const cache = new SettingsCache();
+  const cluster = () => connect({ endpoint, signal: signal(), onOddItem: () => undefined, now: host.now });
+  return {
+    context,
+    server,
+    namespace: options.namespace ?? config.getContextObject(context)?.namespace ?? "default",
+    cluster,
+    send: () => sender(endpoint, signal()),
+    settings: async () => (await cache.load(context, cluster(), host.now())).settings,
+    refusals: heard.refusals,
+    trouble: heard.trouble,
+  };
+}
+
+function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Host): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    if (kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+  } catch (cause) {
+    const file = kubeconfig ?? env["KUBECONFIG"] ?? "~/.kube/config";
+    throw new Failed(`the kubeconfig ${file} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+  if (context === undefined) return config;
+  const known = config.getContexts().map(({ name }) => name);
+  if (!known.includes(context)) {
+    throw new Failed(`--context: the kubeconfig has no context "${context}"; it has ${known.join(", ") || "none"}`);
+  }
+  config.setCurrentContext(context);
+  return config;
+}
+
+function noCluster(context: string | undefined): string {
+  if (!context) return "the kubeconfig has no current context: choose one with --context";
+  return `the kubeconfig's context "${context}" names no cluster: choose another one with --context`;
+}
+
+const Status = z.object({ message: z.string() });
+
+/** Notes what shared/cluster drops on purpose: there it could end in an answer to somebody else, here the person has asked. */
+function listening(fetch: Fetch, server: string) {
+  const refusals = new Map<string, string>();
+  let trouble: string | undefined;
+  const listeningFetch: Fetch = async (url, init) => {
+    try {
+      const response = await fetch(url, init);
+      if (response.status < 400) return response;
+      const text = await response.text();
+      const said = Status.safeParse(parsed(text));
+      const [path = ""] = url.slice(server.length).split("?");
+      if (said.success) refusals.set(`${init.method ?? "GET"} ${path}`, said.data.message);
+      return new Response(text, { status: response.status });
+    } catch (error) {
+      trouble = rootOf(error);
+      throw error;
+    }
+  };
+  return { fetch: listeningFetch, refusals, trouble: () => trouble };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `fetch failed` has a cause that says more, which may have one too. */
+function rootOf(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : messageOf(error);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}

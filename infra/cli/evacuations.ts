@@ -1,0 +1,130 @@
+/**
+ * `lifeboat evacuations`: what leaves which node, and why.
+ * Owns: rows, and following them. Does not own: what an Evacuation says (shared/policy/evacuation).
+ */
+import * as z from "zod/mini";
+import { readAll } from "../../shared/cluster/read.ts";
+import { FLAG } from "../tools/console/arguments.ts";
+import { ALL_NAMESPACES, type Command, COMMON_USAGE, connectionOf, formOf, noWords, readCommand } from "./command.ts";
+import type { Connection } from "./connection.ts";
+import { EXIT } from "./exit-code.ts";
+import type { Host } from "./host.ts";
+import { durationText, plain, printData, printTable } from "./print.ts";
+
+const FLAGS = { ...ALL_NAMESPACES, watch: { ...FLAG, short: "w" } } as const;
+const LOOK_MS = 2000;
+
+const Text = z._default(z.string(), "");
+const Metadata = z.looseObject({
+  name: z.string(),
+  namespace: z.string(),
+  uid: z.string(),
+  creationTimestamp: z.string(),
+});
+const Named = z._default(z.looseObject({ name: Text }), { name: "" });
+const Status = z.looseObject({
+  sourceNode: Text,
+  targetNode: Text,
+  phase: Text,
+  message: Text,
+  attempts: z._default(z.number(), 0),
+  migration: Named,
+});
+const Evacuation = z.looseObject({
+  metadata: Metadata,
+  spec: z.looseObject({ virtualMachineInstance: Named, cause: Text, requestedBy: Text }),
+  status: z._default(Status, Status.parse({})),
+});
+type Evacuation = z.output<typeof Evacuation>;
+
+export const evacuations: Command = {
+  words: ["evacuations"],
+  summary: "what leaves which node, why, and how far it is",
+  usage: `evacuations [-n NAMESPACE | -A] [-w] [-o json|yaml|name|wide]
+
+Lists Evacuations, those that ended within the last hour (evacuation.historySeconds) included. Oldest first.
+
+  -A, --all-namespaces
+  -w, --watch                 go on, and print each one again when it changes
+  -o, --output FORM           json, yaml, name, or wide: who asked, the migration, and why it waits
+${COMMON_USAGE}
+`,
+  flags: FLAGS,
+  async run(args, host, opened) {
+    const { values, positionals } = readCommand(args, FLAGS);
+    noWords(positionals);
+    const form = formOf(values.output, ["json", "yaml", "name", "wide"]);
+    const connection = connectionOf(values, host, opened);
+    const namespace = values["all-namespaces"] ? undefined : connection.namespace;
+    const listed = await list(connection, namespace);
+    if (form === "json" || form === "yaml") {
+      printData({ apiVersion: "v1", kind: "List", items: listed }, form, host);
+    } else if (form === "name") {
+      for (const { metadata } of listed) host.stdout.write(`evacuation.lifeboat.dev/${metadata.name}\n`);
+    } else {
+      const view = { wide: form === "wide", all: namespace === undefined, now: host.now };
+      if (listed.length === 0) host.stderr.write(nothing(namespace));
+      else printRows(listed, view, host);
+      if (values.watch) return await watch(listed, view, { host, look: () => list(connection, namespace) });
+    }
+    return EXIT.done;
+  },
+};
+
+interface View {
+  readonly wide: boolean;
+  readonly all: boolean;
+  readonly now: () => Date;
+}
+
+async function list(connection: Connection, namespace: string | undefined): Promise<readonly Evacuation[]> {
+  const found = await readAll(connection.send(), {
+    resource: "evacuations",
+    schema: Evacuation,
+    onOddItem: () => undefined,
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+  return found.toSorted((a, b) => (ageKey(a) < ageKey(b) ? -1 : 1));
+}
+
+function ageKey({ metadata: { creationTimestamp, namespace, name } }: Evacuation): string {
+  return `${creationTimestamp}/${namespace}/${name}`;
+}
+
+function nothing(namespace: string | undefined): string {
+  return namespace === undefined ? "No evacuations found.\n" : `No evacuations found in namespace ${namespace}.\n`;
+}
+
+function printRows(shown: readonly Evacuation[], view: View, host: Host): void {
+  const header = ["VM", "FROM", "TO", "CAUSE", "PHASE", "ATTEMPTS", "AGE"];
+  const wide = view.wide ? ["REQUESTED BY", "MIGRATION", "MESSAGE"] : [];
+  const columns = [...(view.all ? ["NAMESPACE"] : []), ...header, ...wide];
+  const rows = shown.map((one) => rowOf(one, view));
+  printTable(columns, rows, host.stdout);
+}
+
+function rowOf({ metadata, spec, status }: Evacuation, { wide, all, now }: View): readonly string[] {
+  const age = durationText((now().getTime() - Date.parse(metadata.creationTimestamp)) / 1000);
+  const { sourceNode, targetNode, phase, attempts } = status;
+  const row = [spec.virtualMachineInstance.name, sourceNode, targetNode, spec.cause, phase, String(attempts), age];
+  const more = wide ? [spec.requestedBy, status.migration.name, plain(status.message)] : [];
+  return [...(all ? [metadata.namespace] : []), ...row, ...more];
+}
+
+/** A look every two seconds: a watch of its own would tell no more, and would have to be mended when it breaks. */
+async function watch(
+  listed: readonly Evacuation[],
+  view: View,
+  { host, look }: { readonly host: Host; readonly look: () => Promise<readonly Evacuation[]> },
+) {
+  const textOf = (one: Evacuation) => JSON.stringify([one.spec, one.status]);
+  let known = new Map(listed.map((one) => [one.metadata.uid, textOf(one)]));
+  for (;;) {
+    await host.wait(LOOK_MS);
+    if (host.interrupted.aborted) return EXIT.interrupted;
+    const found = await look();
+    const changed = found.filter((one) => known.get(one.metadata.uid) !== textOf(one));
+    if (changed.length > 0) printRows(changed, view, host);
+    known = new Map(found.map((one) => [one.metadata.uid, textOf(one)]));
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * What keeps the command from doing its work, in words that say what to do.
+ * Owns: those words. Does not own: what a decision says (shared/policy).
+ */
+import { ClusterError, describeFailure, type Failure } from "../../shared/cluster/failure.ts";
+import type { Connection } from "./connection.ts";
+
+/** Expected, and told in full by its message. */
+export class Failed extends Error {
+  override readonly name = "Failed";
+}
+
+/** Undefined: a defect of ours. */
+export function wordsOf(error: unknown, connection: Connection | undefined): string | undefined {
+  if (error instanceof Failed) return error.message;
+  if (!(error instanceof ClusterError) || connection === undefined) return undefined;
+  return `${ofFailure(error.failure, connection)}\n(context "${connection.context}", ${connection.server})`;
+}
+
+function ofFailure(failure: Failure, { refusals, trouble }: Connection): string {
+  switch (failure.reason) {
+    case "Unreachable":
+      return `the cluster cannot be reached: ${trouble() ?? "the connection broke"}`;
+    case "DeadlineExceeded":
+      return "the cluster did not answer in time: try again, or with a longer --request-timeout";
+    case "Refused":
+      return ofRefusal(failure.code, failure.request, refusals.get(failure.request));
+    case "TooLarge":
+    case "Unintelligible":
+    case "MarkNotKept":
+      return describeFailure(failure);
+  }
+}
+
+function ofRefusal(code: number, request: string, said: string | undefined): string {
+  switch (code) {
+    case 401:
+      return "the cluster does not accept your credentials: log in again, or choose another --context";
+    case 403:
+      return `you are not allowed to do this: ${said ?? request}`;
+    case 404:
+      return ofMissing(request);
+    default:
+      return `the API server answered ${request} with ${code}${said === undefined ? "" : `: ${said}`}`;
+  }
+}
+
+/** A list of a kind that is served is never 404. */
+function ofMissing(request: string): string {
+  if (request.includes("kubevirt.io/")) {
+    return `this cluster does not serve KubeVirt's kinds (${request}): is KubeVirt installed, and this the right --context?`;
+  }
+  if (request.includes("lifeboat.dev/")) {
+    return `this cluster does not serve Lifeboat's kinds (${request}): install them with kubectl apply -f infra/kubernetes/crds`;
+  }
+  return `the API server knows nothing of ${request}`;
+}

@@ -1,0 +1,59 @@
+/**
+ * What the command has of the machine it runs on: streams, environment, time, a person to ask.
+ * Owns: that interface, and the real one. Does not own: what is said (each command), the cluster (connection.ts).
+ */
+import { createInterface } from "node:readline/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface Stream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
+export interface Host {
+  /** Data, and nothing else. */
+  readonly stdout: Stream;
+  /** Progress, warnings, errors. */
+  readonly stderr: Stream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly now: () => Date;
+  /** Ends early, without an error, when the person presses Ctrl-C. */
+  readonly wait: (milliseconds: number) => Promise<void>;
+  /** Aborted by the first Ctrl-C. */
+  readonly interrupted: AbortSignal;
+  /** What the person answers; undefined where there is no terminal to ask on. */
+  readonly ask: (question: string) => Promise<string | undefined>;
+}
+
+/** The second Ctrl-C ends the process, as every tool does. */
+export function processHost(): Host {
+  const interrupt = new AbortController();
+  process.once("SIGINT", () => interrupt.abort());
+  process.once("SIGTERM", () => interrupt.abort());
+  // A reader that has seen enough, `head` for example, is no error.
+  process.stdout.on("error", () => process.exit(0));
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    now: () => new Date(),
+    wait: (milliseconds) => sleep(milliseconds, undefined, { signal: interrupt.signal }).catch(() => undefined),
+    interrupted: interrupt.signal,
+    ask: (question) => askOnTerminal(question, interrupt),
+  };
+}
+
+async function askOnTerminal(question: string, interrupt: AbortController): Promise<string | undefined> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // readline takes Ctrl-C for itself.
+  terminal.on("SIGINT", () => interrupt.abort());
+  try {
+    return await terminal.question(question, { signal: interrupt.signal });
+  } catch {
+    return undefined;
+  } finally {
+    terminal.close();
+  }
+}

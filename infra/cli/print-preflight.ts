@@ -1,0 +1,70 @@
+/**
+ * A preflight for people: the verdict, what is in the way, then the pods.
+ * Owns: order and form. Does not own: what is said.
+ */
+import type { NodeVerdict, PodVerdict, Preflight } from "../../shared/policy/preflight/result.ts";
+import type { Host, Stream } from "./host.ts";
+import { durationText, type Paint, paintFor, plain, printTable } from "./print.ts";
+
+const MARKS = {
+  Drains: ["√", "green"],
+  DrainsWithShutdowns: ["‼", "yellow"],
+  Unknown: ["‼", "yellow"],
+  NoRoom: ["×", "red"],
+  Blocks: ["×", "red"],
+} as const satisfies Record<NodeVerdict, readonly [string, Parameters<Paint>[1]]>;
+
+export function printPreflight(result: Preflight, wide: boolean, host: Host, stream: Stream = host.stdout): void {
+  const paint = paintFor(stream, host);
+  const say = (line: string) => stream.write(`${line}\n`);
+  const [mark, style] = MARKS[result.verdict];
+  say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${plain(result.summary)}`);
+  if (result.time !== undefined && result.time.moves > 0) say(`  ${timeText(result.time)}`);
+  for (const pod of result.pods.filter(isInTheWay)) for (const line of trouble(pod, paint)) say(line);
+  for (const what of result.unknown) say(`${paint("‼", "yellow")} not looked at: ${plain(what)}`);
+  const shown = wide ? result.pods : result.pods.filter(isWorthALine);
+  if (shown.length > 0) {
+    say("");
+    printTable(["NAMESPACE", "NAME", "OUTCOME", "TO", wide ? "MESSAGE" : "REASON"], shown.map(rowOf(wide)), stream);
+  }
+}
+
+/** What a person has to know of before the drain. */
+export function isInTheWay({ outcome, room }: PodVerdict): boolean {
+  return outcome === "Blocked" || outcome === "ShutsDown" || room?.fits === false;
+}
+
+/** What happens to the VMs; ordinary pods are many, and nothing happens to them that one would not expect. */
+function isWorthALine(pod: PodVerdict): boolean {
+  return pod.vmi !== undefined || isInTheWay(pod);
+}
+
+function trouble(pod: PodVerdict, paint: Paint): readonly string[] {
+  const { outcome, message, remedy, room } = pod;
+  const isHomeless = outcome !== "Blocked" && room?.fits === false;
+  const mark = outcome === "ShutsDown" && !isHomeless ? paint("‼", "yellow") : paint("×", "red");
+  const said = isHomeless ? (room.closest?.message ?? "no other node has room for it") : message;
+  return [
+    "",
+    `${mark} ${subjectOf(pod)}: ${plain(said)}`,
+    ...(remedy === undefined ? [] : [`    ${paint(plain(remedy), "dim")}`]),
+  ];
+}
+
+export function subjectOf({ namespace, name, vmi }: PodVerdict): string {
+  return vmi === undefined ? `pod ${namespace}/${name}` : `VM ${namespace}/${vmi}`;
+}
+
+function rowOf(wide: boolean) {
+  return ({ namespace, name, vmi, outcome, reason, message, room }: PodVerdict): readonly string[] => {
+    const to = room === undefined ? "" : (room.node ?? "no room");
+    return [namespace, vmi ?? name, outcome, to, plain(wide ? message : reason)];
+  };
+}
+
+function timeText({ moves, atOnce, waves, seconds, basis }: NonNullable<Preflight["time"]>): string {
+  const [least, most] = [durationText(seconds.least), durationText(seconds.most)];
+  const range = least === most ? least : `${least} to ${most}`;
+  const inWaves = waves === 1 ? "all at once" : `${atOnce} at a time, in ${waves} waves`;
+  return `about ${range} for ${moves} ${moves === 1 ? "VM" : `VMs, ${inWaves}`} (${plain(basis)})`;
+}

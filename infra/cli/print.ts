@@ -1,0 +1,54 @@
+/**
+ * How the command prints: tables as kubectl's, JSON, YAML, names; colours on a terminal only.
+ * Owns: form. Does not own: content.
+ */
+import { dump } from "js-yaml";
+import { aligned } from "../tools/console/table.ts";
+import type { Host, Stream } from "./host.ts";
+
+export type DataForm = "json" | "yaml";
+
+export function printData(data: unknown, form: DataForm, { stdout }: Host): void {
+  stdout.write(form === "json" ? `${JSON.stringify(data, null, 2)}\n` : dump(data, { noRefs: true, lineWidth: -1 }));
+}
+
+/** Three spaces between columns, as kubectl. */
+export function printTable(header: readonly string[], rows: readonly (readonly string[])[], stream: Stream): void {
+  for (const line of aligned([header, ...rows], { gap: "   " })) stream.write(`${line}\n`);
+}
+
+const CODES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
+
+export type Paint = (text: string, style: keyof typeof CODES) => string;
+
+/** https://no-color.org: any value that is not empty counts. */
+export function paintFor(stream: Stream, { env }: Pick<Host, "env">): Paint {
+  const isPlain = stream.isTTY !== true || Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb";
+  return isPlain ? (text) => text : (text, style) => `\u001b[${CODES[style]}m${text}\u001b[0m`;
+}
+
+const UNITS = [
+  [86_400, "d"],
+  [3600, "h"],
+  [60, "m"],
+] as const;
+
+/** As kubectl's ages: two units where the first is small. */
+export function durationText(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 120) return `${whole}s`;
+  for (const [size, unit] of UNITS) {
+    const count = Math.floor(whole / size);
+    if (count === 0 || (count === 1 && unit !== "m")) continue;
+    const [smaller, name] = unit === "d" ? [3600, "h"] : unit === "h" ? [60, "m"] : [1, "s"];
+    const rest = Math.floor((whole % size) / smaller);
+    return count < 10 && rest > 0 ? `${count}${unit}${rest}${name}` : `${count}${unit}`;
+  }
+  return `${whole}s`;
+}
+
+/** What came from a cluster may hold control characters, which a terminal would obey. */
+export function plain(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replaceAll(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/g, "\u{FFFD}");
+}

@@ -1,0 +1,42 @@
+/**
+ * Cancelling what evacuates a VMI, as a person asks for it: at the operator's door, or with the command.
+ * Owns: what is withdrawn, and when that is refused. Does not own: what follows from an intent (shared/policy/evacuation).
+ */
+import type { Cluster } from "../cluster/cluster.ts";
+import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
+import { newEvacuation } from "../policy/evacuation/identity.ts";
+import { isMarked } from "../policy/evacuation/mark.ts";
+import { isActive } from "../policy/evacuation/phase.ts";
+import { carriesDrainTaint } from "../policy/kube/taints.ts";
+import type { Observer } from "./world.ts";
+
+export type Cancelling =
+  | { readonly result: "Withdrawn"; readonly evacuations: readonly EvacuationFacts[] }
+  | { readonly result: "NotEvacuating" }
+  /** The drain taint of the VMI's node would begin it again at once. */
+  | { readonly result: "DrainTaint"; readonly node: string };
+
+/** Withdraws every evacuation of the VMI. One that only KubeVirt's mark tells of becomes an Evacuation first. */
+export async function cancelEvacuations(
+  key: NamespacedName,
+  { cluster, settings, now }: Observer,
+): Promise<Cancelling> {
+  const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
+  const active = evacuations.filter(isActive);
+  if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) return { result: "NotEvacuating" };
+  const node = vmi.nodeName === undefined ? undefined : await cluster.getNode(vmi.nodeName);
+  if (node !== undefined && carriesDrainTaint(node, settings)) return { result: "DrainTaint", node: node.name };
+  const marked = active.length > 0 ? active : await begun(vmi, evacuations, { cluster, now });
+  for (const evacuation of marked) await cluster.withdraw(evacuation);
+  return { result: "Withdrawn", evacuations: marked };
+}
+
+async function begun(
+  vmi: VmiFacts,
+  evacuations: readonly EvacuationFacts[],
+  { cluster, now }: { readonly cluster: Cluster; readonly now: Date },
+): Promise<readonly EvacuationFacts[]> {
+  const beginning = { cause: "ApiEviction", requestedBy: "KubeVirt" } as const;
+  const created = await cluster.createEvacuation(newEvacuation(vmi, beginning, { evacuations, now }));
+  return created === "Conflict" ? [] : [created];
+}

@@ -1,0 +1,39 @@
+/**
+ * Why a pod is treated so: what an eviction would get, and the facts that this rests on.
+ * Owns: the JSON of `explain/pods` and of `lifeboat explain pod` (REFERENCE.md). Does not own: the decision.
+ */
+import { cooldownReason } from "../policy/evacuation/cooldown.ts";
+import { resolveStrategy } from "../policy/eviction/eviction-table.ts";
+import { keyOf, type VmiFacts } from "../policy/facts.ts";
+import type { Settings } from "../policy/settings.ts";
+import type { Review } from "./eviction.ts";
+
+/** Undefined: there is no such pod. */
+export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decision">) {
+  const { pod, vmi } = facts;
+  if (pod === undefined) return undefined;
+  const cooldown = vmi === undefined ? undefined : cooldownReason(vmi, facts);
+  return {
+    pod: keyOf(pod),
+    decision: {
+      allowed: decision.verdict === "Allow",
+      reason: decision.reason,
+      ...(decision.verdict === "Deny" ? { code: 429, message: decision.message } : { warnings: decision.warnings }),
+    },
+    ...(cooldown === undefined ? {} : { cooldown }),
+    actions: decision.actions.map((action) => action.verb),
+    facts: {
+      pod: { phase: pod.phase, nodeName: pod.nodeName, ready: pod.ready, labels: pod.labels },
+      ...(vmi === undefined ? {} : { vmi: { ...vmi, strategy: strategyInForce(vmi, facts.settings) } }),
+      evacuations: facts.evacuations,
+      ...(facts.migrations === undefined ? {} : { migrations: facts.migrations }),
+      settings: facts.settings,
+    },
+  };
+}
+
+/** As written, where it is none that we know: to call it None would explain the opposite of the decision. */
+function strategyInForce(vmi: VmiFacts, settings: Settings): string {
+  const resolved = resolveStrategy(vmi, settings);
+  return resolved.known ? resolved.strategy : resolved.value;
+}
