@@ -56,7 +56,9 @@ async function find(evacuation: EvacuationFacts, connection: Connection): Promis
 function sayer({ stderr }: Host): (evacuation: EvacuationFacts) => void {
   let told: string | undefined;
   return ({ status: { phase, reason, message } }) => {
-    const line = [phase, reason && `(${reason})`, message && `– ${message}`].filter(Boolean).join(" ");
+    const line = [phase, reason && reason !== phase && `(${reason})`, message && `– ${message}`]
+      .filter(Boolean)
+      .join(" ");
     if (line !== "" && line !== told) stderr.write(`${plain(line)}\n`);
     told = line;
   };

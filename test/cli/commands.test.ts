@@ -1,0 +1,168 @@
+/** The command against a cluster with Lifeboat as shipped: what it prints, what it changes, how it ends. */
+import { load } from "js-yaml";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Stage, startStage } from "../blackbox/stage.ts";
+import { createVm, launcherOf, type Vm } from "../blackbox/vm.ts";
+import { NodePreflight } from "../fuzz/contract.ts";
+import { lifeboat, type Person } from "./lifeboat.ts";
+
+let stage: Stage;
+let [web, pinned]: Vm[] = [];
+const jane = (): Person => ({ kubeconfig: stage.sandbox.kubeconfig });
+/** Whenever the command waits a minute passes. */
+const inMinutes = (): Person => ({ ...jane(), meanwhile: () => stage.tick() });
+const call = (line: string, person: Person = jane()) => lifeboat(`${line} -n vms`, person);
+
+beforeAll(async () => {
+  stage = await startStage({ ticking: false });
+  web = await createVm(stage, "web", { node: "node01" });
+  pinned = await createVm(stage, "pinned", { node: "node02", migratable: false });
+});
+afterAll(() => stage.stop());
+
+describe("explain node", () => {
+  test("what moves, and where there is room", async () => {
+    const { code, out, err } = await call("explain node node01");
+    expect({ code, err, verdict: out[0] }).toEqual({
+      code: 0,
+      err: [],
+      verdict: "√ Drains: node01 can be drained: 1 VMs move, none is shut down",
+    });
+    expect(out[1]).toMatch(/^ {2}about \d+s to \d+s for 1 VM \(/);
+    expect(out.at(-1)).toMatch(/^vms +web +Moves +node0[23] +EvacuationTriggered$/);
+  });
+
+  test("what blocks, and who can change it: exit code 3", async () => {
+    const { code, out } = await call("explain node node02");
+    expect(code).toBe(3);
+    expect(out[0]).toMatch(/^× Blocks: a drain of node02 does not end/);
+    expect(out.join("\n")).toMatch(/× VM vms\/pinned: .*not live-migratable.*\n {4}its owner: /);
+  });
+
+  test.each([
+    ["json", (text: string): unknown => JSON.parse(text)],
+    ["yaml", load],
+  ])("-o %s is what the door answers", async (form, parse) => {
+    const { out } = await call(`explain node node02 -o ${form}`);
+    const { body } = await stage.ask("GET", "/explain/nodes/node02");
+    expect(NodePreflight.parse(parse(out.join("\n")))).toEqual(NodePreflight.parse(body));
+  });
+
+  test("colours on a terminal only, and not with NO_COLOR", async () => {
+    const coloured = await call("explain node node01", { ...jane(), terminal: true });
+    expect(coloured.out[0]).toContain("\u001b[32m√\u001b[0m");
+    const plain = await call("explain node node01", { ...jane(), terminal: true, env: { NO_COLOR: "1" } });
+    expect(plain.out).toEqual((await call("explain node node01")).out);
+  });
+
+  test("no such node: exit code 1", async () => {
+    const { code, out, err } = await call("explain node nowhere");
+    expect({ code, out, err }).toEqual({
+      code: 1,
+      out: [],
+      err: [expect.stringContaining('node "nowhere" not found')],
+    });
+  });
+});
+
+describe("explain pod", () => {
+  test("the decision in one line, then its words", async () => {
+    const pod = (await launcherOf(stage.client, "pinned")).metadata.name;
+    const { code, out } = await call(`explain pod ${pod}`);
+    expect({ code, verdict: out[0] }).toEqual({
+      code: 0,
+      verdict: `pod vms/${pod}: an eviction would be refused (429): NotMigratable`,
+    });
+    expect(out).toContain("  VM vms/pinned, eviction strategy LiveMigrate");
+  });
+
+  test("-o json is what the door answers", async () => {
+    const pod = (await launcherOf(stage.client, "web")).metadata.name;
+    const { out } = await call(`explain pod ${pod} -o json`);
+    expect(JSON.parse(out.join("\n"))).toEqual((await stage.ask("GET", `/explain/pods/vms/${pod}`)).body);
+  });
+});
+
+describe("evacuate, evacuations, cancel", () => {
+  const HEADER = /^VM +FROM +TO +CAUSE +PHASE +ATTEMPTS +AGE$/;
+
+  test("nothing is evacuated yet", async () => {
+    expect(await call("evacuations")).toEqual({ code: 0, out: [], err: ["No evacuations found in namespace vms."] });
+    expect(await call("cancel web")).toMatchObject({ code: 1, err: [expect.stringContaining("nothing evacuates")] });
+  });
+
+  test("evacuate --wait: moved, on behalf of the person who asks", async () => {
+    const { code, out, err } = await call("evacuate vm/web --wait", inMinutes());
+    expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/^evacuation\.lifeboat\.dev\/web-.*-1$/)] });
+    expect(err.at(-1)).toMatch(/^Moved – moved from node node01 to node node0[23]$/);
+    const [evacuation] = (await web?.evacuations()) ?? [];
+    expect(evacuation?.spec).toMatchObject({ cause: "Operator", requestedBy: "kubernetes-admin" });
+  });
+
+  test("evacuations: kubectl's columns, -o wide who asked and why", async () => {
+    const { out } = await call("evacuations");
+    expect(out[0]).toMatch(HEADER);
+    expect(out[1]).toMatch(/^web +node01 +node0[23] +Operator +Moved +0 +\d+s$/);
+    expect((await call("evacuations -o wide")).out[1]).toMatch(
+      /kubernetes-admin +kubevirt-evacuation-\S+ +moved from node/,
+    );
+    expect((await lifeboat("evacuations -A", jane())).out[1]).toMatch(/^vms +web /);
+  });
+
+  test("evacuations -o json, yaml, name", async () => {
+    const items = await web?.evacuations();
+    const json: unknown = JSON.parse((await call("evacuations -o json")).out.join("\n"));
+    expect(json).toEqual({ apiVersion: "v1", kind: "List", items });
+    expect(load((await call("evacuations -o yaml")).out.join("\n"))).toEqual(json);
+    const names = (await call("evacuations -o name")).out;
+    expect(names).toEqual(items?.map(({ metadata }) => `evacuation.lifeboat.dev/${metadata.name}`));
+  });
+
+  test("one that is under way is joined; evacuations -w tells of its end; cancel ends it", async () => {
+    const evacuated = await call("evacuate pinned -o name");
+    expect((await call("evacuate pinned -o name")).out).toEqual(evacuated.out);
+    const watched = call("evacuations -w", {
+      ...jane(),
+      async meanwhile(waits, interrupt) {
+        if (waits === 0) expect((await call("cancel vm pinned", inMinutes())).code).toBe(0);
+        if (waits === 1) interrupt();
+      },
+    });
+    const { code, out } = await watched;
+    expect(code).toBe(130);
+    expect(out.at(-1)).toMatch(/^pinned .*Withdrawn/);
+    expect(await pinned?.phases()).toEqual(["Withdrawn"]);
+    expect((await pinned?.vmi())?.status?.evacuationNodeName).toBeUndefined();
+  });
+
+  test("a VM that is not there", async () => {
+    const { code, err } = await call("evacuate nobody");
+    expect({ code, err }).toEqual({ code: 1, err: ['error: VM "nobody" does not run in namespace "vms"'] });
+  });
+
+  test("under the drain taint cancel says what to remove first", async () => {
+    const [name] = (await call("evacuate pinned -o name")).out;
+    const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
+    const nodes = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false } as const;
+    await stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints } } });
+    const { code, err } = await call("cancel pinned");
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: [expect.stringContaining("kubectl taint node node02 kubevirt.io/drain- first")],
+    });
+    await stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints: null } } });
+    expect((await call("cancel pinned", inMinutes())).out).toEqual([`${name} withdrawn`]);
+  });
+
+  test("Lifeboat does not run: said after a minute and a half, and the Evacuation stays", async () => {
+    await stage.stopWorker();
+    const { code, err } = await call("evacuate pinned");
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: [expect.stringContaining("nothing has taken this up for 90 s: is Lifeboat running?")],
+    });
+    expect((await pinned?.phases())?.at(-1)).toBeUndefined();
+    await stage.restartWorker();
+    expect((await call("cancel pinned", inMinutes())).code).toBe(0);
+  });
+});
