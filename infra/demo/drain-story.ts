@@ -1,6 +1,6 @@
 /**
  * The story of the drain, told while it happens.
- * Owns: the plot: drain, watch, remove the obstacle when nothing else is left, judge. Does not own: the stage
+ * Owns: the plot: ask first, drain, watch, remove the obstacle when nothing else is left, judge. Does not own: the stage
  * (stage.ts), the cast (scene.ts), the words (narrator.ts, view.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,6 +11,7 @@ import { createNarrator } from "./narrator.ts";
 import { isAtRest, nodeLines, onlyRefusedRemain, rowsOf } from "./rows.ts";
 import { DRAINED_NODE, REFUSED, removeObstacle, setScene } from "./scene.ts";
 import { showEvacuations } from "./evacuations.ts";
+import { showPreflight } from "./preflight.ts";
 import { startTimeLine } from "../tools/console/time-line.ts";
 import type { Screen } from "./screen.ts";
 import { both, type Stage } from "./stage.ts";
@@ -39,6 +40,7 @@ const PATIENCE_MS = 120_000;
 /** Resolves to whether the node was drained and no VM lost. */
 async function tell(stage: Stage, screen: Screen): Promise<boolean> {
   const { client, clock, kubeconfig } = stage.withIt;
+  await showPreflight(DRAINED_NODE, kubeconfig, screen);
   const worlds = await both(stage, (cluster) => readWorld(cluster.client));
   const before = worlds.withIt;
   const timeLine = startTimeLine();

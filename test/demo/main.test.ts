@@ -33,7 +33,11 @@ test("the whole story, to its end", { timeout: 120_000 }, async () => {
     ["shop", "web-1", "node-1", NODE, "ApiEviction", "Moved", "0"],
     ["shop", "web-2", "node-1", NODE, "ApiEviction", "Moved", "0"],
   ]);
-  expect(lines.find((line) => line.startsWith("$"))).toContain("(no kubectl on the PATH)");
+  const [preflight, drain] = lines.filter((line) => line.startsWith("$"));
+  expect(lines.slice(lines.indexOf(preflight ?? "")).find((line) => line.startsWith("×"))).toContain(
+    "Blocks: a drain of node-1",
+  );
+  expect(drain).toContain("(no kubectl on the PATH)");
   expect(lines.some((line) => line.endsWith("node/node-1 drained"))).toBe(true);
   expect(lines.slice(-5, -1)).toEqual([
     "VMs moved: 5  (batch/render, edge/router, shop/ledger, shop/web-1, shop/web-2)",
