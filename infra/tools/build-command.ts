@@ -3,6 +3,7 @@
  * brings, does not load on an older one.
  * Owns: that one file. Does not own: publishing it (package.json, .github/workflows).
  */
+import { globSync, readFileSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -27,11 +28,18 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<string> {
     format: "esm",
     target: "node22",
     banner: { js: BANNER },
+    define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()) },
     legalComments: "none",
     logLevel: "error",
   });
   await chmod(outfile, 0o755);
   return outfile;
+}
+
+/** By path below `infra`, as infra/cli/install/manifests.ts asks for them. */
+function manifests(): Readonly<Record<string, string>> {
+  const paths = globSync("{kubernetes,relay/kubernetes}/**/*.yaml", { cwd: `${root}infra` }).toSorted();
+  return Object.fromEntries(paths.map((path) => [path, readFileSync(`${root}infra/${path}`, "utf8")]));
 }
 
 if (import.meta.main) console.log(await buildCommand());

@@ -21,8 +21,9 @@ export interface ApiRequest {
   readonly path: string;
   /** Undefined values are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** Of a PATCH: a JSON patch if it is a list, else a merge patch. */
+  /** Of a PATCH: a JSON patch if it is a list, else a merge patch, unless the content type says otherwise. */
   readonly body?: unknown;
+  readonly contentType?: string;
   /** Username to act as. */
   readonly as?: string;
   /** Codes that are answers besides 2xx; all others throw. */
@@ -117,7 +118,8 @@ function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<st
   };
 }
 
-function contentTypeOf({ method, body }: ApiRequest): string {
+function contentTypeOf({ method, body, contentType }: ApiRequest): string {
+  if (contentType !== undefined) return contentType;
   if (method !== "PATCH") return "application/json";
   return Array.isArray(body) ? "application/json-patch+json" : "application/merge-patch+json";
 }

@@ -1,0 +1,103 @@
+/**
+ * Applying manifests: server-side apply, under one field manager, so that a second time changes nothing.
+ * Owns: the requests. Does not own: which manifests (plan.ts).
+ */
+import * as z from "zod/mini";
+import type { ApiAnswer, Send } from "../../../shared/cluster/transport.ts";
+import { Failed } from "../failed.ts";
+import { type Manifest, nameOf } from "./manifests.ts";
+
+export type Change = "created" | "configured" | "unchanged";
+
+const MANAGER = "lifeboat-install";
+const Resources = z.object({
+  resources: z.array(z.object({ name: z.string(), kind: z.string(), namespaced: z.boolean() })),
+});
+
+const Stored = z.looseObject({ metadata: z.looseObject({}), status: z.optional(z.unknown()) });
+
+/** Knows where a kind lives, once it has asked. */
+export class Applier {
+  readonly #send: () => Send;
+  readonly #kinds = new Map<string, z.output<typeof Resources>["resources"]>();
+
+  constructor(send: () => Send) {
+    this.#send = send;
+  }
+
+  /** `dryRun`: what it would be. */
+  async apply(manifest: Manifest, dryRun: boolean): Promise<Change> {
+    const path = await this.pathOf(manifest);
+    if (path === undefined) {
+      // With a dry run the kinds of this installation are not there.
+      if (dryRun) return "created";
+      throw new Failed(`this cluster does not serve ${manifest.apiVersion} ${manifest.kind}`);
+    }
+    const before = await this.#send()({ method: "GET", path, expect: [404] });
+    const query = { fieldManager: MANAGER, force: "true", ...(dryRun && { dryRun: "All" }) };
+    const apply = {
+      method: "PATCH",
+      path,
+      query,
+      body: manifest,
+      contentType: "application/apply-patch+yaml",
+    } as const;
+    const after = await this.#send()({ ...apply, expect: dryRun ? [404] : [] });
+    if (before.code === 404) return "created";
+    return contentOf(before) === contentOf(after) ? "unchanged" : "configured";
+  }
+
+  /** Whether there was something to delete. */
+  async remove(manifest: Manifest): Promise<boolean> {
+    const path = await this.pathOf(manifest);
+    if (path === undefined) return false;
+    const query = { propagationPolicy: "Background" };
+    return (await this.#send()({ method: "DELETE", path, query, expect: [404] })).code !== 404;
+  }
+
+  async read(manifest: Manifest): Promise<unknown> {
+    const path = await this.pathOf(manifest);
+    if (path === undefined) return undefined;
+    const { code, body } = await this.#send()({ method: "GET", path, expect: [404] });
+    return code === 404 ? undefined : body;
+  }
+
+  /** Undefined: the kind is not served. */
+  async pathOf(manifest: Manifest): Promise<string | undefined> {
+    const { apiVersion, kind, metadata } = manifest;
+    const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    const resource = (await this.#resourcesOf(group)).find((one) => one.kind === kind && !one.name.includes("/"));
+    if (resource === undefined) return undefined;
+    if (resource.namespaced && metadata.namespace === undefined)
+      throw new Error(`${nameOf(manifest)} has no namespace`);
+    const within = resource.namespaced ? `/namespaces/${metadata.namespace ?? ""}` : "";
+    return `${group}${within}/${resource.name}/${metadata.name}`;
+  }
+
+  async #resourcesOf(group: string) {
+    const known = this.#kinds.get(group);
+    if (known !== undefined) return known;
+    const { code, body } = await this.#send()({ method: "GET", path: group, expect: [404] });
+    if (code === 404) return [];
+    const { resources } = Resources.parse(body);
+    this.#kinds.set(group, resources);
+    return resources;
+  }
+}
+
+/** Without what the API server writes. */
+function contentOf({ body }: ApiAnswer): string {
+  const { metadata, status: _, ...rest } = Stored.parse(body);
+  const { managedFields: _m, resourceVersion: _r, generation: _g, ...meta } = metadata;
+  return JSON.stringify(sorted({ ...rest, metadata: meta }));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, one]) => [key, sorted(one)] as const)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}

@@ -1,0 +1,40 @@
+/**
+ * The manifests that Lifeboat ships, as objects.
+ * Owns: reading them, from the checkout or from the bundle. Does not own: which of them are installed (parts.ts, plan.ts).
+ */
+import { readFileSync } from "node:fs";
+import { loadAll } from "js-yaml";
+import * as z from "zod";
+
+export const Manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().exactOptional(),
+    labels: z.record(z.string(), z.string()).exactOptional(),
+  }),
+});
+export type Manifest = z.output<typeof Manifest>;
+
+/** By path below `infra`: the bundle carries them (infra/tools/build-command.ts). */
+declare const BUNDLED_MANIFESTS: Readonly<Record<string, string>> | undefined;
+
+/** A path below `infra`, `kubernetes/rbac.yaml` for example. */
+export function manifestsIn(path: string): readonly Manifest[] {
+  return z.array(Manifest).parse(loadAll(textOf(path)));
+}
+
+function textOf(path: string): string {
+  if (typeof BUNDLED_MANIFESTS === "undefined") return readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+  const text = BUNDLED_MANIFESTS[path];
+  if (text === undefined) throw new Error(`${path} is not in the bundle`);
+  return text;
+}
+
+/** As kubectl writes it: `rolebinding.rbac.authorization.k8s.io/lifeboat -n kubevirt`. */
+export function nameOf({ apiVersion, kind, metadata: { name, namespace } }: Manifest): string {
+  const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [""];
+  const suffix = group ? `.${group}` : "";
+  return `${kind.toLowerCase()}${suffix}/${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
+}

@@ -1,0 +1,78 @@
+/**
+ * The command line of `lifeboat install`.
+ * Owns: its flags, and what is wrong with them. Does not own: what they lead to (install.ts).
+ */
+import { readFileSync } from "node:fs";
+import { FLAG, TEXT, TEXTS, UsageError } from "../../tools/console/arguments.ts";
+import { COMMON_USAGE, noWords, readCommand, secondsOf } from "../command.ts";
+import { PARTS, type Part, partsNamed } from "./parts.ts";
+
+export const INSTALL_FLAGS = {
+  worker: TEXT,
+  cluster: TEXT,
+  server: TEXT,
+  entry: TEXT,
+  "ca-bundle": TEXT,
+  with: TEXTS,
+  export: FLAG,
+  "dry-run": FLAG,
+  timeout: TEXT,
+} as const;
+
+const partLines = PARTS.map(({ name, about }) => `      ${name.padEnd(20)} ${about}`);
+
+export const INSTALL_USAGE = `install --worker URL [--cluster NAME] [--with PARTS] [--export | --dry-run]
+
+Applies everything that Lifeboat needs in the cluster; waits until the Worker knows the cluster and can work in it; has it look at
+every VM; and then has the API server ask it. Again, it goes on where it was, and changes what is not as it should be.
+
+      --worker URL            the Worker's address, https://lifeboat.example.workers.dev
+      --cluster NAME          the cluster's name in the Worker (default: the context's name)
+      --server URL            where the Worker reaches the API server (default: the kubeconfig's)
+      --entry FILE            the Worker's entry for this cluster, with its tokens; written if it is not there
+                              (default: lifeboat-NAME.json)
+      --ca-bundle FILE        the authority of the Worker's certificate, if it is no public one
+      --with PARTS            optional parts, separated by commas; their feature gates are switched on
+      --export                print the manifests, and apply nothing; the webhook token is yours to fill in
+      --dry-run               say what would change
+      --timeout 10m           how long to wait for the Worker
+${COMMON_USAGE}
+
+Parts:
+${partLines.join("\n")}
+`;
+
+export interface InstallOptions {
+  readonly worker: string;
+  readonly parts: readonly Part[];
+  readonly caBundle: { readonly caBundle?: string };
+  readonly does: "Apply" | "DryRun" | "Export";
+  /** How long to wait for the Worker. */
+  readonly seconds: number;
+}
+
+export function readInstall(args: readonly string[]) {
+  const { values, positionals } = readCommand(args, INSTALL_FLAGS);
+  noWords(positionals);
+  const file = values["ca-bundle"];
+  const options: InstallOptions = {
+    worker: workerUrlOf(values.worker),
+    parts: partsNamed(values.with ?? []),
+    caBundle: file === undefined ? {} : { caBundle: readFileSync(file, "base64") },
+    does: values.export ? "Export" : values["dry-run"] ? "DryRun" : "Apply",
+    seconds: secondsOf("--timeout", values.timeout ?? "10m"),
+  };
+  return { values, options };
+}
+
+function workerUrlOf(text: string | undefined): string {
+  const url = URL.parse(text ?? "");
+  if (url?.protocol !== "https:") throw new UsageError(`--worker: expected an https:// address, got "${text ?? ""}"`);
+  return url.href.replace(/\/+$/, "");
+}
+
+/** As the registry takes it. */
+export function clusterNameOf(name: string): string {
+  if (/^[A-Za-z0-9][\w.-]{0,127}$/.test(name)) return name;
+  throw new UsageError(`--cluster: expected letters, digits, ".", "_" and "-", got "${name}"`);
+}

@@ -1,0 +1,72 @@
+/**
+ * The optional parts of Lifeboat, by name.
+ * Owns: which manifests a part has, and what it switches on. Does not own: the manifests.
+ */
+import type { FeatureGate } from "../../../shared/policy/settings.ts";
+import { UsageError } from "../../tools/console/arguments.ts";
+
+export interface Part {
+  readonly name: string;
+  readonly about: string;
+  readonly files: readonly string[];
+  readonly gates: readonly FeatureGate[];
+}
+
+export const PARTS: readonly Part[] = [
+  {
+    name: "guard",
+    about: "holds deletions by the scheduler, the taint manager and Karpenter until the VM has moved",
+    files: ["kubernetes/optional/guard.yaml"],
+    gates: [
+      "PreemptionEvictionLiveMigration",
+      "NoExecuteTaintEvictionLiveMigration",
+      "NodeTerminationEvictionLiveMigration",
+    ],
+  },
+  {
+    name: "pressure",
+    about: "moves VMs off nodes under memory, disk or PID pressure",
+    files: [],
+    gates: ["NodePressureEvictionLiveMigration"],
+  },
+  {
+    name: "shield",
+    about: "experimental: launchers wait after a SIGTERM under node pressure (KubeVirt 1.9, gate Plugins)",
+    files: ["kubernetes/optional/shield.yaml"],
+    gates: ["NodePressureEvictionLiveMigration"],
+  },
+  {
+    name: "migration-policy",
+    about: "makes urgent migrations converge",
+    files: ["kubernetes/optional/migration-policy.yaml"],
+    gates: [],
+  },
+  {
+    name: "descheduling",
+    about: "Lifeboat's own descheduler may evict; its policy is yours",
+    files: ["kubernetes/optional/descheduling.yaml"],
+    gates: ["EvictionsInBackground"],
+  },
+  {
+    name: "descheduler-support",
+    about: "annotates launcher pods for another descheduler",
+    files: ["kubernetes/optional/descheduler-support.yaml"],
+    gates: ["DeschedulerSupport"],
+  },
+  {
+    name: "restriction",
+    about: "limits what Lifeboat's account may change on pods",
+    files: ["kubernetes/optional/restriction.yaml"],
+    gates: [],
+  },
+];
+
+/** `guard,shield`, as `--with` takes it; may be given more than once. */
+export function partsNamed(lists: readonly string[]): readonly Part[] {
+  const names = new Set(lists.flatMap((list) => list.split(",")).filter((name) => name !== ""));
+  return [...names].map((name) => {
+    const part = PARTS.find((one) => one.name === name);
+    if (part !== undefined) return part;
+    throw new UsageError(`--with: there is no part "${name}"; there are ${PARTS.map((one) => one.name).join(", ")}`);
+  });
+}
