@@ -5,8 +5,9 @@
  * No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node.
  */
 import { CAUSES } from "../policy/cause.ts";
+import { BLOCKED_REASONS } from "./blocked.ts";
 import { EVICTION_OUTCOMES } from "../descheduling/cycle/eviction-answer.ts";
-import { END_PHASES } from "../policy/evacuation/phase.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../policy/evacuation/phase.ts";
 import { WEBHOOK_DOORS } from "../policy/webhooks/facts.ts";
 import type { Family } from "./open-metrics.ts";
 
@@ -36,6 +37,14 @@ export const FAMILIES = {
     name: "lifeboat_evacuations_in_progress", type: "gauge", unit: "", labels: ["cause"],
     help: "Evacuations of VMs that have not ended, by what caused them.",
   },
+  evacuationsBlocked: {
+    name: "lifeboat_evacuations_blocked", type: "gauge", unit: "", labels: ["reason"],
+    help: "Evacuations of VMs that cannot go on until a person or the VM's owner acts, by what they wait for.",
+  },
+  oldestEvacuation: {
+    name: "lifeboat_evacuations_oldest_timestamp_seconds", type: "gauge", unit: "seconds", labels: ["phase"],
+    help: "When the oldest evacuation of those in that phase began, since the epoch. Absent if none is in it.",
+  },
   missedTicks: {
     name: "lifeboat_ticks_missed", type: "counter", unit: "", labels: [],
     help: "Ticks of the schedule that have not reached the cluster in time: nothing was looked at in that minute.",
@@ -58,6 +67,8 @@ export const LABEL_VALUES: Readonly<
   webhook: WEBHOOK_DOORS,
   cause: CAUSES,
   outcome: END_PHASES,
+  reason: BLOCKED_REASONS,
+  phase: ACTIVE_PHASES,
   strategy: "names of plugins in the cluster's `DeschedulerPolicy`",
   profile: "names of profiles in the cluster's `DeschedulerPolicy`",
   result: EVICTION_OUTCOMES.map((result) => result.toLowerCase()),

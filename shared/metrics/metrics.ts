@@ -8,6 +8,8 @@ import type { CredentialFacts } from "../policy/credential.ts";
 import type { Comparison } from "../policy/webhooks/compare.ts";
 import type { RequestCount } from "../descheduling/cycle/request-counts.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
+import { ACTIVE_PHASES } from "../policy/evacuation/phase.ts";
+import { BLOCKED_REASONS, blockedReasonOf } from "./blocked.ts";
 import { FAMILIES } from "./families.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
 
@@ -50,6 +52,8 @@ function seenMetrics({ counters, evacuations, webhooks, requests }: SeenMetrics)
     [FAMILIES.webhookProblems, webhooks.flatMap(problemSample)],
     [FAMILIES.evacuations, counters.evacuations.map(countSample)],
     [FAMILIES.evacuationsInProgress, inProgressSamples(evacuations)],
+    [FAMILIES.evacuationsBlocked, blockedSamples(evacuations)],
+    [FAMILIES.oldestEvacuation, oldestSamples(evacuations)],
     [FAMILIES.missedTicks, [{ labels: [], value: counters.missedTicks }]],
     ...(requests === undefined ? [] : deschedulingMetrics(requests, evacuations)),
   ];
@@ -67,6 +71,21 @@ function countSample({ cause, outcome, count }: EvacuationCount): Sample {
 function inProgressSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
   const byCause = Map.groupBy(evacuations, ({ spec }) => spec.cause);
   return CAUSES.map((cause) => ({ labels: [cause], value: byCause.get(cause)?.length ?? 0 }));
+}
+
+function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
+  const byReason = Map.groupBy(evacuations, blockedReasonOf);
+  return BLOCKED_REASONS.map((reason) => ({ labels: [reason], value: byReason.get(reason)?.length ?? 0 }));
+}
+
+/** One that no function has looked at yet has no phase: it is as pending as one can be. */
+function oldestSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
+  const dated = evacuations.filter(({ createdAt }) => createdAt > 0);
+  const byPhase = Map.groupBy(dated, ({ status }) => status.phase ?? "Pending");
+  return ACTIVE_PHASES.flatMap((phase) => {
+    const oldest = Math.min(...(byPhase.get(phase) ?? []).map(({ createdAt }) => createdAt));
+    return oldest === Infinity ? [] : [{ labels: [phase], value: Math.floor(oldest / 1000) }];
+  });
 }
 
 function isSeenMarked({ status }: EvacuationFacts): boolean {

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import type { EvacuationFacts } from "../../shared/policy/facts.ts";
 import { type Before, failing, FORBIDDEN } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import { newborn, vmi } from "../policy/fixtures.ts";
+import { newborn, NOW, vmi } from "../policy/fixtures.ts";
 import { openFakeDoors } from "./support/fake-doors.ts";
 
 const UNAUTHORIZED = { reason: "Refused", code: 401, request: "the request" } as const;
@@ -49,6 +49,7 @@ test("what has ended, and what is in progress; nothing of a tenant's, and what i
     evacuating("blue-vm", "BackingOff"),
     evacuating("over", "Withdrawn"),
   );
+  const began = NOW.getTime() / 1000 - 60;
   fake.vmis.put(vmi({ name: "calm" }));
   const { text } = await scrape();
   expect(samplesIn(text)).toEqual({
@@ -57,6 +58,8 @@ test("what has ended, and what is in progress; nothing of a tenant's, and what i
     "lifeboat_evacuations_total ApiEviction,Abandoned": 2,
     "lifeboat_evacuations_total Preemption,Moved": 7,
     "lifeboat_evacuations_in_progress DrainTaint": 2,
+    "lifeboat_evacuations_oldest_timestamp_seconds Pending": began,
+    "lifeboat_evacuations_oldest_timestamp_seconds BackingOff": began,
   });
   expect(text).not.toMatch(/apps|red-vm|calm|node01/);
 });

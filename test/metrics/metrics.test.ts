@@ -55,6 +55,39 @@ describe("evacuations in progress", () => {
   });
 });
 
+function begun(name: string, at: number, status: object) {
+  return newborn({ name, uid: name, createdAt: at * 1000, status });
+}
+
+describe("evacuations that do not go on", () => {
+  const evacuations = [
+    begun("a", 700, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
+    begun("b", 600, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
+    begun("c", 500, { phase: "Blocked", reason: "OfALaterKubeVirt" }),
+    begun("d", 400, { phase: "WaitingForOwner", reason: "External" }),
+    begun("e", 300, { phase: "Migrating", reason: "Queued" }),
+    begun("f", 200, {}),
+    begun("g", 0, { phase: "Pending" }),
+  ];
+
+  test("are told by what they wait for; a word that is not known is Other", () => {
+    expect(samplesOf("lifeboat_evacuations_blocked", { evacuations })).toEqual([
+      ["External", 1],
+      ["DisksNotLiveMigratable", 2],
+      ["Other", 1],
+    ]);
+  });
+
+  test("the oldest of each phase says since when; one without a date says nothing", () => {
+    expect(samplesOf("lifeboat_evacuations_oldest_timestamp_seconds", { evacuations })).toEqual([
+      ["Pending", 200],
+      ["Migrating", 300],
+      ["WaitingForOwner", 400],
+      ["Blocked", 500],
+    ]);
+  });
+});
+
 describe("descheduling", () => {
   const one = { plugin: "PodLifeTime", profile: 'the "first"', result: "Background", count: 4 } as const;
 
@@ -113,6 +146,7 @@ describe("the table of families", () => {
   const families: readonly Family[] = Object.values(FAMILIES);
   const all = rendered(
     {
+      evacuations: [newborn()],
       requests: [{ plugin: "s", profile: "p", result: "Evicted", count: 1 }],
       webhooks: [{ door: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] }],
     },

@@ -1,0 +1,39 @@
+/**
+ * What keeps an evacuation from going on until a person acts.
+ * Owns: the closed list of reasons, and which an Evacuation has. Does not own: noticing it (shared/policy/evacuation/obstacles.ts).
+ *
+ * KubeVirt chooses most of these words, and a later version of it may have others: a label must have a bound.
+ */
+import type { EvacuationFacts } from "../policy/facts.ts";
+
+/** KubeVirt's are those of the condition LiveMigratable (staging/src/kubevirt.io/api/core/v1/types.go). */
+export const BLOCKED_REASONS = [
+  "External",
+  "NotScheduled",
+  "BeingReceived",
+  "DecentralizedMigration",
+  "NotLiveMigratable",
+  "DisksNotLiveMigratable",
+  "InterfaceNotLiveMigratable",
+  "HotplugNotLiveMigratable",
+  "CPUModeLiveMigratable",
+  "VirtIOFSNotLiveMigratable",
+  "HostDeviceNotLiveMigratable",
+  "SEVNotLiveMigratable",
+  "SecureExecutionNotLiveMigratable",
+  "TDXNotLiveMigratable",
+  "NoTSCFrequencyNotLiveMigratable",
+  "HypervPassthroughNotLiveMigratable",
+  "PersistentReservationNotLiveMigratable",
+  "DecentralizedNotLiveMigratable",
+  "NotMigratable",
+  "Other",
+] as const;
+
+export type BlockedReason = (typeof BLOCKED_REASONS)[number];
+
+/** Undefined: it goes on, or waits for something that ends by itself. */
+export function blockedReasonOf({ status: { phase, reason } }: EvacuationFacts): BlockedReason | undefined {
+  if (phase !== "Blocked" && phase !== "WaitingForOwner") return undefined;
+  return BLOCKED_REASONS.find((known) => known === reason) ?? "Other";
+}
