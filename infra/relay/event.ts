@@ -9,7 +9,8 @@ import type { Identity, Notice } from "./watched/kind.ts";
 export const SOURCE = "/relay";
 
 /** Two queues: a disruption never waits behind ten thousand VMs after a restart, nor behind a slow answer about them. */
-export type Lane = "urgent" | "routine";
+export const LANES = ["urgent", "routine"] as const;
+export type Lane = (typeof LANES)[number];
 
 export const LANE_OF = {
   "dev.lifeboat.pod.disrupted.v1": "urgent",

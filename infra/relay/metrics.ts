@@ -4,19 +4,25 @@
  */
 import { EVENT_DATA } from "../../shared/events/event-types.ts";
 import type { Family, Sample } from "../../shared/metrics/open-metrics.ts";
+import { LANES } from "./event.ts";
 import type { Outbox } from "./outbox.ts";
+import { RESULTS } from "./send.ts";
 
 export type Metric = readonly [Family, readonly Sample[]];
 
 /** Only node agents send these. */
 const NOT_OURS = "dev.lifeboat.domain.shutdown.v1";
 
+/** What may be alerted on is there from the start, at zero: the first one of a kind is an increase. */
 export function createCounters() {
   const events = createCounter("lifeboat_relay_events", "Changes the Worker has to know of, by type.", "type");
   for (const type of Object.keys(EVENT_DATA)) if (type !== NOT_OURS) events.add([type], 0);
+  const help = "Attempts to deliver a batch, by result.";
+  const deliveries = createCounter("lifeboat_relay_deliveries", help, "lane", "result");
+  for (const lane of LANES) for (const result of RESULTS) deliveries.add([lane, result], 0);
   return {
     events,
-    deliveries: createCounter("lifeboat_relay_deliveries", "Attempts to deliver a batch, by result.", "lane", "result"),
+    deliveries,
     delivered: createCounter("lifeboat_relay_delivered_events", "Events the Worker has taken.", "lane"),
     failures: createCounter("lifeboat_relay_watch_failures", "Lists and watches that failed and restarted.", "watch"),
   };

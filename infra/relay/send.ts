@@ -13,7 +13,8 @@ import type { Sign } from "./sign.ts";
  * accepted: the Worker has it. refused: something is wrong with this batch. unavailable: not now.
  * misconfigured: every delivery is answered so, until an administrator changes the Worker's configuration or ours.
  */
-export type Result = "accepted" | "refused" | "unavailable" | "misconfigured";
+export const RESULTS = ["accepted", "refused", "unavailable", "misconfigured"] as const;
+export type Result = (typeof RESULTS)[number];
 
 export interface Outcome {
   readonly result: Result;

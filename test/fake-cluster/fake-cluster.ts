@@ -21,6 +21,7 @@ import {
   type VmiFacts,
 } from "../../shared/policy/facts.ts";
 import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
+import type { Installation } from "../../shared/policy/webhooks/facts.ts";
 import type { Refusal } from "../../shared/policy/shield/shield.ts";
 import { budget, NOW, without } from "../policy/fixtures.ts";
 import { FakeDescheduling } from "./fake-descheduling.ts";
@@ -41,6 +42,9 @@ export class FakeCluster {
   /** By VMI uid. */
   readonly refusals = new Map<string, Refusal>();
   readonly webhooks = new Map<string, WebhookFacts[]>();
+  /** By name, as installed. */
+  readonly ownWebhooks = new Map<string, Installation>();
+  isTokenAccepted = true;
   kubeVirt: KubeVirtFacts | undefined = { namespace: "kubevirt", featureGates: [] };
   configuration: ConfigurationFacts | undefined;
   readonly descheduling = new FakeDescheduling(this.pods, () => this.#next());

@@ -50,11 +50,12 @@ export function objectOf(pod: PodFacts): unknown {
 export function openFakeDoors(
   fake: FakeCluster,
   before: (request: string, endsAt: number) => ReturnType<Before> = () => undefined,
+  tweak: { readonly token?: string } = {},
 ): FakeDoors {
   const { platform, context, world } = newPlatform(undefined, NOW);
   const state = newIsolateState();
   const target: Target = {
-    ...targetOf("prod", { ...entry("https://fake"), headers: {} }, { env: {}, platform, state }),
+    ...targetOf("prod", { ...entry("https://fake"), ...tweak, headers: {} }, { env: {}, platform, state }),
     connect: (seconds) => {
       const endsAt = platform.now().getTime() + seconds * 1000;
       return connectTo(fake, (request) => before(request, endsAt));

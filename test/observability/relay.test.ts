@@ -1,0 +1,64 @@
+/** The relay's alert: a relay whose events Lifeboat does not take, and one that may not read. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Relay } from "../../infra/relay/relay.ts";
+import { soon, type Stage, startStage } from "../relay/stage.ts";
+import { Recording } from "./recording.ts";
+import { firing } from "./shipped.ts";
+
+let stage: Stage;
+const recording = new Recording();
+beforeEach(async () => {
+  stage = await startStage();
+  // For the alerts about Lifeboat itself, which answers.
+  recording.add({ job: "lifeboat" }, seconds(), "");
+});
+afterEach(() => stage.stop());
+
+const seconds = () => stage.clock.now().getTime() / 1000;
+
+async function after(minutes: number, relay: Relay): Promise<readonly string[]> {
+  for (let i = 0; i < minutes; i++) {
+    stage.clock.advance(60_000);
+    recording.add({ job: "lifeboat" }, seconds(), "");
+    recording.add({ job: "lifeboat-relay", pod: "lifeboat-relay-1" }, seconds(), relay.metrics());
+  }
+  return firing(recording, seconds());
+}
+
+const attempts = (code: number) => stage.worker.attempts.filter((attempt) => attempt.code === code).length;
+
+test("Lifeboat takes no events, then it does; then it refuses the relay's secret", async () => {
+  const relay = await stage.startRelay();
+  expect(await after(2, relay)).toEqual([]);
+  stage.worker.answer(() => ({ code: 503 }));
+  await stage.createVmi("web");
+  await soon(() => expect(attempts(503)).toBeGreaterThan(0));
+  expect(await after(12, relay)).toEqual(["LifeboatRelaySilent"]);
+
+  stage.worker.answer(() => ({ code: 204 }));
+  await soon(() => {
+    stage.clock.advance(15_000);
+    expect(attempts(204)).toBeGreaterThan(0);
+  });
+  expect(await after(12, relay)).toEqual([]);
+
+  stage.worker.answer(() => ({ code: 401 }));
+  await stage.createVmi("api");
+  await soon(() => expect(attempts(401)).toBeGreaterThan(0));
+  expect(await after(7, relay)).toEqual(["LifeboatRelaySilent"]);
+});
+
+test("a watch never has its list: a permission is missing", async () => {
+  const relay = stage.startRelayAs("no token of this cluster");
+  expect(await after(8, relay)).toEqual(["LifeboatRelaySilent"]);
+});
+
+test("no replica answers", async () => {
+  const target = { job: "lifeboat-relay", pod: "lifeboat-relay-1" };
+  for (let minute = 0; minute < 7; minute++) {
+    stage.clock.advance(60_000);
+    recording.add({ job: "lifeboat" }, seconds(), "");
+    recording.add(target, seconds(), undefined);
+  }
+  expect(firing(recording, seconds())).toEqual(["LifeboatRelaySilent"]);
+});
