@@ -16,7 +16,7 @@ function isBaseUrl(text: string): boolean {
   return protocol === "https:" || (protocol === "http:" && LOOPBACK.has(hostname));
 }
 
-const Port = z.pipe(
+export const Port = z.pipe(
   z.string().check(z.regex(/^\d{1,5}$/, "expected a port")),
   z.pipe(z.transform(Number), z.number().check(z.maximum(65_535, "expected a port"))),
 );

@@ -35,6 +35,7 @@ export interface RelayOptions {
 }
 
 export interface Relay extends Probed {
+  metrics(): string;
   stop(): Promise<void>;
 }
 

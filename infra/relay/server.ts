@@ -8,7 +8,7 @@ import { OPEN_METRICS } from "../../shared/metrics/open-metrics.ts";
 export interface Probed {
   /** Every watch has had its first list. */
   isReady(): boolean;
-  metrics(): string;
+  metrics(): string | Promise<string>;
 }
 
 export interface ProbeServer {
@@ -25,7 +25,7 @@ export async function startServer(relay: Probed, port: number): Promise<ProbeSer
       case "/readyz":
         return relay.isReady() ? answer(response, 200, "ok\n") : answer(response, 503, "not synced yet\n");
       case "/metrics":
-        return answer(response, 200, relay.metrics(), OPEN_METRICS);
+        return void answerMetrics(response, relay);
       default:
         return answer(response, 404, "no such route\n");
     }
@@ -41,6 +41,14 @@ export async function startServer(relay: Probed, port: number): Promise<ProbeSer
         server.closeAllConnections();
       }),
   };
+}
+
+async function answerMetrics(response: ServerResponse, relay: Probed): Promise<void> {
+  try {
+    answer(response, 200, await relay.metrics(), OPEN_METRICS);
+  } catch {
+    answer(response, 503, "no metrics now\n");
+  }
 }
 
 function answer(response: ServerResponse, code: number, text: string, type = "text/plain; charset=utf-8"): void {

@@ -1,0 +1,111 @@
+/**
+ * Keeps the server's certificate and tokens: in its Secret, in the webhooks, in this process.
+ * Owns: one look, and looking again and again. Does not own: when a step is due (life.ts), the objects (secret.ts, webhooks.ts).
+ *
+ * All replicas do the same. Where two write at the same time, the Secret's resourceVersion decides, and the other looks again.
+ */
+import { randomBytes, X509Certificate } from "node:crypto";
+import type { Send } from "../../../shared/cluster/transport.ts";
+import { type Clock, pause } from "../../relay/clock.ts";
+import type { Pair } from "../listener.ts";
+import { HOST } from "../names.ts";
+import { type Kept, lookAgainMs, type Step, stepDue, validityFrom } from "./life.ts";
+import { makeCertificate, type Validity } from "./make.ts";
+import { type Change, changeSecret, readSecret, type ServerSecret } from "./secret.ts";
+import { pointWebhooks } from "./webhooks.ts";
+
+export interface Identity {
+  readonly pair: Pair;
+  readonly webhookToken: string;
+  readonly operatorToken: string;
+}
+
+export interface KeeperOptions {
+  readonly cluster: string;
+  /** A sender whose requests end in good time. */
+  readonly send: () => Send;
+  readonly clock: Clock;
+  /** Told with every look. */
+  readonly use: (identity: Identity) => Promise<void> | void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export async function keep(options: KeeperOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const waitMs = await look(options).catch((error: unknown) => {
+      options.onFailure(error);
+      return RETRY_MS;
+    });
+    await pause(options.clock, waitMs, signal);
+  }
+}
+
+const RETRY_MS = 2000;
+
+/** Resolves to how many milliseconds later to look again. */
+export async function look({ cluster, send, clock, use }: KeeperOptions): Promise<number> {
+  const api = send();
+  const secret = await readSecret(api);
+  const { isCertManagers, data } = secret;
+  const identity = identityOf(secret);
+  if (identity !== undefined) {
+    const { webhookToken } = identity;
+    const trusted = [data["tls.crt"], data["next.crt"], data["previous.crt"]].filter((pem) => pem !== undefined);
+    await use(identity);
+    // Only what the API server has been told of is served later: a failure here puts off the next step.
+    const pointing = { cluster, webhookToken, trusted: isCertManagers ? undefined : trusted.join("") };
+    if ((await pointWebhooks(api, pointing)) === "Conflict") return 0;
+  }
+  const validities = validitiesOf(secret);
+  const change = { ...tokensDue(secret), ...(isCertManagers ? {} : await changeOf(validities, secret, clock.now())) };
+  if (Object.keys(change).length === 0) return lookAgainMs(validities);
+  await changeSecret(api, secret, change);
+  return 0;
+}
+
+function identityOf({ data }: ServerSecret): Identity | undefined {
+  const { "tls.crt": certPem, "tls.key": keyPem, webhookToken, operatorToken } = data;
+  if (certPem === undefined || keyPem === undefined) return undefined;
+  if (webhookToken === undefined || operatorToken === undefined) return undefined;
+  return { pair: { certPem, keyPem }, webhookToken, operatorToken };
+}
+
+function tokensDue({ data }: ServerSecret): Change {
+  const missing = (["webhookToken", "operatorToken"] as const).filter((key) => data[key] === undefined);
+  return Object.fromEntries(missing.map((key) => [key, randomBytes(32).toString("hex")]));
+}
+
+function validitiesOf({ data }: ServerSecret): Kept<Validity> {
+  const of = (pem: string | undefined) => {
+    if (pem === undefined) return undefined;
+    const { validFromDate: notBefore, validToDate: notAfter } = new X509Certificate(pem);
+    return { notBefore, notAfter };
+  };
+  const [serving, next, previous] = [of(data["tls.crt"]), of(data["next.crt"]), of(data["previous.crt"])];
+  return { ...(serving && { serving }), ...(next && { next }), ...(previous && { previous }) };
+}
+
+async function changeOf(kept: Kept<Validity>, secret: ServerSecret, now: Date): Promise<Change> {
+  const step = stepDue(kept, now);
+  return step === undefined ? {} : await CHANGES[step](secret, now);
+}
+
+const CHANGES: Readonly<Record<Step, (secret: ServerSecret, now: Date) => Promise<Change>>> = {
+  async Create(_, now) {
+    const { certPem, keyPem } = await makeCertificate(HOST, validityFrom(now));
+    return { "tls.crt": certPem, "tls.key": keyPem, "next.crt": null, "next.key": null, "previous.crt": null };
+  },
+  async Announce(_, now) {
+    const { certPem, keyPem } = await makeCertificate(HOST, validityFrom(now));
+    return { "next.crt": certPem, "next.key": keyPem };
+  },
+  Serve: ({ data }) =>
+    Promise.resolve({
+      "tls.crt": data["next.crt"] ?? null,
+      "tls.key": data["next.key"] ?? null,
+      "next.crt": null,
+      "next.key": null,
+      "previous.crt": data["tls.crt"] ?? null,
+    }),
+  Forget: () => Promise.resolve({ "previous.crt": null }),
+};

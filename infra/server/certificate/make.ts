@@ -1,0 +1,39 @@
+/**
+ * Makes a serving certificate.
+ * Owns: keys, names and validity in it. Does not own: when one is made (life.ts), where it is kept (keeper.ts).
+ *
+ * It signs itself, and the webhooks' caBundle holds the certificate: there is no authority whose key could sign others.
+ * Node can read X.509 but not write it. @peculiar/x509 does that with WebCrypto's keys; the sandbox uses it too.
+ */
+// oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
+import "reflect-metadata";
+import { randomBytes } from "node:crypto";
+import * as x509 from "@peculiar/x509";
+import type { Pair } from "../listener.ts";
+
+const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+
+export interface Validity {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+export async function makeCertificate(host: string, validity: Validity): Promise<Pair> {
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    // A positive integer in DER: the first bit of the first byte stays clear.
+    serialNumber: `01${randomBytes(15).toString("hex")}`,
+    name: `CN=${host}`,
+    ...validity,
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension([{ type: "dns", value: host }]),
+    ],
+  });
+  const pkcs8 = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
+  return { certPem: certificate.toString("pem"), keyPem: x509.PemConverter.encode(pkcs8, "PRIVATE KEY") };
+}

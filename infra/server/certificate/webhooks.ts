@@ -1,0 +1,65 @@
+/**
+ * Points Lifeboat's webhooks at the server: each door's path with its token, and the certificates to trust.
+ * Owns: these fields of the ValidatingWebhookConfigurations. Does not own: anything else in them, or whether they are there.
+ *
+ * The manifests leave both fields out, so that no file holds a secret, and applying them again changes neither.
+ */
+import * as z from "zod/mini";
+import { kind, listOf, Meta, part, Text } from "../../../shared/cluster/kinds/fields.ts";
+import { object } from "../../../shared/cluster/paths.ts";
+import { readOne } from "../../../shared/cluster/read.ts";
+import type { Send } from "../../../shared/cluster/transport.ts";
+import { patch } from "../../../shared/cluster/write.ts";
+import { NAME, NAMESPACE, WEBHOOK_CONFIGURATIONS } from "../names.ts";
+
+export interface Pointing {
+  readonly cluster: string;
+  readonly webhookToken: string;
+  /** PEM; undefined: cert-manager's CA injector writes the caBundle. */
+  readonly trusted: string | undefined;
+}
+
+const Webhook = z.lazy(() =>
+  z.object({
+    name: z.string(),
+    clientConfig: part({
+      caBundle: Text,
+      service: z.nullish(z.object({ namespace: z.string(), name: z.string(), path: Text })),
+    }),
+  }),
+);
+
+const Configuration = kind(
+  () => ({ metadata: Meta, webhooks: listOf(Webhook) }),
+  ({ metadata: { resourceVersion }, webhooks }) => ({ resourceVersion, webhooks }),
+);
+type Configuration = z.output<typeof Configuration>;
+
+/** Resolves once all of them are as they should be; a Conflict is left to the next look. */
+export async function pointWebhooks(send: Send, pointing: Pointing): Promise<"Done" | "Conflict"> {
+  const results = await Promise.all(
+    WEBHOOK_CONFIGURATIONS.map(async (name) => {
+      const key = { namespace: "", name };
+      const found = await readOne(send, "validatingwebhookconfigurations", key, Configuration);
+      const changes = found === undefined ? [] : changesOf(found, pointing);
+      if (found === undefined || changes.length === 0) return "Done";
+      const test = { op: "test", path: "/metadata/resourceVersion", value: found.resourceVersion };
+      return await patch(send, object("validatingwebhookconfigurations", key), [test, ...changes]);
+    }),
+  );
+  return results.every((result) => result === "Done") ? "Done" : "Conflict";
+}
+
+function changesOf({ webhooks }: Configuration, { cluster, webhookToken, trusted }: Pointing) {
+  return webhooks.flatMap(({ name, clientConfig: { caBundle, service } }, index) => {
+    if (service?.namespace !== NAMESPACE || service.name !== NAME) return [];
+    const [door = ""] = name.split(".");
+    const path = `/clusters/${cluster}/admission/${door}/${webhookToken}`;
+    const bundle = trusted === undefined ? caBundle : Buffer.from(trusted).toString("base64");
+    const at = `/webhooks/${index}/clientConfig`;
+    return [
+      ...(bundle === caBundle ? [] : [{ op: "add", path: `${at}/caBundle`, value: bundle }]),
+      ...(path === service.path ? [] : [{ op: "add", path: `${at}/service/path`, value: path }]),
+    ];
+  });
+}

@@ -1,0 +1,73 @@
+/**
+ * The doors over TLS: Hono's app in Node, as the API server finds it behind a Service.
+ * Owns: the listener, its certificate, what runs after an answer, and ending without losing a request. Does not own: the
+ * app's answers.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import { getRequestListener } from "@hono/node-server";
+import type { ExecutionContext } from "hono";
+
+export interface Pair {
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+/** The app, which may go on after its answer. */
+export type Answer = (request: Request, context: ExecutionContext) => Response | Promise<Response>;
+
+export interface Listener {
+  readonly port: number;
+  /** New connections get this certificate; those that are open keep theirs. */
+  present(pair: Pair): void;
+  /** Answers a request of this process. */
+  ask(request: Request): Promise<Response>;
+  /** From now on each answer asks its client to connect anew. */
+  turnAway(): void;
+  /** Resolves once everything that was begun has been answered and has ended. */
+  close(): Promise<void>;
+}
+
+/**
+ * kube-apiserver keeps an idle connection for 90 s and does not repeat a review. If the server closed it first, a review
+ * on its way would be answered by the webhook's failurePolicy.
+ */
+const IDLE_MS = 120_000;
+
+export async function listen(answer: Answer, port: number, { certPem: cert, keyPem: key }: Pair): Promise<Listener> {
+  const begun = new Set<Promise<unknown>>();
+  const context: ExecutionContext = {
+    waitUntil(promise) {
+      const settled = promise.catch(() => undefined).finally(() => begun.delete(settled));
+      begun.add(settled);
+    },
+    passThroughOnException: () => undefined,
+    props: {},
+  };
+  const ask = async (request: Request) => await answer(request, context);
+  // Hono's own Request and Response classes are quicker, but would replace those of the whole process.
+  const handle = getRequestListener(ask, { overrideGlobalObjects: false });
+  let isTurningAway = false;
+  const server = createServer({ cert, key }, (request: IncomingMessage, response: ServerResponse) => {
+    if (isTurningAway) response.setHeader("connection", "close");
+    void handle(request, response);
+  });
+  server.keepAliveTimeout = IDLE_MS;
+  return {
+    port: await portOf(server, port),
+    present: (pair) => server.setSecureContext({ cert: pair.certPem, key: pair.keyPem }),
+    ask,
+    turnAway: () => void (isTurningAway = true),
+    async close() {
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      while (begun.size > 0) await Promise.all(begun);
+    },
+  };
+}
+
+async function portOf(server: Server, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
+  return address.port;
+}

@@ -1,0 +1,30 @@
+/**
+ * Lifeboat in the cluster, as a process: `node infra/server/main.ts`.
+ * Owns: environment, signals, exit codes. Does not own: what the server does (server.ts).
+ */
+import { systemClock } from "../relay/clock.ts";
+import { createLog } from "../relay/log.ts";
+import { podAccount } from "./account.ts";
+import { parseEnvironment } from "./environment.ts";
+import { startServer } from "./server.ts";
+
+const log = createLog(systemClock, (line) => process.stdout.write(`${line}\n`));
+
+const parsed = parseEnvironment(process.env);
+if (parsed.ok) {
+  const environment = parsed.value;
+  const account = podAccount(environment.root);
+  const server = await startServer({ environment, account, clock: systemClock, log });
+  log("info", "started", { server: account.server, port: server.port });
+  const stop = async () => {
+    log("info", "stopping");
+    await server.stop();
+    // client-node may be opening a watch that nothing can stop any more.
+    process.exit(0);
+  };
+  for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => void stop());
+} else {
+  for (const { field, message } of parsed.problems)
+    log("error", "invalid environment", { variable: field, problem: message });
+  process.exitCode = 2;
+}

@@ -1,0 +1,10 @@
+/**
+ * What Prometheus reads from a replica: the relay's numbers of this process, and on the Lease's holder the cluster's.
+ * Owns: putting several expositions into one. Does not own: any metric.
+ */
+const END = /# EOF\n?$/;
+
+export function joinMetrics(expositions: readonly (string | undefined)[]): string {
+  const parts = expositions.filter((text) => text !== undefined);
+  return `${parts.map((text) => text.replace(END, "")).join("")}# EOF\n`;
+}

@@ -1,0 +1,128 @@
+/**
+ * Lifeboat in the cluster: the app of functions/app.ts for one cluster, with the relay in the same process.
+ * Owns: the wiring, starting and ending. Does not own: doors and ticks (functions/), watching (infra/relay).
+ */
+import { randomBytes } from "node:crypto";
+import { createApp } from "../../functions/app.ts";
+import type { Env, Platform } from "../../functions/env.ts";
+import { newIsolateState } from "../../functions/target.ts";
+import { runTick } from "../../functions/ticks.ts";
+import { type Send, sender } from "../../shared/cluster/transport.ts";
+import { type Clock, pause } from "../relay/clock.ts";
+import { type Log, reasonOf } from "../relay/log.ts";
+import { type Relay, startRelay } from "../relay/relay.ts";
+import { startServer as startProbes } from "../relay/server.ts";
+import type { Account } from "./account.ts";
+import { type Identity, keep } from "./certificate/keeper.ts";
+import type { Environment } from "./environment.ts";
+import { Leadership } from "./leadership.ts";
+import { listen, type Listener } from "./listener.ts";
+import { joinMetrics } from "./metrics.ts";
+import { HOST } from "./names.ts";
+import { keepTicking } from "./ticks.ts";
+
+export interface ServerOptions {
+  readonly environment: Environment;
+  readonly account: Account;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Server {
+  /** Of the probes. */
+  readonly port: number;
+  /** Resolves once every review that has come in is answered. */
+  stop(): Promise<void>;
+}
+
+const REQUEST_MS = 5_000;
+/** So long, no longer ready, it still takes reviews: until every node has heard that it is going. */
+const LEAVING_MS = 5_000;
+
+export async function startServer({ environment, account, clock, log }: ServerOptions): Promise<Server> {
+  const { cluster, httpsPort, identity } = environment;
+  const platform: Platform = {
+    fetch: (url, init) => fetch(url, init),
+    now: () => clock.now(),
+    sleep: (ms) => new Promise((resolve) => clock.setTimer(ms, resolve)),
+    log: ({ level = "info", message = "", ...details }) => log(levelOf(level), String(message), details),
+  };
+  const state = newIsolateState();
+  const app = createApp(platform, state);
+  // Only this process signs with it.
+  const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
+  let tokens = { webhookToken: randomBytes(32).toString("hex"), operatorToken: randomBytes(32).toString("hex") };
+  const env = (): Env => {
+    const entry = { server: account.server, token: account.token(), ...tokens, relaySecret };
+    return { CLUSTERS: JSON.stringify({ [cluster]: entry }), PUBLIC_URL: `https://${HOST}` };
+  };
+  const send = (): Send => {
+    const endpoint = { server: account.server, token: account.token(), headers: {}, fetch: platform.fetch };
+    return sender(endpoint, AbortSignal.timeout(REQUEST_MS));
+  };
+  const told = (doing: string) => (error: unknown) => log("error", "failed", { doing, reason: reasonOf(error) });
+
+  let listener: Listener | undefined;
+  let relay: Relay | undefined;
+  let isLeaving = false;
+  const use = async ({ pair, ...doors }: Identity) => {
+    tokens = doors;
+    listener?.present(pair);
+    if (listener !== undefined) return;
+    const opened = await listen((request, context) => app.fetch(request, env(), context), httpsPort, pair);
+    listener = opened;
+    relay = startRelay({
+      kubeConfig: account.kubeConfig,
+      endpoint: new URL(`https://${HOST}/clusters/${cluster}/events`),
+      secret: relaySecret,
+      clock,
+      random: Math.random,
+      // To the app in this process: nothing travels.
+      fetch: (url, post) => opened.ask(new Request(url, post)),
+      log,
+    });
+    log("info", "serving", { port: opened.port });
+  };
+
+  const leadership = new Leadership({ identity, send, clock, onFailure: told("holding the Lease") });
+  const metrics = async () => {
+    const headers = { authorization: `Bearer ${tokens.operatorToken}` };
+    const request = new Request(`https://${HOST}/clusters/${cluster}/metrics`, { headers });
+    const answer = leadership.isLeader() ? await listener?.ask(request) : undefined;
+    return joinMetrics([relay?.metrics(), answer?.ok ? await answer.text() : undefined]);
+  };
+  const probes = await startProbes({ isReady: () => listener !== undefined && !isLeaving, metrics }, environment.port);
+
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const kept = [
+    keep({ cluster, send, clock, use, onFailure: told("keeping certificate and webhooks") }, signal),
+    leadership.keep(signal),
+    keepTicking(
+      {
+        clock,
+        isLeader: () => leadership.isLeader(),
+        tick: (scheduledTime) => runTick(scheduledTime, { env: env(), platform, state }),
+        onFailure: told("the scheduled tick"),
+      },
+      signal,
+    ),
+  ];
+  return {
+    port: probes.port,
+    async stop() {
+      isLeaving = true;
+      listener?.turnAway();
+      stopping.abort();
+      await pause(clock, LEAVING_MS, new AbortController().signal);
+      await relay?.stop();
+      await listener?.close();
+      await Promise.all(kept);
+      await probes.stop();
+    },
+  };
+}
+
+function levelOf(level: unknown): "info" | "warn" | "error" {
+  return level === "error" || level === "warn" ? level : "info";
+}
