@@ -9,7 +9,7 @@ export type Log = (level: Level, message: string, details?: Readonly<Record<stri
 
 export function createLog(clock: Clock, write: (line: string) => void): Log {
   return (level, message, details = {}) =>
-    write(JSON.stringify({ time: clock.now().toISOString(), level, message, ...details }));
+    write(JSON.stringify({ time: clock.now().toISOString(), level, ...(message !== "" && { message }), ...details }));
 }
 
 /** client-node puts the whole response into its errors, and undici the reason into the cause. */

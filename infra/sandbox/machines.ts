@@ -5,7 +5,9 @@
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import type { KubeClient } from "./actors/client.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
+import type { Pod } from "./actors/resources.ts";
 import { createContainerRuntime } from "./actors/runtime.ts";
+import { startWorkloads } from "./actors/workloads.ts";
 import type { Authority } from "./certificates.ts";
 import type { Role } from "./identities.ts";
 import { applyManifests } from "./manifests.ts";
@@ -17,6 +19,9 @@ import { startVirtApi } from "./kubevirt/virt-api.ts";
 import { startVirtController } from "./kubevirt/virt-controller.ts";
 import { startVirtHandlers } from "./kubevirt/virt-handler.ts";
 import { webhookConfigurations } from "./kubevirt/webhooks/configurations.ts";
+import { imageOf, type Images } from "./processes/images.ts";
+import type { PodNetwork } from "./processes/pod-network.ts";
+import { startProcesses, type Processes } from "./processes/processes.ts";
 import { startNodes, type NodeKnobs } from "./nodes.ts";
 
 export interface MachinesOptions extends Switches, NodeKnobs {
@@ -27,9 +32,16 @@ export interface MachinesOptions extends Switches, NodeKnobs {
   readonly evictionWebhook: boolean;
   readonly terminationSeconds: number;
   readonly eviction: EvictionConfiguration | undefined;
+  readonly images: Images;
+  readonly network: PodNetwork;
+  readonly apiServer: URL;
 }
 
-export async function startMachines(options: MachinesOptions): Promise<Actor> {
+export interface Machines extends Actor {
+  readonly processes: Processes;
+}
+
+export async function startMachines(options: MachinesOptions): Promise<Machines> {
   const { admin, authority, optionsOf, plan } = options;
   await applyManifests(admin, [...KUBEVIRT_RBAC, KUBEVIRT]);
   const virtApi = await startVirtApi(optionsOf("virtApi").client, authority);
@@ -38,12 +50,16 @@ export async function startMachines(options: MachinesOptions): Promise<Actor> {
   const deployed = { status: { phase: "Deployed" } };
   await admin.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: deployed }, { subresource: "status" });
 
-  const { clock } = optionsOf("kubelets");
-  const runtime = createContainerRuntime(clock, options.terminationSeconds * 1000);
+  const { images } = options;
+  const kubelets = optionsOf("kubelets");
+  const isReal = (pod: Pod) => imageOf(pod, images) !== undefined;
+  const runtime = createContainerRuntime(kubelets.clock, options.terminationSeconds * 1000, isReal);
+  const processes = startProcesses({ ...options, ...kubelets, runtime, caPem: authority.caPem });
   const actors = [
     startNodes({ ...options, runtime }),
     startVirtController({ ...options, ...optionsOf("virtController") }),
     startVirtHandlers({ ...optionsOf("virtHandler"), runtime, plan }),
+    ...(images.size === 0 ? [] : [startWorkloads(optionsOf("admin"))]),
   ];
-  return actorOf(actors, [virtApi]);
+  return { ...actorOf(actors, [processes], [virtApi]), processes };
 }

@@ -14,7 +14,10 @@ import { KUBEVIRT_DEFINITIONS } from "./kubevirt/kinds.ts";
 import { createMigrationPlan, type MigrationPlan } from "./kubevirt/migration-plan.ts";
 import { createSwitch } from "./kubevirt/switch.ts";
 import { startControlPlane } from "./control-plane.ts";
-import { startMachines } from "./machines.ts";
+import { startMachines, type MachinesOptions } from "./machines.ts";
+import type { Images } from "./processes/images.ts";
+import { PodNetwork } from "./processes/pod-network.ts";
+import { NO_PROCESSES, type Processes } from "./processes/processes.ts";
 import { createNodeKnobs, type NodeKnobs } from "./nodes.ts";
 
 export interface SandboxOptions {
@@ -37,6 +40,11 @@ export interface SandboxOptions {
   /** The kubelets' eviction thresholds; missing fields have the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration;
   readonly clock?: Clock;
+  /**
+   * Images that run as processes of this machine; their pods are ready when their probes say so, and webhooks reach them
+   * through Services. With any, Deployments get their pods.
+   */
+  readonly images?: Images;
   /** Repeats the faults of an earlier run. */
   readonly faultSeed?: number;
   /** Gets each error that an actor will retry. */
@@ -62,6 +70,8 @@ export interface Sandbox {
   readonly budgetDeletion: { enabled: boolean };
   /** Stops a node's kubelet, as when the machine is off, and starts it again. */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start">;
+  /** Of pods whose images run as processes. */
+  readonly processes: Pick<Processes, "kill" | "renewTokens">;
   /** Sets how much memory pods use, and how much of each resource a node has left. */
   readonly stats: Pick<NodeKnobs["stats"], "useMemory" | "setAvailable">;
   stop(): Promise<void>;
@@ -83,13 +93,19 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
+function machineOptions({ terminationSeconds = 1, evictionWebhook = true, eviction, images }: SandboxOptions) {
+  return { terminationSeconds, evictionWebhook, eviction, images: images ?? new Map<never, never>() };
+}
+
 async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sandbox, "stop">> {
   const { port = 0, clock = systemClock, empty = false, onError } = options;
   const authority = await createAuthority("kubevirt-sandbox");
   const { caPem } = authority;
   const { tokens, tokenOf } = createIdentities();
+  const network = new PodNetwork();
   const server = await startApiServer({
     authority,
+    network,
     port,
     tokens,
     definitions: KUBEVIRT_DEFINITIONS,
@@ -115,13 +131,9 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
   };
   const controlPlane = startControlPlane(optionsOf, caPem);
   closers.push(() => controlPlane.stop());
-  if (!empty) {
-    const { terminationSeconds = 1, evictionWebhook = true, eviction } = options;
-    const own = { admin, authority, optionsOf, plan, terminationSeconds, evictionWebhook, eviction };
-    const machines = await startMachines({ ...own, ...knobs });
-    closers.push(() => machines.stop());
-  }
-
+  const own = { admin, authority, optionsOf, plan, network, apiServer: new URL(server.url) };
+  const machines = { ...own, ...knobs, ...machineOptions(options) };
+  const processes = empty ? NO_PROCESSES : await processesOf(machines, closers);
   return {
     url: server.url,
     caPem,
@@ -131,6 +143,13 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
     client: admin,
     apiServer: server,
     migrations: plan,
+    processes,
     ...knobs,
   };
+}
+
+async function processesOf(options: MachinesOptions, closers: Close[]): Promise<Sandbox["processes"]> {
+  const machines = await startMachines(options);
+  closers.push(() => machines.stop());
+  return machines.processes;
 }

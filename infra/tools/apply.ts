@@ -52,9 +52,7 @@ const CONFIGURATION = { name: "lifeboat" };
 const TOKEN_SECRET = { namespace: "lifeboat-system", name: "lifeboat-token" };
 
 export async function applyLifeboat(client: KubeClient, site: Site): Promise<Installed> {
-  const { resources } = Kustomization.parse(load(read("kustomization.yaml")));
-  const files = new Set([...definitions(), ...resources, ...(site.optional ?? [])]);
-  const manifests = [...files].flatMap(readManifests);
+  const manifests = shippedFiles(site.optional).flatMap(readManifests);
   await applyManifests(
     client,
     manifests.map((manifest) => (isWebhookConfiguration(manifest) ? pointTo(manifest, site) : manifest)),
@@ -66,6 +64,12 @@ export async function applyLifeboat(client: KubeClient, site: Site): Promise<Ins
     until: ({ data }) => data?.["token"] !== undefined,
   });
   return { token: Buffer.from(secret.data?.["token"] ?? "", "base64").toString() };
+}
+
+/** Of infra/kubernetes: those of its kustomization, and further ones. */
+export function shippedFiles(optional: readonly string[] = []): readonly string[] {
+  const { resources } = Kustomization.parse(load(read("kustomization.yaml")));
+  return [...new Set([...definitions(), ...resources, ...optional])];
 }
 
 /** Of the custom resources: before any of those, and before anything that may read them. */

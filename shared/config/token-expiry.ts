@@ -5,16 +5,18 @@
  */
 import * as z from "zod/mini";
 
-const Claims = z.lazy(() => z.object({ exp: z.number() }));
+const Claims = z.lazy(() =>
+  z.object({ exp: z.number(), "kubernetes.io": z.catch(z.optional(z.object({ pod: z.optional(z.unknown()) })), {}) }),
+);
 
-/** Undefined: it has no end, or it is no JWT. Never throws. */
+/** Undefined: it has no end, the kubelet renews it (a pod's own), or it is no JWT. Never throws. */
 export function expiryOf(token: string): Date | undefined {
   const [, payload, ...rest] = token.split(".");
   if (payload === undefined || rest.length !== 1) return undefined;
   try {
     const text = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
     const claims = Claims.safeParse(JSON.parse(text));
-    if (!claims.success) return undefined;
+    if (!claims.success || claims.data["kubernetes.io"]?.pod !== undefined) return undefined;
     const expiry = new Date(claims.data.exp * 1000);
     return Number.isNaN(expiry.getTime()) ? undefined : expiry;
   } catch {

@@ -49,15 +49,15 @@ export function startKubelets(options: KubeletOptions): Actor {
     if (exitCode !== undefined) await report(kubelet, pod, endOf(pod, exitCode));
     else if (needsStart(pod) || isMisjudged(pod)) {
       runtime.start(pod);
-      await report(kubelet, pod, running(pod, timestamp(clock)));
+      await report(kubelet, pod, running(pod, timestamp(clock), runtime.isReady(pod.metadata.uid)));
     }
   };
 
   const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
 
-  /** The pod runs, but the node controller marked it not ready while this kubelet was silent. */
+  /** Its readiness has changed, or the node controller marked it not ready while this kubelet was silent. */
   const isMisjudged = ({ metadata, status }: Pod): boolean =>
-    runtime.isRunning(metadata.uid) && !isTrue(status?.conditions, "Ready");
+    runtime.isRunning(metadata.uid) && isTrue(status?.conditions, "Ready") !== runtime.isReady(metadata.uid);
 
   const endOf = (pod: Pod, exitCode: number): Pod["status"] => {
     const now = timestamp(clock);
@@ -82,7 +82,9 @@ export function startKubelets(options: KubeletOptions): Actor {
   bound.onChange((pod, previous) => {
     if (pod === undefined && previous !== undefined) runtime.remove(previous.metadata.uid);
   });
-  runtime.onExit((uid) => bound.byIndex("uid", uid).forEach((pod) => controller.enqueue(keyOf(pod))));
+  const lookAt = (uid: string) => bound.byIndex("uid", uid).forEach((pod) => controller.enqueue(keyOf(pod)));
+  runtime.onExit(lookAt);
+  runtime.onReadiness(lookAt);
   const lookAtAllOn = (node: string) => bound.byIndex("node", node).forEach((pod) => controller.enqueue(keyOf(pod)));
   machines.onChange((node, previous) => {
     if (node !== undefined && previous === undefined) lookAtAllOn(node.metadata.name);

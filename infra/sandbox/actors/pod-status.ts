@@ -17,7 +17,7 @@ export function needsStart(pod: Pod): boolean {
   return (pod.status?.phase ?? "Pending") === "Pending";
 }
 
-export function running(pod: Pod, now: string): PodStatus {
+export function running(pod: Pod, now: string, isReady = true): PodStatus {
   const podIP = podAddress(pod.metadata.uid);
   const hostIP = podAddress(pod.spec?.nodeName ?? "");
   return {
@@ -28,8 +28,13 @@ export function running(pod: Pod, now: string): PodStatus {
     podIPs: [{ ip: podIP }],
     hostIP,
     hostIPs: [{ ip: hostIP }],
-    conditions: conditionsOf(pod, { Initialized: true, Ready: true, ContainersReady: true, PodScheduled: true }, now),
-    containerStatuses: containers(pod, { running: { startedAt: now } }),
+    conditions: conditionsOf(
+      pod,
+      { Initialized: true, Ready: isReady, ContainersReady: isReady, PodScheduled: true },
+      now,
+      "ContainersNotReady",
+    ),
+    containerStatuses: containers(pod, { running: { startedAt: now } }, isReady),
   };
 }
 
@@ -52,15 +57,14 @@ export function ended(pod: Pod, exitCode: number, now: string): PodStatus | unde
   };
 }
 
-function containers(pod: Pod, state: ContainerStatus["state"] & object): ContainerStatus[] {
-  const ready = state.running !== undefined;
+function containers(pod: Pod, state: ContainerStatus["state"] & object, ready = false): ContainerStatus[] {
   return (pod.spec?.containers ?? []).map(({ name, image = "" }) => ({
     name,
     image,
     imageID: image,
     containerID: `containerd://${createHash("sha256").update(`${pod.metadata.uid}/${name}`).digest("hex")}`,
     ready,
-    started: ready,
+    started: state.running !== undefined,
     restartCount: 0,
     state,
   }));

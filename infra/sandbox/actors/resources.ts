@@ -5,6 +5,7 @@
 import type {
   V1ClusterRole,
   V1ConfigMap,
+  V1Deployment,
   V1Lease,
   V1Namespace,
   V1Node,
@@ -12,6 +13,7 @@ import type {
   V1Pod,
   V1PodDisruptionBudget,
   V1PriorityClass,
+  V1ReplicaSet,
   V1Secret,
   V1ServiceAccount,
   CoreV1Event,
@@ -71,6 +73,8 @@ export type ServiceAccount = Model<V1ServiceAccount>;
 export type Lease = Model<V1Lease>;
 export type PodDisruptionBudget = Model<V1PodDisruptionBudget>;
 export type ConfigMap = Model<V1ConfigMap>;
+export type Deployment = Model<V1Deployment>;
+export type ReplicaSet = Model<V1ReplicaSet>;
 export type PriorityClass = Model<V1PriorityClass>;
 export type ClusterRole = Model<V1ClusterRole>;
 export type Event = Model<CoreV1Event>;
@@ -89,6 +93,8 @@ export const namespaces = resource<Namespace>("v1", "Namespace", false);
 export const serviceAccounts = resource<ServiceAccount>("v1", "ServiceAccount");
 export const leases = resource<Lease>("coordination.k8s.io/v1", "Lease");
 export const podDisruptionBudgets = resource<PodDisruptionBudget>("policy/v1", "PodDisruptionBudget");
+export const deployments = resource<Deployment>("apps/v1", "Deployment");
+export const replicaSets = resource<ReplicaSet>("apps/v1", "ReplicaSet");
 export const priorityClasses = resource<PriorityClass>("scheduling.k8s.io/v1", "PriorityClass", false);
 export const clusterRoles = resource<ClusterRole>("rbac.authorization.k8s.io/v1", "ClusterRole", false);
 

@@ -3,11 +3,14 @@
  * Owns: which pods' processes run, have been told to end, or have ended. Does not own: pod status (kubelet.ts).
  */
 import type { Clock } from "./clock.ts";
-import { keyOf, type KubeObject } from "./resources.ts";
+import { keyOf, type Pod } from "./resources.ts";
 
 export interface ContainerRuntime {
   /** Starts a pod's processes, once. */
-  start(pod: KubeObject): void;
+  start(pod: Pod): void;
+  /** Its containers pass their readiness probes. Those of a pod that is only played do from the start. */
+  isReady(podUid: string): boolean;
+  setReady(podUid: string, isReady: boolean): void;
   /** The uid of the last started pod with this key (`namespace/name`). */
   uidOf(podKey: string): string | undefined;
   /** SIGTERM: the processes end after `terminationMs` by default, and no later than the grace period. */
@@ -32,6 +35,8 @@ export interface ContainerRuntime {
   isEnding(podUid: string): boolean;
   /** The pod is gone from the API server: its remaining processes are killed. Their exit code stays known. */
   remove(podUid: string): void;
+  onStart(listener: (pod: Pod) => void): void;
+  onReadiness(listener: (podUid: string) => void): void;
   onSignal(listener: (podUid: string) => void): void;
   onExit(listener: (podUid: string) => void): void;
 }
@@ -46,13 +51,21 @@ interface Process {
   /** When the supervised process is killed. */
   killedAt?: number;
   isShuttingDown?: boolean;
+  isReady?: boolean;
 }
 
-export function createContainerRuntime(clock: Clock, terminationMs: number): ContainerRuntime {
+/** `isReal`: the pod has processes of this machine (processes/), which are to tell when they are ready. */
+export function createContainerRuntime(
+  clock: Clock,
+  terminationMs: number,
+  isReal: (pod: Pod) => boolean = () => false,
+): ContainerRuntime {
   const processes = new Map<string, Process>();
   const uids = new Map<string, string>();
   const listeners: ((podUid: string) => void)[] = [];
   const signalListeners: ((podUid: string) => void)[] = [];
+  const readinessListeners: ((podUid: string) => void)[] = [];
+  const startListeners: ((pod: Pod) => void)[] = [];
 
   const exit = (podUid: string, exitCode: number) => {
     const process = processes.get(podUid) ?? {};
@@ -71,8 +84,16 @@ export function createContainerRuntime(clock: Clock, terminationMs: number): Con
   return {
     start(pod) {
       if (processes.has(pod.metadata.uid)) return;
-      processes.set(pod.metadata.uid, {});
+      processes.set(pod.metadata.uid, { isReady: !isReal(pod) });
       uids.set(keyOf(pod), pod.metadata.uid);
+      for (const listener of startListeners) listener(pod);
+    },
+    isReady: (podUid) => processes.get(podUid)?.isReady ?? false,
+    setReady(podUid, isReady) {
+      const process = processes.get(podUid);
+      if (process === undefined || process.isReady === isReady) return;
+      process.isReady = isReady;
+      for (const listener of readinessListeners) listener(podUid);
     },
     uidOf: (podKey) => uids.get(podKey),
     terminate(podUid, graceMs) {
@@ -111,6 +132,8 @@ export function createContainerRuntime(clock: Clock, terminationMs: number): Con
     remove(podUid) {
       if (processes.has(podUid)) exit(podUid, KILLED);
     },
+    onStart: (listener) => void startListeners.push(listener),
+    onReadiness: (listener) => void readinessListeners.push(listener),
     onSignal: (listener) => void signalListeners.push(listener),
     onExit: (listener) => void listeners.push(listener),
   };

@@ -8,6 +8,7 @@ import type { ResourceKind } from "./kinds/kind.ts";
 import type { KindRegistry } from "./kinds/registry.ts";
 import type { KubeObject } from "./objects.ts";
 import type { RequestInfo, ResourceRequest } from "./request-info.ts";
+import type { PodNetwork } from "../processes/pod-network.ts";
 import type { TokenIssuer } from "./service-account-tokens.ts";
 import { fail } from "./status.ts";
 import type { Collection, Store, StoredObject } from "./store.ts";
@@ -26,6 +27,8 @@ export interface ServerState {
   readonly staticTokens: ReadonlyMap<string, User>;
   readonly tokenIssuer: TokenIssuer;
   readonly faults: FaultPlan;
+  /** Where the processes of pods listen. */
+  readonly network: PodNetwork;
   readonly now: () => Date;
   /** Calls once after the given milliseconds; the returned function cancels it. */
   readonly setTimer: (ms: number, fn: () => void) => () => void;

@@ -17,6 +17,7 @@ import { handleRequest } from "./pipeline.ts";
 import { TokenIssuer } from "./service-account-tokens.ts";
 import { serveDefinitions, settleDefinitions } from "./served-kinds.ts";
 import { Store } from "./store.ts";
+import { PodNetwork } from "../processes/pod-network.ts";
 
 export { type Effect, type Fault, FaultPlan } from "./faults.ts";
 
@@ -31,6 +32,8 @@ export interface ApiServerOptions {
   readonly definitions?: readonly KubeObject[];
   /** Faults from the start; a test can inject more while the server runs. */
   readonly faults?: FaultPlan;
+  /** Where the processes of pods listen, for webhooks behind a Service. */
+  readonly network?: PodNetwork;
   /** The clock of timestamps, grace periods and the expiry of tokens. */
   readonly now?: () => Date;
   /** The clock of watches: their bookmarks and their end. */
@@ -104,6 +107,7 @@ export function createState(options: Omit<ApiServerOptions, "authority" | "port"
     tokens,
     definitions = [],
     faults = new FaultPlan(),
+    network = new PodNetwork(),
     now = () => new Date(),
     setTimer = systemTimer,
   } = options;
@@ -114,6 +118,7 @@ export function createState(options: Omit<ApiServerOptions, "authority" | "port"
     staticTokens: new Map(users.map(([token, { user, groups = [] }]) => [token, { username: user, groups }])),
     tokenIssuer: new TokenIssuer(),
     faults,
+    network,
     now,
     setTimer,
   };

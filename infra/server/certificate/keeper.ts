@@ -76,13 +76,16 @@ function tokensDue({ data }: ServerSecret): Change {
 }
 
 function validitiesOf({ data }: ServerSecret): Kept<Validity> {
-  const of = (pem: string | undefined) => {
-    if (pem === undefined) return undefined;
-    const { validFromDate: notBefore, validToDate: notAfter } = new X509Certificate(pem);
-    return { notBefore, notAfter };
-  };
-  const [serving, next, previous] = [of(data["tls.crt"]), of(data["next.crt"]), of(data["previous.crt"])];
+  const [serving, next, previous] = (["tls.crt", "next.crt", "previous.crt"] as const).map((key) =>
+    validityOf(data[key]),
+  );
   return { ...(serving && { serving }), ...(next && { next }), ...(previous && { previous }) };
+}
+
+function validityOf(pem: string | undefined): Validity | undefined {
+  if (pem === undefined) return undefined;
+  const { validFromDate: notBefore, validToDate: notAfter } = new X509Certificate(pem);
+  return { notBefore, notAfter };
 }
 
 async function changeOf(kept: Kept<Validity>, secret: ServerSecret, now: Date): Promise<Change> {

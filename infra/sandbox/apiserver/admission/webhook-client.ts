@@ -7,12 +7,14 @@ import { Agent, request as httpsRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { createSecureContext } from "node:tls";
 import type { LabelSelector } from "../../labels.ts";
+import type { ServerState } from "../context.ts";
 import type { AdmissionRequest } from "./review.ts";
+import { type Backend, backendOf, type ServiceReference } from "./service.ts";
 import { type AdmissionResponse, type HttpAnswer, WebhookError, readAnswer } from "./webhook-answer.ts";
 
 export interface Webhook {
   readonly name: string;
-  readonly clientConfig: { readonly url?: string; readonly caBundle?: string; readonly service?: unknown };
+  readonly clientConfig: { readonly url?: string; readonly caBundle?: string; readonly service?: ServiceReference };
   readonly rules?: readonly {
     readonly operations?: readonly string[];
     readonly apiGroups?: readonly string[];
@@ -38,23 +40,30 @@ const ANSWER_LIMIT = 3 * 1024 * 1024;
 export async function callWebhook(
   webhook: Webhook,
   review: AdmissionRequest,
-  signal: AbortSignal,
+  { state, signal }: { readonly state: ServerState; readonly signal: AbortSignal },
 ): Promise<AdmissionResponse> {
   const body = { kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1", request: review };
-  const answer = await post(webhook, JSON.stringify(body), signal);
+  const { url = "", service } = webhook.clientConfig;
+  const backend = service === undefined ? { url: new URL(url) } : backendOf(state, service);
+  const answer = await post(webhook, backend, JSON.stringify(body), signal);
   return readAnswer(answer, review.uid, webhook.reinvocationPolicy !== undefined);
 }
 
-async function post(webhook: Webhook, body: string, signal: AbortSignal): Promise<HttpAnswer> {
+type Destination = Pick<Backend, "url"> & Partial<Backend>;
+
+async function post(webhook: Webhook, to: Destination, body: string, signal: AbortSignal): Promise<HttpAnswer> {
   const { clientConfig, timeoutSeconds: seconds = DEFAULT_TIMEOUT_SECONDS } = webhook;
-  if (clientConfig.url === undefined) {
-    throw new WebhookError("failed to call webhook: clientConfig.service is not supported here, use clientConfig.url");
-  }
-  const url = new URL(clientConfig.url);
+  const { url, port } = to;
   url.searchParams.set("timeout", `${seconds}s`);
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
   try {
-    return await sendRepeatedly({ url, body, agent: agentFor(clientConfig.caBundle), signal: deadline });
+    return await sendRepeatedly({
+      url,
+      ...(port && { port }),
+      body,
+      agent: agentFor(clientConfig.caBundle),
+      signal: deadline,
+    });
   } catch (error) {
     const why = deadline.aborted ? "context deadline exceeded" : String(error instanceof Error ? error.message : error);
     throw new WebhookError(`failed to call webhook: Post "${url.href}": ${why}`, { cause: error });
@@ -81,6 +90,8 @@ function agentFor(caBundle: string | undefined): Agent {
 
 interface Call {
   readonly url: URL;
+  /** On loopback, of a pod; missing: where the URL leads. */
+  readonly port?: number;
   readonly body: string;
   readonly agent: Agent;
   readonly signal: AbortSignal;
@@ -99,11 +110,15 @@ async function sendRepeatedly(call: Call): Promise<HttpAnswer> {
   }
 }
 
-function send({ url, body, agent, signal }: Call): Promise<HttpAnswer> {
+function send({ url, port, body, agent, signal }: Call): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
+    const { hostname: servername, host, pathname, search } = url;
+    const behind = port && { hostname: "127.0.0.1", port, servername, path: `${pathname}${search}` };
     const request = httpsRequest(url, {
+      ...behind,
       method: "POST",
       headers: {
+        host,
         accept: "application/json, */*",
         "content-type": "application/json",
         "content-length": Buffer.byteLength(body),

@@ -100,7 +100,7 @@ async function call(
   try {
     const struck = ctx.state.faults.draw(ctx.info, ctx.user, webhook.name).map(({ type }) => type);
     if (struck.includes("LostReview")) throw new WebhookError(`${prefix} write: broken pipe`);
-    const response = await callWebhook(webhook, review, ctx.signal);
+    const response = await callWebhook(webhook, review, ctx);
     if (struck.includes("LostVerdict")) throw new WebhookError(`${prefix} EOF`);
     return response;
   } catch (error) {

@@ -1,0 +1,28 @@
+/**
+ * Images that run as processes of this machine instead of being played.
+ * Owns: what such an image is given and gives. Does not own: any image; the caller of the sandbox brings them.
+ */
+import type { Pod } from "../actors/resources.ts";
+
+export interface Container {
+  /** As the pod's spec has it, without references that cannot be resolved here. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The folder under which the container's volumes are mounted. */
+  readonly root: string;
+  /** The port of this machine for a port of the container: several pods share one loopback. */
+  readonly portOf: (containerPort: number) => number;
+}
+
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly onOutput?: (text: string) => void;
+}
+
+/** By image, as the pod names it. Of a pod with such an image, only the first container runs. */
+export type Images = ReadonlyMap<string, (container: Container) => Program>;
+
+export function imageOf(pod: Pod, images: Images): ((container: Container) => Program) | undefined {
+  return images.get(pod.spec?.containers[0]?.image ?? "");
+}

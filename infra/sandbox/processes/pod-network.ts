@@ -1,0 +1,36 @@
+/**
+ * Which port of this machine a pod's process has for a port of its container.
+ * Owns: handing them out. Does not own: Services (apiserver/admission/service.ts).
+ */
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { Pod } from "../actors/resources.ts";
+
+export class PodNetwork {
+  readonly #ports = new Map<string, ReadonlyMap<number, number>>();
+
+  /** For each of the first container's ports. */
+  async open({ metadata, spec }: Pod): Promise<ReadonlyMap<number, number>> {
+    const ports = new Map<number, number>();
+    for (const { containerPort } of spec?.containers[0]?.ports ?? []) ports.set(containerPort, await freePort());
+    this.#ports.set(metadata.uid, ports);
+    return ports;
+  }
+
+  portOf(podUid: string, containerPort: number): number | undefined {
+    return this.#ports.get(podUid)?.get(containerPort);
+  }
+
+  close(podUid: string): void {
+    this.#ports.delete(podUid);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

@@ -1,0 +1,141 @@
+/**
+ * Runs the pods of some images as processes of this machine.
+ * Owns: starting, restarting and ending them. Does not own: which images (images.ts), the pod's status (kubelet.ts).
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Actor, ActorOptions } from "../actors/actor.ts";
+import { asNode } from "../actors/kubelet.ts";
+import type { Pod } from "../actors/resources.ts";
+import type { ContainerRuntime } from "../actors/runtime.ts";
+import { imageOf, type Images, type Program } from "./images.ts";
+import { environmentOf } from "./pod-fields.ts";
+import type { PodNetwork } from "./pod-network.ts";
+import { probeReadiness } from "./probe.ts";
+import { writeVolumes } from "./volumes.ts";
+
+export interface ProcessOptions extends ActorOptions {
+  readonly runtime: ContainerRuntime;
+  readonly images: Images;
+  readonly network: PodNetwork;
+  readonly apiServer: URL;
+  readonly caPem: string;
+}
+
+export interface Processes extends Actor {
+  /** Kills a pod's process, as the kernel does when memory runs out; the kubelet starts it again. */
+  kill(podUid: string): void;
+  /** Renews the tokens of all pods now, instead of some time before they end. */
+  renewTokens(): Promise<void>;
+}
+
+export const NO_PROCESSES: Pick<Processes, "kill" | "renewTokens"> = {
+  kill: () => undefined,
+  renewTokens: () => Promise.resolve(),
+};
+
+/** The process ends when it likes, within the pod's grace period. */
+const NO_LIMIT_MS = 2 ** 31 - 1;
+const RESTART_MS = 500;
+
+interface Running {
+  readonly pod: Pod;
+  readonly root: string;
+  readonly stopped: AbortController;
+  child?: ChildProcess;
+  cancel?: () => void;
+}
+
+export function startProcesses(options: ProcessOptions): Processes {
+  const { client, clock, runtime, images, network, apiServer, caPem, onError } = options;
+  const all = new Map<string, Running>();
+  const ending = new Set<Promise<void>>();
+
+  const start = async (pod: Pod): Promise<void> => {
+    const run = imageOf(pod, images);
+    if (run === undefined) return;
+    const { uid } = pod.metadata;
+    runtime.supervise(uid, NO_LIMIT_MS);
+    const running: Running = { pod, root: await mkdtemp(join(tmpdir(), "pod-")), stopped: new AbortController() };
+    all.set(uid, running);
+    const ports = await network.open(pod);
+    await mount(running);
+    const { root } = running;
+    const portOf = (port: number) => ports.get(port) ?? port;
+    const program = run({ env: environmentOf(pod, apiServer), root, portOf });
+    execute(running, program);
+    const [container] = pod.spec?.containers ?? [];
+    const onResult = (isReady: boolean) => runtime.setReady(uid, isReady);
+    if (container !== undefined) await probeReadiness(container, { portOf, onResult, signal: running.stopped.signal });
+  };
+
+  const mount = async (running: Running): Promise<void> => {
+    const kubelet = asNode(client, running.pod.spec?.nodeName ?? "");
+    const seconds = await writeVolumes(running.pod, { kubelet, caPem, root: running.root });
+    running.cancel?.();
+    if (Number.isFinite(seconds)) running.cancel = clock.setTimer(seconds * 1000, () => void tried(mount(running)));
+  };
+
+  const execute = (running: Running, program: Program): void => {
+    const { uid } = running.pod.metadata;
+    if (running.stopped.signal.aborted) return;
+    const child = spawn(program.command, [...program.args], { env: { ...program.env }, stdio: "pipe" });
+    running.child = child;
+    const { onOutput = () => undefined } = program;
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", onOutput);
+    child.once("close", (code) => {
+      if (runtime.wasSignalled(uid) || running.stopped.signal.aborted) return runtime.exit(uid, code ?? KILLED);
+      runtime.setReady(uid, false);
+      running.cancel = combined(
+        running.cancel,
+        clock.setTimer(RESTART_MS, () => execute(running, program)),
+      );
+    });
+  };
+
+  const end = async (uid: string): Promise<void> => {
+    const running = all.get(uid);
+    if (running === undefined) return;
+    all.delete(uid);
+    network.close(uid);
+    running.stopped.abort();
+    running.cancel?.();
+    const { child } = running;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      const closed = new Promise((resolve) => child.once("close", resolve));
+      child.kill("SIGKILL");
+      await closed;
+    }
+    await rm(running.root, { recursive: true, force: true });
+  };
+
+  const tried = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => onError?.(error, "processes"));
+  const remember = (work: Promise<void>) => {
+    const done = tried(work).finally(() => ending.delete(done));
+    ending.add(done);
+  };
+
+  runtime.onStart((pod) => remember(start(pod)));
+  runtime.onSignal((uid) => void all.get(uid)?.child?.kill("SIGTERM"));
+  runtime.onExit((uid) => remember(end(uid)));
+  return {
+    kill: (uid) => void all.get(uid)?.child?.kill("SIGKILL"),
+    renewTokens: async () => void (await Promise.all([...all.values()].map(mount))),
+    async stop() {
+      await Promise.all([...all.keys()].map(end));
+      await Promise.all(ending);
+    },
+  };
+}
+
+/** 128 + SIGKILL */
+const KILLED = 137;
+
+function combined(first: (() => void) | undefined, second: () => void): () => void {
+  return () => {
+    first?.();
+    second();
+  };
+}
