@@ -17,7 +17,7 @@ import { startControlPlane } from "./control-plane.ts";
 import { startMachines, type MachinesOptions } from "./machines.ts";
 import type { Images } from "./processes/images.ts";
 import { PodNetwork } from "./processes/pod-network.ts";
-import { NO_PROCESSES, type Processes } from "./processes/processes.ts";
+import { NO_PROCESSES, type ProcessKnobs } from "./processes/processes.ts";
 import { createNodeKnobs, type NodeKnobs } from "./nodes.ts";
 
 export interface SandboxOptions {
@@ -71,7 +71,7 @@ export interface Sandbox {
   /** Stops a node's kubelet, as when the machine is off, and starts it again. */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start">;
   /** Of pods whose images run as processes. */
-  readonly processes: Pick<Processes, "kill" | "renewTokens">;
+  readonly processes: ProcessKnobs;
   /** Sets how much memory pods use, and how much of each resource a node has left. */
   readonly stats: Pick<NodeKnobs["stats"], "useMemory" | "setAvailable">;
   stop(): Promise<void>;
@@ -148,7 +148,7 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
   };
 }
 
-async function processesOf(options: MachinesOptions, closers: Close[]): Promise<Sandbox["processes"]> {
+async function processesOf(options: MachinesOptions, closers: Close[]): Promise<ProcessKnobs> {
   const machines = await startMachines(options);
   closers.push(() => machines.stop());
   return machines.processes;

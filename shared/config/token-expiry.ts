@@ -5,9 +5,8 @@
  */
 import * as z from "zod/mini";
 
-const Claims = z.lazy(() =>
-  z.object({ exp: z.number(), "kubernetes.io": z.catch(z.optional(z.object({ pod: z.optional(z.unknown()) })), {}) }),
-);
+const Claims = z.lazy(() => z.object({ exp: z.number() }));
+const OfPod = z.lazy(() => z.object({ "kubernetes.io": z.object({ pod: z.object({}) }) }));
 
 /** Undefined: it has no end, the kubelet renews it (a pod's own), or it is no JWT. Never throws. */
 export function expiryOf(token: string): Date | undefined {
@@ -15,8 +14,9 @@ export function expiryOf(token: string): Date | undefined {
   if (payload === undefined || rest.length !== 1) return undefined;
   try {
     const text = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
-    const claims = Claims.safeParse(JSON.parse(text));
-    if (!claims.success || claims.data["kubernetes.io"]?.pod !== undefined) return undefined;
+    const json: unknown = JSON.parse(text);
+    const claims = Claims.safeParse(json);
+    if (!claims.success || OfPod.safeParse(json).success) return undefined;
     const expiry = new Date(claims.data.exp * 1000);
     return Number.isNaN(expiry.getTime()) ? undefined : expiry;
   } catch {

@@ -24,14 +24,20 @@ export interface ProcessOptions extends ActorOptions {
   readonly caPem: string;
 }
 
-export interface Processes extends Actor {
+export interface Processes extends Actor, ProcessKnobs {}
+
+/** What a test can do to the processes, and needs to know of them. */
+export interface ProcessKnobs {
+  /** The port of this machine for a port of the pod's container; undefined: the pod has no process. */
+  portOf(podUid: string, containerPort: number): number | undefined;
   /** Kills a pod's process, as the kernel does when memory runs out; the kubelet starts it again. */
   kill(podUid: string): void;
   /** Renews the tokens of all pods now, instead of some time before they end. */
   renewTokens(): Promise<void>;
 }
 
-export const NO_PROCESSES: Pick<Processes, "kill" | "renewTokens"> = {
+export const NO_PROCESSES: ProcessKnobs = {
+  portOf: () => undefined,
   kill: () => undefined,
   renewTokens: () => Promise.resolve(),
 };
@@ -45,6 +51,8 @@ interface Running {
   readonly root: string;
   readonly stopped: AbortController;
   child?: ChildProcess;
+  /** Ends once its volumes are written. */
+  mounting?: Promise<void>;
   cancel?: () => void;
 }
 
@@ -71,10 +79,13 @@ export function startProcesses(options: ProcessOptions): Processes {
     if (container !== undefined) await probeReadiness(container, { portOf, onResult, signal: running.stopped.signal });
   };
 
-  const mount = async (running: Running): Promise<void> => {
+  const mount = (running: Running): Promise<void> => (running.mounting = mountAll(running));
+
+  const mountAll = async (running: Running): Promise<void> => {
     const kubelet = asNode(client, running.pod.spec?.nodeName ?? "");
     const seconds = await writeVolumes(running.pod, { kubelet, caPem, root: running.root });
     running.cancel?.();
+    if (running.stopped.signal.aborted) return;
     if (Number.isFinite(seconds)) running.cancel = clock.setTimer(seconds * 1000, () => void tried(mount(running)));
   };
 
@@ -108,6 +119,7 @@ export function startProcesses(options: ProcessOptions): Processes {
       child.kill("SIGKILL");
       await closed;
     }
+    await running.mounting?.catch(() => undefined);
     await rm(running.root, { recursive: true, force: true });
   };
 
@@ -121,6 +133,7 @@ export function startProcesses(options: ProcessOptions): Processes {
   runtime.onSignal((uid) => void all.get(uid)?.child?.kill("SIGTERM"));
   runtime.onExit((uid) => remember(end(uid)));
   return {
+    portOf: (uid, port) => network.portOf(uid, port),
     kill: (uid) => void all.get(uid)?.child?.kill("SIGKILL"),
     renewTokens: async () => void (await Promise.all([...all.values()].map(mount))),
     async stop() {

@@ -46,14 +46,13 @@ const RETRY_MS = 2000;
 export async function look({ cluster, send, clock, use }: KeeperOptions): Promise<number> {
   const api = send();
   const secret = await readSecret(api);
-  const { isCertManagers, data } = secret;
+  const { isCertManagers } = secret;
   const identity = identityOf(secret);
   if (identity !== undefined) {
     const { webhookToken } = identity;
-    const trusted = [data["tls.crt"], data["next.crt"], data["previous.crt"]].filter((pem) => pem !== undefined);
     await use(identity);
     // Only what the API server has been told of is served later: a failure here puts off the next step.
-    const pointing = { cluster, webhookToken, trusted: isCertManagers ? undefined : trusted.join("") };
+    const pointing = { cluster, webhookToken, trusted: isCertManagers ? undefined : bundleOf(secret) };
     if ((await pointWebhooks(api, pointing)) === "Conflict") return 0;
   }
   const validities = validitiesOf(secret);
@@ -61,6 +60,15 @@ export async function look({ cluster, send, clock, use }: KeeperOptions): Promis
   if (Object.keys(change).length === 0) return lookAgainMs(validities);
   await changeSecret(api, secret, change);
   return 0;
+}
+
+/** The same certificates are the same text, whichever of them is served. */
+function bundleOf({ data }: ServerSecret): string {
+  const certificates = [data["tls.crt"], data["next.crt"], data["previous.crt"]].filter((pem) => pem !== undefined);
+  return certificates
+    .map((pem) => `${pem.trim()}\n`)
+    .toSorted()
+    .join("");
 }
 
 function identityOf({ data }: ServerSecret): Identity | undefined {

@@ -23,7 +23,8 @@ export async function makeCertificate(host: string, validity: Validity): Promise
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     // A positive integer in DER: the first bit of the first byte stays clear.
     serialNumber: `01${randomBytes(15).toString("hex")}`,
-    name: `CN=${host}`,
+    // OpenSSL looks for a trusted certificate by its subject: two in one bundle must not have the same.
+    name: `CN=${host}@${validity.notBefore.getTime()}`,
     ...validity,
     signingAlgorithm: ALGORITHM,
     keys,

@@ -1,0 +1,144 @@
+/**
+ * Lifeboat in the cluster: drains while its replicas come and go, its certificate is renewed and its token rotated. The
+ * webhook fails closed here, so a review that no replica answers ends the drain with an error.
+ */
+import { afterEach, describe, expect, test } from "vitest";
+import { drainNode } from "../../infra/demo/drain-client.ts";
+import { pods } from "../../infra/sandbox/actors/resources.ts";
+import { createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
+import { makeCertificate } from "../../infra/server/certificate/make.ts";
+import { HOST } from "../../infra/server/names.ts";
+import { type InCluster, type InClusterOptions, isReady, startInCluster } from "./in-cluster-stage.ts";
+import { NAMESPACE } from "./stage.ts";
+import { causesOf, evict, hasSettledAwayFrom, launcherOf, untilVmi } from "./vm.ts";
+
+const NODES = ["node01", "node02", "node03"];
+/** Where a replica runs, unless a test asks for another one. */
+let node = "node01";
+let stage: InCluster;
+afterEach(async () => {
+  node = "node01";
+  await stage.stop();
+});
+
+async function createVms(count: number): Promise<readonly string[]> {
+  const names = Array.from({ length: count }, (_, i) => `vm-${i + 1}`);
+  for (const name of names)
+    await createVirtualMachineInstance(stage.client, {
+      namespace: NAMESPACE,
+      name,
+      node,
+      evictionStrategy: "LiveMigrate",
+    });
+  return names;
+}
+
+function drain(): Promise<boolean> {
+  const signal = AbortSignal.timeout(100_000);
+  return drainNode({ client: stage.client, node, onLine: () => undefined, signal, retryMs: 200, pollMs: 50 });
+}
+
+async function expectMoved(names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const vmi = await untilVmi(stage.client, name, "settled elsewhere", hasSettledAwayFrom(node));
+    expect(vmi.status?.phase).toBe("Running");
+    await expect.poll(() => causesOf(stage.client, name)).toEqual(["ApiEviction"]);
+  }
+}
+
+async function replicaBy(isWanted: (name: string) => boolean) {
+  const found = (await stage.replicas()).find(({ metadata }) => isWanted(metadata.name));
+  if (found === undefined) throw new Error("no such replica");
+  return found;
+}
+
+const ALONE = { evictionWebhook: false, evacuationController: false, adoptSeconds: 0 };
+
+async function deleteReplica(): Promise<void> {
+  // The drain itself evicts one of them.
+  await stage.untilReady();
+  await stage.client.delete(pods, (await replicaBy(() => true)).metadata);
+}
+
+// prettier-ignore
+const DISTURBANCES: readonly (readonly [string, InClusterOptions, () => Promise<unknown>])[] = [
+  ["nothing else",                       {},    () => Promise.resolve()],
+  ["another replica is deleted",         {},    deleteReplica],
+  ["all tokens are renewed",             {},    () => stage.sandbox.processes.renewTokens()],
+  ["KubeVirt has no webhook of its own", ALONE, () => Promise.resolve()],
+];
+
+test.each(DISTURBANCES)(
+  "a drain of a replica's own node, and %s",
+  async (_, options, disturb) => {
+    stage = await startInCluster(options);
+    const names = await createVms(6);
+    const done = drain();
+    await untilVmi(stage.client, "vm-1", "marked", ({ status }) => status?.evacuationNodeName === node);
+    await disturb();
+    expect(await done).toBe(true);
+    await expectMoved(names);
+    await stage.untilReady();
+    expect(stage.output()).not.toContain('"level":"error"');
+  },
+  120_000,
+);
+
+/** A review that a killed process was working on is answered by nothing but the failurePolicy. */
+test("the leader is killed, and later gone for good: another replica ticks, and nothing is lost", async () => {
+  stage = await startInCluster({ failurePolicy: "Ignore" });
+  const used = (await stage.replicas()).map(({ spec }) => spec?.nodeName);
+  node = NODES.find((name) => !used.includes(name)) ?? "";
+  const names = await createVms(4);
+  const leader = (await stage.leader()) ?? "";
+  const gone = await replicaBy((name) => name === leader);
+  const done = drain();
+  await untilVmi(stage.client, "vm-1", "marked", ({ status }) => status?.evacuationNodeName === node);
+  stage.sandbox.processes.kill(gone.metadata.uid);
+  await stage.untilReady();
+  expect(await stage.leader()).toBe(leader);
+  await stage.client.delete(pods, gone.metadata, { gracePeriodSeconds: 0 });
+  expect(await done).toBe(true);
+  await expectMoved(names);
+  await expect.poll(() => stage.leader(), { timeout: 30_000 }).not.toBe(leader);
+}, 120_000);
+
+describe("a certificate at the end of its life", () => {
+  test("is renewed while reviews go on: not one fails", async () => {
+    const now = Date.now();
+    const validity = { notBefore: new Date(now - 150_000), notAfter: new Date(now + 30_000) };
+    const { certPem, keyPem } = await makeCertificate(HOST, validity);
+    stage = await startInCluster({ secret: { "tls.crt": certPem, "tls.key": keyPem } });
+    await createVms(1);
+    const launcher = await launcherOf(stage.client, "vm-1");
+    const answers = new Set<string>();
+    const isOver = async () => {
+      const { code, message } = await evict(stage.client, launcher, { deleteOptions: { dryRun: ["All"] } });
+      answers.add(code === 429 ? "denied" : message);
+      const [serving, next, previous] = await Promise.all(
+        ["tls.crt", "next.crt", "previous.crt"].map((key) => stage.secret(key)),
+      );
+      return serving !== certPem && next === "" && previous === "";
+    };
+    await expect.poll(isOver, { timeout: 60_000, interval: 50 }).toBe(true);
+    for (let more = 0; more < 20; more += 1) await isOver();
+    expect([...answers]).toEqual(["denied"]);
+    expect(stage.output()).not.toContain('"level":"error"');
+  }, 120_000);
+});
+
+test("probes and metrics: each replica's own, and the cluster's once", async () => {
+  stage = await startInCluster();
+  const leader = await stage.leader();
+  const [own, other] = [await replicaBy((name) => name === leader), await replicaBy((name) => name !== leader)];
+  expect(isReady(own)).toBe(true);
+  for (const pod of [own, other]) {
+    expect((await stage.ask(pod, "/healthz")).code).toBe(200);
+    const { text } = await stage.ask(pod, "/metrics");
+    expect(text).toContain('lifeboat_relay_synced{watch="pods"}');
+    expect(text.match(/# EOF\n/g)).toHaveLength(1);
+    expect(text.includes("lifeboat_build_info")).toBe(pod === own);
+  }
+  await stage.client.delete(pods, own.metadata);
+  await expect.poll(async () => (await stage.ask(own, "/readyz").catch(() => ({ code: 0 }))).code).toBe(503);
+});
