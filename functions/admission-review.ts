@@ -9,6 +9,7 @@ import { IMPOSSIBLE_UID } from "../shared/cluster/marking.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { type Parsed } from "../shared/config/problem.ts";
 import type { Ruling } from "../shared/pass/eviction.ts";
+import { DRY_RUN_WORDS } from "../shared/policy/eviction/messages.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 
 /** Without these nothing can be answered that an API server would understand. */
@@ -120,6 +121,16 @@ export function permission(uid: string, warnings: readonly string[] = []): Admis
 
 export function renderRuling(uid: string, ruling: Ruling): AdmissionReview {
   return ruling.verdict === "Deny" ? refusal(uid, ruling.message) : permission(uid, ruling.warnings);
+}
+
+/**
+ * Of a dry run, the answer as a warning, too: KubeVirt's webhook refuses the same eviction, and an API server passes on only the
+ * refusal that came first, but the warnings of all webhooks. So a dry run shows whether Lifeboat is asked.
+ */
+export function withWords({ response, ...review }: AdmissionReview): AdmissionReview {
+  const { status, warnings = [] } = response;
+  const words = `${DRY_RUN_WORDS}${status?.message ?? "allowed"}`;
+  return { ...review, response: { ...response, warnings: [words, ...warnings] } };
 }
 
 /** How long the API server waits for the answer to a review. */

@@ -30,6 +30,7 @@ export async function reviewEvictionRequest(c: Context, target: Target, arrived:
   // Asked for by Lifeboat, on a condition that no pod meets, for KubeVirt's webhook to mark the VM.
   if (review.isImpossible(eviction)) return c.json(review.permission(uid));
   const dryRun = review.isDryRun(eviction);
+  const say = (answer: review.AdmissionReview) => c.json(dryRun ? review.withWords(answer) : answer);
   const key = { namespace: eviction.namespace, name: eviction.name };
   const cause = causeOfEviction(eviction.object.metadata.annotations ?? {});
   const settings = async () => (await target.settings(reading)).settings;
@@ -39,18 +40,18 @@ export async function reviewEvictionRequest(c: Context, target: Target, arrived:
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
     const ruled = dryRun ? await reviewEviction(asked, deps) : await ruleOnEviction(asked, deps, acting);
     if (ruled === undefined)
-      return c.json(refuseBlindly(uid, key, "its VMI keeps changing, or KubeVirt does not mark it"));
+      return say(refuseBlindly(uid, key, "its VMI keeps changing, or KubeVirt does not mark it"));
     logRuling(target, eviction, ruled, dryRun);
     if (!dryRun) followUp(c, target, ruled);
-    return c.json(review.renderRuling(uid, ruled.decision));
+    return say(review.renderRuling(uid, ruled.decision));
   } catch (error) {
     // A defect of ours is blindness too.
     target.logFailure("reviewing an eviction", error);
     switch (whenEvictionIsBlind(await pod.catch(() => undefined))) {
       case "refuse":
-        return c.json(refuseBlindly(uid, key, describeFailure(error)));
+        return say(refuseBlindly(uid, key, describeFailure(error)));
       case "allow":
-        return c.json(review.permission(uid));
+        return say(review.permission(uid));
       case "fail":
         throw new RejectionError("Blind");
     }

@@ -13,6 +13,7 @@ import type { LoadedSettings } from "../shared/config/load-settings.ts";
 import type { ConfigProblem } from "../shared/config/problem.ts";
 import { type CredentialFacts, judgeCredential } from "../shared/policy/credential.ts";
 import type { Settings } from "../shared/policy/settings.ts";
+import { notesOnVersions } from "../shared/policy/versions.ts";
 import { credentialOf } from "./credentials.ts";
 import type { Target } from "./target.ts";
 
@@ -40,7 +41,7 @@ export async function clusterReadyz(c: Context, target: Target): Promise<Respons
     ...(await deschedulerPolicy(cluster, loaded)),
   ];
   const ready = checks.every((one) => one.ok);
-  const notes = [...loaded.notes, ...(await notesOnVersions(cluster)), ...(await notesOnCounting(cluster))];
+  const notes = [...loaded.notes, ...(await notesOn(cluster)), ...(await notesOnCounting(cluster))];
   return c.json({ ready, checks, ...(notes.length === 0 ? {} : { notes }) }, ready ? 200 : 503);
 }
 
@@ -49,19 +50,12 @@ function credentialCheck(facts: CredentialFacts, { platform }: Target): Check {
   return { name: "credential", ok, ...(reason !== "Valid" && { message }) };
 }
 
-/** The oldest that Lifeboat is made for. */
-const OLDEST = { kubernetes: 33, kubevirt: 7 };
-
-async function notesOnVersions(cluster: Cluster): Promise<readonly string[]> {
+async function notesOn(cluster: Cluster): Promise<readonly string[]> {
   const found = await cluster.getMinorVersions().catch((error: unknown) => {
     if (!(error instanceof ClusterError)) throw error;
     return { kubernetes: undefined, kubevirt: undefined };
   });
-  const { kubernetes = OLDEST.kubernetes, kubevirt = OLDEST.kubevirt } = found;
-  return [
-    ...(kubernetes < OLDEST.kubernetes ? [`Kubernetes 1.${kubernetes} is older than 1.33, the oldest supported`] : []),
-    ...(kubevirt < OLDEST.kubevirt ? [`KubeVirt 1.${kubevirt} is older than 1.7, the oldest supported`] : []),
-  ];
+  return notesOnVersions(found);
 }
 
 /** VMs are moved all the same: that is no reason not to be ready. */

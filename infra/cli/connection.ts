@@ -32,6 +32,8 @@ export interface Connection {
   readonly settings: () => Promise<Settings>;
   /** In the API server's words, by method and path. */
   readonly refusals: ReadonlyMap<string, string>;
+  /** What it warned of, likewise. */
+  readonly warnings: ReadonlyMap<string, string>;
   /** Why the last connection broke. */
   readonly trouble: () => string | undefined;
 }
@@ -54,6 +56,7 @@ export function openConnection(options: ConnectionOptions, host: Host): Connecti
     send: () => sender(endpoint, signal()),
     settings: async () => (await cache.load(context, cluster(), host.now())).settings,
     refusals: heard.refusals,
+    warnings: heard.warnings,
     trouble: heard.trouble,
   };
 }
@@ -86,22 +89,26 @@ const Status = z.object({ message: z.string() });
 /** Notes what shared/cluster drops on purpose: there it could end in an answer to somebody else, here the person has asked. */
 function listening(fetch: Fetch, server: string) {
   const refusals = new Map<string, string>();
+  const warnings = new Map<string, string>();
   let trouble: string | undefined;
   const listeningFetch: Fetch = async (url, init) => {
     try {
       const response = await fetch(url, init);
+      const [path = ""] = url.slice(server.length).split("?");
+      const request = `${init.method ?? "GET"} ${path}`;
+      const warning = response.headers.get("warning");
+      if (warning) warnings.set(request, warning);
       if (response.status < 400) return response;
       const text = await response.text();
       const said = Status.safeParse(parsed(text));
-      const [path = ""] = url.slice(server.length).split("?");
-      if (said.success) refusals.set(`${init.method ?? "GET"} ${path}`, said.data.message);
+      if (said.success) refusals.set(request, said.data.message);
       return new Response(text, { status: response.status });
     } catch (error) {
       trouble = rootOf(error);
       throw error;
     }
   };
-  return { fetch: listeningFetch, refusals, trouble: () => trouble };
+  return { fetch: listeningFetch, refusals, warnings, trouble: () => trouble };
 }
 
 function parsed(text: string): unknown {

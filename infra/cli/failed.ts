@@ -14,10 +14,10 @@ export class Failed extends Error {
 export function wordsOf(error: unknown, connection: Connection | undefined): string | undefined {
   if (error instanceof Failed) return error.message;
   if (!(error instanceof ClusterError) || connection === undefined) return undefined;
-  return `${ofFailure(error.failure, connection)}\n(context "${connection.context}", ${connection.server})`;
+  return `${wordsOfFailure(error.failure, connection)}\n(context "${connection.context}", ${connection.server})`;
 }
 
-function ofFailure(failure: Failure, { refusals, trouble }: Connection): string {
+export function wordsOfFailure(failure: Failure, { refusals, trouble }: Connection): string {
   switch (failure.reason) {
     case "Unreachable":
       return `the cluster cannot be reached: ${trouble() ?? "the connection broke"}`;

@@ -21,8 +21,9 @@ export function kubeFetch(config: KubeConfig): Fetch {
     await config.applySecurityAuthentication(request);
     pool ??= request.getDispatcher();
     if (pool !== undefined) request.setDispatcher(pool);
-    const { httpStatusCode, body: answer } = await library.send(request).toPromise();
+    const { httpStatusCode, headers: said, body: answer } = await library.send(request).toPromise();
     if (httpStatusCode === 401) pool = undefined;
-    return new Response(answer.stream(), { status: httpStatusCode });
+    const { warning = "" } = said;
+    return new Response(answer.stream(), { status: httpStatusCode, headers: { warning } });
   };
 }

@@ -1,5 +1,6 @@
 /** What an eviction changes in the cluster before it is answered, also when the cluster changes meanwhile. */
 import { beforeEach, describe, expect, test } from "vitest";
+import * as z from "zod/mini";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
 import { once } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
@@ -70,7 +71,14 @@ test("a second eviction writes nothing more", async () => {
 const PINNED = vmi({ liveMigratable: MOBILITY.pinned });
 const SHUT = vmi({ evictionStrategy: "LiveMigrateIfPossible", liveMigratable: MOBILITY.pinned });
 
-describe("a dry run gets the same answer and writes nothing", () => {
+const Said = z.object({
+  response: z.looseObject({
+    warnings: z.optional(z.array(z.string())),
+    status: z.optional(z.looseObject({ message: z.string() })),
+  }),
+});
+
+describe("a dry run gets the same answer, also as a warning, and writes nothing", () => {
   // prettier-ignore
   test.each<[string, VmiFacts, Tweaks]>([
     ["of the request",   vmi(),  { request: { dryRun: true } }],
@@ -82,7 +90,9 @@ describe("a dry run gets the same answer and writes nothing", () => {
     const before = world();
     const dry = await evict(reviewOf(tweak));
     expect(world()).toEqual(before);
-    expect(dry.body).toEqual((await evict()).body);
+    const { response } = Said.parse((await evict()).body);
+    const words = `Lifeboat answers: ${response.status?.message ?? "allowed"}`;
+    expect(dry.body).toMatchObject({ response: { ...response, warnings: [words, ...(response.warnings ?? [])] } });
     expect(world()).not.toEqual(before);
   });
 });

@@ -17,6 +17,8 @@ const Review = z.strictObject({
         reason: z.literal("TooManyRequests"),
         message: z.string().check(z.minLength(1)),
       }),
+      // Of a dry run.
+      warnings: z.optional(z.array(z.string())),
     }),
   ]),
 });

@@ -32,7 +32,8 @@ export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings,
   return isGuardOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
 }
 
-function failsClosed({ failurePolicy, rules, matchConditions, isSelective }: WebhookFacts): boolean {
+/** Whether no eviction passes without its review. */
+export function failsClosed({ failurePolicy, rules, matchConditions, isSelective }: WebhookFacts): boolean {
   const isAsked = rules.some(({ operations, resources }) => {
     const onCreate = operations.includes("CREATE") || operations.includes("*");
     return onCreate && resources.includes("pods/eviction");

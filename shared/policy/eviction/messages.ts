@@ -7,6 +7,9 @@
 import type { PodFacts, VmiFacts } from "../facts.ts";
 import { isBeingReceived } from "../kube/pod-kind.ts";
 
+/** How the warning begins that says in a dry run what Lifeboat answers. */
+export const DRY_RUN_WORDS = "Lifeboat answers: ";
+
 function quoted(vmi: VmiFacts): string {
   return `VMI "${vmi.namespace}/${vmi.name}"`;
 }

@@ -8,9 +8,15 @@ import type { Findings, WebhookExpectation } from "./facts.ts";
 const PATH = /^(.*)\/clusters\/([^/]+)\/admission\/([^/]+)(?:\/([^/]+))?$/;
 const FIELD = "clientConfig.url";
 
+/** Undefined: it leads to no door of Lifeboat's. Holds the token. */
+export function partsOf(url: string) {
+  const [found, base = "", cluster = "", door = "", token] = PATH.exec(url) ?? [];
+  return found === undefined ? undefined : { base, cluster: decoded(cluster), door, token };
+}
+
 export function compareUrl(url: string, expected: WebhookExpectation): Findings {
-  const [, base = "", cluster = "", door, token] = PATH.exec(url) ?? [];
-  if (door !== expected.door || decoded(cluster) !== expected.cluster) {
+  const { base = "", cluster, door, token } = partsOf(url) ?? {};
+  if (door !== expected.door || cluster !== expected.cluster) {
     const path = `/clusters/${expected.cluster}/admission/${expected.door}`;
     return { problems: [`${FIELD}: expected a path that ends in ${path}, with or without a webhookToken after it`] };
   }
@@ -20,7 +26,7 @@ export function compareUrl(url: string, expected: WebhookExpectation): Findings 
 }
 
 function compareBase(base: string, publicUrl: string | undefined): readonly string[] {
-  if (publicUrl === undefined || normalized(base) === normalized(publicUrl)) return [];
+  if (publicUrl === undefined || normalizedBase(base) === normalizedBase(publicUrl)) return [];
   return [`${FIELD}: expected it to begin with PUBLIC_URL, ${publicUrl}`];
 }
 
@@ -40,7 +46,7 @@ function decoded(segment: string): string {
 }
 
 /** Hosts have no case; 443 is what HTTPS means. */
-function normalized(base: string): string {
+export function normalizedBase(base: string): string {
   const [, host = base, path = ""] = /^(https:\/\/[^/]*)(.*)$/i.exec(base) ?? [];
   return `${host.toLowerCase().replace(/:443$/, "")}${path.replace(/\/+$/, "")}`;
 }
