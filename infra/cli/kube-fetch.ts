@@ -5,7 +5,13 @@
  * client-node makes a new pool of connections for every request. Here requests share one, until the cluster refuses the
  * credentials: a plugin may have others by then.
  */
-import { HttpMethod, IsomorphicFetchHttpLibrary, type KubeConfig, RequestContext } from "@kubernetes/client-node";
+import {
+  HttpMethod,
+  IsomorphicFetchHttpLibrary,
+  type KubeConfig,
+  RequestContext,
+  type ResponseContext,
+} from "@kubernetes/client-node";
 import type { Fetch } from "../../shared/cluster/transport.ts";
 
 const METHODS = new Map<string, HttpMethod>(Object.values(HttpMethod).map((method) => [method, method]));
@@ -21,9 +27,13 @@ export function kubeFetch(config: KubeConfig): Fetch {
     await config.applySecurityAuthentication(request);
     pool ??= request.getDispatcher();
     if (pool !== undefined) request.setDispatcher(pool);
-    const { httpStatusCode, headers: said, body: answer } = await library.send(request).toPromise();
-    if (httpStatusCode === 401) pool = undefined;
-    const { warning = "" } = said;
-    return new Response(answer.stream(), { status: httpStatusCode, headers: { warning } });
+    const answer = await library.send(request).toPromise();
+    if (answer.httpStatusCode === 401) pool = undefined;
+    return responseOf(answer);
   };
+}
+
+/** Of its headers, only the API server's warnings matter. */
+function responseOf({ httpStatusCode, headers: { warning = "" }, body }: ResponseContext): Response {
+  return new Response(body.stream(), { status: httpStatusCode, headers: { warning } });
 }

@@ -5,9 +5,16 @@ export const OLDEST = { kubernetes: 33, kubevirt: 7 } as const;
 export type MinorVersions = Readonly<Record<keyof typeof OLDEST, number | undefined>>;
 
 export function notesOnVersions({ kubernetes, kubevirt }: MinorVersions): readonly string[] {
-  return [...noteOn("kubernetes", "Kubernetes", kubernetes), ...noteOn("kubevirt", "KubeVirt", kubevirt)];
+  return [
+    ...(isOld("kubernetes", kubernetes) ? [olderThan("Kubernetes", kubernetes, OLDEST.kubernetes)] : []),
+    ...(isOld("kubevirt", kubevirt) ? [olderThan("KubeVirt", kubevirt, OLDEST.kubevirt)] : []),
+  ];
 }
 
-function noteOn(of: keyof typeof OLDEST, name: string, minor = OLDEST[of] as number): readonly string[] {
-  return minor < OLDEST[of] ? [`${name} 1.${minor} is older than 1.${OLDEST[of]}, the oldest supported`] : [];
+export function isOld(of: keyof MinorVersions, minor: number | undefined): minor is number {
+  return minor !== undefined && minor < OLDEST[of];
+}
+
+function olderThan(name: string, minor: number, oldest: number): string {
+  return `${name} 1.${minor} is older than 1.${oldest}, the oldest supported`;
 }

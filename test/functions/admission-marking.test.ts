@@ -78,7 +78,7 @@ const Said = z.object({
   }),
 });
 
-describe("a dry run gets the same answer, also as a warning, and writes nothing", () => {
+describe("a dry run gets the same answer and writes nothing", () => {
   // prettier-ignore
   test.each<[string, VmiFacts, Tweaks]>([
     ["of the request",   vmi(),  { request: { dryRun: true } }],

@@ -58,7 +58,7 @@ export function granted(manifests: readonly Manifest[]): readonly Manifest[] {
 }
 
 /** Every single permission as a rule of its own. */
-function atoms({ rules = [] }: Manifest): readonly Rule[] {
+export function atoms({ rules = [] }: Manifest): readonly Rule[] {
   return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
     apiGroups.flatMap((group) =>
       resources.flatMap((resource) =>
@@ -70,7 +70,7 @@ function atoms({ rules = [] }: Manifest): readonly Rule[] {
   );
 }
 
-function nameOf({ apiGroups, resources, resourceNames = [], verbs }: Rule): string {
+export function nameOf({ apiGroups, resources, resourceNames = [], verbs }: Rule): string {
   return `${verbs.join()} ${[...apiGroups, ...resources, ...resourceNames].filter(Boolean).join("/")}`;
 }
 

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { code, renderTable } from "../../infra/tools/docs/policy/tables.ts";
 import { NEEDS, RELAYS_NEEDS } from "../manifests/least-privilege.ts";
+import { atoms, granted, nameOf, readManifests } from "../manifests/shipped.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string) => readFileSync(`${root}${path}`, "utf8");
@@ -54,6 +55,30 @@ test("infra/kubernetes/PERMISSIONS.md is rendered from what is tested", async ()
   const how =
     "permissions have changed: `npx vitest run test/security/document.test.ts -u` renders PERMISSIONS.md anew";
   await expect(renderPermissions(), how).toMatchFileSnapshot("../../infra/kubernetes/PERMISSIONS.md");
+});
+
+/** For `lifeboat doctor`, which asks for each. */
+function permissionsOfAccounts() {
+  const all = [...NEEDS, ...RELAYS_NEEDS];
+  return [...new Set(all.map(({ file }) => file))].flatMap((file) =>
+    granted(readManifests(`../${file}`)).flatMap((role) =>
+      atoms(role).map((rule) => {
+        const { apiGroups, resources, resourceNames, verbs } = rule;
+        const { namespace = "" } = role.metadata;
+        const what = { verb: verbs[0], group: apiGroups[0], resource: resources[0], name: resourceNames?.[0] ?? "" };
+        const needs = all.filter((need) => need.file === file && need.permission === nameOf(rule));
+        return { file, namespace, ...what, without: needs.map(({ without }) => without).join("; ") };
+      }),
+    ),
+  );
+}
+
+test("infra/cli/doctor/permissions.json is what the shipped roles grant", async () => {
+  const text = `[\n${permissionsOfAccounts()
+    .map((row) => `  ${JSON.stringify(row)}`)
+    .join(",\n")}\n]\n`;
+  const how = "permissions have changed: `npx vitest run test/security/document.test.ts -u` writes the file anew";
+  await expect(text, how).toMatchFileSnapshot("../../infra/cli/doctor/permissions.json");
 });
 
 test("invocation logs are off: they would hold paths, and paths may hold a token", () => {
