@@ -3,6 +3,7 @@
  * Owns: how the answer is printed. Does not own: the answer (shared/policy/preflight).
  */
 import { observePreflight } from "../../shared/pass/observe-preflight.ts";
+import type { DrainFlags, PreflightFacts } from "../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../shared/policy/preflight/preflight.ts";
 import type { NodeVerdict, Preflight } from "../../shared/policy/preflight/result.ts";
 import { FLAG } from "../tools/console/arguments.ts";
@@ -45,18 +46,27 @@ Exit code: 0 it ends, 3 it does not, 4 not everything could be read, 1 the quest
   },
 };
 
-export async function preflightOf(
+interface Asking {
+  readonly connection: Connection;
+  readonly host: Host;
+}
+
+export async function preflightOf(node: string, flags: DrainFlags, asking: Asking): Promise<Preflight> {
+  return preflight(await observeNode(node, flags, asking));
+}
+
+export async function observeNode(
   node: string,
-  flags: { readonly force: boolean; readonly deleteEmptyDirData: boolean },
-  { connection, host }: { readonly connection: Connection; readonly host: Host },
-): Promise<Preflight> {
+  flags: DrainFlags,
+  { connection, host }: Asking,
+): Promise<PreflightFacts> {
   const settings = await connection.settings();
   const facts = await observePreflight(node, flags, { cluster: connection.cluster(), settings, now: host.now() });
   if (facts === undefined) throw new Failed(`node "${node}" not found (context "${connection.context}")`);
-  return preflight(facts);
+  return facts;
 }
 
-const EXIT_OF = {
+export const EXIT_OF = {
   Drains: EXIT.done,
   DrainsWithShutdowns: EXIT.done,
   Unknown: EXIT.unknown,

@@ -20,7 +20,7 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
   const [mark, style] = MARKS[result.verdict];
   say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${plain(result.summary)}`);
   if (result.time !== undefined && result.time.moves > 0) say(`  ${timeText(result.time)}`);
-  for (const pod of result.pods.filter(isInTheWay)) for (const line of trouble(pod, paint)) say(line);
+  for (const pod of result.pods.filter(isInTheWay)) for (const line of troubleOf(pod, paint)) say(line);
   for (const what of result.unknown) say(`${paint("‼", "yellow")} not looked at: ${plain(what)}`);
   const shown = wide ? result.pods : result.pods.filter(isWorthALine);
   if (shown.length > 0) {
@@ -39,7 +39,8 @@ function isWorthALine(pod: PodVerdict): boolean {
   return pod.vmi !== undefined || isInTheWay(pod);
 }
 
-function trouble(pod: PodVerdict, paint: Paint): readonly string[] {
+/** What is the matter with a pod, and who can change it. */
+export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
   const { outcome, message, remedy, room } = pod;
   const isHomeless = outcome !== "Blocked" && room?.fits === false;
   const mark = outcome === "ShutsDown" && !isHomeless ? paint("‼", "yellow") : paint("×", "red");

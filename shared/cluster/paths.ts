@@ -22,6 +22,7 @@ const KINDS = {
   priorityclasses: "/apis/scheduling.k8s.io/v1",
   poddisruptionbudgets: "/apis/policy/v1",
   kubevirts: "/apis/kubevirt.io/v1",
+  virtualmachines: "/apis/kubevirt.io/v1",
   virtualmachineinstances: "/apis/kubevirt.io/v1",
   virtualmachineinstancemigrations: "/apis/kubevirt.io/v1",
   plugins: "/apis/plugin.kubevirt.io/v1alpha1",

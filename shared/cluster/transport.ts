@@ -17,7 +17,7 @@ export interface Endpoint {
 }
 
 export interface ApiRequest {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   /** Undefined values are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -28,6 +28,8 @@ export interface ApiRequest {
   readonly as?: string;
   /** Codes that are answers besides 2xx; all others throw. */
   readonly expect?: readonly number[];
+  /** The answer has no body, as those of KubeVirt's `start` and `stop`. */
+  readonly bodiless?: boolean;
 }
 
 export interface ApiAnswer {
@@ -55,7 +57,7 @@ export function sender(endpoint: Endpoint, signal: AbortSignal): Send {
     if (status >= 300 && !request.expect?.includes(status)) {
       throw new ClusterError({ reason: "Refused", code: status, request: label });
     }
-    const body = parse(text, label);
+    const body = request.bodiless && text === "" ? undefined : parse(text, label);
     // A proxy's 404 would otherwise look like a pod that is gone, its 409 like work that another function has done.
     if (status >= 400 && !isStatus(body, status)) {
       throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });

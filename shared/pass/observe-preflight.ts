@@ -14,44 +14,42 @@ import { isOfLiveVm, vmiNameOf } from "../policy/kube/pod-kind.ts";
 import type { DrainFlags, PreflightFacts, PreflightPod } from "../policy/preflight/facts.ts";
 import type { Observer } from "./world.ts";
 
+/** What decides about the pods of the node alone: a drain that goes on looks at it again and again. */
+export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods">;
+
+const NOTHING: Listed<never> = { items: [], odd: 0 };
+
 /** Undefined: there is no such node. */
 export async function observePreflight(
   name: string,
   flags: DrainFlags,
-  { cluster, settings, now }: Observer,
+  observer: Observer,
 ): Promise<PreflightFacts | undefined> {
-  const unread: string[] = [];
-  const optional = orUnread(unread);
-  const [nodes, pods, evacuations] = await Promise.all([
-    cluster.listDeschedulerNodes(),
-    cluster.listPreflightPods(name),
-    evacuationsFrom(name, cluster),
-  ]);
+  const { cluster } = observer;
+  const [nodes, here] = await Promise.all([cluster.listDeschedulerNodes(), observePodsOf(name, flags, observer)]);
   const node = nodes.find((one) => one.name === name);
   if (node === undefined) return undefined;
-  const nothing: Listed<never> = { items: [], odd: 0 };
-  const [others, budgets, vmis] = await Promise.all([
-    optional("the pods of other nodes", cluster.listNeighbours(name), nothing),
+  const unread = [...here.unread];
+  const others = await orUnread(unread)("the pods of other nodes", cluster.listNeighbours(name), NOTHING);
+  if (others.odd > 0) unread.push(`${others.odd} pods of other nodes`);
+  return { ...here, node, otherNodes: nodes.filter((one) => one.name !== name), otherPods: others.items, unread };
+}
+
+export async function observePodsOf(
+  name: string,
+  flags: DrainFlags,
+  { cluster, settings, now }: Observer,
+): Promise<PodsOfNode> {
+  const unread: string[] = [];
+  const optional = orUnread(unread);
+  const [pods, evacuations] = await Promise.all([cluster.listPreflightPods(name), evacuationsFrom(name, cluster)]);
+  const [budgets, vmis] = await Promise.all([
     optional("disruption budgets", cluster.listAllBudgets(), []),
     vmisOf(name, pods.items, cluster),
   ]);
   const migrations = await optional("migrations", migrationsOf(vmis, cluster), []);
   if (pods.odd > 0) unread.push(`${pods.odd} pods of the node`);
-  if (others.odd > 0) unread.push(`${others.odd} pods of other nodes`);
-  return {
-    settings,
-    now,
-    node,
-    pods: pods.items,
-    otherNodes: nodes.filter((one) => one.name !== name),
-    otherPods: others.items,
-    vmis,
-    evacuations,
-    migrations,
-    budgets,
-    flags,
-    unread,
-  };
+  return { settings, now, pods: pods.items, vmis, evacuations, migrations, budgets, flags, unread };
 }
 
 /** What cannot be read does not keep the rest from being told. */

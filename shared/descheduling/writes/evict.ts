@@ -14,28 +14,45 @@ import type { Nominated } from "../cycle/nominations.ts";
 const ANSWERS = [403, 404, 409, 422, 429, 500];
 const Status = z.lazy(() => z.object({ message: z._default(z.string(), "") }));
 
-/**
- * In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause.
- * The UID protects another pod that was created under the same name.
- */
+/** Which pod is asked for. The UID protects another pod that was created under the same name. */
+export interface Evicted {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface EvictionOptions {
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Without one the pod's own counts. */
+  readonly gracePeriodSeconds?: number | undefined;
+}
+
+/** In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause. */
 export async function evict(
   send: Send,
   { pod, profile, plugin, reason = "" }: Nominated,
   gracePeriodSeconds: number | undefined,
 ): Promise<EvictionAnswer> {
-  const { namespace, name, uid } = pod;
-  const path = `${object("pods", { namespace, name })}/eviction`;
   const annotations = {
     [REQUESTED_BY_ANNOTATION]: DESCHEDULER,
     [REASON_ANNOTATION]: `triggered by ${profile}/${plugin}: ${reason}`,
   };
+  return await requestEviction(send, pod, { annotations, gracePeriodSeconds });
+}
+
+export async function requestEviction(
+  send: Send,
+  { namespace, name, uid }: Evicted,
+  { annotations, gracePeriodSeconds }: EvictionOptions = {},
+): Promise<EvictionAnswer> {
+  const path = `${object("pods", { namespace, name })}/eviction`;
   const { code, body } = await send({
     method: "POST",
     path,
     body: {
       apiVersion: "policy/v1",
       kind: "Eviction",
-      metadata: { namespace, name, annotations },
+      metadata: { namespace, name, ...(annotations && { annotations }) },
       deleteOptions: { preconditions: { uid }, ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }) },
     },
     expect: ANSWERS,

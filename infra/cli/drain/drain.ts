@@ -1,0 +1,115 @@
+/**
+ * `lifeboat drain`: empties a node as kubectl drain does, and says what happens.
+ * Owns: the order: preflight, questions, cordon, stops, evictions. Does not own: each of these.
+ */
+import { object } from "../../../shared/cluster/paths.ts";
+import { patch } from "../../../shared/cluster/write.ts";
+import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
+import { preflight } from "../../../shared/policy/preflight/preflight.ts";
+import type { Preflight } from "../../../shared/policy/preflight/result.ts";
+import { type Command, connectionOf } from "../command.ts";
+import type { Connection } from "../connection.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { EXIT_OF, observeNode } from "../explain-node.ts";
+import type { Host } from "../host.ts";
+import { printPreflight } from "../print-preflight.ts";
+import { paintFor } from "../print.ts";
+import { createBlockers, isBlocked } from "./blocked.ts";
+import { emptyNode } from "./empty-node.ts";
+import { endingLines, EXIT_OF_ENDING } from "./ending.ts";
+import { createEvictions } from "./evictions.ts";
+import { type DrainOptions, FLAGS, readOptions, USAGE } from "./options.ts";
+import { createProgress } from "./progress.ts";
+import { refusalOf } from "./question.ts";
+import { chooseStops, NO_STOPS, type Stops } from "./stops.ts";
+import { lookAgain, type Subject, subjectsOf } from "./subjects.ts";
+
+export const drain: Command = {
+  words: ["drain"],
+  summary: "empty a node: its VMs move, and what blocks is said",
+  usage: USAGE,
+  flags: FLAGS,
+  async run(args, host, opened) {
+    const { options, values } = readOptions(args);
+    const connection = connectionOf(values, host, opened);
+    const facts = await observeNode(options.node, options.flags, { connection, host });
+    const found = preflight(facts);
+    printPreflight(found, false, host, options.dryRun ? host.stdout : host.stderr);
+    if (options.dryRun) return EXIT_OF[found.verdict];
+    const run: Run = { options, connection, host, facts, found, subjects: subjectsOf(facts) };
+    const stops = await stopsOf(run);
+    if (host.interrupted.aborted) return EXIT.interrupted;
+    const refusal = isAgreed(run, stops) ? undefined : await refusalOf(found, host);
+    if (refusal !== undefined) return refusal;
+    return await begin(run, { stops, commandLine: ["lifeboat drain", ...args].join(" ") });
+  },
+};
+
+interface Run {
+  readonly options: DrainOptions;
+  readonly connection: Connection;
+  readonly host: Host;
+  readonly facts: PreflightFacts;
+  readonly found: Preflight;
+  readonly subjects: readonly Subject[];
+}
+
+async function stopsOf({ options, connection, host, subjects }: Run): Promise<Stops> {
+  const { stopBlocked, yes, restart } = options;
+  if (!stopBlocked) return NO_STOPS;
+  const say = (line: string) => void host.stderr.write(`${line}\n`);
+  return await chooseStops(subjects, { connection, host, yes, restart, say });
+}
+
+/** The person has said all there is to say, or there is nothing to ask. */
+function isAgreed({ options, found, subjects }: Run, stops: Stops): boolean {
+  if (options.yes || found.verdict === "Drains") return true;
+  if (found.verdict !== "Blocks") return false;
+  const isLeft = subjects.some((subject) => isBlocked(subject) && !stops.chosen.has(subject.key));
+  return options.waitForBlocked || !isLeft;
+}
+
+interface Beginning {
+  readonly stops: Stops;
+  readonly commandLine: string;
+}
+
+async function begin(run: Run, { stops, commandLine }: Beginning): Promise<ExitCode> {
+  const { options, connection, host, facts, found, subjects } = run;
+  const { node } = options;
+  const begun = host.now().getTime();
+  await cordon(run);
+  await stops.begin();
+  const progress = createProgress({
+    node,
+    host,
+    expected: found.time,
+    getVmi: (key) => connection.cluster().getVmi(key),
+    stopping: stops.chosen,
+  });
+  const { ending, left } = await emptyNode(
+    {
+      connection,
+      host,
+      look: () => lookAgain(facts, { connection, host }),
+      progress,
+      evictions: createEvictions(connection, options.gracePeriodSeconds),
+      blockers: createBlockers(subjects),
+      stops,
+      waitForBlocked: options.waitForBlocked,
+      deadline: begun + options.timeoutSeconds * 1000,
+    },
+    subjects,
+  );
+  progress.keep();
+  const seconds = (host.now().getTime() - begun) / 1000;
+  const ended = { node, ending, seconds, progress, left, startLines: stops.startLines(), commandLine };
+  for (const line of endingLines(ended, paintFor(host.stdout, host))) host.stdout.write(`${line}\n`);
+  return EXIT_OF_ENDING[ending];
+}
+
+async function cordon({ connection, host, facts: { node } }: Run): Promise<void> {
+  const path = object("nodes", { namespace: "", name: node.name });
+  if (!node.unschedulable) await patch(connection.send(), path, { spec: { unschedulable: true } }, {});
+  host.stderr.write(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}\n`);
+}

@@ -1,0 +1,100 @@
+/**
+ * Emptying a cordoned node: look, ask, show, until nothing is left or nothing but a person can go on.
+ * Owns: that loop, and when it ends. Does not own: each of its steps.
+ */
+import { ClusterError, type Failure, isSilence } from "../../../shared/cluster/failure.ts";
+import type { Connection } from "../connection.ts";
+import type { Host } from "../host.ts";
+import { troubleOf } from "../print-preflight.ts";
+import { paintFor, plain } from "../print.ts";
+import type { Blockers } from "./blocked.ts";
+import type { Ending } from "./ending.ts";
+import type { Evictions } from "./evictions.ts";
+import type { Progress } from "./progress.ts";
+import type { Stops } from "./stops.ts";
+import { isMinor, type Subject } from "./subjects.ts";
+
+const LOOK_MS = 2000;
+
+export interface Emptying {
+  readonly connection: Connection;
+  readonly host: Host;
+  readonly look: () => Promise<readonly Subject[]>;
+  readonly progress: Progress;
+  readonly evictions: Evictions;
+  readonly blockers: Blockers;
+  readonly stops: Stops;
+  readonly waitForBlocked: boolean;
+  /** Milliseconds since the epoch. */
+  readonly deadline: number;
+}
+
+export interface Emptied {
+  readonly ending: Ending;
+  readonly left: readonly Subject[];
+}
+
+export async function emptyNode(emptying: Emptying, first: readonly Subject[]): Promise<Emptied> {
+  const { host, deadline } = emptying;
+  const step = steadily(emptying);
+  let left = first;
+  for (;;) {
+    const stepped = await step();
+    left = stepped?.left ?? left;
+    if (stepped?.ending !== undefined) return { ending: stepped.ending, left };
+    if (host.interrupted.aborted) return { ending: "Interrupted", left };
+    if (host.now().getTime() >= deadline) return { ending: "TimedOut", left };
+    await host.wait(LOOK_MS);
+  }
+}
+
+interface Stepped {
+  readonly ending?: Ending;
+  readonly left: readonly Subject[];
+}
+
+/** One step after the other, also over a time in which the API server does not answer. Undefined: it did not. */
+function steadily(emptying: Emptying): () => Promise<Stepped | undefined> {
+  const said = new Set<string>();
+  let isSilent = false;
+  return async () => {
+    try {
+      const stepped = await step(emptying, said);
+      if (isSilent) emptying.progress.say("the API server answers again");
+      isSilent = false;
+      return stepped;
+    } catch (error) {
+      if (emptying.host.interrupted.aborted) return undefined;
+      if (!(error instanceof ClusterError) || !passes(error.failure, error)) throw error;
+      if (!isSilent) emptying.progress.say(`${error.message}: trying again`);
+      isSilent = true;
+      return undefined;
+    }
+  };
+}
+
+function passes(failure: Failure, error: ClusterError): boolean {
+  return isSilence(error) || (failure.reason === "Refused" && (failure.code >= 500 || failure.code === 429));
+}
+
+async function step(emptying: Emptying, said: Set<string>): Promise<Stepped> {
+  const { host, progress, evictions, blockers, stops, waitForBlocked } = emptying;
+  const left = await emptying.look();
+  await progress.update(left);
+  await stops.look();
+  const open = left.filter(({ key }) => !stops.chosen.has(key));
+  const paint = paintFor(host.stderr, host);
+  for (const { verdict } of blockers.untold(open, host.now())) progress.say(...troubleOf(verdict, paint));
+  if (left.length === 0 && !stops.isBusy()) return { ending: "Drained", left };
+  const settled = new Set(blockers.settled(open, host.now()));
+  const isStuck =
+    left.length > 0 && left.every((subject) => settled.has(subject) || subject.verdict.outcome === "Follows");
+  if (isStuck && !waitForBlocked && !stops.isBusy()) return { ending: "Blocked", left };
+  const refusals = await evictions.askFor(open, host.now());
+  for (const [key, message] of refusals) {
+    const line = `${key}: ${plain(message)}`;
+    if (!said.has(line)) progress.say(line);
+    said.add(line);
+  }
+  return { left: left.filter((subject) => !isMinor(subject)) };
+}

@@ -1,0 +1,90 @@
+/**
+ * How a drain ended, and what there is to do now.
+ * Owns: the last words, exit codes. Does not own: when it ends (empty-node.ts).
+ */
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { isInTheWay, troubleOf } from "../print-preflight.ts";
+import { durationText, type Paint } from "../print.ts";
+import type { Fate, Progress } from "./progress.ts";
+import { isMinor, type Subject } from "./subjects.ts";
+
+/** `Blocked`: all that could leave has left. */
+export type Ending = "Drained" | "Blocked" | "TimedOut" | "Interrupted";
+
+export const EXIT_OF_ENDING = {
+  Drained: EXIT.done,
+  Blocked: EXIT.no,
+  TimedOut: EXIT.failed,
+  Interrupted: EXIT.interrupted,
+} as const satisfies Record<Ending, ExitCode>;
+
+export interface Ended {
+  readonly node: string;
+  readonly ending: Ending;
+  readonly seconds: number;
+  readonly progress: Pick<Progress, "fates">;
+  readonly left: readonly Subject[];
+  readonly startLines: readonly string[];
+  /** What the person typed. */
+  readonly commandLine: string;
+}
+
+export function endingLines(ended: Ended, paint: Paint): readonly string[] {
+  const { ending, startLines } = ended;
+  return [
+    headline(ended, paint),
+    ...(ending === "Drained" ? [] : leftLines(ended, paint)),
+    ...(ending === "Drained" ? [] : nextLines(ended)),
+    ...(startLines.length === 0 ? [] : ["To start what has been stopped:", ...startLines.map((line) => `  ${line}`)]),
+  ];
+}
+
+function headline({ node, ending, seconds, progress, left }: Ended, paint: Paint): string {
+  const took = durationText(seconds);
+  const done = fatesText(progress.fates());
+  const count = left.filter((subject) => !isMinor(subject)).length;
+  switch (ending) {
+    case "Drained":
+      return `${paint("√", "green")} node/${node} drained in ${took}: ${done}`;
+    case "Blocked":
+      return `${paint("×", "red")} node/${node} is not drained: ${count} blocked (${done})`;
+    case "TimedOut":
+      return `${paint("×", "red")} node/${node} is not drained after ${took}: ${count} left (${done})`;
+    case "Interrupted":
+      return `${paint("‼", "yellow")} interrupted, node/${node} stays cordoned: ${count} left (${done}); what moves goes on moving`;
+  }
+}
+
+const FATES: readonly (readonly [Fate, one: string, many: string])[] = [
+  ["moved", "VM moved", "VMs moved"],
+  ["shut down", "VM shut down", "VMs shut down"],
+  ["stopped", "VM stopped", "VMs stopped"],
+  ["evicted", "other pod evicted", "other pods evicted"],
+];
+
+function fatesText(fates: ReadonlyMap<Fate, number>): string {
+  const texts = FATES.flatMap(([fate, one, many]) => {
+    const count = fates.get(fate) ?? 0;
+    return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
+  });
+  return texts.join(", ") || "nothing had to leave";
+}
+
+/** What is in the way, with its remedy; the others by name. */
+function leftLines({ left }: Ended, paint: Paint): readonly string[] {
+  const main = left.filter((subject) => !isMinor(subject));
+  return main.flatMap(({ key, verdict }) => {
+    const isStuck = isInTheWay(verdict) || verdict.remedy !== undefined;
+    return isStuck ? troubleOf(verdict, paint).slice(1) : [`  ${key}: ${verdict.message}`];
+  });
+}
+
+function nextLines({ node, commandLine }: Ended): readonly string[] {
+  const steps = [
+    [commandLine, "goes on"],
+    [`kubectl uncordon ${node}`, "takes the node back"],
+    ["lifeboat cancel VM -n NAMESPACE", "ends the evacuation of a VM that still waits"],
+  ] as const;
+  const width = Math.max(...steps.map(([command]) => command.length));
+  return ["", ...steps.map(([command, what]) => `  ${command.padEnd(width)}  ${what}`)];
+}

@@ -1,0 +1,59 @@
+/**
+ * Asking for the pods of a node, again and again, until they are gone.
+ * Owns: which pods, how often, what each answer means. Does not own: the request (shared/descheduling/writes), the verdicts.
+ * Upstream: kubectl drain (pkg/drain/drain.go): a 429 is asked again after five seconds, a pod that is gone is no failure.
+ */
+import { keyOf } from "../../../shared/policy/facts.ts";
+import { requestEviction } from "../../../shared/descheduling/writes/evict.ts";
+import { inParallel } from "../../tools/in-parallel.ts";
+import type { Connection } from "../connection.ts";
+import { Failed } from "../failed.ts";
+import { isBlocked } from "./blocked.ts";
+import type { Subject } from "./subjects.ts";
+
+const AT_ONCE = 10;
+const AGAIN_MS = 5000;
+/** A VM whose owner is to move it is asked for so that the owner learns of it. */
+const SELDOM_MS = 30_000;
+
+export interface Evictions {
+  /** What a refusal said that the preflight had not foreseen, by the subject's key. */
+  askFor(subjects: readonly Subject[], now: Date): Promise<ReadonlyMap<string, string>>;
+}
+
+export function createEvictions(connection: Connection, gracePeriodSeconds: number | undefined): Evictions {
+  const notBefore = new Map<string, number>();
+  const ask = async ({ key, pod, verdict }: Subject, refusals: Map<string, string>) => {
+    const { code, message } = await requestEviction(connection.send(), pod, { gracePeriodSeconds });
+    if (code < 300 || code === 404 || code === 409) return;
+    if (code === 403 && !isOfEndingNamespace(message)) {
+      throw new Failed(`you are not allowed to evict pod ${keyOf(pod)}: ${message}`);
+    }
+    if (verdict.eviction?.allowed === true) refusals.set(key, message);
+  };
+  return {
+    async askFor(subjects, now) {
+      const refusals = new Map<string, string>();
+      const time = now.getTime();
+      const due = subjects.filter((subject) => isAskedFor(subject) && (notBefore.get(subject.pod.uid) ?? 0) <= time);
+      for (const subject of due) notBefore.set(subject.pod.uid, time + (isBlocked(subject) ? SELDOM_MS : AGAIN_MS));
+      await inParallel(due, AT_ONCE, (subject) => ask(subject, refusals));
+      return refusals;
+    },
+  };
+}
+
+/**
+ * What is refused until a person changes something is not asked for: the next look shows the change. So nothing that blocks is lost
+ * if all webhooks are down.
+ */
+function isAskedFor(subject: Subject): boolean {
+  const { pod, verdict } = subject;
+  if (pod.deleting || verdict.eviction === undefined || verdict.outcome === "Follows") return false;
+  return !isBlocked(subject) || verdict.reason === "External";
+}
+
+/** The API server takes no requests for pods of a namespace that is being deleted: they go with it. */
+function isOfEndingNamespace(message: string): boolean {
+  return message.includes("because it is being terminated");
+}

@@ -1,0 +1,120 @@
+/**
+ * What has become of each VM and pod since the drain began.
+ * Owns: the rows over time, showing what has changed. Does not own: their words (rows.ts), layout (view.ts).
+ */
+import type { NamespacedName, VmiFacts } from "../../../shared/policy/facts.ts";
+import { isFinal } from "../../../shared/policy/facts.ts";
+import type { DrainTime } from "../../../shared/policy/preflight/result.ts";
+import { createScreen } from "../../tools/console/screen.ts";
+import type { Host } from "../host.ts";
+import { durationText, paintFor } from "../print.ts";
+import { type Row, rowOf } from "./rows.ts";
+import { isMinor, type Subject } from "./subjects.ts";
+import { timeLeft } from "./time-left.ts";
+import { changeLine, frameLines } from "./view.ts";
+
+export type Fate = "moved" | "shut down" | "stopped" | "evicted";
+
+interface Followed {
+  readonly vm?: NamespacedName & { readonly uid: string };
+  row: Row;
+  since: number;
+  fate?: Fate;
+}
+
+export interface ProgressOptions {
+  readonly node: string;
+  readonly host: Host;
+  readonly expected: DrainTime | undefined;
+  readonly getVmi: (key: NamespacedName) => Promise<VmiFacts | undefined>;
+  /** Keys of VMs that are being stopped. */
+  readonly stopping: ReadonlySet<string>;
+}
+
+export interface Progress {
+  update(subjects: readonly Subject[]): Promise<void>;
+  say(...lines: readonly string[]): void;
+  /** What was drawn stays. */
+  keep(): void;
+  rows(): readonly Row[];
+  fates(): ReadonlyMap<Fate, number>;
+}
+
+export function createProgress({ node, host, expected, getVmi, stopping }: ProgressOptions): Progress {
+  const screen = createScreen(host.stderr, host.env);
+  const paint = paintFor(host.stderr, host);
+  const followed = new Map<string, Followed>();
+  const begun = host.now().getTime();
+  const rows = () => [...followed.values()].map(({ row }) => row);
+
+  const settle = (one: Followed, row: Row) => {
+    const isNews = one.row.words !== row.words || one.row.mood !== row.mood;
+    one.row = row;
+    if (!isNews) return;
+    one.since = host.now().getTime();
+    if (!screen.live) screen.print(changeLine(row, rows()));
+  };
+
+  const meet = (subject: Subject) => {
+    const row = rowOf(subject, stopping.has(subject.key));
+    const known = followed.get(subject.key);
+    if (known !== undefined) {
+      delete known.fate;
+      return settle(known, row);
+    }
+    const { vmi } = subject;
+    const vm = vmi && { namespace: vmi.namespace, name: vmi.name, uid: vmi.uid };
+    const met = { ...(vm && { vm }), row: { ...row, mood: "waiting", words: "runs" } as const, since: begun };
+    followed.set(subject.key, met);
+    settle(met, row);
+  };
+
+  /** Its pods have left the node. */
+  const farewell = async (one: Followed) => {
+    const end =
+      one.vm === undefined ? ({ fate: "evicted", words: "evicted" } as const) : await fateOf(one.vm, one.row.key);
+    if (end === undefined) return;
+    one.fate = end.fate;
+    settle(one, { ...one.row, mood: "gone", stage: 1, words: end.words });
+  };
+
+  const fateOf = async (vm: NamespacedName & { readonly uid: string }, key: string) => {
+    const vmi = await getVmi(vm);
+    if (vmi === undefined || vmi.uid !== vm.uid || isFinal(vmi)) {
+      const fate: Fate = stopping.has(key) ? "stopped" : "shut down";
+      return { fate, words: fate };
+    }
+    if (vmi.nodeName === undefined || vmi.nodeName === node) return undefined;
+    const took = vmi.movedInSeconds === undefined ? "" : ` in ${durationText(vmi.movedInSeconds)}`;
+    return { fate: "moved" as const, words: `moved to ${vmi.nodeName}${took}` };
+  };
+
+  const draw = () => {
+    const now = host.now().getTime();
+    const moved = [...followed.values()].filter(({ fate }) => fate === "moved").length;
+    const left = rows().filter(({ isVm, mood }) => isVm && (mood === "moving" || mood === "waiting")).length;
+    const pace = { moved, left, elapsedSeconds: (now - begun) / 1000 };
+    const viewed = [...followed.values()].map(({ row, since }) => ({ ...row, seconds: (now - since) / 1000 }));
+    const frame = { node, rows: viewed, timeLeft: timeLeft(expected, pace) };
+    screen.draw(frameLines(frame, screen.width - 1, paint));
+  };
+
+  return {
+    async update(subjects) {
+      const here = subjects.filter((subject) => !isMinor(subject));
+      for (const subject of here) meet(subject);
+      const keys = new Set(here.map(({ key }) => key));
+      const leaving = [...followed].filter(([key, { fate }]) => !keys.has(key) && fate === undefined);
+      await Promise.all(leaving.map(([, one]) => farewell(one)));
+      if (screen.live) draw();
+    },
+    say: (...lines) => screen.print(...lines),
+    keep: () => screen.keep(),
+    rows,
+    fates() {
+      const fates = new Map<Fate, number>();
+      for (const { fate } of followed.values()) if (fate !== undefined) fates.set(fate, (fates.get(fate) ?? 0) + 1);
+      return fates;
+    },
+  };
+}

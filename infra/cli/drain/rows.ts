@@ -1,0 +1,66 @@
+/**
+ * How far each VM and pod of a drain is, in words and as a part of the whole way.
+ * Owns: the stages. Pure. Does not own: how they look (view.ts).
+ *
+ * KubeVirt's objects do not tell how much of a guest has been copied: the stages are the phases of its migration.
+ */
+import type { Subject } from "./subjects.ts";
+
+export type Mood = "waiting" | "moving" | "blocked" | "gone";
+
+export interface Row {
+  readonly key: string;
+  readonly isVm: boolean;
+  readonly mood: Mood;
+  /** From 0 to 1. */
+  readonly stage: number;
+  readonly words: string;
+}
+
+/** Of KubeVirt's migrations. */
+const PHASES: ReadonlyMap<string, readonly [stage: number, words: string]> = new Map([
+  ["Pending", [0.1, "waits in KubeVirt's queue"]],
+  ["Scheduling", [0.2, "its target pod is to be scheduled"]],
+  ["Scheduled", [0.3, "its target pod starts"]],
+  ["PreparingTarget", [0.4, "its target pod starts"]],
+  ["TargetReady", [0.5, "is about to move"]],
+  ["Running", [0.7, "moves"]],
+]);
+
+export function rowOf(subject: Subject, isStopping: boolean): Row {
+  const { key, verdict } = subject;
+  return { key, isVm: verdict.vmi !== undefined, ...placeOf(subject, isStopping) };
+}
+
+type Place = Omit<Row, "key" | "isVm">;
+
+function placeOf(subject: Subject, isStopping: boolean): Place {
+  if (isStopping) return { mood: "moving", stage: 0.5, words: "is being stopped" };
+  const { pod, verdict, vmi } = subject;
+  switch (verdict.outcome) {
+    case "Blocked":
+      return moving(subject) ?? { mood: "blocked", stage: 0, words: `blocked: ${verdict.reason}` };
+    case "Waits":
+      return { mood: "waiting", stage: 0.1, words: `waits: ${verdict.message}` };
+    case "Moves":
+      return moving(subject) ?? waiting(vmi?.evacuationNodeName === undefined ? "runs" : "is to move");
+    case "ShutsDown":
+    case "Ended":
+    case "Evicted":
+      return pod.deleting ? { mood: "moving", stage: 0.5, words: "is shutting down" } : waiting("runs");
+    case "Follows":
+    case "Stays":
+      return waiting("");
+  }
+}
+
+function waiting(words: string): Place {
+  return { mood: "waiting", stage: 0, words };
+}
+
+function moving({ migration, evacuation }: Subject): Place | undefined {
+  if (migration === undefined) return undefined;
+  const [stage, words] = PHASES.get(migration.phase) ?? [0.1, "is about to move"];
+  const target = migration.targetNode ?? evacuation?.status.targetNode;
+  return { mood: "moving", stage, words: target === undefined ? words : `${words} to ${target}` };
+}

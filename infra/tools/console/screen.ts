@@ -1,0 +1,57 @@
+/**
+ * Where a tool is watched: a terminal, whose last lines are drawn over again, or a log, where lines are only added.
+ * Owns: cursor movements. Does not own: what the lines say.
+ */
+
+/** What a screen needs of the stream it writes to. */
+export interface Output {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+  hasColors?(): boolean;
+  write(text: string): unknown;
+}
+
+export interface Screen {
+  /** Whether lines can be drawn over. */
+  readonly live: boolean;
+  readonly width: number;
+  readonly colour: boolean;
+  /** Lines that stay. */
+  print(...lines: readonly string[]): void;
+  /** Lines that stand below all others until the next draw. */
+  draw(lines: readonly string[]): void;
+  /** What was drawn last stays; what follows stands below it. */
+  keep(): void;
+}
+
+const CLEAR_BELOW = "\u001B[0J";
+
+export function createScreen(out: Output, env: Readonly<Record<string, string | undefined>> = process.env): Screen {
+  let drawn: readonly string[] = [];
+  const live = out.isTTY === true && env["TERM"] !== "dumb";
+  const erase = (): string => (drawn.length === 0 ? "" : `\u001B[${drawn.length}A\r${CLEAR_BELOW}`);
+  return {
+    live,
+    get width() {
+      return out.columns ?? 120;
+    },
+    colour: live && (out.hasColors?.() ?? true),
+    print(...lines) {
+      out.write(erase() + text(lines) + text(drawn));
+    },
+    draw(lines) {
+      // What does not fit above the cursor cannot be erased again.
+      const fitting = lines.slice(0, Math.max(1, (out.rows ?? 24) - 1));
+      out.write(erase() + text(fitting));
+      drawn = fitting;
+    },
+    keep() {
+      drawn = [];
+    },
+  };
+}
+
+function text(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join("");
+}
