@@ -4,7 +4,7 @@
  */
 import type { KubeClient } from "./actors/client.ts";
 import { isTrue } from "./actors/conditions.ts";
-import { namespaces, nodes, type Node } from "./actors/resources.ts";
+import { namespaces, nodes, type Key, type Node } from "./actors/resources.ts";
 import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 import * as kubevirt from "./kubevirt/resources.ts";
@@ -72,12 +72,39 @@ export async function createVirtualMachineInstance(
     metadata: { namespace, name, ...(labels && { labels }) },
     spec: specOf(vm),
   });
+  return untilReady(client, { namespace, name });
+}
+
+async function start(client: KubeClient, { namespace, name }: Key): Promise<void> {
+  const path = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/virtualmachines/${name}/start`;
+  const { code } = await client.raw({ method: "PUT", path });
+  if (code >= 300) throw new Error(`${namespace}/${name} does not start: ${code}`);
+}
+
+function untilReady(client: KubeClient, key: Key): Promise<kubevirt.VirtualMachineInstance> {
   return waitFor(client, {
     resource: kubevirt.virtualMachineInstances,
-    key: { namespace, name },
+    key,
     what: "running and ready",
     until: ({ status }) => status?.phase === "Running" && isTrue(status.conditions, "Ready"),
   });
+}
+
+/** A VirtualMachine, which makes the VMI as its run strategy says. Resolves when the VMI runs; never for one that stays off. */
+export async function createVirtualMachine(
+  client: KubeClient,
+  runStrategy: string,
+  vm: VirtualMachine,
+): Promise<kubevirt.VirtualMachine> {
+  const { namespace, name, labels } = vm;
+  await ensureNamespace(client, namespace);
+  const created = await client.create(kubevirt.virtualMachines, {
+    metadata: { namespace, name },
+    spec: { runStrategy, template: { spec: specOf(vm), ...(labels && { metadata: { labels } }) } },
+  });
+  if (runStrategy === "Manual") await start(client, { namespace, name });
+  await untilReady(client, { namespace, name });
+  return created;
 }
 
 function specOf(vm: VirtualMachine): Spec {

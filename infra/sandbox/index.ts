@@ -3,7 +3,13 @@
  * Owns: which names are public. In this repository other code imports the files themselves.
  */
 export { startSandbox, type Sandbox, type SandboxOptions } from "./sandbox.ts";
-export { createNode, createVirtualMachineInstance, type Capacity, type VirtualMachine } from "./fleet.ts";
+export {
+  createNode,
+  createVirtualMachine,
+  createVirtualMachineInstance,
+  type Capacity,
+  type VirtualMachine,
+} from "./fleet.ts";
 export { createPod, createPriorityClass, type PlainPod, type PriorityClassOptions } from "./workloads.ts";
 export { applyManifests } from "./manifests.ts";
 export { createClient, type KubeClient, type Patch, type WatchEvent } from "./actors/client.ts";
@@ -25,4 +31,4 @@ export {
   type KubeObject,
   type Resource,
 } from "./actors/resources.ts";
-export { kubeVirts, migrations, virtualMachineInstances } from "./kubevirt/resources.ts";
+export { kubeVirts, migrations, virtualMachineInstances, virtualMachines } from "./kubevirt/resources.ts";

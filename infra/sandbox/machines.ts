@@ -8,6 +8,7 @@ import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
 import type { Pod } from "./actors/resources.ts";
 import { createContainerRuntime } from "./actors/runtime.ts";
 import { startWorkloads } from "./actors/workloads.ts";
+import type { ApiServer } from "./apiserver/server.ts";
 import type { Authority } from "./certificates.ts";
 import type { Role } from "./identities.ts";
 import { applyManifests } from "./manifests.ts";
@@ -15,6 +16,7 @@ import { KUBEVIRT, KUBEVIRT_RBAC } from "./kubevirt/manifests.ts";
 import type { MigrationPlan } from "./kubevirt/migration-plan.ts";
 import { kubeVirts } from "./kubevirt/resources.ts";
 import type { Switches } from "./kubevirt/switch.ts";
+import { SUBRESOURCES } from "./kubevirt/subresources.ts";
 import { startVirtApi } from "./kubevirt/virt-api.ts";
 import { startVirtController } from "./kubevirt/virt-controller.ts";
 import { startVirtHandlers } from "./kubevirt/virt-handler.ts";
@@ -30,6 +32,7 @@ export interface MachinesOptions extends Switches, NodeKnobs {
   readonly optionsOf: (role: Role) => ActorOptions;
   readonly plan: MigrationPlan;
   readonly evictionWebhook: boolean;
+  readonly aggregate: ApiServer["aggregate"];
   readonly terminationSeconds: number;
   readonly eviction: EvictionConfiguration | undefined;
   readonly images: Images;
@@ -45,6 +48,7 @@ export async function startMachines(options: MachinesOptions): Promise<Machines>
   const { admin, authority, optionsOf, plan } = options;
   await applyManifests(admin, [...KUBEVIRT_RBAC, KUBEVIRT]);
   const virtApi = await startVirtApi(optionsOf("virtApi").client, authority);
+  options.aggregate(SUBRESOURCES, { url: virtApi.url, caPem: authority.caPem });
   await applyManifests(admin, webhookConfigurations({ url: virtApi.url, caPem: authority.caPem }, options));
 
   const deployed = { status: { phase: "Deployed" } };

@@ -131,7 +131,8 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
   };
   const controlPlane = startControlPlane(optionsOf, caPem);
   closers.push(() => controlPlane.stop());
-  const own = { admin, authority, optionsOf, plan, network, apiServer: new URL(server.url) };
+  const aggregate: typeof server.aggregate = (groupVersion, api) => server.aggregate(groupVersion, api);
+  const own = { admin, authority, optionsOf, plan, aggregate, network, apiServer: new URL(server.url) };
   const machines = { ...own, ...knobs, ...machineOptions(options) };
   const processes = empty ? NO_PROCESSES : await processesOf(machines, closers);
   return {

@@ -3,6 +3,7 @@
  * Owns: the types of the server's state, of a request in progress, and of its answer. Does not own: any behaviour.
  */
 import type { IncomingHttpHeaders } from "node:http";
+import type { AggregatedApi } from "./aggregation.ts";
 import type { FaultPlan } from "./faults.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import type { KindRegistry } from "./kinds/registry.ts";
@@ -29,6 +30,8 @@ export interface ServerState {
   readonly faults: FaultPlan;
   /** Where the processes of pods listen. */
   readonly network: PodNetwork;
+  /** By group and version: those that another server answers. */
+  readonly aggregated: Map<string, AggregatedApi>;
   readonly now: () => Date;
   /** Calls once after the given milliseconds; the returned function cancels it. */
   readonly setTimer: (ms: number, fn: () => void) => () => void;

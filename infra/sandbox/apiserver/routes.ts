@@ -3,6 +3,7 @@
  * Owns: the table of verbs and subresources, the paths that are not resources. Does not own: what the handlers do.
  */
 import { REVIEWS, handleReview } from "./access-reviews.ts";
+import { passOn } from "./aggregation.ts";
 import { handleBinding } from "./binding.ts";
 import { type Answer, type RequestContext, type ResourceContext, collectionOf, resourceOf } from "./context.ts";
 import { handleCreate } from "./creation.ts";
@@ -50,6 +51,8 @@ export function dispatch(ctx: RequestContext): Answer | Promise<Answer> {
 }
 
 function resource(ctx: RequestContext, info: ResourceRequest): Answer | Promise<Answer> {
+  const aggregated = ctx.state.aggregated.get(`${info.group}/${info.version}`);
+  if (aggregated !== undefined) return passOn(ctx, aggregated);
   const kind = ctx.state.kinds.find(info.group, info.version, info.resource);
   if (kind === undefined || isMisplacedKind(info, kind.namespaced)) return unknown(ctx, info);
   const handler = handlersOf(info, kind)[info.verb];

@@ -6,6 +6,7 @@
 import { once } from "node:events";
 import { type Server, createServer } from "node:https";
 import type { Socket } from "node:net";
+import type { AggregatedApi } from "./aggregation.ts";
 import { checkPolicies } from "./admission/type-checking.ts";
 import type { Authority } from "../certificates.ts";
 import { bootstrapObjects } from "./bootstrap.ts";
@@ -52,6 +53,8 @@ export interface ApiServer {
   compact(): void;
   /** Closes idle connections after this time (missing: 90 s, as the real server does), without notice to the client. */
   closeIdleAfter(ms?: number): void;
+  /** From now on another server answers this group and version. */
+  aggregate(groupVersion: string, api: AggregatedApi): void;
   stop(): Promise<void>;
 }
 
@@ -82,6 +85,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     resume: async () => void (await listen(server, port)),
     compact: () => state.store.compact(),
     closeIdleAfter,
+    aggregate: (groupVersion, api) => void state.aggregated.set(groupVersion, api),
     stop: () => close(server, sockets),
   };
 }
@@ -119,6 +123,7 @@ export function createState(options: Omit<ApiServerOptions, "authority" | "port"
     tokenIssuer: new TokenIssuer(),
     faults,
     network,
+    aggregated: new Map(),
     now,
     setTimer,
   };

@@ -77,6 +77,30 @@ export interface VirtualMachineInstance extends KubeObject {
   status?: VirtualMachineInstanceStatus;
 }
 
+export interface StateChangeRequest {
+  readonly action: "Start" | "Stop";
+  /** Of the VMI that is to stop. */
+  readonly uid?: string;
+}
+
+export interface VirtualMachine extends KubeObject {
+  spec: {
+    runStrategy?: string;
+    /** The older form: Always or Halted. */
+    running?: boolean;
+    template: {
+      metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+      spec: VirtualMachineInstanceSpec;
+    };
+  };
+  status?: {
+    runStrategy?: string;
+    created?: boolean;
+    printableStatus?: string;
+    stateChangeRequests?: StateChangeRequest[];
+  };
+}
+
 export interface VirtualMachineInstanceMigration extends KubeObject {
   spec: {
     vmiName: string;
@@ -123,6 +147,11 @@ const namespaced = { apiVersion: "kubevirt.io/v1", namespaced: true };
 
 // prettier-ignore
 export const virtualMachineInstances: Resource<VirtualMachineInstance> = { ...namespaced, kind: "VirtualMachineInstance", plural: "virtualmachineinstances" };
+export const virtualMachines: Resource<VirtualMachine> = {
+  ...namespaced,
+  kind: "VirtualMachine",
+  plural: "virtualmachines",
+};
 // prettier-ignore
 export const migrations: Resource<VirtualMachineInstanceMigration> = { ...namespaced, kind: "VirtualMachineInstanceMigration", plural: "virtualmachineinstancemigrations" };
 /** The fields by which virt-controller chooses one. */
@@ -187,6 +216,10 @@ export function isReceiver({ metadata, status }: VirtualMachineInstance): boolea
 export function isMigrating(status: { readonly migrationState?: MigrationState } | undefined): boolean {
   const { startTimestamp, endTimestamp } = status?.migrationState ?? {};
   return startTimestamp !== undefined && endTimestamp === undefined;
+}
+
+export function runStrategyOf({ spec: { runStrategy, running } }: VirtualMachine): string {
+  return runStrategy ?? (running === true ? "Always" : "Halted");
 }
 
 export function isFinal(status: { readonly phase?: string } | undefined): boolean {

@@ -1,14 +1,15 @@
 /**
- * The admission webhooks of virt-api: an HTTPS server on loopback that answers the API server's reviews.
- * Owns: the server. Does not own: the answers (webhooks/), its registration (webhooks/configurations.ts).
+ * virt-api: an HTTPS server on loopback that answers the API server's reviews, and the requests that it passes on.
+ * Owns: the server. Does not own: the answers (webhooks/, subresources.ts), its registration (webhooks/configurations.ts).
  */
 import { createServer } from "node:https";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { KubeClient } from "../actors/client.ts";
 import type { KubeObject } from "../actors/resources.ts";
 import { messageOf } from "../actors/status-error.ts";
 import type { Authority } from "../certificates.ts";
+import { answerSubresource } from "./subresources.ts";
 import { PATHS } from "./webhooks/configurations.ts";
 import { admitEviction } from "./webhooks/evictions.ts";
 import { admitMigrationCreate, admitMigrationUpdate, mutateMigration } from "./webhooks/migrations.ts";
@@ -34,10 +35,7 @@ export async function startVirtApi(client: KubeClient, authority: Authority): Pr
   const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
     const [path = ""] = (request.url ?? "").split("?");
     const handle = handlers.get(path);
-    if (handle === undefined) {
-      response.writeHead(404).end();
-      return;
-    }
+    if (handle === undefined) return void subresource(client, request, response);
     answer(request, handle).then(
       (review) => response.writeHead(200, { "content-type": "application/json" }).end(review),
       (error: unknown) => response.writeHead(400).end(String(error)),
@@ -54,6 +52,18 @@ export async function startVirtApi(client: KubeClient, authority: Authority): Pr
         server.closeAllConnections();
       }),
   };
+}
+
+async function subresource(client: KubeClient, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [path = ""] = (request.url ?? "").split("?");
+  request.resume();
+  try {
+    const { code, status } = (await answerSubresource(client, request.method, path)) ?? { code: 404 };
+    if (status === undefined) response.writeHead(code).end();
+    else response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(status));
+  } catch (error) {
+    response.writeHead(500).end(messageOf(error));
+  }
 }
 
 interface AdmissionReview {

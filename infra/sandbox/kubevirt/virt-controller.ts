@@ -9,6 +9,7 @@ import { startBudgetController } from "./virt-controller/budgets.ts";
 import { startEvacuationController } from "./virt-controller/evacuation.ts";
 import { startDeschedulerAnnotations } from "./virt-controller/descheduler-annotations.ts";
 import { startMigrationController } from "./virt-controller/migration.ts";
+import { startVmController } from "./virt-controller/vm.ts";
 import { startVmiController } from "./virt-controller/vmi.ts";
 import { startWorld } from "./virt-controller/world.ts";
 
@@ -19,6 +20,7 @@ export interface VirtControllerOptions extends ActorOptions, Switches {
 export function startVirtController(options: VirtControllerOptions): Actor {
   const world = startWorld(options);
   const controllers = [
+    startVmController(options, world),
     startVmiController(options, world),
     startMigrationController(options, world, options.plan),
     startEvacuationController(options, world, options.evacuationController),

@@ -16,11 +16,13 @@ import {
 } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
 
+type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 export interface World extends Actor {
   readonly launchers: Informer<Pod>;
+  readonly vms: Informer<Vm>;
   readonly vmis: Informer<Vmi>;
   readonly migrations: Informer<Migration>;
   readonly nodes: Informer<Node>;
@@ -42,6 +44,7 @@ export function startWorld(options: ActorOptions): World {
     selectors: { labelSelector: `${kubevirt.LABEL.app}=virt-launcher` },
     indexes: { owner: (pod: Pod) => [controllerOf(pod)?.uid ?? ""] },
   });
+  const vms = startInformer({ ...options, resource: kubevirt.virtualMachines });
   const vmis = startInformer({
     ...options,
     resource: kubevirt.virtualMachineInstances,
@@ -58,11 +61,12 @@ export function startWorld(options: ActorOptions): World {
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
   const allNodes = startInformer({ ...options, resource: nodes });
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
-  const informers = [launchers, vmis, migrations, kubeVirts, allNodes, budgets];
+  const informers = [launchers, vms, vmis, migrations, kubeVirts, allNodes, budgets];
   const configuration = () => [...kubeVirts.list()][0]?.spec.configuration ?? {};
 
   return {
     launchers,
+    vms,
     vmis,
     migrations,
     nodes: allNodes,
