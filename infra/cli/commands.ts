@@ -4,13 +4,24 @@ import { cancel } from "./cancel.ts";
 import { type Command, COMMON_FLAGS } from "./command.ts";
 import { completion } from "./completion.ts";
 import { drain } from "./drain/drain.ts";
+import { doctor } from "./doctor/doctor.ts";
 import { evacuate } from "./evacuate.ts";
 import { evacuations } from "./evacuations.ts";
 import { explainNode } from "./explain-node.ts";
 import { explainPod } from "./explain-pod.ts";
 import { install } from "./install/install.ts";
 
-export const COMMANDS: readonly Command[] = [explainNode, explainPod, drain, evacuations, evacuate, cancel, install];
+export const COMMANDS: readonly Command[] = ([] = [
+  explainNode,
+  explainPod,
+  drain,
+  evacuations,
+  evacuate,
+  cancel,
+  install,
+  explainNode,
+  doctor,
+]);
 
 export const ALL_COMMANDS: readonly Command[] = [...COMMANDS, completion(COMMANDS)];
 

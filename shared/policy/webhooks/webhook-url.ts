@@ -11,7 +11,8 @@ const FIELD = "clientConfig.url";
 /** Undefined: it leads to no door of Lifeboat's. Holds the token. */
 export function partsOf(url: string) {
   const [found, base = "", cluster = "", door = "", token] = PATH.exec(url) ?? [];
-  return found === undefined ? undefined : { base, cluster: decoded(cluster), door, token };
+  if (found === undefined) return undefined;
+  return { base, cluster: decoded(cluster), door, token: token === undefined ? undefined : decoded(token) };
 }
 
 export function compareUrl(url: string, expected: WebhookExpectation): Findings {
@@ -21,7 +22,7 @@ export function compareUrl(url: string, expected: WebhookExpectation): Findings 
     return { problems: [`${FIELD}: expected a path that ends in ${path}, with or without a webhookToken after it`] };
   }
   const address = compareBase(base, expected.publicUrl);
-  const { problems, remarks = [] } = token === undefined ? { problems: [] } : compareToken(decoded(token), expected);
+  const { problems, remarks = [] } = token === undefined ? { problems: [] } : compareToken(token, expected);
   return { problems: [...address, ...problems], remarks };
 }
 

@@ -1,0 +1,43 @@
+/** The shield: its setting, its Plugin and KubeVirt's feature gate go together. */
+import { notesOn } from "../../../shared/config/settings.ts";
+import { PLUGINS_GATE } from "../../../shared/policy/names.ts";
+import { isShieldOn, isShieldWanted } from "../../../shared/policy/shield/shield.ts";
+import { failed, type Finding, judged, ok, valueOf, warning } from "./check.ts";
+import type { Facts } from "./facts.ts";
+import { settingsOf } from "./settings.ts";
+
+const PLUGIN = "infra/kubernetes/optional/shield.yaml";
+
+export function judgeShield(facts: Facts): readonly Finding[] {
+  const settings = settingsOf(facts);
+  const seconds = settings.shield.maxPodGracePeriodSeconds;
+  return judged("Plugin lifeboat-shield", facts.hasPlugin, (hasPlugin) => {
+    if (isShieldOn(settings)) return ok(`the shield is on: VMs have ${seconds} s to move after SIGTERM`);
+    if (isShieldWanted(settings)) return [...missing(hasPlugin, facts)];
+    const notes = notesOn(settings).filter((note) => note.includes("shield"));
+    const edit = "kubectl edit lifeboatconfiguration lifeboat";
+    if (notes.length > 0) return notes.map((note) => warning("the shield covers no VM", note, edit));
+    if (!hasPlugin) return ok("the shield is off");
+    const reason = "shield.maxPodGracePeriodSeconds is 0, so the Plugin covers no VM";
+    return warning(
+      "Plugin lifeboat-shield is installed and the shield is off",
+      reason,
+      "kubectl delete plugin lifeboat-shield",
+    );
+  });
+}
+
+function missing(hasPlugin: boolean, { kubevirt }: Facts): readonly Finding[] {
+  const message = "the shield is set and covers no VM";
+  const found = valueOf(kubevirt);
+  const gates = found?.facts.featureGates ?? [];
+  const developerConfiguration = { featureGates: [...gates, PLUGINS_GATE] };
+  const body = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
+  const patch = `kubectl -n ${found?.facts.namespace} patch kubevirt ${found?.name} --type merge -p '${body}'`;
+  return [
+    ...(hasPlugin ? [] : [failed(message, "Plugin lifeboat-shield is missing", `kubectl apply -f ${PLUGIN}`)]),
+    ...(found === undefined || gates.includes(PLUGINS_GATE)
+      ? []
+      : [failed(message, `KubeVirt's feature gate ${PLUGINS_GATE} is off: virt-handler asks no plugin`, patch)]),
+  ];
+}

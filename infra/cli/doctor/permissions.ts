@@ -1,0 +1,83 @@
+/**
+ * Permissions that `lifeboat doctor` asks about: those of Lifeboat's accounts, and the reader's own.
+ * Owns: which of the shipped files an installation needs. Does not own: what they grant (permissions.json, rendered by
+ * test/security/document.test.ts).
+ */
+import { isAnnotating } from "../../../shared/policy/annotations/descheduler-annotations.ts";
+import { GUARD_CAUSES, isGuardOn } from "../../../shared/policy/guard/guarded.ts";
+import { LIFEBOAT_NAMESPACE } from "../../../shared/policy/names.ts";
+import type { Settings } from "../../../shared/policy/settings.ts";
+import { isShieldWanted } from "../../../shared/policy/shield/shield.ts";
+import granted from "./permissions.json" with { type: "json" };
+
+export interface Permission {
+  readonly verb: string;
+  readonly group: string;
+  /** And its subresource. */
+  readonly resource: string;
+  /** Empty: any. */
+  readonly name: string;
+  /** Empty: all, or the cluster. */
+  readonly namespace: string;
+}
+
+export interface Granted extends Permission {
+  /** Below `infra/`. */
+  readonly file: string;
+  readonly without: string;
+}
+
+export const GRANTED: readonly Granted[] = granted;
+
+export function permissionText({ verb, group, resource, name, namespace }: Permission): string {
+  const what = [group, resource, name].filter(Boolean).join("/");
+  return `${verb} ${what}${namespace === "" ? "" : ` in namespace ${namespace}`}`;
+}
+
+function own(verb: string, group: string, resource: string, more: Partial<Permission> = {}): Permission {
+  return { verb, group, resource, name: "", namespace: "", ...more };
+}
+
+const INSIDE = { namespace: LIFEBOAT_NAMESPACE };
+const WEBHOOKS = "validatingwebhookconfigurations";
+
+/** What the reader needs for each part of the examination. */
+export const OWN = {
+  kubevirt: own("list", "kubevirt.io", "kubevirts"),
+  vmis: own("list", "kubevirt.io", "virtualmachineinstances"),
+  pods: own("list", "", "pods"),
+  evict: own("create", "", "pods/eviction"),
+  webhooks: own("get", "admissionregistration.k8s.io", WEBHOOKS),
+  configuration: own("get", "lifeboat.dev", "lifeboatconfigurations", { name: "lifeboat" }),
+  access: own("create", "authorization.k8s.io", "subjectaccessreviews"),
+  relay: own("get", "apps", "deployments", { name: "lifeboat-relay", ...INSIDE }),
+  site: own("get", "", "configmaps", { name: "lifeboat-relay", ...INSIDE }),
+  secret: own("get", "", "secrets", { name: "lifeboat-token", ...INSIDE }),
+  plugin: own("get", "plugin.kubevirt.io", "plugins", { name: "lifeboat-shield" }),
+} as const satisfies Record<string, Permission>;
+
+/** Of each row, one file is enough. */
+export function filesNeeded(settings: Settings): readonly (readonly string[])[] {
+  const isGuarding = GUARD_CAUSES.some((cause) => isGuardOn(cause, settings));
+  return [
+    ["kubernetes/rbac.yaml"],
+    MARKING[settings.marking],
+    ...optional("guard.yaml", isGuarding),
+    ...optional("descheduler-support.yaml", isAnnotating(settings)),
+    ...optional("descheduling.yaml", settings.featureGates.includes("EvictionsInBackground")),
+    ...optional("shield.yaml", isShieldWanted(settings)),
+  ];
+}
+
+function optional(file: string, isNeeded: boolean): readonly (readonly string[])[] {
+  return isNeeded ? [[`kubernetes/optional/${file}`]] : [];
+}
+
+const IMPERSONATING = ["kubernetes/impersonation.yaml", "kubernetes/optional/constrained-impersonation.yaml"] as const;
+const EVICTING = "kubernetes/optional/marking-by-eviction.yaml";
+
+const MARKING: Readonly<Record<Settings["marking"], readonly string[]>> = {
+  Impersonate: IMPERSONATING,
+  Evict: [EVICTING],
+  Auto: [...IMPERSONATING, EVICTING],
+};
