@@ -118,13 +118,25 @@ describe("who is scraped", () => {
     expect(await after(7, open(), { job: "another" })).toEqual(["LifeboatBlind"]);
   });
 
-  test("one replica of two answers: not blind, and nothing counts twice", async () => {
+  const replica = (pod: string) => ({ job: "lifeboat", pod });
+
+  test.each([
+    ["is down", undefined],
+    ["says nothing about the cluster", "# EOF\n"],
+  ])("the other replica %s: not blind", async (_, text) => {
     const doors = open();
     for (let i = 0; i < 10; i++) {
-      await after(1, doors, { job: "lifeboat", pod: "lifeboat-1" });
-      recording.add({ job: "lifeboat", pod: "lifeboat-2" }, seconds(), undefined);
+      recording.add(replica("lifeboat-2"), seconds(), text);
+      await after(1, doors, replica("lifeboat-1"));
     }
     expect(firing(recording, seconds())).toEqual([]);
+  });
+
+  test("no replica says anything about the cluster: blind", () => {
+    for (minute = 0; minute < 7; minute++) {
+      for (const pod of ["lifeboat-1", "lifeboat-2"]) recording.add(replica(pod), seconds(), "# EOF\n");
+    }
+    expect(firing(recording, seconds() - 60)).toEqual(["LifeboatBlind"]);
   });
 });
 

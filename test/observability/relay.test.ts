@@ -5,12 +5,14 @@ import { soon, type Stage, startStage } from "../relay/stage.ts";
 import { Recording } from "./recording.ts";
 import { firing } from "./shipped.ts";
 
+/** For the alerts about Lifeboat itself. */
+const ANSWERS = "lifeboat_credential_accepted 1\n";
+
 let stage: Stage;
 const recording = new Recording();
 beforeEach(async () => {
   stage = await startStage();
-  // For the alerts about Lifeboat itself, which answers.
-  recording.add({ job: "lifeboat" }, seconds(), "");
+  recording.add({ job: "lifeboat" }, seconds(), ANSWERS);
 });
 afterEach(() => stage.stop());
 
@@ -19,7 +21,7 @@ const seconds = () => stage.clock.now().getTime() / 1000;
 async function after(minutes: number, relay: Relay): Promise<readonly string[]> {
   for (let i = 0; i < minutes; i++) {
     stage.clock.advance(60_000);
-    recording.add({ job: "lifeboat" }, seconds(), "");
+    recording.add({ job: "lifeboat" }, seconds(), ANSWERS);
     recording.add({ job: "lifeboat-relay", pod: "lifeboat-relay-1" }, seconds(), relay.metrics());
   }
   return firing(recording, seconds());
@@ -57,7 +59,7 @@ test("no replica answers", async () => {
   const target = { job: "lifeboat-relay", pod: "lifeboat-relay-1" };
   for (let minute = 0; minute < 7; minute++) {
     stage.clock.advance(60_000);
-    recording.add({ job: "lifeboat" }, seconds(), "");
+    recording.add({ job: "lifeboat" }, seconds(), ANSWERS);
     recording.add(target, seconds(), undefined);
   }
   expect(firing(recording, seconds())).toEqual(["LifeboatRelaySilent"]);
