@@ -30,9 +30,11 @@ export function podAccount(root: string): Account {
     server,
     kubeConfig,
     token() {
+      // One, or two while the cluster changes from one to the other.
       const authority = read("ca.crt");
       // The server talks to no one but its API server, so it needs to trust no other authority.
-      if (authority !== trusted) setDefaultCACertificates([authority]);
+      if (authority !== trusted)
+        setDefaultCACertificates(authority.split(/(?<=-----END CERTIFICATE-----)\s+/).filter(Boolean));
       trusted = authority;
       return read("token").trim();
     },

@@ -30,6 +30,8 @@ export interface InCluster {
 
 export interface InClusterOptions extends SandboxOptions {
   readonly optional?: readonly string[];
+  /** Further keys of the LifeboatConfiguration. */
+  readonly configuration?: Readonly<Record<string, unknown>>;
   /** Of the webhooks: `Fail` unless told otherwise, so that nothing hides behind the shipped Ignore. */
   readonly failurePolicy?: "Fail" | "Ignore";
   /** Of the configuration: how long KubeVirt's own migration is waited for. */
@@ -41,7 +43,7 @@ export interface InClusterOptions extends SandboxOptions {
 const PROBES_PORT = 8080;
 
 export async function startInCluster(given: InClusterOptions = {}): Promise<InCluster> {
-  const { optional = [], secret, adoptSeconds, failurePolicy = "Fail", ...options } = given;
+  const { optional = [], secret, configuration, adoptSeconds, failurePolicy = "Fail", ...options } = given;
   let output = "";
   const images = serverImages({ cluster: "sandbox", onOutput: (text) => (output += text) });
   const sandbox = await startSandbox({ migrationSeconds: 0.3, terminationSeconds: 0.05, images, ...options });
@@ -49,9 +51,12 @@ export async function startInCluster(given: InClusterOptions = {}): Promise<InCl
   for (const name of ["node01", "node02", "node03"]) await createNode(client, name);
   if (secret !== undefined) await createSecret(client, secret);
   await applyInCluster(client, optional);
-  await configureLifeboat(client, {
-    evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60, ...(adoptSeconds !== undefined && { adoptSeconds }) },
-  });
+  const evacuation = {
+    backoffSeconds: 0.2,
+    maxBackoffSeconds: 60,
+    ...(adoptSeconds !== undefined && { adoptSeconds }),
+  };
+  await configureLifeboat(client, { evacuation, ...configuration });
   const replicas = async () => {
     const { items } = await client.list(pods, SERVER.namespace);
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);

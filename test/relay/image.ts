@@ -1,10 +1,11 @@
 /**
- * The relay as its image holds it: the files that the Dockerfile copies, nothing else, run by plain Node.
- * Owns: laying them out, the process. Does not own: what the process is expected to do.
+ * Server and relay as their image holds them: the files that the Dockerfile copies, nothing else, run by plain Node.
+ * Owns: laying them out, a process. Does not own: what the process is expected to do.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, glob, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { cp, glob, mkdir, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,14 +15,14 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface Image {
   readonly folder: string;
-  /** Node's arguments, as CMD has them. */
+  /** Node's arguments of the server, as CMD has them. */
   readonly command: readonly string[];
   remove(): Promise<void>;
 }
 
 export async function layOutImage(): Promise<Image> {
-  const folder = await mkdtemp(join(tmpdir(), "lifeboat-relay-"));
-  const dockerfile = await readFile(`${root}infra/relay/Dockerfile`, "utf8");
+  const folder = await mkdtemp(join(tmpdir(), "lifeboat-image-"));
+  const dockerfile = await readFile(`${root}infra/Dockerfile`, "utf8");
   const [, final = ""] = dockerfile.split(/^FROM .*$/m).slice(1);
   for (const [, paths = ""] of final.matchAll(/^COPY (?!--from)(.*)$/gm)) {
     const words = paths.split(/ +/);
@@ -30,16 +31,19 @@ export async function layOutImage(): Promise<Image> {
     for (const pattern of words.slice(0, -1)) await copyAll(pattern, target);
   }
   await symlink(`${root}node_modules`, `${folder}/node_modules`);
-  const [, cmd = "[]"] = /^CMD (.*)$/m.exec(final) ?? [];
-  const [node, ...command] = z.array(z.string()).parse(JSON.parse(cmd));
-  if (node !== "node") throw new Error(`the image runs ${node}`);
-  return { folder, command, remove: () => rm(folder, { recursive: true }) };
+  const [entry, command] = ["ENTRYPOINT", "CMD"].map((word) => {
+    const [, words = "[]"] = new RegExp(`^${word} (.*)$`, "m").exec(final) ?? [];
+    return z.array(z.string()).parse(JSON.parse(words));
+  });
+  if (entry?.join(" ") !== "node") throw new Error(`the image runs ${entry?.join(" ")}`);
+  return { folder, command: command ?? [], remove: () => rm(folder, { recursive: true }) };
 }
 
 async function copyAll(pattern: string, target: string): Promise<void> {
   let copied = 0;
   for await (const file of glob(pattern, { cwd: root })) {
-    await cp(join(root, file), join(target, basename(file)));
+    const isFolder = (await stat(join(root, file))).isDirectory();
+    await cp(join(root, file), isFolder ? target : join(target, basename(file)), { recursive: true });
     copied += 1;
   }
   if (copied === 0) throw new Error(`the Dockerfile copies ${pattern}, which does not exist`);
@@ -58,7 +62,18 @@ export interface RelayProcess {
   readonly exited: Promise<number>;
 }
 
-export function runRelay({ folder, command }: Image, env: Readonly<Record<string, string>>): RelayProcess {
+/** As the relay's Deployment has them. */
+export function relayArguments(): readonly string[] {
+  const text = readFileSync(`${root}infra/relay/kubernetes/deployment.yaml`, "utf8");
+  const [, words = ""] = /^ +args: \[(.*)\]$/m.exec(text) ?? [];
+  return words.split(", ");
+}
+
+export function runRelay(image: Image, env: Readonly<Record<string, string>>): RelayProcess {
+  return run({ ...image, command: relayArguments() }, env);
+}
+
+export function run({ folder, command }: Image, env: Readonly<Record<string, string>>): RelayProcess {
   const child = spawn(process.execPath, [...command], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
@@ -80,7 +95,7 @@ export function runRelay({ folder, command }: Image, env: Readonly<Record<string
         if (started !== undefined) return Number(started["port"]);
         await Promise.race([once(child.stdout, "data"), exited]);
       }
-      throw new Error(`the relay ended: ${output}`);
+      throw new Error(`the process ended: ${output}`);
     },
     signal: (name) => void child.kill(name),
     exited,

@@ -1,0 +1,119 @@
+/** What an administrator applies to run Lifeboat in the cluster. That it is enough is tried in test/blackbox/in-cluster.test.ts. */
+import { readdirSync, readFileSync } from "node:fs";
+import { load, loadAll } from "js-yaml";
+import { expect, test } from "vitest";
+import * as z from "zod/mini";
+import { NAME, NAMESPACE, WEBHOOK_CONFIGURATIONS } from "../../infra/server/names.ts";
+import { inClusterManifests } from "../../infra/tools/in-cluster.ts";
+
+const infra = new URL("../../infra/", import.meta.url);
+const parse = (file: string) => loadAll(readFileSync(new URL(file, infra), "utf8"));
+const folder = "server/kubernetes/component/";
+
+const Manifest = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
+const Rules = z.object({
+  rules: z.array(z.looseObject({ resources: z.array(z.string()), verbs: z.array(z.string()) })),
+});
+const manifests = z.array(Manifest).parse(inClusterManifests(["optional/guard.yaml"]));
+
+function find(kind: string, name = NAME) {
+  const found = manifests.find((one) => one.kind === kind && one.metadata.name === name);
+  if (found === undefined) throw new Error(`no ${kind} ${name}`);
+  return found;
+}
+
+test("the component lists every file, on top of everything that the Worker's form has", () => {
+  const { resources } = z.object({ resources: z.array(z.string()) }).parse(parse(`${folder}kustomization.yaml`)[0]);
+  const files = readdirSync(new URL(folder, infra)).filter((file) => file !== "kustomization.yaml");
+  expect(resources.toSorted()).toEqual(files.toSorted());
+  expect(parse("server/kubernetes/kustomization.yaml")).toMatchObject([
+    { resources: ["../../kubernetes"], components: ["component"] },
+  ]);
+});
+
+test("everything of its own has its name, namespace and label", () => {
+  for (const { kind, metadata } of resources())
+    expect({ kind, metadata }).toMatchObject({
+      metadata: {
+        name: NAME,
+        labels: { "app.kubernetes.io/name": NAME },
+        ...(!kind.startsWith("Cluster") && { namespace: NAMESPACE }),
+      },
+    });
+});
+
+function resources() {
+  return readdirSync(new URL(folder, infra))
+    .filter((file) => file !== "kustomization.yaml")
+    .flatMap((file) => z.array(Manifest).parse(parse(folder + file)));
+}
+
+test("there is no token without an end", () => {
+  expect(manifests.filter(({ kind }) => kind === "Secret").map(({ metadata }) => metadata.name)).toEqual([NAME]);
+  expect(find("Deployment")).toMatchObject({ spec: { template: { spec: { automountServiceAccountToken: false } } } });
+});
+
+test("the files hold no secret, and name neither path nor caBundle: the server does", () => {
+  const service = { namespace: NAMESPACE, name: NAME, port: 443 };
+  for (const name of WEBHOOK_CONFIGURATIONS) {
+    const { webhooks } = z
+      .object({ webhooks: z.array(z.unknown()) })
+      .parse(find("ValidatingWebhookConfiguration", name));
+    expect(webhooks).toMatchObject([{ clientConfig: { service } }]);
+    expect(JSON.stringify(webhooks)).not.toMatch(/url|caBundle|"path"/);
+  }
+  expect(find("Secret")).not.toHaveProperty("data");
+  expect(find("Lease")).not.toHaveProperty("spec");
+});
+
+test("it watches as the relay does, and creates nothing of its own", () => {
+  const { rules } = Rules.parse(find("ClusterRole"));
+  const [relay] = parse("relay/kubernetes/rbac.yaml");
+  expect(rules.slice(0, -1)).toEqual(Rules.parse(relay).rules);
+  expect([...rules.slice(-1), ...Rules.parse(find("Role")).rules]).toMatchObject([
+    { resourceNames: [...WEBHOOK_CONFIGURATIONS], verbs: ["get", "patch"] },
+    { resources: ["secrets"], resourceNames: [NAME], verbs: ["get", "patch"] },
+    { resources: ["leases"], resourceNames: [NAME], verbs: ["get", "patch"] },
+  ]);
+});
+
+const Pods = z.object({ template: z.object({ spec: z.looseObject({ containers: z.array(z.unknown()) }) }) });
+
+test("the pods satisfy the Pod Security Standard `restricted`, and end in order", () => {
+  const { spec } = Pods.parse(find("Deployment")["spec"]).template;
+  expect(spec).toMatchObject({
+    serviceAccountName: "lifeboat",
+    terminationGracePeriodSeconds: 60,
+    securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: "RuntimeDefault" } },
+  });
+  expect(spec.containers).toMatchObject([
+    {
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      },
+      livenessProbe: { httpGet: { path: "/healthz", port: "http" } },
+      readinessProbe: { httpGet: { path: "/readyz", port: "http" } },
+      resources: { requests: { memory: "256Mi" }, limits: { memory: "512Mi" } },
+    },
+  ]);
+});
+
+test("server and relay are one image", () => {
+  const image = /image: (\S+)/;
+  const [server, relay] = [`${folder}deployment.yaml`, "relay/kubernetes/deployment.yaml"].map(
+    (file) => image.exec(readFileSync(new URL(file, infra), "utf8"))?.[1],
+  );
+  expect(server).toBe(relay);
+});
+
+test("each patch of the component is one that the sandbox's installation knows", () => {
+  expect(load(readFileSync(new URL(`${folder}kustomization.yaml`, infra), "utf8"))).toMatchObject({
+    kind: "Component",
+    patches: [
+      { patch: expect.stringContaining("$patch: delete") },
+      { target: { kind: "ValidatingWebhookConfiguration" } },
+    ],
+  });
+});
