@@ -1,5 +1,5 @@
-/** The workflow of the continuous integration. */
-import { readFileSync } from "node:fs";
+/** The workflows: what they may do, that they end, and what the continuous integration runs. */
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
@@ -14,13 +14,16 @@ const Job = z.object({
 });
 const Workflow = z.object({ permissions: z.unknown(), jobs: z.record(z.string(), Job) });
 
-const file = fileURLToPath(new URL("../../.github/workflows/ci.yml", import.meta.url));
-const workflow = Workflow.parse(load(readFileSync(file, "utf8")));
+const folder = fileURLToPath(new URL("../../.github/workflows/", import.meta.url));
+const workflows = readdirSync(folder).map((file) => Workflow.parse(load(readFileSync(`${folder}${file}`, "utf8"))));
+const workflow = Workflow.parse(load(readFileSync(`${folder}ci.yml`, "utf8")));
 const { "ci-ok": gate, ...jobs } = workflow.jobs;
 
-test("it may read the repository, and nothing else", () => expect(workflow.permissions).toEqual({ contents: "read" }));
+test("a workflow may read the repository, and nothing else unless a job says so", () => {
+  for (const { permissions } of workflows) expect(permissions).toEqual({ contents: "read" });
+});
 
-describe.each(Object.entries(workflow.jobs))("job %s", (_, job) => {
+describe.each(workflows.flatMap(({ jobs: all }) => Object.entries(all)))("job %s", (_, job) => {
   test("has an end", () => expect(job["timeout-minutes"]).toBeGreaterThan(0));
 
   test("uses actions by the SHA of a commit", () => {
