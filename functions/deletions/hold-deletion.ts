@@ -19,7 +19,7 @@ import {
   ruleOnDeletion,
 } from "../../shared/pass/deletion.ts";
 import { blindMessage } from "../../shared/policy/blind.ts";
-import { blindHoldSeconds, type DeletionDecision } from "../../shared/policy/guard/deletion.ts";
+import { blindHoldSeconds, type DeletionDecision, release } from "../../shared/policy/guard/deletion.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../../shared/policy/settings.ts";
 import type { Patience } from "../admission-review.ts";
 import { describeFailure } from "../rejection.ts";
@@ -122,7 +122,7 @@ const UNREAD_SETTINGS = { ...DEFAULT_SETTINGS, featureGates: FEATURE_GATES };
 /** From the request alone, and the settings if they have ever been read. */
 export function blindDecision(asked: Asked, why: string, settings: Settings | undefined, now: Date): DeletionDecision {
   const left = blindHoldSeconds(asked, settings ?? UNREAD_SETTINGS, now);
-  return left === undefined ? { verdict: "Release", reason: "Blind", story: [] } : heldBlindly(asked, left, why, now);
+  return left === undefined ? release("Blind") : heldBlindly(asked, left, why, now);
 }
 
 function heldBlindly({ pod, holdUntil }: Asked, left: number, why: string, now: Date): DeletionDecision {

@@ -3,7 +3,7 @@
  * Owns: which facts are read, once and while holding. Does not own: the decision (shared/policy/guard/deletion.ts), the hold.
  */
 import type { Cluster } from "../cluster/cluster.ts";
-import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../policy/guard/deletion.ts";
+import { decideDeletion, type DeletionDecision, type DeletionFacts, release } from "../policy/guard/deletion.ts";
 import { mayBeHeld } from "../policy/guard/guarded.ts";
 import { byAge, podUIDOf } from "../policy/evacuation/identity.ts";
 import type { EvacuationFacts, PodFacts } from "../policy/facts.ts";
@@ -69,7 +69,6 @@ async function neighboursOf(
 export async function ruleOnDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview | undefined> {
   return await lookAndAct(async () => {
     const review = await reviewDeletion(r, deps);
-    if (review.decision.verdict === "Release") return review;
     const { done } = await actInOrder(review.decision.actions, deps, "EvacuationFirst");
     return done ? review : undefined;
   });
@@ -86,9 +85,11 @@ export async function lookAgain(before: DeletionFacts, cluster: Cluster, now: Da
     observeSubjectOf(before.pod, cluster),
     nodeName === undefined ? undefined : cluster.getNode(nodeName),
   ]);
-  if (pod?.uid !== before.pod.uid) return { verdict: "Release", reason: "PodCompleted", story: [] };
+  if (pod?.uid !== before.pod.uid) return release("PodCompleted");
   const { vmi: _, launcher: __, node: ___, ...rest } = before;
   const { disruptionTarget = pod.disruptionTarget } = before.pod;
   const asked = { ...pod, ...(disruptionTarget && { disruptionTarget }) };
-  return decideDeletion({ ...rest, ...subject, ...(node && { node }), pod: asked, now });
+  const decision = decideDeletion({ ...rest, ...subject, ...(node && { node }), pod: asked, now });
+  if (decision.verdict === "Release") await actInOrder(decision.actions, { cluster, settings: before.settings });
+  return decision;
 }

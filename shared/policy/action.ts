@@ -27,8 +27,8 @@ export type Action =
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly urgency: Urgency; readonly forDescheduler?: true }
   /** Clear mark, label and that annotation. */
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
-  /** Set the label of the shield; without a value take it off. */
-  | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string }
+  /** Set the label of the shield; without a value take it off. `optional`: the chain goes on without it. */
+  | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
   /** One that exists under the name and has not ended is joined; one that has ended is a conflict. */
   | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation }
   /** On condition that the Evacuation is as it was seen. */
@@ -91,7 +91,9 @@ export interface Plan {
 
 /** Whether the chain goes on if this one fails: an Event or a count is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
-  return action.verb === "Event" || action.verb === "Count" || (action.verb === "GrowBudget" && !action.required);
+  if (action.verb === "GrowBudget") return !action.required;
+  if (action.verb === "Shield") return action.optional === true;
+  return action.verb === "Event" || action.verb === "Count";
 }
 
 /** The reasons of Events, and the type of each. */

@@ -14,6 +14,7 @@ import { type DeletionTerms, isTooNear } from "./node-termination.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
+import { armFor } from "../shield/shield.ts";
 import { isListedBy, isMigrationTarget, isOfLiveVm, unprotectedReason } from "../kube/pod-kind.ts";
 import { drivingTaint, isAlive } from "../kube/taints.ts";
 import type { Settings } from "../settings.ts";
@@ -38,15 +39,26 @@ export const RELEASE_REASONS = [
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];
 
 export type DeletionDecision =
-  { readonly verdict: "Release"; readonly reason: ReleaseReason; readonly story: readonly Action[] } | Hold;
+  | {
+      readonly verdict: "Release";
+      readonly reason: ReleaseReason;
+      /** Done before the answer, which brings SIGTERM; all are optional. */
+      readonly actions: readonly Action[];
+      readonly story: readonly Action[];
+    }
+  | Hold;
 
 export interface DeletionFacts extends HoldFacts {
   readonly vmi?: VmiFacts;
   readonly node?: NodeFacts;
 }
 
-function release(reason: ReleaseReason, story: readonly Action[] = []): DeletionDecision {
-  return { verdict: "Release", reason, story };
+export function release(
+  reason: ReleaseReason,
+  story: readonly Action[] = [],
+  actions: readonly Action[] = [],
+): DeletionDecision {
+  return { verdict: "Release", reason, actions, story };
 }
 
 export function decideDeletion(f: DeletionFacts): DeletionDecision {
@@ -104,7 +116,13 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
     return release("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }
   if (deadline > now.getTime() && !isTooNear(disruption, vmi, now)) return hold(f, vmi, disruption);
-  return release("DeadlinePassed", tellWhy(tooLate(disruption, settings)));
+  return release("DeadlinePassed", tellWhy(tooLate(disruption, settings)), shieldFrom(disruption, f, vmi));
+}
+
+/** From the SIGTERM that the deletion brings the guest. At the end of a node the machine goes, whatever its guests do. */
+function shieldFrom({ cause }: Disruption, f: DeletionFacts, vmi: VmiFacts): readonly Action[] {
+  const isOfGuest = f.launcher === undefined && !isMigrationTarget(f.pod, vmi);
+  return isOfGuest && cause !== "NodeTermination" ? armFor(vmi, f) : [];
 }
 
 function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {

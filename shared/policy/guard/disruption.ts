@@ -13,6 +13,7 @@ import { isMarked } from "../evacuation/mark.ts";
 import { isLauncher, isMigrationTarget, unprotectedReason, vmiNameOf } from "../kube/pod-kind.ts";
 import { drivingTaint, isAlive } from "../kube/taints.ts";
 import { isActive } from "../evacuation/phase.ts";
+import { armFor } from "../shield/shield.ts";
 import type { Moment } from "../time.ts";
 
 export interface DisruptionWorld extends Moment {
@@ -78,5 +79,5 @@ function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, n
   const { uid, spec } = late.evacuation;
   const told = `it has not left node ${pod.nodeName} by ${spec.deadline} (taint ${taint.key}): deleting pod ${pod.name}`;
   const actions: readonly Action[] = [{ verb: "DeletePod", pod }, tell(vmi, "DeadlineKept", told, uid)];
-  return actions;
+  return [...armFor(vmi, { settings, now }), ...actions];
 }

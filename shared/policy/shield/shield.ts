@@ -1,7 +1,7 @@
 /**
  * The shield: which VMs it covers, so that they may move after SIGTERM instead of shutting down, and when it lets go.
- * Owns: these rules, on a node under pressure. Does not own: who moves (pressure/), the Plugin that makes virt-handler refuse
- * (infra/kubernetes/optional/shield.yaml).
+ * Owns: these rules, on a node under pressure and where the guard lets a deletion go. Does not own: who moves (pressure/, guard/),
+ * the Plugin that makes virt-handler refuse (infra/kubernetes/optional/shield.yaml).
  *
  * It has to cover a VM before SIGTERM: virt-handler acts on that at once. And it has to let go in time: the launcher never
  * forgets the signal, and destroys a guest that has neither moved nor shut down when its grace period is over, in the middle of
@@ -77,11 +77,15 @@ function untilOf({ shield }: VmiFacts): number {
   return /^\d{1,12}$/.test(shield ?? "") ? Number(shield) * 1000 : 0;
 }
 
+/** Milliseconds since the epoch. */
+function longest(vmi: VmiFacts, settings: Settings, now: Date): number {
+  return now.getTime() + holdSeconds(vmi, settings) * 1000;
+}
+
 /** Whether it is time to look for refusals. */
 export function isDue(vmi: VmiFacts, { settings, now }: Moment): boolean {
-  const longest = now.getTime() + holdSeconds(vmi, settings) * 1000;
   const until = untilOf(vmi);
-  return vmi.shield !== OVER && (until <= now.getTime() || until > longest + 1000);
+  return vmi.shield !== OVER && (until <= now.getTime() || until > longest(vmi, settings, now) + 1000);
 }
 
 export function planShield(w: ShieldWorld): Plan {
@@ -95,8 +99,17 @@ export function planShield(w: ShieldWorld): Plan {
 /** All of them: the kubelet ends VMs in an order of its own. */
 function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Action[])[] {
   const residents = pressured.flatMap(({ residents }) => residents).map(({ vmi }) => vmi);
-  const open = residents.filter((vmi) => vmi.shield === undefined && isShieldable(vmi, settings));
-  return open.map((vmi) => [putOn(vmi, now.getTime() + holdSeconds(vmi, settings) * 1000)]);
+  return residents.filter((vmi) => isOpen(vmi, settings)).map((vmi) => [putOn(vmi, longest(vmi, settings, now))]);
+}
+
+/** Before a launcher pod is deleted whose VM has begun to move; the deletion does not depend on it. */
+export function armFor(vmi: VmiFacts, { settings, now }: Moment): readonly Action[] {
+  if (!isShieldOn(settings) || !vmi.isMigrating || !isOpen(vmi, settings)) return [];
+  return [{ ...putOn(vmi, longest(vmi, settings, now)), optional: true }];
+}
+
+function isOpen(vmi: VmiFacts, settings: Settings): boolean {
+  return vmi.shield === undefined && isShieldable(vmi, settings);
 }
 
 function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
@@ -114,12 +127,13 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
   return [[{ verb: "Shield", vmi, value: OVER }, ...end]];
 }
 
-/** While the VM is about to leave because of the pressure it may shut down no more than while the node has it. */
+/**
+ * While the VM is about to leave it may shut down no more than while the node is under pressure. For whatever cause: a drain may
+ * have begun the evacuation that a preemption waits for.
+ */
 function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: readonly EvacuationFacts[]): boolean {
   if (node !== undefined && node.pressures.length > 0) return true;
-  return ofVmi(evacuations, vmi).some(
-    (e) => isActive(e) && e.spec.cause === "NodePressure" && (e.status.sourceNode ?? vmi.nodeName) === vmi.nodeName,
-  );
+  return ofVmi(evacuations, vmi).some((e) => isActive(e) && (e.status.sourceNode ?? vmi.nodeName) === vmi.nodeName);
 }
 
 /** Since the label was set or renewed: what was refused before concerned another pod. Unknown counts as from then on. */
@@ -130,8 +144,8 @@ function refusedSince(vmi: VmiFacts, refusal: Shielded["refusal"], hold: number)
   return Math.max(refusal.first, since);
 }
 
-function putOn(vmi: VmiFacts, until: number): Action {
-  return { verb: "Shield", vmi, value: String(Math.floor(until / 1000)) };
+function putOn(vmi: VmiFacts, until: number) {
+  return { verb: "Shield", vmi, value: String(Math.floor(until / 1000)) } as const;
 }
 
 function takeOff(vmi: VmiFacts): Action {

@@ -95,6 +95,14 @@ describe("the deadline keeper", () => {
     expect(plannedDisruptions(given)).toMatchObject([{ verb: "DeletePod", pod: pod() }, event]);
   });
 
+  test("of a VM that has begun to move the shield comes first, where it is in force", () => {
+    const shield = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
+    const settings = guarded({}, { shield, pluginServed: true });
+    const moving = { ...marked(), isMigrating: true, graceSeconds: 300 };
+    expect(verbs(plannedDisruptions({ ...given, vmis: [moving], settings }))).toEqual(["Shield", ...DELETED]);
+    expect(verbs(plannedDisruptions({ ...given, vmis: [moving] }))).toEqual(DELETED);
+  });
+
   // prettier-ignore
   test.each<[string, readonly EvacuationFacts[], deleted: boolean]>([
     ["none",                          [],                                                                             false],

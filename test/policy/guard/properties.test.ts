@@ -158,7 +158,7 @@ describe("a deletion", () => {
       fc.constantFrom("kubernetes-admin", `system:node:${NODE}`, `${REQUESTER.Preemption}-2`),
     );
     always(fc.tuple(anyDeletion, others), ([given, requester]) => {
-      const released = { verdict: "Release", reason: "OtherRequester", story: [] };
+      const released = { verdict: "Release", reason: "OtherRequester", actions: [], story: [] };
       expect(decideDeletion({ ...given, requester })).toEqual(released);
     });
   });

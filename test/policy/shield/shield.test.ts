@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/policy/action.ts";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
 import {
+  armFor,
   holdSeconds,
   isShieldable,
   isShieldOn,
@@ -12,7 +13,7 @@ import {
   type ShieldWorld,
 } from "../../../shared/policy/shield/shield.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
-import { at, EXTERNAL, migration, node, NODE, PINNED, vmi } from "../fixtures.ts";
+import { at, EXTERNAL, migration, node, NODE, NOW, PINNED, vmi } from "../fixtures.ts";
 import { evacuationOf, PRESSED, pressureWorld, relieving, resident } from "../pressure/pressed.ts";
 
 /** The smallest of both limits is 315 s: 315 - 90 - 75 = 150 s. */
@@ -96,6 +97,20 @@ describe("covers", () => {
   });
 });
 
+// prettier-ignore
+describe("before the guard lets a deletion go", () => {
+  test.each<[string, Partial<VmiFacts>, Settings, readonly string[]]>([
+    ["a VM that moves",                     {},                                 on,          [`web: ${until(HOLD)}`]],
+    ["none that does not",                  { isMigrating: false },             on,          []],
+    ["none that it does not cover",         { graceSeconds: 299 },              on,          []],
+    ["none that it covers already",         { shield: until(3) },               on,          []],
+    ["none twice",                          { shield: OVER },                   on,          []],
+    ["none where it is not in force",       {},                                 relieving(), []],
+  ])("%s", (_, tweak, settings, expected) => {
+    expect(told(armFor(vmi({ ...LONG, isMigrating: true, ...tweak }), { settings, now: NOW }))).toEqual(expected);
+  });
+});
+
 describe("while the danger lasts", () => {
   // prettier-ignore
   test.each<[string, Parameters<typeof judged>[0], readonly string[]]>([
@@ -120,10 +135,14 @@ describe("lets go", () => {
   const calm = node();
   const later = { shield: until(100) };
   const leaving = evacuationOf("web", { status: { sourceNode: NODE } });
+  const preempted = { ...leaving, spec: { ...leaving.spec, cause: "Preemption" } } as const;
+  const ended = { ...preempted, status: { ...preempted.status, phase: "Abandoned" } } as const;
   // prettier-ignore
   test.each<[string, Parameters<typeof judged>[0], Partial<ShieldWorld>, readonly string[]]>([
     ["when the pressure is gone",              { of: later, node: calm },                            {},                             ["web: off"]],
     ["not while the VM still leaves",          { of: later, node: calm },                            { evacuations: [leaving] },     []],
+    ["nor for another cause",                  { of: later, node: calm },                            { evacuations: [preempted] },   []],
+    ["but when that has ended",                { of: later, node: calm },                            { evacuations: [ended] },       ["web: off"]],
     ["when it has moved",                      { of: { ...later, nodeName: "node02" }, node: calm }, { evacuations: [leaving] },     ["web: off"]],
     ["when the node is gone",                  { of: later, node: undefined },                       {},                             ["web: off"]],
     ["when its owner stops it",                { of: { ...later, deleting: true } },                 {},                             ["web: off"]],
