@@ -79,5 +79,5 @@ function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, n
   const { uid, spec } = late.evacuation;
   const told = `it has not left node ${pod.nodeName} by ${spec.deadline} (taint ${taint.key}): deleting pod ${pod.name}`;
   const actions: readonly Action[] = [{ verb: "DeletePod", pod }, tell(vmi, "DeadlineKept", told, uid)];
-  return [...armFor(vmi, { settings, now }), ...actions];
+  return [...armFor(vmi, { settings, now, evacuations }), ...actions];
 }

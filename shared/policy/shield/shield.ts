@@ -10,6 +10,7 @@
  */
 import type { Action, Plan } from "../action.ts";
 import { canMigrate } from "../evacuation/mark.ts";
+import { activeEvacuation } from "../evacuation/identity.ts";
 import { isActive } from "../evacuation/phase.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { type EvacuationFacts, isFinal, type MigrationFacts, type NodeFacts, type VmiFacts } from "../facts.ts";
@@ -102,9 +103,16 @@ function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Ac
   return residents.filter((vmi) => isOpen(vmi, settings)).map((vmi) => [putOn(vmi, longest(vmi, settings, now))]);
 }
 
-/** Before a launcher pod is deleted whose VM has begun to move; the deletion does not depend on it. */
-export function armFor(vmi: VmiFacts, { settings, now }: Moment): readonly Action[] {
-  if (!isShieldOn(settings) || !vmi.isMigrating || !isOpen(vmi, settings)) return [];
+/**
+ * Before a launcher pod is deleted whose VM has begun to move; the deletion does not depend on it. virt-handler leaves a guest
+ * alone whose memory is being copied, but not one whose target starts, nor one whose migration has just failed.
+ */
+export function armFor(
+  vmi: VmiFacts,
+  { settings, now, evacuations }: Moment & Pick<ShieldWorld, "evacuations">,
+): readonly Action[] {
+  const isMoving = vmi.isMigrating || activeEvacuation(vmi, evacuations)?.status.phase === "Migrating";
+  if (!isShieldOn(settings) || !isMoving || !isOpen(vmi, settings)) return [];
   return [{ ...putOn(vmi, longest(vmi, settings, now)), optional: true }];
 }
 

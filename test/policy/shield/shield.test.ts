@@ -1,7 +1,8 @@
 /** The shield: whom it covers, how long a shutdown is refused, when it lets go. */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/policy/action.ts";
-import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import type { Phase } from "../../../shared/policy/evacuation/phase.ts";
+import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import {
   armFor,
   holdSeconds,
@@ -13,7 +14,7 @@ import {
   type ShieldWorld,
 } from "../../../shared/policy/shield/shield.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
-import { at, EXTERNAL, migration, node, NODE, NOW, PINNED, vmi } from "../fixtures.ts";
+import { at, evacuation, EXTERNAL, migration, node, NODE, NOW, PINNED, vmi } from "../fixtures.ts";
 import { evacuationOf, PRESSED, pressureWorld, relieving, resident } from "../pressure/pressed.ts";
 
 /** The smallest of both limits is 315 s: 315 - 90 - 75 = 150 s. */
@@ -99,15 +100,21 @@ describe("covers", () => {
 
 // prettier-ignore
 describe("before the guard lets a deletion go", () => {
-  test.each<[string, Partial<VmiFacts>, Settings, readonly string[]]>([
-    ["a VM that moves",                     {},                                 on,          [`web: ${until(HOLD)}`]],
-    ["none that does not",                  { isMigrating: false },             on,          []],
-    ["none that it does not cover",         { graceSeconds: 299 },              on,          []],
-    ["none that it covers already",         { shield: until(3) },               on,          []],
-    ["none twice",                          { shield: OVER },                   on,          []],
-    ["none where it is not in force",       {},                                 relieving(), []],
-  ])("%s", (_, tweak, settings, expected) => {
-    expect(told(armFor(vmi({ ...LONG, isMigrating: true, ...tweak }), { settings, now: NOW }))).toEqual(expected);
+  const moving = { isMigrating: true };
+  const inPhase = (phase: Phase) => [evacuation({ status: { phase } })];
+
+  test.each<[string, Partial<VmiFacts>, readonly EvacuationFacts[], readonly string[]]>([
+    ["a VM that moves",                 moving,                          [],                     [`web: ${until(HOLD)}`]],
+    ["one whose migration is queued",   {},                              inPhase("Migrating"),   [`web: ${until(HOLD)}`]],
+    ["none whose migration has failed", {},                              inPhase("BackingOff"),  []],
+    ["none that does not move",         {},                              [],                     []],
+    ["none that it does not cover",     { ...moving, graceSeconds: 299 }, [],                    []],
+    ["none that it covers already",     { ...moving, shield: until(3) }, [],                     []],
+    ["none twice",                      { ...moving, shield: OVER },     [],                     []],
+  ])("%s", (_, tweak, evacuations, expected) => {
+    const own = vmi({ ...LONG, ...tweak });
+    expect(told(armFor(own, { settings: on, now: NOW, evacuations }))).toEqual(expected);
+    expect(armFor(own, { settings: relieving(), now: NOW, evacuations })).toEqual([]);
   });
 });
 

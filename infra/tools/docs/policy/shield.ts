@@ -15,7 +15,7 @@ a covered guest down on SIGTERM, so that it can still move.
 
 - **Covered** (label \`lifeboat.dev/shield\`), as soon as the node is under pressure, is every VM that would be moved, whose
   \`terminationGracePeriodSeconds\` is ${MIN_GRACE_SECONDS} or more, and whose shutdown may be refused for 60 s or more.
-- **Covered as well**, before the pod is deleted, is such a VM that is migrating when the deadline of a preemption or a taint has passed:
+- **Covered as well**, before the pod is deleted, is such a VM with an unfinished migration when the deadline of a preemption or a taint has passed:
   where the guard lets the deletion go (\`DeadlinePassed\`), and where Lifeboat finishes the taint manager's. The deletion does not wait for
   the label, and none is set at the end of a node: the machine goes.
 - **So long a shutdown is refused**: the smaller one of its grace period + 15 s (then its launcher destroys it) and of what the kubelet
