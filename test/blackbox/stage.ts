@@ -125,6 +125,14 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
 
 /** KubeVirt lets no migration begin. */
 export async function closeQueue(client: KubeClient): Promise<void> {
-  const body = { spec: { configuration: { migrations: { parallelMigrationsPerCluster: 0 } } } };
+  await setQueue(client, 0);
+}
+
+export async function openQueue(client: KubeClient): Promise<void> {
+  await setQueue(client, 5);
+}
+
+async function setQueue(client: KubeClient, parallelMigrationsPerCluster: number): Promise<void> {
+  const body = { spec: { configuration: { migrations: { parallelMigrationsPerCluster } } } };
   await client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
 }

@@ -1,7 +1,7 @@
 /** Evictions of VMs with which something else is under way: beside KubeVirt, none is moved twice or shut down on its way. */
 import { afterEach, expect, test } from "vitest";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { closeQueue, NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { closeQueue, NAMESPACE, openQueue, type Stage, startStage } from "./stage.ts";
 import { createVm } from "./vm.ts";
 
 let stage: Stage;
@@ -52,9 +52,7 @@ test("a workload update is adopted, and moves the VM", async () => {
   await vm.evict();
   await expect.poll(vm.causes).toEqual(["ApiEviction"]);
   await expect.poll(vm.phases).toEqual(["Migrating"]);
-  const migrations = { parallelMigrationsPerCluster: 5 };
-  const body = { spec: { configuration: { migrations } } };
-  await stage.client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
+  await openQueue(stage.client);
   await vm.untilMoved();
   await expect.poll(vm.phases).toEqual(["Moved"]);
   expect(await vm.migrations()).toHaveLength(1);

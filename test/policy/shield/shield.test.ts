@@ -27,6 +27,8 @@ const LONG = { graceSeconds: 300 };
 const until = (seconds: number) => String(at(seconds).getTime() / 1000);
 const refused = (first: number, last = first) => ({ first: at(first).getTime(), last: at(last).getTime() });
 
+const inPhase = (phase: Phase) => [evacuation({ status: { phase } })];
+
 function told(actions: readonly Action[]): readonly string[] {
   return actions.map((action) =>
     action.verb === "Shield" ? `${action.vmi.name}: ${action.value ?? "off"}` : action.verb,
@@ -101,7 +103,6 @@ describe("covers", () => {
 // prettier-ignore
 describe("before the guard lets a deletion go", () => {
   const moving = { isMigrating: true };
-  const inPhase = (phase: Phase) => [evacuation({ status: { phase } })];
 
   test.each<[string, Partial<VmiFacts>, readonly EvacuationFacts[], readonly string[]]>([
     ["a VM that moves",                 moving,                          [],                     [`web: ${until(HOLD)}`]],

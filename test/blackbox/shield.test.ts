@@ -1,0 +1,85 @@
+/** The shield where the guard lets a deletion go: with it a VM still moves after SIGTERM, without it the guest shuts down. */
+import { afterEach, describe, expect, test } from "vitest";
+import { events, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
+import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, type StageOptions, startStage } from "./stage.ts";
+import { createVm, type Vm } from "./vm.ts";
+
+let stage: Stage;
+afterEach(() => stage.stop());
+
+const SCHEDULER = "system:kube-scheduler";
+const GRACE_SECONDS = 300;
+const KUBEVIRT = { namespace: kubevirt.KUBEVIRT_NAMESPACE, name: "kubevirt" };
+
+/** The guard lets a deletion go after a moment. */
+async function start(maxPodGracePeriodSeconds: number, { configuration, ...options }: StageOptions = {}): Promise<Vm> {
+  stage = await startStage({
+    optional: ["optional/guard.yaml", "optional/shield.yaml"],
+    configuration: {
+      featureGates: { PreemptionEvictionLiveMigration: true, NodePressureEvictionLiveMigration: true },
+      guard: { deadlineSeconds: { Preemption: 1 } },
+      shield: { maxPodGracePeriodSeconds },
+      ...configuration,
+    },
+    ...options,
+  });
+  const body = { spec: { configuration: { developerConfiguration: { featureGates: ["Plugins"] } } } };
+  await stage.client.patch(kubevirt.kubeVirts, KUBEVIRT, { type: "merge", body });
+  return await createVm(stage, "victim", { terminationGracePeriodSeconds: GRACE_SECONDS });
+}
+
+/** As the scheduler does, until its deletion is let go: the launcher gets SIGTERM. */
+async function preempt({ metadata }: Pod): Promise<void> {
+  const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
+  const condition = {
+    type: "DisruptionTarget",
+    status: "True",
+    reason: "PreemptionByScheduler",
+    lastTransitionTime: now,
+  };
+  const body = { status: { conditions: [condition] } };
+  await stage.client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
+  const scheduler = stage.client.as(SCHEDULER, ["system:authenticated"]);
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}`;
+  expect((await scheduler.raw({ method: "DELETE", path })).code).toBe(200);
+}
+
+const refusals = async ({ uid }: Vm) => {
+  const fieldSelector = `involvedObject.uid=${uid},reason=SyncFailed`;
+  return (await stage.client.list(events, NAMESPACE, { fieldSelector })).items.length;
+};
+const labelOf = async (vm: Vm) => (await vm.vmi()).metadata.labels?.["lifeboat.dev/shield"];
+const phaseOf = async (vm: Vm) => (await vm.vmi()).status?.phase;
+
+describe("a preempted VM whose migration waits in KubeVirt's queue past the guard's deadline", () => {
+  test("with the shield its guest waits for its turn, and moves", async () => {
+    const vm = await start(600);
+    await closeQueue(stage.client);
+    await preempt(await vm.pod());
+    await expect.poll(() => refusals(vm)).toBeGreaterThan(0);
+    await openQueue(stage.client);
+    expect((await vm.untilMoved()).status?.phase).toBe("Running");
+    await expect.poll(vm.phases).toEqual(["Moved"]);
+    await expect.poll(() => labelOf(vm)).toBeUndefined();
+  });
+
+  test("without it its guest shuts down at once", async () => {
+    const vm = await start(0);
+    await closeQueue(stage.client);
+    await preempt(await vm.pod());
+    await expect.poll(() => phaseOf(vm)).toBe("Succeeded");
+    expect(await refusals(vm)).toBe(0);
+  });
+});
+
+test("a VM whose evacuation is abandoned after SIGTERM is let go, and shuts down in order", async () => {
+  const evacuation = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600, adoptSeconds: 0 };
+  const vm = await start(600, { ...ALONE, configuration: { evacuation } });
+  stage.sandbox.migrations.configure({ seconds: 3, outcome: () => "Failed" });
+  await preempt(await vm.pod());
+  expect(await labelOf(vm)).toBeDefined();
+  await expect.poll(vm.phases, { timeout: 10_000 }).toEqual(["Abandoned"]);
+  // Failed: its launcher would have destroyed it.
+  await expect.poll(() => phaseOf(vm)).toBe("Succeeded");
+});
