@@ -11,17 +11,16 @@ import { explainNode } from "./explain-node.ts";
 import { explainPod } from "./explain-pod.ts";
 import { install } from "./install/install.ts";
 
-export const COMMANDS: readonly Command[] = ([] = [
+export const COMMANDS: readonly Command[] = [
   explainNode,
   explainPod,
   drain,
   evacuations,
   evacuate,
   cancel,
-  install,
-  explainNode,
   doctor,
-]);
+  install,
+];
 
 export const ALL_COMMANDS: readonly Command[] = [...COMMANDS, completion(COMMANDS)];
 

@@ -1,9 +1,9 @@
 /**
- * The two lists of pods that only a preflight reads.
- * Owns: which pods, and that what does not parse is counted: a verdict without it is none. Does not own: when (shared/pass).
+ * The lists that only a preflight reads: two of pods, and the volumes.
+ * Owns: which ones, and that what does not parse is counted: a verdict without it is none. Does not own: when (shared/pass).
  */
-import type { NeighbourPod, PreflightPod } from "../policy/preflight/facts.ts";
-import { neighbourPodSchema, preflightPodSchema } from "./kinds/preflight.ts";
+import type { NeighbourPod, PreflightPod, Volume } from "../policy/preflight/facts.ts";
+import { neighbourPodSchema, PersistentVolume, preflightPodSchema } from "./kinds/preflight.ts";
 import { type OnOddItem, readAll } from "./read.ts";
 import type { Send } from "./transport.ts";
 
@@ -33,6 +33,12 @@ export function preflightReads(send: Send, onOddItem: OnOddItem) {
       list((count) => {
         const fieldSelector = `spec.nodeName!=,spec.nodeName!=${node},status.phase!=Succeeded,status.phase!=Failed`;
         return readAll(send, { resource: "pods", fieldSelector, schema: neighbourPodSchema(), onOddItem: count });
+      }),
+    /** Those that not every node reaches, with the claims that they say themselves: claims need not be read. */
+    listVolumes: (): Promise<Listed<Volume>> =>
+      list(async (count) => {
+        const all = await readAll(send, { resource: "persistentvolumes", schema: PersistentVolume, onOddItem: count });
+        return all.filter((volume) => volume !== undefined);
       }),
   };
 }

@@ -2,7 +2,8 @@
  * Observing a node that is to be drained: its pods with their VMs, and the room elsewhere.
  * Owns: which requests that takes; what may be missing, and is then told. Does not own: what follows (shared/policy/preflight).
  *
- * What the node has is read in full, of other nodes' pods a page at a time what takes up room. Requests that grow with the node: one
+ * What the node has is read in full, of other nodes' pods a page at a time what takes up room, of volumes (if a VM there has any) from
+ * which nodes they are reached. Requests that grow with the node: one
  * for each VM that is being moved already, or has come without being there yet.
  */
 import type { Cluster } from "../cluster/cluster.ts";
@@ -30,9 +31,16 @@ export async function observePreflight(
   const node = nodes.find((one) => one.name === name);
   if (node === undefined) return undefined;
   const unread = [...here.unread];
-  const others = await orUnread(unread)("the pods of other nodes", cluster.listNeighbours(name), NOTHING);
+  const optional = orUnread(unread);
+  const hasClaims = here.pods.some((pod) => isOfLiveVm(pod) && pod.claims.length > 0);
+  const [others, volumes] = await Promise.all([
+    optional("the pods of other nodes", cluster.listNeighbours(name), NOTHING),
+    hasClaims ? optional("persistent volumes: which nodes reach them", cluster.listVolumes(), NOTHING) : NOTHING,
+  ]);
   if (others.odd > 0) unread.push(`${others.odd} pods of other nodes`);
-  return { ...here, node, otherNodes: nodes.filter((one) => one.name !== name), otherPods: others.items, unread };
+  if (volumes.odd > 0) unread.push(`${volumes.odd} persistent volumes`);
+  const otherNodes = nodes.filter((one) => one.name !== name);
+  return { ...here, node, otherNodes, otherPods: others.items, volumes: volumes.items, unread };
 }
 
 export async function observePodsOf(

@@ -68,6 +68,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
       when("listPreflightPods", () => listed(fake.pods.list(({ nodeName }) => nodeName === node))),
     listNeighbours: (node) =>
       when("listNeighbours", () => listed(fake.pods.list(({ nodeName = node }) => nodeName !== node))),
+    listVolumes: () => when("listVolumes", () => ({ items: [], odd: 0 })),
     listAllBudgets: () => when("listAllBudgets", () => fake.budgets.list()),
     listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
     listStorageClassesOfClaims: () => when("listStorageClassesOfClaims", () => new Map()),
@@ -103,7 +104,7 @@ function launchers({ pods }: FakeCluster, of: "All" | VmiFacts): readonly Launch
 /** What the pods of a fake cluster do not say, they do not ask for. */
 function listed(pods: readonly PodFacts[]): { readonly items: readonly PreflightPod[]; readonly odd: number } {
   const placement = { nodeSelector: {}, preferred: [] };
-  const asked = { placement, affinity: [], antiAffinity: [], requests: {}, localStorage: false, unchecked: [] };
+  const asked = { placement, affinity: [], antiAffinity: [], spread: [], claims: [], requests: {}, localStorage: false, unchecked: [] };
   return { items: pods.map((pod) => ({ ...asked, ...pod, nodeName: pod.nodeName ?? "" })), odd: 0 };
 }
 

@@ -1,12 +1,15 @@
 /**
  * Whether a pod fits a node: one row for each obstacle, in kube-scheduler's order and words.
- * Owns: the rows. Does not own: which fitting node is chosen (scheduler.ts), free resources (resource-fit.ts).
+ * Owns: the rows. Does not own: which fitting node is chosen (scheduler.ts), free resources (resource-fit.ts), what depends on
+ * other nodes (pod-affinity.ts, topology-spread.ts).
  */
 import { matchesSelector } from "../labels.ts";
 import { isTrue } from "./conditions.ts";
-import { type Resident, whatIsNear } from "./pod-affinity.ts";
+import { whatIsNear } from "./pod-affinity.ts";
 import { whatIsShort } from "./resource-fit.ts";
 import type { Node, Pod } from "./resources.ts";
+import { type Placed, whatIsUneven } from "./topology-spread.ts";
+import { reachOf, type Storage } from "./volume-fit.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
@@ -33,19 +36,36 @@ const FILTERS: readonly Filter[] = [
   whatIsShort,
 ];
 
-/** `elsewhere`: the pods of other nodes, for affinity and anti-affinity over larger domains than a node. */
+/** What is not on the node itself. */
+export interface Around {
+  /** Every node; absent: topology spread is not looked at. */
+  readonly nodes?: readonly Node[];
+  /** The pods of other nodes, for affinity, anti-affinity and spread over larger domains than a node. */
+  readonly elsewhere?: readonly Placed[];
+  readonly storage?: Storage;
+}
+
 export function whyNot(
   pod: Pod,
   node: Node,
   neighbours: readonly Pod[],
-  elsewhere: readonly Resident[] = [],
+  { nodes, elsewhere = [], storage = { claims: [], volumes: [] } }: Around = {},
 ): string | undefined {
   for (const filter of FILTERS) {
     const reason = filter(pod, node, neighbours);
     if (reason !== undefined) return reason;
   }
-  const labels = node.metadata.labels ?? {};
-  return whatIsNear(pod, node, [...neighbours.map((other) => ({ pod: other, labels })), ...elsewhere]);
+  const { labels = {}, name } = node.metadata;
+  const isReached = reachOf(pod, storage).every((terms) => terms.some((term) => matchesTerm(term, labels, name)));
+  if (!isReached) return "node(s) didn't match PersistentVolume's node affinity";
+  const placed = [...neighbours.map((other) => ({ pod: other, node })), ...elsewhere];
+  const near = whatIsNear(pod, node, placed);
+  if (near !== undefined || nodes === undefined) return near;
+  const admits = {
+    byAffinity: (one: Node) => matchesNode(pod.spec ?? { containers: [] }, one),
+    byTaints: ({ spec }: Node) => !(spec?.taints ?? []).some((taint) => bars(taint, pod)),
+  };
+  return whatIsUneven(pod, node, { nodes, placed }, admits);
 }
 
 /** `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`: a reason for each node. */

@@ -5,12 +5,13 @@
  */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
+import type { Placed } from "./topology-spread.ts";
 
 type Affinity = NonNullable<NonNullable<Pod["spec"]>["affinity"]>;
 type Term = NonNullable<NonNullable<Affinity["podAffinity"]>["requiredDuringSchedulingIgnoredDuringExecution"]>[number];
 
 /** A pod, and the labels of the node that it is on. */
-export interface Resident {
+interface Resident {
   readonly pod: Pod;
   readonly labels: Labels;
 }
@@ -35,8 +36,9 @@ const repelledBy = ({ spec }: Pod): readonly Term[] =>
   spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
 
 /** In kube-scheduler's words; undefined if nothing is in the way. */
-export function whatIsNear(pod: Pod, { metadata }: Node, residents: readonly Resident[]): string | undefined {
+export function whatIsNear(pod: Pod, { metadata }: Node, placed: readonly Placed[]): string | undefined {
   const labels = metadata.labels ?? {};
+  const residents = placed.map((one) => ({ pod: one.pod, labels: one.node.metadata.labels ?? {} }));
   const wanted = pod.spec?.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
   if (wanted.length > 0 && !isNearEnough(pod, wanted, { labels, residents })) {
     return "node(s) didn't match pod affinity rules";

@@ -5,6 +5,7 @@
 import { matchesSelector } from "../labels.ts";
 import { whyNot } from "./node-fit.ts";
 import type { Node, Pod, PodDisruptionBudget } from "./resources.ts";
+import type { Storage } from "./volume-fit.ts";
 
 export interface Candidate {
   readonly node: string;
@@ -26,8 +27,8 @@ export function priorityOf({ spec }: Pod): number {
 }
 
 /** Preemption only helps against what other pods use, not against properties of the node. */
-export function mayHelp(pod: Pod, node: Node): boolean {
-  return whyNot(pod, node, []) === undefined;
+export function mayHelp(pod: Pod, node: Node, storage: Storage): boolean {
+  return whyNot(pod, node, [], { storage }) === undefined;
 }
 
 /** undefined: the pod would not fit even without all pods of lower priority. */

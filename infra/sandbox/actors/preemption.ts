@@ -14,10 +14,12 @@ import { cheapest, findVictims, mayHelp, priorityOf, type Candidate } from "./pr
 import { createRateLimiter } from "./rate-limiter.ts";
 import { podDisruptionBudgets, pods, type Node, type Pod } from "./resources.ts";
 import { isNotFound, StatusError } from "./status-error.ts";
+import type { Storage } from "./volume-fit.ts";
 
 export interface PreemptionOptions extends ActorOptions {
   readonly recorder: EventRecorder;
   readonly nodes: () => Iterable<Node>;
+  readonly storage: () => Storage;
   /** What the choice of a node for `pod` has to consider. */
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly nominatedTo: (node: string) => readonly Pod[];
@@ -61,9 +63,10 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     if (isWaitedFor(pod)) return notEligible("due to a terminating pod on the nominated node");
     const reasons: string[] = [];
     const candidates: Candidate[] = [];
+    const storage = options.storage();
     for (const node of options.nodes()) {
       const neighbours = options.neighboursOn(node.metadata.name, pod);
-      const helps = mayHelp(pod, node);
+      const helps = mayHelp(pod, node, storage);
       const found = helps ? findVictims(pod, { node, neighbours, budgets: [...budgets.list()] }) : undefined;
       if (found !== undefined) candidates.push(found);
       else

@@ -10,6 +10,8 @@ import type {
   V1Namespace,
   V1Node,
   V1OwnerReference,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
   V1Pod,
   V1PodDisruptionBudget,
   V1PriorityClass,
@@ -75,6 +77,8 @@ export type PodDisruptionBudget = Model<V1PodDisruptionBudget>;
 export type ConfigMap = Model<V1ConfigMap>;
 export type Deployment = Model<V1Deployment>;
 export type ReplicaSet = Model<V1ReplicaSet>;
+export type PersistentVolume = Model<V1PersistentVolume>;
+export type PersistentVolumeClaim = Model<V1PersistentVolumeClaim>;
 export type PriorityClass = Model<V1PriorityClass>;
 export type ClusterRole = Model<V1ClusterRole>;
 export type Event = Model<CoreV1Event>;
@@ -95,6 +99,8 @@ export const leases = resource<Lease>("coordination.k8s.io/v1", "Lease");
 export const podDisruptionBudgets = resource<PodDisruptionBudget>("policy/v1", "PodDisruptionBudget");
 export const deployments = resource<Deployment>("apps/v1", "Deployment");
 export const replicaSets = resource<ReplicaSet>("apps/v1", "ReplicaSet");
+export const persistentVolumes = resource<PersistentVolume>("v1", "PersistentVolume", false);
+export const persistentVolumeClaims = resource<PersistentVolumeClaim>("v1", "PersistentVolumeClaim");
 export const priorityClasses = resource<PriorityClass>("scheduling.k8s.io/v1", "PriorityClass", false);
 export const clusterRoles = resource<ClusterRole>("rbac.authorization.k8s.io/v1", "ClusterRole", false);
 

@@ -12,7 +12,7 @@ import { preferenceFor, whyNot } from "./node-fit.ts";
 import { isFinished } from "./pod-status.ts";
 import { createPreemption } from "./preemption.ts";
 import { priorityOf } from "./preemption-victims.ts";
-import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
+import { keyOf, nodes, persistentVolumeClaims, persistentVolumes, pods, type Node, type Pod } from "./resources.ts";
 import { tellUnschedulable } from "./unschedulable.ts";
 
 const NAME = "default-scheduler";
@@ -22,6 +22,9 @@ export function startScheduler(options: ActorOptions): Actor {
   const recorder = createEventRecorder(client, clock, NAME);
   const teller = { client, clock, recorder };
   const known = startInformer({ client, clock, resource: nodes });
+  const claims = startInformer({ client, clock, resource: persistentVolumeClaims });
+  const volumes = startInformer({ client, clock, resource: persistentVolumes });
+  const storage = () => ({ claims: [...claims.list()], volumes: [...volumes.list()] });
   const all = startInformer({
     client,
     clock,
@@ -53,26 +56,25 @@ export function startScheduler(options: ActorOptions): Actor {
     ...options,
     recorder,
     nodes: () => known.list(),
+    storage,
     neighboursOn,
     nominatedTo,
     activate: (pod) => controller.enqueue(keyOf(pod)),
   });
 
   const reconcile = async (key: string): Promise<Result> => {
-    await Promise.all([known.synced, preemption.synced]);
+    await Promise.all([known.synced, claims.synced, volumes.synced, preemption.synced]);
     const pod = all.get(key);
     if (pod === undefined || !isOurs(pod) || assumed.has(pod.metadata.uid) || preemption.isRunning(pod))
       return undefined;
     const reasons: string[] = [];
     const feasible: Candidate[] = [];
-    const residents = [...known.list()].flatMap((node) => {
-      const { name, labels = {} } = node.metadata;
-      return podsOn(name).map((other) => ({ pod: other, node: name, labels }));
-    });
-    for (const node of known.list()) {
+    const cluster = { nodes: [...known.list()], storage: storage() };
+    const placed = cluster.nodes.flatMap((node) => podsOn(node.metadata.name).map((other) => ({ pod: other, node })));
+    for (const node of cluster.nodes) {
       const neighbours = neighboursOn(node.metadata.name, pod);
-      const elsewhere = residents.filter((other) => other.node !== node.metadata.name);
-      const reason = whyNot(pod, node, neighbours, elsewhere);
+      const elsewhere = placed.filter((other) => other.node !== node);
+      const reason = whyNot(pod, node, neighbours, { ...cluster, elsewhere });
       if (reason === undefined) feasible.push({ node, preference: preferenceFor(pod, node), pods: neighbours.length });
       else reasons.push(reason);
     }
@@ -112,8 +114,8 @@ export function startScheduler(options: ActorOptions): Actor {
     if (pod === undefined || isFinished(pod)) retryPending();
   });
   controller.watch(all, (pod) => [keyOf(pod)]);
-  known.onChange(retryPending);
-  return actorOf([controller, preemption], [all, known]);
+  for (const informer of [known, claims, volumes]) informer.onChange(retryPending);
+  return actorOf([controller, preemption], [all, known, claims, volumes]);
 }
 
 interface Candidate {

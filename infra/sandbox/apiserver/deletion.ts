@@ -38,7 +38,7 @@ export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
 /** For these kinds the answer is the deleted object instead of a Status. */
-const RETURNED_WHOLE = new Set(["pods", "serviceaccounts", "persistentvolumeclaims"]);
+const RETURNED_WHOLE = new Set(["pods", "serviceaccounts", "persistentvolumeclaims", "persistentvolumes"]);
 
 export function successStatus(code: number, details?: unknown): unknown {
   const base = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success" };

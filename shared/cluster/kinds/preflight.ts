@@ -4,9 +4,10 @@
  */
 import * as z from "zod/mini";
 import { deschedulerPodSchema } from "../../descheduling/reads/projections.ts";
-import type { PodTerm } from "../../policy/kube/placement.ts";
-import type { NeighbourPod, PreflightPod } from "../../policy/preflight/facts.ts";
-import { listOf, part, present, Requirement, StringsOrNone } from "./fields.ts";
+import { ownValue } from "../../policy/kube/own-value.ts";
+import type { Labels, PodTerm, SpreadConstraint } from "../../policy/kube/placement.ts";
+import type { NeighbourPod, PreflightPod, Volume } from "../../policy/preflight/facts.ts";
+import { listOf, part, present, Requirement, StringsOrNone, Text } from "./fields.ts";
 
 const Selector = z.lazy(() => z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(Requirement) }));
 
@@ -21,11 +22,24 @@ const Term = z.lazy(() =>
 
 const Terms = z.lazy(() => part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(Term) }));
 
+const Spread = z.lazy(() =>
+  z.object({
+    whenUnsatisfiable: z.string(),
+    topologyKey: z.string(),
+    maxSkew: z.number(),
+    minDomains: z.nullish(z.number()),
+    labelSelector: z.nullish(Selector),
+    matchLabelKeys: listOf(z.string()),
+    nodeAffinityPolicy: Text,
+    nodeTaintsPolicy: Text,
+  }),
+);
+
 const Asking = z.lazy(() =>
   z.object({
     spec: z.object({
       affinity: part({ podAffinity: Terms, podAntiAffinity: Terms }),
-      topologySpreadConstraints: listOf(z.object({ whenUnsatisfiable: z.string() })),
+      topologySpreadConstraints: listOf(Spread),
       volumes: listOf(z.object({ emptyDir: z.nullish(z.unknown()) })),
       containers: listOf(z.object({ ports: listOf(z.object({ hostPort: z.nullish(z.number()) })) })),
     }),
@@ -43,7 +57,14 @@ export function preflightPodSchema() {
     if (pod.success && asking.success) {
       const { spec } = asking.data;
       const localStorage = spec.volumes.some(({ emptyDir }) => Boolean(emptyDir));
-      return { ...pod.data, ...termsOf(spec), localStorage, unchecked: uncheckedOf(spec, pod.data.hasResourceClaims) };
+      const spread = spreadOf(spec, pod.data.labels);
+      return {
+        ...pod.data,
+        ...termsOf(spec),
+        spread,
+        localStorage,
+        unchecked: uncheckedOf(spec, pod.data.hasResourceClaims),
+      };
     }
     for (const { path, message } of pod.error?.issues ?? asking.error?.issues ?? []) {
       issues.push({ code: "custom", input, path: [...path], message });
@@ -57,8 +78,8 @@ export function neighbourPodSchema() {
   return z.pipe(
     preflightPodSchema(),
     z.transform((pod: PreflightPod): NeighbourPod => {
-      const { namespace, name, uid, nodeName, phase, labels, requests, antiAffinity } = pod;
-      return { namespace, name, uid, nodeName, phase, labels, requests, antiAffinity };
+      const { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity } = pod;
+      return { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity };
     }),
   );
 }
@@ -76,12 +97,35 @@ function termOf({ topologyKey, namespaces, namespaceSelector, labelSelector }: z
   return present({ topologyKey, namespaces, selector, allNamespaces: namespaceSelector ? true : undefined });
 }
 
+function spreadOf({ topologySpreadConstraints }: Asked, labels: Labels): readonly SpreadConstraint[] {
+  const strict = topologySpreadConstraints.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
+  return strict.map((constraint) => {
+    const { topologyKey, maxSkew, minDomains, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
+    return present({
+      topologyKey,
+      maxSkew,
+      minDomains: minDomains ?? 1,
+      selector: spreadSelector(constraint, labels),
+      honorsAffinity: nodeAffinityPolicy !== "Ignore",
+      honorsTaints: nodeTaintsPolicy === "Honor",
+    });
+  });
+}
+
+/** Of `matchLabelKeys` those count that the pod has itself. */
+function spreadSelector({ labelSelector, matchLabelKeys }: z.output<typeof Spread>, labels: Labels) {
+  if (!labelSelector) return undefined;
+  const own = matchLabelKeys.flatMap((key) => {
+    const value = ownValue(labels, key);
+    return value === undefined ? [] : [{ key, operator: "In", values: [value] }];
+  });
+  return { ...labelSelector, matchExpressions: [...labelSelector.matchExpressions, ...own] };
+}
+
 function uncheckedOf(spec: Asked, hasResourceClaims: boolean): readonly string[] {
-  const { affinity, topologySpreadConstraints, containers } = spec;
+  const { affinity, containers } = spec;
   const near = affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution;
-  const isSpread = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
   return [
-    ...(isSpread ? ["topologySpreadConstraints"] : []),
     ...(containers.some(({ ports }) => ports.some(({ hostPort }) => Boolean(hostPort))) ? ["hostPort"] : []),
     ...(near.some((term) => isSome(term.namespaceSelector)) ? ["namespaceSelector of podAffinity"] : []),
     ...(hasResourceClaims ? ["resourceClaims"] : []),
@@ -92,3 +136,25 @@ function isSome(selector: z.output<typeof Term>["namespaceSelector"]): boolean {
   if (!selector) return false;
   return Object.keys(selector.matchLabels).length + selector.matchExpressions.length > 0;
 }
+
+const NodeTerms = z.lazy(() =>
+  listOf(z.object({ matchExpressions: listOf(Requirement), matchFields: listOf(Requirement) })),
+);
+
+/** Undefined: every node reaches it, or no claim is bound to it. */
+export const PersistentVolume = z.lazy(() =>
+  z.pipe(
+    z.object({
+      spec: z.object({
+        claimRef: z.nullish(z.object({ namespace: z.string(), name: z.string() })),
+        nodeAffinity: part({ required: z.nullish(z.object({ nodeSelectorTerms: NodeTerms })) }),
+      }),
+      status: part({ phase: Text }),
+    }),
+    z.transform(({ spec: { claimRef, nodeAffinity }, status: { phase } }): Volume | undefined => {
+      if (!claimRef || !nodeAffinity.required || phase !== "Bound") return undefined;
+      const { namespace, name: claim } = claimRef;
+      return { namespace, claim, reachedFrom: nodeAffinity.required.nodeSelectorTerms };
+    }),
+  ),
+);

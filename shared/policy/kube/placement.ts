@@ -35,6 +35,19 @@ export interface Placement {
   readonly preferred: readonly PreferredTerm[];
 }
 
+/** A constraint that forbids a domain in which there would be more than `maxSkew` pods more than in the emptiest one. */
+export interface SpreadConstraint {
+  readonly topologyKey: string;
+  readonly maxSkew: number;
+  /** With fewer domains than that the emptiest one counts as empty. */
+  readonly minDomains: number;
+  /** Absent: selects nothing. */
+  readonly selector?: LabelSelector;
+  /** Nodes count only if the pod's node affinity, its tolerations allow them. */
+  readonly honorsAffinity: boolean;
+  readonly honorsTaints: boolean;
+}
+
 /** A required affinity or anti-affinity term: pods that it selects must, or must not, be in the same topology domain. */
 export interface PodTerm {
   readonly topologyKey: string;

@@ -1,14 +1,15 @@
 /**
  * Whether a pod may run on a node: one row for each of kube-scheduler's filters that can be judged from pods and nodes.
  * Owns: the rows, their order (what is hardest to change first). Does not own: node affinity, taints and selectors themselves
- * (../kube), pods near it (near.ts), where a VM is put (placing.ts).
+ * (../kube), pods near it (near.ts, spread.ts), where a VM is put (placing.ts).
  */
-import type { NodeFacts, Taint } from "../facts.ts";
-import { isWanted } from "../kube/node-selector.ts";
+import { isWanted, matchesTerm } from "../kube/node-selector.ts";
 import type { Room } from "../kube/room.ts";
 import { untolerated } from "../kube/taints.ts";
-import type { PreflightNode, PreflightPod } from "./facts.ts";
+import type { PreflightNode, PreflightPod, Volume } from "./facts.ts";
 import type { Near } from "./near.ts";
+import { taintsOf } from "./node-taints.ts";
+import type { Uneven } from "./spread.ts";
 
 export interface Obstacle {
   readonly constraint: (typeof CONSTRAINTS)[number];
@@ -22,11 +23,29 @@ export interface Spot {
   readonly room: Room;
 }
 
-/** In the order in which they are asked; a node that fails a later one comes closer. */
-export const CONSTRAINTS = ["NodeAffinity", "Taints", "PodAffinity", "PodAntiAffinity", "Resources"] as const;
+/** What one pod brings with it, and what is around it. */
+export interface Around {
+  readonly near: Near;
+  readonly uneven: Uneven;
+  /** That it uses, and that not every node reaches. */
+  readonly volumes: readonly Volume[];
+}
 
-export function obstacleTo(pod: PreflightPod, { node, room }: Spot, near: Near): Obstacle | undefined {
-  return nodeAffinity(pod, node) ?? taints(pod, node) ?? pods(node, near) ?? resources(pod, room);
+/** In the order in which they are asked; a node that fails a later one comes closer. */
+export const CONSTRAINTS = [
+  "NodeAffinity",
+  "Volumes",
+  "Taints",
+  "PodAffinity",
+  "PodAntiAffinity",
+  "TopologySpread",
+  "Resources",
+] as const;
+
+export function obstacleTo(pod: PreflightPod, { node, room }: Spot, around: Around): Obstacle | undefined {
+  return (
+    nodeAffinity(pod, node) ?? volumes(node, around) ?? taints(pod, node) ?? pods(node, around) ?? resources(pod, room)
+  );
 }
 
 function obstacle(constraint: Obstacle["constraint"], message: string, shortage = 1): Obstacle {
@@ -38,25 +57,6 @@ function nodeAffinity({ placement }: PreflightPod, node: PreflightNode): Obstacl
   const missing = Object.entries(placement.nodeSelector).find(([key, value]) => node.labels[key] !== value);
   if (missing === undefined) return obstacle("NodeAffinity", "the VM's required node affinity does not match the node");
   return obstacle("NodeAffinity", `the node lacks the label ${missing.join("=")}`);
-}
-
-/** What the node lifecycle controller makes of a node's state, some moments later. */
-const TAINT_OF_PRESSURE: Readonly<Record<string, string>> = {
-  MemoryPressure: "node.kubernetes.io/memory-pressure",
-  DiskPressure: "node.kubernetes.io/disk-pressure",
-  PIDPressure: "node.kubernetes.io/pid-pressure",
-};
-
-function taintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): readonly Taint[] {
-  const keys = [
-    ...(unschedulable ? ["node.kubernetes.io/unschedulable"] : []),
-    ...(ready ? [] : ["node.kubernetes.io/not-ready"]),
-    ...pressures.flatMap((type) => TAINT_OF_PRESSURE[type] ?? []),
-  ];
-  return [
-    ...keys.map((key) => ({ key, effect: "NoSchedule" })),
-    ...taints.filter(({ effect }) => effect !== "PreferNoSchedule"),
-  ];
 }
 
 function taints({ tolerations }: PreflightPod, node: PreflightNode): Obstacle | undefined {
@@ -73,11 +73,19 @@ function taints({ tolerations }: PreflightPod, node: PreflightNode): Obstacle | 
   );
 }
 
-function pods(node: PreflightNode, near: Near): Obstacle | undefined {
+/** Upstream: plugin VolumeBinding of kube-scheduler, for claims that are bound; those of a running VM are. */
+function volumes(node: PreflightNode, { volumes }: Around): Obstacle | undefined {
+  const out = volumes.find(({ reachedFrom }) => !reachedFrom.some((term) => matchesTerm(term, node)));
+  return out && obstacle("Volumes", `the node does not reach the volume of PersistentVolumeClaim ${out.claim}`);
+}
+
+function pods(node: PreflightNode, { near, uneven }: Around): Obstacle | undefined {
   const lacking = near.lacks(node);
   if (lacking !== undefined) return obstacle("PodAffinity", lacking);
   const repelling = near.repels(node);
-  return repelling === undefined ? undefined : obstacle("PodAntiAffinity", repelling);
+  if (repelling !== undefined) return obstacle("PodAntiAffinity", repelling);
+  const skewed = uneven(node);
+  return skewed === undefined ? undefined : obstacle("TopologySpread", skewed);
 }
 
 /** The resource of which most is missing. */

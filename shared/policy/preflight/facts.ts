@@ -3,7 +3,7 @@
  * Owns: the shape. Does not own: reading it (shared/pass/observe-preflight.ts, infra/cli), the result (result.ts).
  */
 import type { BudgetFacts, EvacuationFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
-import type { Labels, Placement, PodTerm, Resources } from "../kube/placement.ts";
+import type { Labels, NodeSelectorTerm, Placement, PodTerm, Resources, SpreadConstraint } from "../kube/placement.ts";
 import type { Moment } from "../time.ts";
 
 export interface PreflightNode extends NodeFacts {
@@ -19,6 +19,7 @@ export interface NeighbourPod {
   readonly uid: string;
   readonly nodeName: string;
   readonly phase: string;
+  readonly deleting: boolean;
   readonly labels: Labels;
   /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
   readonly requests: Resources;
@@ -32,10 +33,22 @@ export interface PreflightPod extends PodFacts, NeighbourPod {
   readonly placement: Placement;
   /** Required terms. */
   readonly affinity: readonly PodTerm[];
+  /** `DoNotSchedule`. */
+  readonly spread: readonly SpreadConstraint[];
+  /** Names of PersistentVolumeClaims. */
+  readonly claims: readonly string[];
   /** Has an emptyDir. */
   readonly localStorage: boolean;
   /** What it asks of its node besides, which preflight does not look at, in the words of its fields. */
   readonly unchecked: readonly string[];
+}
+
+/** A PersistentVolume that only some nodes reach, by the claim that is bound to it. */
+export interface Volume {
+  readonly namespace: string;
+  readonly claim: string;
+  /** ORed. */
+  readonly reachedFrom: readonly NodeSelectorTerm[];
 }
 
 /** The flags of `kubectl drain` that let pods go which it leaves in place otherwise. */
@@ -50,6 +63,8 @@ export interface PreflightFacts extends Moment {
   /** Every other node, and the pods that are bound to those. */
   readonly otherNodes: readonly PreflightNode[];
   readonly otherPods: readonly NeighbourPod[];
+  /** Those that not every node reaches. */
+  readonly volumes: readonly Volume[];
   /** Of the launcher pods on the node; a VMI that is missing here is gone. */
   readonly vmis: readonly VmiFacts[];
   /** Every one that names one of these VMIs. */

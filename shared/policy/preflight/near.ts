@@ -3,7 +3,6 @@
  * Owns: the required terms of both sides. Does not own: preferred ones, which keep no pod from a node.
  * Upstream: plugin InterPodAffinity of kube-scheduler.
  */
-import { isCompleted } from "../facts.ts";
 import { ownValue } from "../kube/own-value.ts";
 import type { Labels, PodTerm } from "../kube/placement.ts";
 import { matches } from "../kube/selector.ts";
@@ -17,11 +16,12 @@ export interface Near {
 
 type Named = Pick<NeighbourPod, "namespace" | "labels">;
 
-/** `labelsOf`: of the node with this name, the drained one included. */
-export function nearOf(pod: PreflightPod, there: readonly NeighbourPod[], labelsOf: (node: string) => Labels): Near {
-  const present = there.filter((other) => !isCompleted(other));
-  const wanted = wantedDomains(pod, present, labelsOf);
-  const unwanted = unwantedDomains(pod, present, labelsOf);
+/** `there`: without ended pods; `nodes`: every one, the drained one included. */
+export function nearOf(pod: PreflightPod, there: readonly NeighbourPod[], nodes: readonly PreflightNode[]): Near {
+  const known = new Map(nodes.map(({ name, labels }) => [name, labels]));
+  const labelsOf = (name: string) => known.get(name) ?? {};
+  const wanted = wantedDomains(pod, there, labelsOf);
+  const unwanted = unwantedDomains(pod, there, labelsOf);
   return {
     lacks: ({ labels }) => {
       const term = pod.affinity.find(({ topologyKey }, i) => !isIn(wanted[i], ownValue(labels, topologyKey)));

@@ -6,12 +6,15 @@
  * most room, and so does this.
  */
 import { type Room, roomOn, roomWith } from "../kube/room.ts";
-import { CONSTRAINTS, type Obstacle, obstacleTo, type Spot } from "./constraints.ts";
-import type { NeighbourPod, PreflightFacts, PreflightNode, PreflightPod } from "./facts.ts";
+import { isCompleted } from "../facts.ts";
+import { launcherOfHotplug } from "../kube/pod-kind.ts";
+import { type Around, CONSTRAINTS, type Obstacle, obstacleTo, type Spot } from "./constraints.ts";
+import type { NeighbourPod, PreflightFacts, PreflightNode, PreflightPod, Volume } from "./facts.ts";
 import { nearOf } from "./near.ts";
 import type { RoomFound } from "./result.ts";
+import { unevenOf } from "./spread.ts";
 
-type World = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods">;
+type World = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes">;
 
 /** Where the search stands: what is taken so far. */
 interface Board {
@@ -51,14 +54,29 @@ function largestFirst(a: PreflightPod, b: PreflightPod): number {
   return (y["memory"] ?? 0) - (x["memory"] ?? 0) || (y["cpu"] ?? 0) - (x["cpu"] ?? 0) || (a.uid < b.uid ? -1 : 1);
 }
 
-function findRoom(pod: PreflightPod, board: Board, { node: source, otherNodes }: World): RoomFound {
-  const labels = new Map([source, ...otherNodes].map((node) => [node.name, node.labels]));
-  const near = nearOf(pod, board.pods, (name) => labels.get(name) ?? {});
+/** The drained node is cordoned by then. */
+function aroundOf(pod: PreflightPod, { pods }: Board, w: World): Around {
+  const present = pods.filter((other) => !isCompleted(other));
+  const nodes = [{ ...w.node, unschedulable: true }, ...w.otherNodes];
+  return { near: nearOf(pod, present, nodes), uneven: unevenOf(pod, present, nodes), volumes: volumesOf(pod, w) };
+}
+
+/** A hotplugged volume is one of the hotplug pod, which goes with the VM. */
+function volumesOf(pod: PreflightPod, { pods, volumes }: World): readonly Volume[] {
+  const hotplug = pods.filter(
+    (other) => other.namespace === pod.namespace && launcherOfHotplug(other)?.uid === pod.uid,
+  );
+  const claims = new Set([pod, ...hotplug].flatMap((one) => one.claims));
+  return volumes.filter(({ namespace, claim }) => namespace === pod.namespace && claims.has(claim));
+}
+
+function findRoom(pod: PreflightPod, board: Board, w: World): RoomFound {
+  const around = aroundOf(pod, board, w);
   const free: Spot[] = [];
   let closest: (Obstacle & { readonly node: PreflightNode }) | undefined;
-  for (const node of otherNodes) {
+  for (const node of w.otherNodes) {
     const spot = { node, room: board.rooms.get(node.name) ?? new Map<string, number>() };
-    const obstacle = obstacleTo(pod, spot, near);
+    const obstacle = obstacleTo(pod, spot, around);
     if (obstacle === undefined) free.push(spot);
     else if (closest === undefined || isCloser(obstacle, closest)) closest = { ...obstacle, node };
   }

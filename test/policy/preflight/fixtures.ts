@@ -24,6 +24,8 @@ const ASKED = {
   placement: { nodeSelector: {}, preferred: [] },
   affinity: [],
   antiAffinity: [],
+  spread: [],
+  claims: [],
   requests: { cpu: 1000, memory: 2 * GIB },
   localStorage: true,
   unchecked: [],
@@ -59,8 +61,8 @@ export function plainPod(name: string, tweak: Partial<PreflightPod> = {}): Prefl
 
 /** Of another node. */
 export function neighbour(name: string, nodeName: string, tweak: Partial<NeighbourPod> = {}): NeighbourPod {
-  const { namespace, uid, phase, labels, requests, antiAffinity } = plainPod(name);
-  return { namespace, name, uid, nodeName, phase, labels, requests, antiAffinity, ...tweak };
+  const { namespace, uid, phase, deleting, labels, requests, antiAffinity } = plainPod(name);
+  return { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity, ...tweak };
 }
 
 /** Another party's, that allows nothing. */
@@ -78,6 +80,7 @@ export function facts(tweak: Partial<PreflightFacts> = {}): PreflightFacts {
     pods: [launcher("web")],
     otherNodes: [node("node02")],
     otherPods: [],
+    volumes: [],
     vmis: [vmiOf("web")],
     evacuations: [],
     migrations: [],

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
 import { NodeWithResources } from "../../../shared/descheduling/reads/projections.ts";
+import { PersistentVolume } from "../../../shared/cluster/kinds/preflight.ts";
 import { placeAll } from "../../../shared/policy/preflight/placing.ts";
 import {
   apart,
@@ -18,6 +19,9 @@ import {
   readPod,
   requesting,
   type Spec,
+  spread,
+  volumeIn,
+  claiming,
 } from "./scheduling.ts";
 
 const anyLabels = fc.record({ app: fc.constantFrom("x", "y") });
@@ -29,6 +33,23 @@ const anyTerms = fc.array(
     ),
   { maxLength: 2 },
 );
+const anySpread = fc.array(
+  fc.record(
+    {
+      maxSkew: fc.integer({ min: 1, max: 2 }),
+      topologyKey: fc.constantFrom(HOST, "zone"),
+      labels: fc.constantFrom({ app: "x" }, { app: "y" }, {}),
+      minDomains: fc.integer({ min: 1, max: 3 }),
+      matchLabelKeys: fc.constant(["app"]),
+      nodeAffinityPolicy: fc.constantFrom("Honor", "Ignore"),
+      nodeTaintsPolicy: fc.constantFrom("Honor", "Ignore"),
+    },
+    { requiredKeys: ["maxSkew", "topologyKey"] },
+  ),
+  { minLength: 1, maxLength: 2 },
+);
+/** One volume that only some zone reaches, and one that every node does. */
+const VOLUMES = [volumeIn("d", ["1"]), volumeIn("e", undefined)];
 const anySpec = fc
   .record({
     cpu: fc.integer({ min: 0, max: 6 }),
@@ -37,11 +58,15 @@ const anySpec = fc
     apart: fc.oneof({ arbitrary: fc.constant([]), weight: 1 }, { arbitrary: anyTerms, weight: 1 }),
     zone: fc.constantFrom(undefined, undefined, "1", "2"),
     tolerates: fc.boolean(),
+    spread: fc.oneof({ arbitrary: fc.constant([]), weight: 2 }, { arbitrary: anySpread, weight: 1 }),
+    claims: fc.oneof({ arbitrary: fc.constant([]), weight: 3 }, { arbitrary: fc.subarray(["d", "e"]), weight: 1 }),
   })
   .map((s): Spec => ({
     ...requesting({ cpu: String(s.cpu), ...(s.gpus > 0 && { [gpu]: String(s.gpus) }) }),
     affinity: { ...near(...s.near).affinity, ...apart(...s.apart).affinity },
     ...(s.zone !== undefined && { nodeSelector: { zone: s.zone } }),
+    ...spread(...s.spread),
+    ...claiming(...s.claims),
     ...(s.tolerates && { tolerations: [{ operator: "Exists" as const }] }),
   }));
 const anyNode = fc.record({
@@ -54,7 +79,13 @@ const anyNode = fc.record({
 const anyCluster = fc.record({
   nodes: fc.array(anyNode, { minLength: 1, maxLength: 5 }),
   pods: fc.array(
-    fc.record({ spec: anySpec, labels: anyLabels, at: fc.nat(4), namespace: fc.constantFrom("default", "other") }),
+    fc.record({
+      spec: anySpec,
+      labels: anyLabels,
+      at: fc.nat(4),
+      deleting: fc.boolean(),
+      namespace: fc.constantFrom("default", "other"),
+    }),
     { maxLength: 8 },
   ),
   spec: anySpec,
@@ -63,9 +94,12 @@ const anyCluster = fc.record({
 
 type AnyCluster = typeof anyCluster extends fc.Arbitrary<infer T> ? T : never;
 
+/** The node lifecycle controller adds it. */
+const CORDONED = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
+
 function nodesOf({ nodes }: AnyCluster): readonly Node[] {
   return nodes.map((n, i) => {
-    const taints = n.tainted ? [{ key: "k", effect: "NoSchedule" }] : [];
+    const taints = [...(n.tainted ? [{ key: "k", effect: "NoSchedule" }] : []), ...(n.unschedulable ? [CORDONED] : [])];
     const labels: Labels = n.zone === undefined ? {} : { zone: n.zone };
     return nodeOf(`n${i}`, labels, { unschedulable: n.unschedulable, taints }, { [gpu]: String(n.gpus), pods: n.pods });
   });
@@ -82,9 +116,9 @@ test("in any cluster the two agree on every node", () => {
       const nodes = nodesOf(w);
       const pods = podsOf(w, nodes);
       const vm = podOf("vm", w.spec, { labels: w.labels });
-      const fitting = fitsByPreflight(vm, nodes, pods);
+      const fitting = fitsByPreflight(vm, nodes, pods, VOLUMES);
       seen[fitting.length > 0 ? "some" : "none"] += 1;
-      expect(fitting).toEqual(fitsByScheduler(vm, nodes, pods));
+      expect(fitting).toEqual(fitsByScheduler(vm, nodes, pods, VOLUMES));
     }),
     { seed: 20_261_122, numRuns: 1000 },
   );
@@ -101,20 +135,23 @@ test("what is said to fit, all together, the scheduler places there; what is sai
   fc.assert(
     fc.property(anyDrain, ({ cluster, vms }) => {
       const nodes = nodesOf(cluster);
-      const drained = nodeOf("drained", { zone: "1" });
+      const drained = nodeOf("drained", { zone: "1" }, { unschedulable: true, taints: [CORDONED] });
       const moving = vms.map(({ spec, labels }, i) => podOf(`vm${i}`, spec, { labels, node: "drained" }));
       const others = podsOf(cluster, nodes);
       const [node, ...otherNodes] = [drained, ...nodes].map((one) => NodeWithResources.parse(one));
       if (node === undefined) throw new Error("there is no node");
       const [pods, otherPods] = [moving.map(readPod), others.map(readPod)];
-      const found = placeAll(pods, { node, otherNodes, otherPods, pods });
+      const volumes = VOLUMES.flatMap((volume) => PersistentVolume.parse(volume) ?? []);
+      const found = placeAll(pods, { node, otherNodes, otherPods, pods, volumes });
       const there = [...others, ...moving];
       for (const uid of found.keys()) {
         const pod = moving.find(({ metadata }) => metadata.uid === uid);
         const room = found.get(uid);
         if (pod === undefined || room === undefined) throw new Error("another pod was placed");
         const unbound = podOf(uid, { ...pod.spec }, { labels: pod.metadata.labels ?? {} });
-        const places = fitsByScheduler(unbound, [...nodes, drained], there).filter((name) => name !== "drained");
+        const places = fitsByScheduler(unbound, [...nodes, drained], there, VOLUMES).filter(
+          (name) => name !== "drained",
+        );
         expect({ fits: room.fits, nodes: room.nodes }).toEqual({ fits: places.length > 0, nodes: places.length });
         seen[room.fits ? "fits" : "not"] += 1;
         if (room.fitsAlone === true) seen.alone += 1;

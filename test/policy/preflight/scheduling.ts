@@ -4,13 +4,15 @@
  * Owns: asking, and minimal objects. Does not own: cases.
  */
 import { whyNot } from "../../../infra/sandbox/actors/node-fit.ts";
-import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
-import { preflightPodSchema } from "../../../shared/cluster/kinds/preflight.ts";
+import type { Node, PersistentVolume as Volume, Pod } from "../../../infra/sandbox/actors/resources.ts";
+import { PersistentVolume, preflightPodSchema } from "../../../shared/cluster/kinds/preflight.ts";
 import { NodeWithResources } from "../../../shared/descheduling/reads/projections.ts";
 import { roomOn } from "../../../shared/policy/kube/room.ts";
 import type { PreflightPod } from "../../../shared/policy/preflight/facts.ts";
 import { obstacleTo } from "../../../shared/policy/preflight/constraints.ts";
+import { isCompleted } from "../../../shared/policy/facts.ts";
 import { nearOf } from "../../../shared/policy/preflight/near.ts";
+import { unevenOf } from "../../../shared/policy/preflight/spread.ts";
 
 export type Spec = Partial<NonNullable<Pod["spec"]>>;
 export type Labels = Readonly<Record<string, string>>;
@@ -48,23 +50,51 @@ export const apart = (...terms: Term[]): Spec => ({
   affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
 });
 
+interface SpreadTweak {
+  readonly maxSkew: number;
+  readonly topologyKey: string;
+  /** Absent: no selector. */
+  readonly labels?: Labels;
+  readonly whenUnsatisfiable?: string;
+  readonly minDomains?: number;
+  readonly matchLabelKeys?: readonly string[];
+  readonly nodeAffinityPolicy?: string;
+  readonly nodeTaintsPolicy?: string;
+}
+export const spread = (...constraints: SpreadTweak[]): Spec => ({
+  topologySpreadConstraints: constraints.map(
+    ({ labels, matchLabelKeys, whenUnsatisfiable = "DoNotSchedule", ...rest }) => ({
+      whenUnsatisfiable,
+      ...(matchLabelKeys && { matchLabelKeys: [...matchLabelKeys] }),
+      ...(labels && { labelSelector: { matchLabels: { ...labels } } }),
+      ...rest,
+    }),
+  ),
+});
+
 export interface PodTweak {
   readonly labels?: Labels;
   readonly namespace?: string;
   readonly node?: string;
   readonly phase?: string;
+  readonly deleting?: boolean;
 }
 
 export function podOf(
   name: string,
   spec: Spec,
-  { labels = {}, namespace = "default", node, phase }: PodTweak = {},
+  { labels = {}, namespace = "default", node, phase, deleting = false }: PodTweak = {},
 ): Pod {
   const bound = node === undefined ? {} : { nodeName: node };
   return {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { ...meta(name), namespace, labels: { ...labels } },
+    metadata: {
+      ...meta(name),
+      namespace,
+      labels: { ...labels },
+      ...(deleting && { deletionTimestamp: "2026-01-01T00:00:00Z" }),
+    },
     spec: { ...bound, ...spec, containers: spec.containers ?? [] },
     status: { phase: phase ?? "Running" },
   };
@@ -86,40 +116,69 @@ export function readPod(pod: Pod): PreflightPod {
   return preflightPodSchema().parse({ ...pod, spec: { ...pod.spec, nodeName: pod.spec?.nodeName ?? "drained" } });
 }
 
+/** Bound to the claim of its own name, and reached from these zones only. */
+export function volumeIn(name: string, zones: readonly string[] | undefined, namespace = "default"): Volume {
+  const matchExpressions = [{ key: "zone", operator: "In", values: [...(zones ?? [])] }];
+  const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
+  return {
+    metadata: meta(name),
+    spec: { claimRef: { namespace, name }, ...(zones && { nodeAffinity }) },
+    status: { phase: "Bound" },
+  };
+}
+
+function claimOf({ metadata: { name }, spec }: Volume) {
+  const { namespace = "" } = spec?.claimRef ?? {};
+  return { metadata: { ...meta(name), namespace }, spec: { volumeName: name }, status: { phase: "Bound" } };
+}
+
+export const claiming = (...names: string[]): Spec => ({
+  volumes: names.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })),
+});
+
 /** Names of the nodes that it fits, as the preflight sees it. */
-export function fitsByPreflight(pod: Pod, nodes: readonly Node[], pods: readonly Pod[]): readonly string[] {
+export function fitsByPreflight(
+  pod: Pod,
+  nodes: readonly Node[],
+  pods: readonly Pod[],
+  volumes: readonly Volume[] = [],
+): readonly string[] {
   const seen = nodes.map((node) => NodeWithResources.parse(node));
   const there = pods.map(readPod);
-  const labels = new Map(seen.map((node) => [node.name, node.labels]));
   const moving = readPod(pod);
-  const near = nearOf(moving, there, (name) => labels.get(name) ?? {});
+  const living = there.filter((other) => !isCompleted(other));
+  const reached = volumes.flatMap((volume) => PersistentVolume.parse(volume) ?? []);
+  const around = {
+    near: nearOf(moving, living, seen),
+    uneven: unevenOf(moving, living, seen),
+    volumes: reached.filter(({ namespace, claim }) => namespace === moving.namespace && moving.claims.includes(claim)),
+  };
   const fitting = seen.filter((node) => {
     const room = roomOn(
       node,
       there.filter(({ nodeName }) => nodeName === node.name),
     );
-    return obstacleTo(moving, { node, room }, near) === undefined;
+    return obstacleTo(moving, { node, room }, around) === undefined;
   });
   return fitting.map(({ name }) => name);
 }
 
-export function fitsByScheduler(pod: Pod, nodes: readonly Node[], pods: readonly Pod[]): readonly string[] {
+export function fitsByScheduler(
+  pod: Pod,
+  nodes: readonly Node[],
+  pods: readonly Pod[],
+  volumes: readonly Volume[] = [],
+): readonly string[] {
+  const storage = { claims: volumes.map(claimOf), volumes };
   const living = pods.filter(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed");
   const residents = living.flatMap((other) => {
     const node = nodes.find(({ metadata }) => metadata.name === other.spec?.nodeName);
-    return node === undefined ? [] : [{ pod: other, node: node.metadata.name, labels: node.metadata.labels ?? {} }];
+    return node === undefined ? [] : [{ pod: other, node }];
   });
   const fitting = nodes.filter((node) => {
-    const isHere = (one: { readonly node: string }) => one.node === node.metadata.name;
-    const neighbours = residents.filter(isHere).map((one) => one.pod);
-    return (
-      whyNot(
-        pod,
-        node,
-        neighbours,
-        residents.filter((one) => !isHere(one)),
-      ) === undefined
-    );
+    const neighbours = residents.filter((one) => one.node === node).map((one) => one.pod);
+    const elsewhere = residents.filter((one) => one.node !== node);
+    return whyNot(pod, node, neighbours, { nodes, elsewhere, storage }) === undefined;
   });
   return fitting.map(({ metadata }) => metadata.name);
 }

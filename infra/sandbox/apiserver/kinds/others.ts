@@ -1,6 +1,6 @@
 /**
  * Kinds that the server stores without special behaviour.
- * Owns: leases, services, persistent volume claims, resource quotas, workloads (apps). Does not own: their controllers.
+ * Owns: leases, services, persistent volumes and their claims, resource quotas, workloads (apps). Does not own: their controllers.
  */
 import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
 import { builtIn } from "./built-in.ts";
@@ -19,6 +19,7 @@ function readyOf(object: KubeObject): string {
 export const OTHERS = [
   builtIn("Lease"),
   builtIn("Service"),
+  builtIn("PersistentVolume"),
   builtIn("PersistentVolumeClaim"),
   RESOURCE_QUOTAS,
   builtIn("Deployment", WITH_READY),

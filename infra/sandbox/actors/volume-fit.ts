@@ -1,0 +1,25 @@
+/**
+ * Whether a node reaches the volumes of a pod, by the node affinity of the PersistentVolumes that its claims are bound to.
+ * Owns: finding those. Does not own: binding claims, which tests create bound; node selector terms (node-fit.ts).
+ */
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from "./resources.ts";
+
+export interface Storage {
+  readonly claims: readonly PersistentVolumeClaim[];
+  readonly volumes: readonly PersistentVolume[];
+}
+
+type Terms = NonNullable<
+  NonNullable<NonNullable<NonNullable<PersistentVolume["spec"]>["nodeAffinity"]>["required"]>["nodeSelectorTerms"]
+>;
+
+/** The terms of each volume that not every node reaches. */
+export function reachOf({ metadata, spec }: Pod, { claims, volumes }: Storage): readonly Terms[] {
+  const names = (spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
+  return names.flatMap((name) => {
+    const claim = claims.find((one) => one.metadata.name === name && one.metadata.namespace === metadata.namespace);
+    const volume = volumes.find((one) => one.metadata.name === claim?.spec?.volumeName);
+    const required = volume?.spec?.nodeAffinity?.required;
+    return required === undefined ? [] : [required.nodeSelectorTerms];
+  });
+}

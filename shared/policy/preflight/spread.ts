@@ -1,0 +1,84 @@
+/**
+ * Topology spread: in which domains one more pod would be too many.
+ * Owns: the constraints that forbid (`DoNotSchedule`). Does not own: those that only prefer.
+ * Upstream: plugin PodTopologySpread of kube-scheduler.
+ */
+import { isWanted } from "../kube/node-selector.ts";
+import { ownValue } from "../kube/own-value.ts";
+import type { SpreadConstraint } from "../kube/placement.ts";
+import { matches } from "../kube/selector.ts";
+import { untolerated } from "../kube/taints.ts";
+import type { NeighbourPod, PreflightNode, PreflightPod } from "./facts.ts";
+import { taintsOf } from "./node-taints.ts";
+
+/** What is in the pod's way on a node, in words. */
+export type Uneven = (node: PreflightNode) => string | undefined;
+
+/** `nodes`: every one, the drained one included: its pods count until they have gone. */
+export function unevenOf(pod: PreflightPod, there: readonly NeighbourPod[], nodes: readonly PreflightNode[]): Uneven {
+  if (pod.spread.length === 0) return () => undefined;
+  const hasKeys = (node: PreflightNode) =>
+    pod.spread.every(({ topologyKey }) => valueOf(node, topologyKey) !== undefined);
+  const eligible = nodes.filter(hasKeys);
+  const living = there.filter(({ namespace, deleting }) => namespace === pod.namespace && !deleting);
+  const rules = pod.spread.map((constraint) => ruleOf(constraint, pod, { eligible, living }));
+  return (node) => {
+    for (const rule of rules) {
+      const found = rule(node);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+}
+
+interface Counted {
+  readonly eligible: readonly PreflightNode[];
+  readonly living: readonly NeighbourPod[];
+}
+
+function ruleOf(constraint: SpreadConstraint, pod: PreflightPod, { eligible, living }: Counted): Uneven {
+  const { topologyKey, maxSkew, minDomains, selector } = constraint;
+  const counts = domainsOf(
+    constraint,
+    eligible.filter((node) => isIncluded(node, pod, constraint)),
+    living,
+  );
+  const emptiest = counts.size < Math.max(1, minDomains) ? 0 : Math.min(...counts.values());
+  const itself = matches(selector, pod.labels) ? 1 : 0;
+  return (node) => {
+    const value = valueOf(node, topologyKey);
+    if (value === undefined) return `the node lacks the label ${topologyKey}, by which the VM is spread`;
+    const then = (counts.get(value) ?? 0) + itself;
+    if (then - emptiest <= maxSkew) return undefined;
+    return `the node's ${topologyKey} would have ${then} of the pods to spread, the emptiest one has ${emptiest}: maxSkew is ${maxSkew}`;
+  };
+}
+
+/** How many pods each domain has, those with none included. */
+function domainsOf(
+  { topologyKey, selector }: SpreadConstraint,
+  nodes: readonly PreflightNode[],
+  living: readonly NeighbourPod[],
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  const domains = new Map<string, string>();
+  for (const node of nodes) {
+    const value = valueOf(node, topologyKey) ?? "";
+    counts.set(value, 0);
+    domains.set(node.name, value);
+  }
+  for (const { nodeName, labels } of living) {
+    const value = domains.get(nodeName);
+    if (value !== undefined && matches(selector, labels)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function isIncluded(node: PreflightNode, { placement, tolerations }: PreflightPod, c: SpreadConstraint): boolean {
+  if (c.honorsAffinity && !isWanted(placement, node)) return false;
+  return !c.honorsTaints || untolerated(taintsOf(node), tolerations) === undefined;
+}
+
+function valueOf({ labels }: PreflightNode, key: string): string | undefined {
+  return ownValue(labels, key);
+}
