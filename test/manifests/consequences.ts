@@ -55,6 +55,19 @@ export const unanswered: Consequence = ({ answer }) => Promise.resolve(answer?.c
 export const undecided: Consequence = async ({ answer }) =>
   answer?.text.includes(`"code":429`) === true && answer.text.includes("cannot decide on the eviction");
 
+/** Of a drain: whether it would end. */
+export const untellable: Consequence = ({ answer }) => Promise.resolve(answer?.code === 502);
+
+/** What could not be read is named. */
+const unknownBut =
+  (what: string): Consequence =>
+  ({ answer }) =>
+    Promise.resolve(answer?.code === 200 && answer.text.includes(`"unknown":["${what}`));
+
+export const volumesUnknown = unknownBut("persistent volumes");
+export const budgetsUnknown = unknownBut("disruption budgets");
+export const migrationsUnknown = unknownBut("migrations");
+
 export const notMarked: Consequence = async (after) => !isMarked(await vmiOf(after));
 
 export const stillMarked: Consequence = async (after) => isMarked(await vmiOf(after));

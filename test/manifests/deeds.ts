@@ -10,7 +10,7 @@ import { type Answer, asWebhook, NOW } from "../functions/support/doors.ts";
 import { evictionOf, review } from "../functions/support/reviews.ts";
 import { deschedule } from "./descheduling-deed.ts";
 import * as situations from "./situations.ts";
-import { ask, POD, SECOND, type Steps, type Trial, VMI } from "./trial.ts";
+import { ask, NODE, POD, SECOND, type Steps, type Trial, VMI } from "./trial.ts";
 
 /** Nothing but the evacuation itself. */
 const ALONE = { marking: "Impersonate", reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 0 } };
@@ -60,6 +60,11 @@ const steps = <D extends string>(deeds: Readonly<Record<D, Steps>>) => deeds;
 
 export const DEEDS = steps({
   evict: { configuration: ALONE, given: situations.createdVm, done: evict },
+  "look before a drain": {
+    configuration: OFF,
+    given: situations.storing,
+    done: (trial) => ask(trial, "GET", `/explain/nodes/${NODE.name}`),
+  },
   "join an evacuation": {
     configuration: OFF,
     given: situations.createdVm,

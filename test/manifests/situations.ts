@@ -21,6 +21,24 @@ export async function createdTwo(trial: Trial): Promise<void> {
   await trial.cluster.createVm({ name: SECOND.name, strategy: "LiveMigrate" });
 }
 
+/** Marked, and beside it the pod of a VM with a volume, whose VMI is gone. */
+export async function storing(trial: Trial): Promise<void> {
+  await created("LiveMigrate", { evacuationNodeName: NODE.name })(trial);
+  await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
+  await trial.cluster.client.create(core.pods, {
+    metadata: {
+      ...SECOND_POD,
+      labels: { "kubevirt.io": "virt-launcher" },
+      annotations: { "kubevirt.io/domain": SECOND.name },
+    },
+    spec: {
+      nodeName: NODE.name,
+      containers: [{ name: "compute", image: "virt-launcher" }],
+      volumes: [{ name: "root", persistentVolumeClaim: { claimName: SECOND.name } }],
+    },
+  });
+}
+
 /** Named like the VM; no function has looked at it since. */
 async function createdEvacuation({ cluster }: Trial, name: string, spec: object, status?: object): Promise<void> {
   const key = { namespace: NAMESPACE, name };

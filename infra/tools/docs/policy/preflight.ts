@@ -40,6 +40,8 @@ ${nodeVerdictTable()}
   with an emptyDir (\`--delete-emptydir-data\`; a VM's own pods have scratch space only). Who can change it is told with each.
 - Room: each VM that moves is placed on another node, the largest first, with those before it placed and its own pod still where
   it is. Asked in this order, and the node that fails the latest one comes closest: ${constraints()}.
+- A volume is judged by the node affinity of the PersistentVolume, also of a hotplugged one; topology spread by \`DoNotSchedule\` alone, with the
+  VM's own pod counted where it is.
 - A node that is cordoned, not ready or under pressure counts as tainted so, as the node lifecycle controller will do.
 - Time: as many VMs at once as KubeVirt lets leave a node and run in the cluster; guest memory at the pace of the VMs of the node that
   have moved before, else between 64 MiB/s and 10 Gbit/s.
