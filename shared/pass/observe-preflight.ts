@@ -16,7 +16,7 @@ import type { DrainFlags, PreflightFacts, PreflightPod } from "../policy/preflig
 import type { Observer } from "./world.ts";
 
 /** What decides about the pods of the node alone: a drain that goes on looks at it again and again. */
-export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods">;
+export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes">;
 
 const NOTHING: Listed<never> = { items: [], odd: 0 };
 
