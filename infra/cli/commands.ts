@@ -10,6 +10,7 @@ import { evacuations } from "./evacuations.ts";
 import { explainNode } from "./explain-node.ts";
 import { explainPod } from "./explain-pod.ts";
 import { install } from "./install/install.ts";
+import { uninstall } from "./install/uninstall.ts";
 
 export const COMMANDS: readonly Command[] = [
   explainNode,
@@ -20,6 +21,7 @@ export const COMMANDS: readonly Command[] = [
   cancel,
   doctor,
   install,
+  uninstall,
 ];
 
 export const ALL_COMMANDS: readonly Command[] = [...COMMANDS, completion(COMMANDS)];

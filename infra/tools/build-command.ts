@@ -20,6 +20,8 @@ if (Number.parseInt(process.versions.node) < 22) {
 }`;
 
 export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<string> {
+  const { RELEASED_IMAGE } = process.env;
+  const released = RELEASED_IMAGE === undefined ? {} : { RELEASED_IMAGE: JSON.stringify(RELEASED_IMAGE) };
   await build({
     entryPoints: [`${root}infra/cli/main.ts`],
     outfile,
@@ -28,7 +30,7 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<string> {
     format: "esm",
     target: "node22",
     banner: { js: BANNER },
-    define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()) },
+    define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), ...released },
     legalComments: "none",
     logLevel: "error",
   });
@@ -38,7 +40,9 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<string> {
 
 /** By path below `infra`, as infra/cli/install/manifests.ts asks for them. */
 function manifests(): Readonly<Record<string, string>> {
-  const paths = globSync("{kubernetes,relay/kubernetes}/**/*.yaml", { cwd: `${root}infra` }).toSorted();
+  const paths = globSync("{kubernetes,relay/kubernetes,server/kubernetes}/**/*.yaml", {
+    cwd: `${root}infra`,
+  }).toSorted();
   return Object.fromEntries(paths.map((path) => [path, readFileSync(`${root}infra/${path}`, "utf8")]));
 }
 

@@ -5,6 +5,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { Host } from "../../infra/cli/host.ts";
 import { run } from "../../infra/cli/run.ts";
@@ -24,6 +25,8 @@ export interface Person {
   readonly terminal?: boolean;
   readonly answer?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Waits as long as the command says, for a cluster that goes on by itself: as a poll does. */
+  readonly isPatient?: boolean;
   /** Happens whenever the command waits; the time that it waits for passes at once. */
   readonly meanwhile?: (waits: number, interrupt: () => void) => unknown;
 }
@@ -40,7 +43,8 @@ export async function lifeboat(line: string, person: Person): Promise<Said> {
   return { code, out: linesOf(out), err: linesOf(err) };
 }
 
-export function machineOf({ terminal = false, answer, env = {}, meanwhile }: Omit<Person, "kubeconfig">) {
+export function machineOf(person: Omit<Person, "kubeconfig">) {
+  const { terminal = false, answer, env = {}, meanwhile, isPatient = false } = person;
   const [out, err]: [string[], string[]] = [[], []];
   const interrupt = new AbortController();
   let [time, waits] = [Date.now(), 0];
@@ -50,6 +54,7 @@ export function machineOf({ terminal = false, answer, env = {}, meanwhile }: Omi
     env,
     now: () => new Date(time),
     async wait(milliseconds) {
+      if (isPatient) await pause(milliseconds);
       time += milliseconds;
       await meanwhile?.(waits++, () => interrupt.abort());
     },

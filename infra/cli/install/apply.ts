@@ -14,6 +14,9 @@ const Resources = z.object({
   resources: z.array(z.object({ name: z.string(), kind: z.string(), namespaced: z.boolean() })),
 });
 
+const Groups = z.object({
+  groups: z.array(z.object({ versions: z.array(z.object({ groupVersion: z.string() })) })),
+});
 const Stored = z.looseObject({ metadata: z.looseObject({}), status: z.optional(z.unknown()) });
 
 /** Knows where a kind lives, once it has asked. */
@@ -77,11 +80,19 @@ export class Applier {
   async #resourcesOf(group: string) {
     const known = this.#kinds.get(group);
     if (known !== undefined) return known;
-    const { code, body } = await this.#send()({ method: "GET", path: group, expect: [404] });
-    if (code === 404) return [];
+    if (!(await this.#isServed(group))) return [];
+    const { body } = await this.#send()({ method: "GET", path: group });
     const { resources } = Resources.parse(body);
     this.#kinds.set(group, resources);
     return resources;
+  }
+
+  /** Of a group that it does not know an API server says 404 in words of its own, as anything else would. */
+  async #isServed(group: string): Promise<boolean> {
+    if (group === "/api/v1") return true;
+    const { body } = await this.#send()({ method: "GET", path: "/apis" });
+    const versions = Groups.parse(body).groups.flatMap((one) => one.versions);
+    return versions.some(({ groupVersion }) => `/apis/${groupVersion}` === group);
   }
 }
 

@@ -7,7 +7,13 @@ import { FLAG, TEXT, TEXTS, UsageError } from "../../tools/console/arguments.ts"
 import { COMMON_USAGE, noWords, readCommand, secondsOf } from "../command.ts";
 import { PARTS, type Part, partsNamed } from "./parts.ts";
 
+/** Of the release that this is: the workflow that publishes both gives it to infra/tools/build-command.ts. */
+declare const RELEASED_IMAGE: string | undefined;
+const DEFAULT_IMAGE = typeof RELEASED_IMAGE === "undefined" ? undefined : RELEASED_IMAGE;
+
 export const INSTALL_FLAGS = {
+  "in-cluster": FLAG,
+  image: TEXT,
   worker: TEXT,
   cluster: TEXT,
   server: TEXT,
@@ -21,21 +27,23 @@ export const INSTALL_FLAGS = {
 
 const partLines = PARTS.map(({ name, about }) => `      ${name.padEnd(20)} ${about}`);
 
-export const INSTALL_USAGE = `install --worker URL [--cluster NAME] [--with PARTS] [--export | --dry-run]
+export const INSTALL_USAGE = `install (--in-cluster | --worker URL) [--with PARTS] [--export | --dry-run]
 
-Applies everything that Lifeboat needs in the cluster; waits until the Worker knows the cluster and can work in it; has it look at
-every VM; and then has the API server ask it. Again, it goes on where it was, and changes what is not as it should be.
+Applies everything that Lifeboat needs in the cluster, waits until Lifeboat can work, and then has the API server ask it. Again, it goes
+on where it was, and changes what is not as it should be.
 
-      --worker URL            the Worker's address, https://lifeboat.example.workers.dev
+      --in-cluster            Lifeboat runs in the cluster: two replicas, their certificate and tokens made by themselves
+      --image IMAGE           its image${DEFAULT_IMAGE === undefined ? "" : ` (default: ${DEFAULT_IMAGE})`}
+      --worker URL            Lifeboat runs in a Worker: its address, https://lifeboat.example.workers.dev
       --cluster NAME          the cluster's name in the Worker (default: the context's name)
       --server URL            where the Worker reaches the API server (default: the kubeconfig's)
       --entry FILE            the Worker's entry for this cluster, with its tokens; written if it is not there
                               (default: lifeboat-NAME.json)
       --ca-bundle FILE        the authority of the Worker's certificate, if it is no public one
       --with PARTS            optional parts, separated by commas; their feature gates are switched on
-      --export                print the manifests, and apply nothing; the webhook token is yours to fill in
+      --export                print the manifests, and apply nothing; a webhook token is yours to fill in
       --dry-run               say what would change
-      --timeout 10m           how long to wait for the Worker
+      --timeout 10m           how long to wait for Lifeboat
 ${COMMON_USAGE}
 
 Parts:
@@ -43,20 +51,24 @@ ${partLines.join("\n")}
 `;
 
 export interface InstallOptions {
-  readonly worker: string;
+  /** Undefined: in the cluster. */
+  readonly worker?: string;
+  readonly image: string;
   readonly parts: readonly Part[];
   readonly caBundle: { readonly caBundle?: string };
   readonly does: "Apply" | "DryRun" | "Export";
-  /** How long to wait for the Worker. */
+  /** How long to wait for Lifeboat. */
   readonly seconds: number;
 }
 
 export function readInstall(args: readonly string[]) {
   const { values, positionals } = readCommand(args, INSTALL_FLAGS);
   noWords(positionals);
-  const file = values["ca-bundle"];
+  const { worker, "in-cluster": inCluster, "ca-bundle": file } = values;
+  if (inCluster === (worker !== undefined)) throw new UsageError("expected either --in-cluster or --worker URL");
   const options: InstallOptions = {
-    worker: workerUrlOf(values.worker),
+    ...(worker !== undefined && { worker: workerUrlOf(worker) }),
+    image: inCluster ? imageOf(values.image) : "",
     parts: partsNamed(values.with ?? []),
     caBundle: file === undefined ? {} : { caBundle: readFileSync(file, "base64") },
     does: values.export ? "Export" : values["dry-run"] ? "DryRun" : "Apply",
@@ -65,9 +77,14 @@ export function readInstall(args: readonly string[]) {
   return { values, options };
 }
 
-function workerUrlOf(text: string | undefined): string {
-  const url = URL.parse(text ?? "");
-  if (url?.protocol !== "https:") throw new UsageError(`--worker: expected an https:// address, got "${text ?? ""}"`);
+function imageOf(image = DEFAULT_IMAGE): string {
+  if (image !== undefined && image !== "") return image;
+  throw new UsageError("--image: expected the image of infra/server: this build of the command knows of none");
+}
+
+function workerUrlOf(text: string): string {
+  const url = URL.parse(text);
+  if (url?.protocol !== "https:") throw new UsageError(`--worker: expected an https:// address, got "${text}"`);
   return url.href.replace(/\/+$/, "");
 }
 

@@ -12,23 +12,20 @@ export interface Site {
   /** Where KubeVirt is installed. */
   readonly kubevirtNamespace: string;
   readonly parts: readonly Part[];
-  /** Where the API server finds Lifeboat, for one of its doors. */
-  readonly doors: (door: Door) => ClientConfig;
+  readonly home: Home;
 }
 
-export type Door = "evictions" | "deletions";
-
-/** As in a ValidatingWebhookConfiguration. */
-export interface ClientConfig {
-  readonly url?: string;
-  readonly service?: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly path: string;
-    readonly port?: number;
-  };
-  readonly caBundle?: string;
-}
+/** Where Lifeboat runs. */
+export type Home =
+  | {
+      readonly in: "Worker";
+      /** Of this cluster, without a trailing slash. */
+      readonly url: string;
+      readonly webhookToken: string;
+      /** Base64; without it the API server trusts the roots of its host. */
+      readonly caBundle?: string;
+    }
+  | { readonly in: "Cluster"; readonly image: string };
 
 /** Impersonation of one verb on one kind, KEP-5284: beta since then. */
 const CONSTRAINED_IMPERSONATION = 36;
@@ -44,6 +41,12 @@ const BASE = [
   "evacuation-deletion.yaml",
 ] as const;
 
+/** In the order of infra/server/kubernetes/component, whose patches isWanted and pointed stand for. */
+const SERVER = ["lease", "poddisruptionbudget", "rbac", "secret", "service", "deployment"].map(
+  (name) => `server/kubernetes/component/${name}.yaml`,
+);
+const SERVICE = { namespace: "lifeboat-system", name: "lifeboat-server", port: 443 };
+
 /** In the order in which they are applied. The webhooks are the last ones: from then on Lifeboat is asked. */
 export function plan(site: Site): readonly Manifest[] {
   const impersonation =
@@ -51,9 +54,11 @@ export function plan(site: Site): readonly Manifest[] {
   const files = [
     ...[...BASE, impersonation].map((file) => `kubernetes/${file}`),
     ...site.parts.flatMap((part) => part.files),
+    ...(site.home.in === "Cluster" ? SERVER : []),
     "kubernetes/webhook.yaml",
   ];
-  const manifests = [...new Set(files)].flatMap(manifestsIn).map((manifest) => fitted(manifest, site));
+  const shipped = [...new Set(files)].flatMap(manifestsIn).filter((manifest) => isWanted(manifest, site.home));
+  const manifests = shipped.map((manifest) => fitted(manifest, site));
   const all = [...manifests, ...configuration(site.parts)];
   return [...all.filter((one) => !isWebhook(one)), ...all.filter(isWebhook)];
 }
@@ -62,19 +67,47 @@ export function isWebhook({ kind }: Manifest): boolean {
   return kind === "ValidatingWebhookConfiguration";
 }
 
-function fitted(manifest: Manifest, site: Site): Manifest {
+export function isDeployment({ kind }: Manifest): boolean {
+  return kind === "Deployment";
+}
+
+/** In the cluster the kubelet gives the pods tokens that end by themselves: there is to be none that does not. */
+function isWanted({ kind, metadata }: Manifest, home: Home): boolean {
+  return home.in === "Worker" || kind !== "Secret" || metadata.name !== "lifeboat-token";
+}
+
+function fitted(manifest: Manifest, { kubevirtNamespace, home }: Site): Manifest {
   const inKubeVirts = manifest.metadata.namespace === SHIPPED_KUBEVIRT_NAMESPACE;
-  const metadata = inKubeVirts ? { ...manifest.metadata, namespace: site.kubevirtNamespace } : manifest.metadata;
-  return isWebhook(manifest) ? { ...manifest, metadata, webhooks: pointed(manifest, site) } : { ...manifest, metadata };
+  const metadata = inKubeVirts ? { ...manifest.metadata, namespace: kubevirtNamespace } : manifest.metadata;
+  const moved = { ...manifest, metadata };
+  if (isWebhook(manifest)) return { ...moved, webhooks: pointed(manifest, home) };
+  return isDeployment(manifest) && home.in === "Cluster" ? { ...moved, spec: ofImage(manifest, home.image) } : moved;
 }
 
 const Webhooks = z.array(z.looseObject({ clientConfig: z.object({ url: z.string() }) }));
 
-function pointed(manifest: Manifest, { doors }: Site): readonly unknown[] {
+function pointed(manifest: Manifest, home: Home): readonly unknown[] {
   return Webhooks.parse(manifest["webhooks"]).map((webhook) => {
-    const door = webhook.clientConfig.url.includes("/deletions/") ? "deletions" : "evictions";
-    return { ...webhook, clientConfig: doors(door) };
+    return { ...webhook, clientConfig: clientConfigOf(webhook.clientConfig.url, home) };
   });
+}
+
+/** In the cluster the server adds the path, which holds a token, and the caBundle: applying again keeps both. */
+function clientConfigOf(shipped: string, home: Home) {
+  if (home.in === "Cluster") return { service: SERVICE };
+  const { url, webhookToken, caBundle } = home;
+  const door = shipped.includes("/deletions/") ? "deletions" : "evictions";
+  return { url: `${url}/admission/${door}/${webhookToken}`, ...(caBundle !== undefined && { caBundle }) };
+}
+
+const Spec = z.looseObject({
+  template: z.looseObject({ spec: z.looseObject({ containers: z.array(z.looseObject({ image: z.string() })) }) }),
+});
+
+function ofImage(deployment: Manifest, image: string): unknown {
+  const spec = Spec.parse(deployment["spec"]);
+  const containers = spec.template.spec.containers.map((container) => ({ ...container, image }));
+  return { ...spec, template: { ...spec.template, spec: { ...spec.template.spec, containers } } };
 }
 
 /** Only the gates: what else is set is the administrator's. */

@@ -1,0 +1,161 @@
+/**
+ * `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves.
+ * Owns: the order. Does not own: what Lifeboat consists of (plan.ts), what it has written on other objects (leftovers.ts).
+ */
+import { isActive } from "../../../shared/policy/evacuation/phase.ts";
+import { FLAG } from "../../tools/console/arguments.ts";
+import { type Command, COMMON_USAGE, connectionOf, noWords, readCommand } from "../command.ts";
+import type { Connection } from "../connection.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failed } from "../failed.ts";
+import type { Host } from "../host.ts";
+import { Applier } from "./apply.ts";
+import { readClusterFacts } from "./cluster-facts.ts";
+import { cleanObjects, markedVms } from "./leftovers.ts";
+import { type Manifest, manifestsIn, nameOf } from "./manifests.ts";
+import { PARTS } from "./parts.ts";
+import { isDeployment, isWebhook, plan, type Site } from "./plan.ts";
+
+const FLAGS = { yes: { ...FLAG, short: "y" }, "dry-run": FLAG } as const;
+/** Not of any part: those that replace others, and what people add by hand. */
+const FURTHER = [
+  "kubernetes/impersonation.yaml",
+  "kubernetes/optional/constrained-impersonation.yaml",
+  "kubernetes/optional/marking-by-eviction.yaml",
+  "kubernetes/optional/migration-policy-tuning.yaml",
+  "kubernetes/optional/configuration.yaml",
+  "relay/kubernetes/serviceaccount.yaml",
+  "relay/kubernetes/rbac.yaml",
+  "relay/kubernetes/site.yaml",
+  "relay/kubernetes/deployment.yaml",
+] as const;
+const EVACUATION = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "Evacuation",
+  metadata: { namespace: "any", name: "any" },
+};
+const LOOK_MS = 1000;
+const WITHDRAWN_SECONDS = 90;
+
+export const uninstall: Command = {
+  words: ["uninstall"],
+  summary: "remove Lifeboat from a cluster, and say what is left",
+  usage: `uninstall [--yes] [--dry-run]
+
+Deletes the webhooks, withdraws what is under way and waits for that, and then deletes everything else: deployments, permissions, kinds
+with all Evacuations, the namespace, disruption budgets; and takes labels and annotations of Lifeboat's off VMs, pods and migrations.
+
+  -y, --yes                   do not ask
+      --dry-run               say what would be deleted
+${COMMON_USAGE}
+`,
+  flags: FLAGS,
+  async run(args, host, opened) {
+    const { values, positionals } = readCommand(args, FLAGS);
+    noWords(positionals);
+    const connection = connectionOf(values, host, opened);
+    const applier = new Applier(connection.send);
+    const present = await presentOf(applier, await everythingOf(connection));
+    if (values["dry-run"]) {
+      for (const manifest of present) host.stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
+      return EXIT.done;
+    }
+    if (present.length === 0) host.stderr.write("Nothing of Lifeboat's is installed.\n");
+    else if (!values.yes) await agree(connection, host);
+    await removeAll(present, { applier, connection, host });
+    if (present.length > 0) for (const line of await leftOf(connection)) host.stderr.write(`${line}\n`);
+    return EXIT.done;
+  },
+};
+
+interface Removing {
+  readonly applier: Applier;
+  readonly connection: Connection;
+  readonly host: Host;
+}
+
+/** The webhooks first: from then on nothing new begins. What is under way is withdrawn while Lifeboat is still there to do it. */
+async function removeAll(present: readonly Manifest[], { applier, connection, host }: Removing): Promise<void> {
+  const remove = async (manifests: readonly Manifest[]) => {
+    for (const manifest of manifests) {
+      if (await applier.remove(manifest)) host.stdout.write(`${nameOf(manifest)} deleted\n`);
+    }
+  };
+  await remove(present.filter(isWebhook));
+  if ((await applier.pathOf(EVACUATION)) !== undefined) await withdrawAll(connection, host);
+  await remove(present.filter(isDeployment));
+  await sayCleaned(connection, host);
+  await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
+}
+
+async function agree(connection: Connection, host: Host): Promise<void> {
+  const answer = await host.ask(`Remove Lifeboat from ${connection.context} (${connection.server})? [y/N] `);
+  if (answer === undefined) throw new Failed("there is no terminal to ask on: say --yes");
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Failed("nothing was removed");
+}
+
+/** In the order in which it is deleted: the namespace and the kinds last. */
+async function everythingOf(connection: Connection): Promise<readonly Manifest[]> {
+  const site: Omit<Site, "home"> = { ...(await readClusterFacts(connection)), parts: PARTS };
+  const inCluster = plan({ ...site, home: { in: "Cluster", image: "" } });
+  const byWorker = plan({ ...site, home: { in: "Worker", url: "", webhookToken: "" } });
+  const further = FURTHER.flatMap(manifestsIn).map((manifest) => inNamespace(manifest, site.kubevirtNamespace));
+  const all = new Map([...inCluster, ...byWorker, ...further].map((manifest) => [nameOf(manifest), manifest]));
+  return [...all.values()].toReversed().toSorted((a, b) => lateness(a) - lateness(b));
+}
+
+function inNamespace(manifest: Manifest, kubevirtNamespace: string): Manifest {
+  const { namespace } = manifest.metadata;
+  if (namespace !== "kubevirt") return manifest;
+  return { ...manifest, metadata: { ...manifest.metadata, namespace: kubevirtNamespace } };
+}
+
+function lateness({ kind }: Manifest): number {
+  // The policy that protects Evacuations goes before the kind does: it would keep that from being emptied.
+  return ["CustomResourceDefinition", "Namespace"].indexOf(kind);
+}
+
+async function presentOf(applier: Applier, manifests: readonly Manifest[]): Promise<readonly Manifest[]> {
+  const present: Manifest[] = [];
+  for (const manifest of manifests) if ((await applier.read(manifest)) !== undefined) present.push(manifest);
+  return present;
+}
+
+/** As long as something is there that withdraws them: a mark that stays would have KubeVirt move the VM. */
+async function withdrawAll(connection: Connection, host: Host): Promise<void> {
+  const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;
+  const asked = new Set<string>();
+  while (!host.interrupted.aborted) {
+    const active = (await connection.cluster().listEvacuations("Active")).filter(isActive);
+    if (active.length === 0) return;
+    for (const evacuation of active) {
+      if (asked.has(evacuation.uid)) continue;
+      asked.add(evacuation.uid);
+      await connection.cluster().withdraw(evacuation);
+      host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace} withdrawn\n`);
+    }
+    if (host.now().getTime() > until) {
+      host.stderr.write(
+        `‼ ${active.length} Evacuations have not ended within ${WITHDRAWN_SECONDS} s: nothing takes them up\n`,
+      );
+      return;
+    }
+    await host.wait(LOOK_MS);
+  }
+}
+
+async function sayCleaned({ send }: Connection, host: Host): Promise<void> {
+  for (const [what, count] of Object.entries(await cleanObjects(send))) {
+    if (count > 0) host.stdout.write(`${count} ${what} cleaned\n`);
+  }
+}
+
+async function leftOf({ send }: Connection): Promise<readonly string[]> {
+  const marked = await markedVms(send);
+  const marks = marked.map((vm) => `‼ VM ${vm} is still marked: KubeVirt moves it, or: virtctl evacuate-cancel vm`);
+  return [
+    ...marks,
+    "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
+    "what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
+  ];
+}
