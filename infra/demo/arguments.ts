@@ -4,7 +4,7 @@
  */
 import { FLAG, HELP, nameOf, readArguments, UsageError } from "../tools/console/arguments.ts";
 
-export const STORIES = ["drain", "preemption", "taint", "pressure", "shield", "descheduler"] as const;
+export const STORIES = ["drain", "preemption", "taint", "pressure", "descheduler"] as const;
 export type StoryName = (typeof STORIES)[number];
 
 export interface Arguments {
@@ -20,8 +20,8 @@ Each story happens in two clusters: one goes without Lifeboat, or without what t
   drain        a node full of virtual machines is drained (the default)
   preemption   a pod of high priority takes the place of virtual machines
   taint        a NoExecute taint drives everything off a node
-  pressure     a node runs out of memory, and its kubelet out of patience
-  shield       the same, and the kubelet is faster; one cluster goes without the shield
+  pressure     a node runs out of memory, and its kubelet out of patience; then a kubelet has less, and one cluster
+               goes without the shield
   descheduler  a lopsided cluster is balanced, a few VMs at a time; then another, without the gate for that
 
 Options:

@@ -14,7 +14,14 @@ import { both, setStage, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
 import { taint } from "./taint-story.ts";
 
-const STORY: Readonly<Record<StoryName, Story>> = { drain, preemption, taint, pressure, shield, descheduler };
+/** Each in its acts, one after another. */
+const STORY: Readonly<Record<StoryName, readonly Story[]>> = {
+  drain: [drain],
+  preemption: [preemption],
+  taint: [taint],
+  pressure: [pressure, shield],
+  descheduler: [descheduler],
+};
 
 export interface RunOptions {
   readonly story: StoryName;
@@ -24,8 +31,21 @@ export interface RunOptions {
   readonly onTold: (well: boolean) => void;
 }
 
-export async function run({ story: name, screen, stayUp, onTold }: RunOptions): Promise<void> {
-  const story = STORY[name];
+export async function run({ story, onTold, ...options }: RunOptions): Promise<void> {
+  const acts = STORY[story];
+  let isWell = true;
+  for (const [index, act] of acts.entries()) {
+    const isLast = index === acts.length - 1;
+    const told = (well: boolean) => {
+      isWell &&= well;
+      if (isLast) onTold(isWell);
+    };
+    if (index > 0) options.screen.print("", "And now in two other clusters:");
+    await perform(act, { ...options, onTold: told, stayUp: options.stayUp && isLast });
+  }
+}
+
+async function perform(story: Story, { screen, stayUp, onTold }: Omit<RunOptions, "story">): Promise<void> {
   const stage = await setStage(story.setting);
   try {
     const { withIt } = await both(stage, ({ client }) => story.setScene(client));

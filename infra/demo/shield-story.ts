@@ -1,6 +1,7 @@
 /**
- * The story of the shield: memory pressure again, and a kubelet that sends SIGTERM to VMs before it is their turn to move.
- * Owns: what is different from the story of memory pressure. Does not own: its scene (pressure-story.ts).
+ * The second act of the story of memory pressure: the same with the shield and without it, where a kubelet sends SIGTERM to VMs
+ * before it is their turn to move.
+ * Owns: what is different from the first act. Does not own: the scene (pressure-story.ts).
  */
 import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
 import { kubeVirts } from "../sandbox/kubevirt/resources.ts";

@@ -63,26 +63,20 @@ test.concurrent.each(stories)(
   async (story, lost, outcome, told) => {
     const { code, lines, stderr } = await start(story);
     expect(stderr).toBe("");
-    expect(lines.at(-3)).toMatch(new RegExp(`^Without Lifeboat: VMs lost ${lost}  \\(`));
-    expect(lines.at(-2)).toMatch(outcome);
+    const end = lines.findIndex((line) => line.startsWith("With Lifeboat: "));
+    expect(lines[end - 1]).toMatch(new RegExp(`^Without Lifeboat: VMs lost ${lost}  \\(`));
+    expect(lines[end]).toMatch(outcome);
     expect(lines).toContain("$ kubectl get evacuations --all-namespaces");
     const said = told.map((text) => lines.findIndex((line) => line.includes(text)));
     expect(said).not.toContain(-1);
     expect(said).toEqual(said.toSorted((one, other) => one - other));
     // What tolerates a taint stays.
     expect(lines.filter((line) => /log-agent +(ending|gone)/.test(line))).toEqual([]);
-    expect(code).toBe(0);
-  },
-);
-
-test(
-  "the shield saves VMs whose launchers get SIGTERM before it is their turn to move",
-  { timeout: 120_000 },
-  async () => {
-    const { code, lines, stderr } = await start("shield");
-    expect(stderr).toBe("");
-    expect(lines.at(-3)).toMatch(/^Without the shield: VMs lost [1-6]  \(/);
-    expect(lines.at(-2)).toMatch(/^With the shield: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/);
+    // Their launchers get SIGTERM before it is their turn to move.
+    if (story === "pressure") {
+      expect(lines.at(-3)).toMatch(/^Without the shield: VMs lost [1-6]  \(/);
+      expect(lines.at(-2)).toMatch(/^With the shield: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/);
+    }
     expect(code).toBe(0);
   },
 );

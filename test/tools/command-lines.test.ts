@@ -48,7 +48,7 @@ test.each<[Tool, string, object]>([
 
 // prettier-ignore
 test.each<[Tool, string, string]>([
-  ["start",   "dance",         "unknown story dance; there are drain, preemption, taint, pressure, shield, descheduler"],
+  ["start",   "dance",         "unknown story dance; there are drain, preemption, taint, pressure, descheduler"],
   ["start",   "drain drain",   "one story at a time: drain, then drain"],
   ["start",   "--exit=yes",    "--exit"],
   ["bench",   "network",       "unknown part network; there are sandbox, admission"],
