@@ -1,8 +1,9 @@
 /** Evictions of VMs with which something else is under way: beside KubeVirt, none is moved twice or shut down on its way. */
 import { afterEach, expect, test } from "vitest";
+import { ownerReferenceTo, pods } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { closeQueue, NAMESPACE, openQueue, type Stage, startStage } from "./stage.ts";
-import { createVm } from "./vm.ts";
+import { createVm, evict, type Vm } from "./vm.ts";
 
 let stage: Stage;
 afterEach(() => stage.stop());
@@ -13,6 +14,18 @@ const key = { namespace: NAMESPACE, name: "begun-before" };
 async function begin(vmiName: string, more: object, annotations: Record<string, string> = {}): Promise<void> {
   const draft = { metadata: { ...key, annotations }, spec: { vmiName, ...more } };
   await stage.client.as(VIRT_CONTROLLER).create(kubevirt.migrations, draft);
+}
+
+/** virt-controller writes into the VMI's status; of conditions those are kept that are there. */
+async function say({ name, vmi }: Vm, { conditions = [], ...status }: Status): Promise<void> {
+  const { status: before } = await vmi();
+  const body = { status: { ...status, conditions: [...(before?.conditions ?? []), ...conditions] } };
+  const resource = kubevirt.virtualMachineInstances;
+  await stage.client.as(VIRT_CONTROLLER).patch(resource, { namespace: NAMESPACE, name }, { type: "merge", body });
+}
+
+interface Status extends Readonly<Record<string, unknown>> {
+  readonly conditions?: readonly object[];
 }
 
 const sendTo = { migrationID: "move-1", connectURL: "10.0.0.1:9185" };
@@ -44,9 +57,30 @@ test("… nor shut down, if only such a migration can move it", async () => {
   await expect.poll(async () => (await vm.evict()).code, { timeout: 10_000 }).toBe(201);
 });
 
-test("a workload update is adopted, and moves the VM", async () => {
+test("… which succeeds: the VM has moved, although its VMI here has ended", async () => {
+  stage = await startStage();
+  const vm = await createVm(stage, "arrived");
+  await begin(vm.name, { sendTo });
+  await vm.evict();
+  await expect.poll(vm.causes).toEqual(["ApiEviction"]);
+  const virtController = stage.client.as(VIRT_CONTROLLER);
+  const ended = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
+  await virtController.patch(kubevirt.migrations, key, ended, { subresource: "status" });
+  await say(vm, { phase: "Succeeded" });
+  await expect.poll(vm.phases).toEqual(["Moved"]);
+  expect(await vm.migrations()).toHaveLength(1);
+});
+
+const changing = (type: string) => ({ conditions: [{ type, status: "True" }] });
+
+test.each([
+  ["an upgrade of KubeVirt", {}],
+  ["a hotplugged CPU", changing("HotVCPUChange")],
+  ["a volume migration", { ...changing("VolumesChange"), migratedVolumes: [{ volumeName: "disk" }] }],
+])("a workload update for %s is adopted, and moves the VM", async (_, status) => {
   stage = await startStage();
   const vm = await createVm(stage, "updated");
+  await say(vm, status);
   await closeQueue(stage.client);
   await begin(vm.name, { priority: "system-critical" }, { "kubevirt.io/workloadUpdateMigration": "" });
   await vm.evict();
@@ -61,10 +95,29 @@ test("a workload update is adopted, and moves the VM", async () => {
 test("a backup is aborted by KubeVirt's own migration", async () => {
   stage = await startStage();
   const vm = await createVm(stage, "backed-up");
-  const body = { status: { changedBlockTracking: { state: "Enabled", backupStatus: { backupName: "nightly" } } } };
-  const vmi = { namespace: NAMESPACE, name: vm.name };
-  await stage.client.as(VIRT_CONTROLLER).patch(kubevirt.virtualMachineInstances, vmi, { type: "merge", body });
+  await say(vm, { changedBlockTracking: { state: "Enabled", backupStatus: { backupName: "nightly" } } });
   await vm.evict();
   const { status } = await vm.untilMoved();
   expect(status?.changedBlockTracking?.backupStatus).toMatchObject({ completed: true, failed: true });
+});
+
+test("a volume that is being hotplugged keeps its pod, and its VM moves", async () => {
+  stage = await startStage();
+  const vm = await createVm(stage, "growing");
+  const launcher = await vm.pod();
+  const volume = await stage.client.create(pods, {
+    metadata: {
+      namespace: NAMESPACE,
+      name: "hp-volume-7c9qd",
+      labels: { "kubevirt.io": "hotplug-disk" },
+      ownerReferences: [ownerReferenceTo(launcher, pods)],
+    },
+    spec: { nodeName: vm.node, containers: [{ name: "hotplug-disk", image: "none" }] },
+  });
+  expect(await evict(stage.client, volume)).toMatchObject({
+    code: 429,
+    message: expect.stringContaining("hotplug pod"),
+  });
+  await vm.evict();
+  expect((await vm.untilMoved()).status?.phase).toBe("Running");
 });
