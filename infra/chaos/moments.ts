@@ -17,6 +17,9 @@ export interface Setting {
 type Draw = (random: Random, setting: Setting) => readonly Timed[];
 type Timed = Happening & { readonly at: number };
 
+/** From the pressure until its kubelet has sent the first SIGTERMs. */
+const SOFT_EVICTION_MS = 9000;
+
 const WRITES = ["create", "update", "patch", "delete"] as const;
 
 /** `undefined`: what the fault is, is in the plan itself. */
@@ -89,7 +92,10 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   NoExecuteTaintComesAndGoes: (random, { calmAt }) => several(random, [2, 6], (at) => comesAndGoes(random, at), calmAt),
   NodeTermination: (random) => [{ at: random.int(0, 1000), does: "terminate" }],
   Descheduling: (random) => [{ at: random.int(0, 500), does: "retire" }],
-  SoftEviction: (random) => [{ at: random.int(0, 1000), does: "squeeze" }],
+  SoftEviction: (random, setting) => {
+    const at = random.int(0, 1000);
+    return [{ at, does: "squeeze" }, ...stops(random, setting, at)];
+  },
   MemoryPressure: (random) => [{ at: random.int(0, 1000), does: "press" }],
 };
 
@@ -115,6 +121,13 @@ function injected(random: Random, effect: Effect, { probability: [least, most], 
 /** For a moment, for as long as the first deletions take, or until some VM has moved. */
 function comesAndGoes(random: Random, at: number): Timed {
   return { at, does: "taint for a while", ms: random.int(0, random.pick([20, 300, 1500])) };
+}
+
+/** Owners stop VMs that the shield covers, some before and some after their SIGTERM; one is left to move. */
+function stops(random: Random, { vms }: Setting, from: number): readonly Timed[] {
+  const covered = vms.filter(({ place }) => place === "Covered");
+  const stopped = random.sample(covered, Math.min(random.int(0, 2), covered.length - 1));
+  return stopped.map(({ name }) => ({ at: random.int(from, from + SOFT_EVICTION_MS), does: "delete", vm: name }));
 }
 
 /** Nothing but descheduling moves VMs off the retired node: the judge counts them there. */

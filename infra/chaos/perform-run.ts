@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { readWorld } from "../demo/watch.ts";
 import type { World } from "../demo/world.ts";
+import { events } from "../sandbox/actors/resources.ts";
 import type { Arena } from "./arena.ts";
 import { isRefused } from "./cast.ts";
 import { type Crew, startCrew } from "./crew.ts";
@@ -25,6 +26,7 @@ import { readCluster } from "./read-cluster.ts";
 import { hasBudget, unrestOf } from "./rest.ts";
 import { setScene, type Scene } from "./scene.ts";
 import type { Stage } from "./stage.ts";
+import { createStopCheck } from "./stops.ts";
 import { tellTimeline } from "./timeline.ts";
 import { until } from "./until.ts";
 
@@ -74,7 +76,8 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   });
   const endings = createEndings();
   const requests = requestCheckOf(plan, scene, ledger.report);
-  arena.observer.listen(ledger, endings, requests, ...(plan.budgeted ? [protection] : []));
+  const stops = createStopCheck();
+  arena.observer.listen(ledger, endings, requests, stops, ...(plan.budgeted ? [protection] : []));
   const injectedBefore = apiServer.faults.injected.length;
   const lateBefore = arena.front.late;
   const refused: string[] = [];
@@ -97,6 +100,8 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   await relay?.stop();
   arena.observer.listen();
   await protection.settled();
+  const written = await persist(() => client.list(events, scene.namespace));
+  stops.delayedBy(written.items).forEach(ledger.report);
 
   const after = await persist(() => readWorld(client));
   const fates = fatesOf(before, after, { deleted: stage.deleted, letGo });
