@@ -16,7 +16,7 @@ import type { DrainFlags, PreflightFacts, PreflightPod } from "../policy/preflig
 import type { Observer } from "./world.ts";
 
 /** What decides about the pods of the node alone: a drain that goes on looks at it again and again. */
-export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes">;
+export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere">;
 
 const NOTHING: Listed<never> = { items: [], odd: 0 };
 
@@ -33,14 +33,22 @@ export async function observePreflight(
   const unread = [...here.unread];
   const optional = orUnread(unread);
   const hasClaims = here.pods.some((pod) => isOfLiveVm(pod) && pod.claims.length > 0);
-  const [others, volumes] = await Promise.all([
+  const [others, volumes, migrating] = await Promise.all([
     optional("the pods of other nodes", cluster.listNeighbours(name), NOTHING),
     hasClaims ? optional("persistent volumes: which nodes reach them", cluster.listVolumes(), NOTHING) : NOTHING,
+    cluster.listVmis("Migrating"),
   ]);
   if (others.odd > 0) unread.push(`${others.odd} pods of other nodes`);
   if (volumes.odd > 0) unread.push(`${volumes.odd} persistent volumes`);
-  const otherNodes = nodes.filter((one) => one.name !== name);
-  return { ...here, node, otherNodes, otherPods: others.items, volumes: volumes.items, unread };
+  return {
+    ...here,
+    node,
+    otherNodes: nodes.filter((one) => one.name !== name),
+    otherPods: others.items,
+    volumes: volumes.items,
+    migratingElsewhere: migrating.filter(({ isMigrating, nodeName }) => isMigrating && nodeName !== name),
+    unread,
+  };
 }
 
 export async function observePodsOf(

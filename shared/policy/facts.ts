@@ -102,6 +102,10 @@ export interface VmiFacts extends NamespacedName {
   readonly guestMemory?: number;
   /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */
   readonly isMigrating: boolean;
+  /** The backup of it that is under way. KubeVirt begins no migration until it has ended. */
+  readonly backup?: string;
+  /** Likewise; after some minutes KubeVirt gives the migration up. */
+  readonly hasUtilityVolumes?: boolean;
   /** Its guest comes from a VMI of another namespace or cluster (until it is there), or goes to one. */
   readonly decentralized?: "Sends" | "Receives";
   /** Its owner wants no migration to slow its guest down or to pause it. */

@@ -32,6 +32,8 @@ export interface Settings {
   readonly limits: {
     readonly parallelMigrationsPerCluster: number;
     readonly parallelOutboundMigrationsPerNode: number;
+    /** Bytes per second; absent: not limited. A MigrationPolicy may say otherwise of some VMs. */
+    readonly bandwidthPerMigration?: number;
   };
   readonly reconcilers: {
     readonly evacuation: boolean;

@@ -24,6 +24,7 @@ test.each([
   ["drain taint",                { drainTaintKey: "drain" },                  { drainTaintKey: "drain" }],
   ["one limit",                  { parallelMigrationsPerCluster: 1 },         { limits: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 2 } }],
   ["the other limit",            { parallelOutboundMigrationsPerNode: 9 },    { limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 9 } }],
+  ["bandwidth",                  { bandwidthPerMigration: 9 },                { limits: { ...DEFAULT_SETTINGS.limits, bandwidthPerMigration: 9 } }],
 ])("of the KubeVirt CR: %s", (_, kubevirt, settings) => {
   expect(merged(kubevirt)).toMatchObject({ ...DEFAULT_SETTINGS, ...settings });
 });

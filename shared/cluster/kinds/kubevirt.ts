@@ -84,6 +84,7 @@ export const Vmi = kind(
     spec: z.object({
       evictionStrategy: Text,
       terminationGracePeriodSeconds: z.nullish(z.number()),
+      utilityVolumes: listOf(z.unknown()),
       domain: part({ memory: part({ guest: Text }) }),
     }),
     status: part({
@@ -93,10 +94,12 @@ export const Vmi = kind(
       activePods: StringsOrNone,
       conditions: Conditions,
       migrationState: z.nullish(MigrationState),
+      changedBlockTracking: part({ backupStatus: part({ backupName: Text, completed: z.nullish(z.boolean()) }) }),
     }),
   }),
-  ({ metadata, spec, status: { conditions, migrationState, ...status } }): VmiFacts => {
+  ({ metadata, spec, status: { conditions, migrationState, changedBlockTracking, ...status } }): VmiFacts => {
     const { labels, annotations } = metadata;
+    const { backupStatus } = changedBlockTracking;
     const condition = conditions.find(({ type }) => type === "LiveMigratable");
     const { reason, message } = condition ?? {};
     const { isSending, ...migration } = migrationState ?? {
@@ -112,6 +115,8 @@ export const Vmi = kind(
       hasLabels: Boolean(labels),
       hasAnnotations: Boolean(annotations),
       guestMemory: quantity(spec.domain.memory.guest),
+      backup: backupStatus.completed === true ? undefined : backupStatus.backupName,
+      hasUtilityVolumes: spec.utilityVolumes.length > 0 || undefined,
       evictionStrategy: spec.evictionStrategy,
       decentralized: decentralized(isSending, annotations?.[names.RECEIVER_ANNOTATION] === "true"),
       evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
@@ -167,6 +172,12 @@ export const Migration = kind(
     }),
 );
 
+/** A quantity may be written as a number, too. */
+const Quantity = z.pipe(
+  z.nullish(z.union([z.string(), z.number()])),
+  z.transform((value) => (value === null || value === undefined ? undefined : String(value))),
+);
+
 /** What the KubeVirt CR says about evictions and migrations; its namespace is where KubeVirt's own accounts live. */
 export interface KubeVirtFacts {
   readonly namespace: string;
@@ -175,6 +186,8 @@ export interface KubeVirtFacts {
   readonly drainTaintKey?: string;
   readonly parallelMigrationsPerCluster?: number;
   readonly parallelOutboundMigrationsPerNode?: number;
+  /** Bytes per second; absent: not limited. */
+  readonly bandwidthPerMigration?: number;
   /** Of its version: v1.9.0 is 9; absent if it does not say, as a build from a branch. */
   readonly minor?: number;
 }
@@ -190,6 +203,7 @@ export const KubeVirt = kind(
           nodeDrainTaintKey: Text,
           parallelMigrationsPerCluster: z.optional(z.number()),
           parallelOutboundMigrationsPerNode: z.optional(z.number()),
+          bandwidthPerMigration: Quantity,
         }),
       }),
     }),
@@ -197,7 +211,7 @@ export const KubeVirt = kind(
   }),
   ({ metadata: { namespace }, spec, status: { observedKubeVirtVersion = "" } }): KubeVirtFacts => {
     const { evictionStrategy, developerConfiguration, migrations } = spec.configuration;
-    const { nodeDrainTaintKey: drainTaintKey, ...limits } = migrations;
+    const { nodeDrainTaintKey: drainTaintKey, bandwidthPerMigration, ...limits } = migrations;
     const [, minor] = /^v?1\.(\d+)\./.exec(observedKubeVirtVersion) ?? [];
     return present({
       namespace,
@@ -205,6 +219,7 @@ export const KubeVirt = kind(
       evictionStrategy,
       drainTaintKey,
       ...limits,
+      bandwidthPerMigration: quantity(bandwidthPerMigration) || undefined,
       minor: minor === undefined ? undefined : Number(minor),
     });
   },

@@ -3,49 +3,59 @@
  * Owns: the estimate, always a range. Does not own: KubeVirt's queue.
  */
 import type { VmiFacts } from "../facts.ts";
-import type { Settings } from "../settings.ts";
+import type { PreflightFacts } from "./facts.ts";
 import type { DrainTime } from "./result.ts";
 
-const GIB = 1024 ** 3;
+const [MIB, GIB] = [1024 ** 2, 1024 ** 3];
 
 /** Without a migration of this cluster to go by: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */
-const BYTES_PER_SECOND = { fast: 1.25e9, slow: 64 * 1024 ** 2 };
+const BYTES_PER_SECOND = { fast: 1.25e9, slow: 64 * MIB };
 
 /** To schedule and start the target pod, and to end the source. */
 const AROUND_SECONDS = { least: 10, most: 60 };
 
-/** `seen`: VMIs that have moved. */
-export function durationOf(
-  moving: readonly VmiFacts[],
-  { limits }: Pick<Settings, "limits">,
-  seen: readonly VmiFacts[],
-): DrainTime | undefined {
+type World = Pick<PreflightFacts, "settings" | "vmis" | "migratingElsewhere">;
+
+export function durationOf(moving: readonly VmiFacts[], w: World): DrainTime | undefined {
   if (moving.length === 0) return undefined;
-  const { parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode } = limits;
-  const atOnce = Math.max(1, Math.min(parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode));
-  const pace = paceOf(seen);
-  const memory = moving.map(({ guestMemory = GIB }) => guestMemory);
+  const places = placesOf(w);
+  const pace = paceOf(w);
+  const least = moving.map((vmi) => AROUND_SECONDS.least + memoryOf(vmi) / pace.fast);
+  const slowest = (vmi: VmiFacts) => AROUND_SECONDS.most + memoryOf(vmi) / pace.slow;
+  // Those of other nodes end at once, at best, and have just begun, at worst.
+  const before = w.migratingElsewhere.map(slowest).toSorted((a, b) => a - b);
   return {
     moves: moving.length,
-    atOnce,
-    waves: Math.ceil(moving.length / atOnce),
+    atOnce: places.atOnce,
+    waves: Math.ceil((moving.length + places.taken) / places.atOnce),
     seconds: {
-      least: inTurns(
-        memory.map((bytes) => AROUND_SECONDS.least + bytes / pace.fast),
-        atOnce,
-      ),
+      least: inTurns(least, Array<number>(places.atOnce).fill(0)),
       most: inTurns(
-        memory.map((bytes) => AROUND_SECONDS.most + bytes / pace.slow),
-        atOnce,
+        moving.map(slowest),
+        Array.from({ length: places.atOnce }, (_, i) => (i < places.taken ? (before[i] ?? 0) : 0)),
       ),
     },
-    basis: pace.basis,
+    basis: [pace.basis, ...(places.taken > 0 ? [`${places.taken} places are taken by VMs of other nodes`] : [])].join(
+      "; ",
+    ),
   };
 }
 
+/** How many VMs may leave the node at a time, and how many of those places VMs of other nodes take up now. */
+function placesOf({ settings: { limits }, migratingElsewhere }: World) {
+  const perCluster = Math.max(1, Math.floor(limits.parallelMigrationsPerCluster));
+  const atOnce = Math.max(1, Math.min(perCluster, Math.floor(limits.parallelOutboundMigrationsPerNode)));
+  const free = Math.max(0, perCluster - migratingElsewhere.length);
+  return { atOnce, taken: Math.max(0, atOnce - free) };
+}
+
+function memoryOf({ guestMemory = GIB }: VmiFacts): number {
+  return guestMemory;
+}
+
 /** The longest first, each where a place is free first: within a third of the best there is. */
-function inTurns(seconds: readonly number[], atOnce: number): number {
-  const places = Array<number>(atOnce).fill(0);
+function inTurns(seconds: readonly number[], free: readonly number[]): number {
+  const places = [...free];
   for (const each of seconds.toSorted((a, b) => b - a)) {
     const next = places.indexOf(Math.min(...places));
     places[next] = (places[next] ?? 0) + each;
@@ -53,13 +63,21 @@ function inTurns(seconds: readonly number[], atOnce: number): number {
   return Math.ceil(Math.max(...places));
 }
 
-function paceOf(seen: readonly VmiFacts[]) {
-  const rates = seen.flatMap(({ guestMemory = 0, movedInSeconds = 0 }) => {
+/** What was seen was seen under KubeVirt's limit of bandwidth already. */
+function paceOf({ settings: { limits }, vmis }: World) {
+  const rates = vmis.flatMap(({ guestMemory = 0, movedInSeconds = 0 }) => {
     return guestMemory > 0 && movedInSeconds > 0 ? [guestMemory / movedInSeconds] : [];
   });
-  if (rates.length === 0) {
-    return { ...BYTES_PER_SECOND, basis: "no finished migration to go by: between 64 MiB/s and 10 Gbit/s for each VM" };
+  if (rates.length > 0) {
+    const basis = `as fast as the ${rates.length} VMs on this node that have migrated before, with the memory that they have`;
+    return { fast: Math.max(...rates), slow: Math.min(...rates), basis };
   }
-  const basis = `as fast as the ${rates.length} VMs on this node that have migrated before, with the memory that they have`;
-  return { fast: Math.max(...rates), slow: Math.min(...rates), basis };
+  const limit = limits.bandwidthPerMigration ?? Infinity;
+  const [fast, slow] = [Math.min(BYTES_PER_SECOND.fast, limit), Math.min(BYTES_PER_SECOND.slow, limit)];
+  const pace = fast === slow ? inWords(fast) : `between ${inWords(slow)} and ${inWords(fast)}`;
+  return { fast, slow, basis: `no finished migration to go by: ${pace} for each VM` };
+}
+
+function inWords(bytesPerSecond: number): string {
+  return bytesPerSecond === BYTES_PER_SECOND.fast ? "10 Gbit/s" : `${Math.round(bytesPerSecond / MIB)} MiB/s`;
 }

@@ -71,6 +71,8 @@ export interface PreflightFacts extends Moment {
   readonly evacuations: readonly EvacuationFacts[];
   /** Every unfinished one of these VMIs. */
   readonly migrations: readonly MigrationFacts[];
+  /** VMIs that are handed over from other nodes: they take up KubeVirt's places. */
+  readonly migratingElsewhere: readonly VmiFacts[];
   /** Of the pods' namespaces, those of others included. */
   readonly budgets: readonly BudgetFacts[];
   readonly flags: DrainFlags;

@@ -4,7 +4,7 @@
  * Upstream: the pod filters of kubectl drain (pkg/drain/filters.go).
  */
 import { MIGRATES, mobilityOf, strategyOf } from "../eviction/eviction-table.ts";
-import { isCompleted, isFinal, type VmiFacts } from "../facts.ts";
+import { isCompleted, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
 import { isOfLiveVm } from "../kube/pod-kind.ts";
 import { MIRROR_POD_ANNOTATION } from "../names.ts";
@@ -25,7 +25,7 @@ export function verdictOfPod(pod: PreflightPod, f: PreflightFacts): PodVerdict {
 
 /** What kubectl drain does not ask to evict. A VM's pods have scratch space only, which goes with the pod anyway. */
 function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | undefined {
-  if (isCompleted(pod)) return undefined;
+  // Ended or not.
   if (Object.hasOwn(pod.annotations, MIRROR_POD_ANNOTATION)) {
     return {
       outcome: "Stays",
@@ -33,6 +33,7 @@ function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | unde
       message: "a static pod of the kubelet: a drain leaves it in place",
     };
   }
+  if (isCompleted(pod)) return undefined;
   const controller = pod.owners.find((owner) => owner.controller);
   if (controller?.kind === "DaemonSet") {
     return {
@@ -121,15 +122,22 @@ function leaving(vmi: VmiFacts, reason: string, { settings, migrations }: Prefli
   if (own === undefined && mobilityOf(vmi) === "pinned") {
     return blocked("NotMigratable", `is marked, but is not live-migratable any more: ${pinnedBecause(vmi)}`);
   }
-  if (own?.blockedBy !== undefined) {
-    const { type, message = type } = own.blockedBy;
-    return told(
-      "Waits",
-      "MigrationBlocked",
-      `its migration ${own.name} cannot begin: ${message}`,
-      REMEDY.MigrationBlocked,
-    );
-  }
+  const held = heldBecause(vmi, own);
+  if (held !== undefined) return told("Waits", "MigrationBlocked", held, REMEDY.MigrationBlocked);
   const words = own === undefined ? "is migrated to another node" : `its migration ${own.name} is under way`;
   return told("Moves", reason, words);
+}
+
+/**
+ * Why KubeVirt does not begin its migration, of which there may be none yet.
+ * Upstream: `handleVMBackup` and `handleUtilityVolumes` of virt-controller's migration controller.
+ */
+function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | undefined {
+  if (own?.blockedBy !== undefined) {
+    const { type, message = type } = own.blockedBy;
+    return `its migration ${own.name} cannot begin: ${message}`;
+  }
+  if (own?.targetPod !== undefined) return undefined;
+  if (vmi.backup !== undefined) return `no migration of it begins before its backup ${vmi.backup} has ended`;
+  return vmi.hasUtilityVolumes ? "no migration of it begins before its utility volumes are detached" : undefined;
 }

@@ -25,7 +25,7 @@ export function preflight(f: PreflightFacts): Preflight {
   });
   const unknown = unknownOf(moving, f);
   const verdict = verdictOf(pods, unknown);
-  const time = durationOf(vmisOf(pods, f), f.settings, f.vmis);
+  const time = durationOf(vmisOf(pods, f), f);
   const counts = countsOf(pods);
   const summary = summaryOf(f.node.name, verdict, counts, pods);
   return { node: f.node.name, verdict, summary, counts, ...(time && { time }), pods, unknown };

@@ -84,6 +84,7 @@ export function facts(tweak: Partial<PreflightFacts> = {}): PreflightFacts {
     vmis: [vmiOf("web")],
     evacuations: [],
     migrations: [],
+    migratingElsewhere: [],
     budgets: [],
     flags: { force: false, deleteEmptyDirData: false },
     unread: [],

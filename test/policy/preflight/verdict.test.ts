@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../../shared/policy/preflight/preflight.ts";
-import { endedEvacuation, migration, MOBILITY, NODE, owner, PINNED, POD_UID, time } from "../fixtures.ts";
+import { endedEvacuation, migration, MOBILITY, NODE, owner, PINNED, POD_UID, settings, time } from "../fixtures.ts";
 import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 
 const plain = (tweak: Parameters<typeof plainPod>[1], more: Partial<PreflightFacts> = {}) =>
@@ -35,11 +35,19 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   ["strategy External",                              vm({ evictionStrategy: "External" }),                      "Blocks",              "Blocked",   "External"],
   ["a strategy that KubeVirt does not know",         vm({ evictionStrategy: "Sometimes" }),                     "Blocks",              "Blocked",   "UnknownStrategy"],
   ["a backup keeps its migration from beginning",    vm(MARKED, { migrations: [migration({ phase: "Pending", blockedBy: BLOCKED_BY })] }), "Drains", "Waits", "MigrationBlocked"],
+  ["a backup of an unmarked VM is under way",        vm({ backup: "b1" }),                                      "Drains",              "Waits",     "MigrationBlocked"],
+  ["… it has utility volumes",                       vm({ hasUtilityVolumes: true }),                           "Drains",              "Waits",     "MigrationBlocked"],
+  ["… of one that moves already",                    vm({ ...MARKED, backup: "b1" }, { migrations: [migration({ targetPod: "t" })] }), "Drains", "Moves", "EvacuationInProgress"],
+  ["… of a pinned one",                              vm({ ...PINNED, backup: "b1" }),                           "Blocks",              "Blocked",   "NotMigratable"],
+  ["… of one that is shut down",                     vm({ evictionStrategy: "None", backup: "b1" }),            "DrainsWithShutdowns", "ShutsDown", "StrategyNone"],
   ["a VM is arriving",                               vm({ nodeName: "node02" }),                                "Drains",              "Waits",     "MigrationTarget"],
   ["its VMI is gone",                                facts({ vmis: [] }),                                       "Drains",              "Ended",     "VmiGone"],
+  // Upstream: kubernetes/kubernetes staging/src/k8s.io/kubectl/pkg/drain/filters.go, pkg/registry/core/pod/storage/eviction.go
   ["an ordinary pod",                                plain({}),                                                 "Drains",              "Evicted",   "NotAVirtualMachine"],
   ["… of a DaemonSet",                               plain({ owners: [owner({ kind: "DaemonSet" })] }),         "Drains",              "Stays",     "DaemonSet"],
   ["… of the kubelet",                               plain({ annotations: { "kubernetes.io/config.mirror": "x" } }), "Drains",         "Stays",     "MirrorPod"],
+  ["… of the kubelet, ended",                        plain({ annotations: { "kubernetes.io/config.mirror": "x" }, phase: "Failed" }), "Drains", "Stays", "MirrorPod"],
+  ["… of a DaemonSet, ended",                        plain({ owners: [owner({ kind: "DaemonSet" })], phase: "Failed" }), "Drains",     "Ended",     "PodCompleted"],
   ["… of no controller",                             plain({ owners: [] }),                                     "Blocks",              "Blocked",   "Unmanaged"],
   ["… of no controller, with --force",               plain({ owners: [] }, { flags: { force: true, deleteEmptyDirData: false } }), "Drains", "Evicted", "NotAVirtualMachine"],
   ["… with an emptyDir",                             plain({ localStorage: true }),                             "Blocks",              "Blocked",   "LocalStorage"],
@@ -52,6 +60,13 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   ["… not ready, nor are others",                    plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: { ...met, currentHealthy: 1 } })] }), "Blocks", "Blocked", "BudgetExhausted"],
   ["… not ready, AlwaysAllow",                       plain(unhealthy, { budgets: [foreignBudget("b", "app", { unhealthyPodEvictionPolicy: "AlwaysAllow", status: { ...met, currentHealthy: 1 } })] }), "Drains", "Evicted", "NotAVirtualMachine"],
   ["… of another namespace's budget",                plain({}, { budgets: [foreignBudget("b", "app", { namespace: "other" })] }), "Drains", "Evicted", "NotAVirtualMachine"],
+  ["… not ready, no one is needed (desiredHealthy 0)", plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: { currentHealthy: 0, desiredHealthy: 0 } })] }), "Blocks", "Blocked", "BudgetExhausted"],
+  ["… not ready, AlwaysAllow, not counted yet",      plain(unhealthy, { budgets: [foreignBudget("b", "app", { unhealthyPodEvictionPolicy: "AlwaysAllow", generation: 2 })] }), "Drains", "Evicted", "NotAVirtualMachine"],
+  ["… ready, AlwaysAllow is of no use",              plain({}, { budgets: [foreignBudget("b", "app", { unhealthyPodEvictionPolicy: "AlwaysAllow", status: { ...met, currentHealthy: 1 } })] }), "Blocks", "Blocked", "BudgetExhausted"],
+  ["… behind a budget that selects all pods",        plain({}, { budgets: [foreignBudget("b", "app", { selector: { matchLabels: {}, matchExpressions: [] } })] }), "Blocks", "Blocked", "BudgetExhausted"],
+  ["… being deleted, behind a budget",               plain({ deleting: true }, { budgets: [foreignBudget("b", "app")] }), "Drains",   "Evicted",   "NotAVirtualMachine"],
+  ["… failed, behind two budgets",                   plain({ phase: "Failed" }, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app")) }), "Drains", "Ended", "PodCompleted"],
+  ["… not ready, behind two budgets: AlwaysAllow is of no use", plain(unhealthy, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app", { unhealthyPodEvictionPolicy: "AlwaysAllow" })) }), "Blocks", "Blocked", "SeveralBudgets"],
   ["… pending",                                      plain({ phase: "Pending" }, { budgets: [foreignBudget("b", "app")] }), "Drains",  "Evicted",   "NotAVirtualMachine"],
   ["… behind two budgets",                           plain({}, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app", { status: { disruptionsAllowed: 1 } })) }), "Blocks", "Blocked", "SeveralBudgets"],
 ])("%s", (...[, f, verdict, outcome, reason]) => {
@@ -70,6 +85,12 @@ test("a VM whose last evacuation was abandoned waits until the back-off is over"
   const vmis = [vmiOf("web", { activePods: { [POD_UID]: NODE } })];
   const { pods: said } = preflight(facts({ pods, vmis, evacuations: [abandoned] }));
   expect(said).toMatchObject([{ outcome: "Waits", reason: "BackingOff", room: { fits: true } }]);
+});
+
+test("what a VM waits for is named before any migration is there", () => {
+  const saying = (tweak: Parameters<typeof vmiOf>[1]) => preflight(vm(tweak)).pods[0]?.message;
+  expect(saying({ backup: "b1" })).toBe("no migration of it begins before its backup b1 has ended");
+  expect(saying({ hasUtilityVolumes: true })).toContain("utility volumes");
 });
 
 describe("what administrators asked", () => {
@@ -127,6 +148,43 @@ describe("how long", () => {
 
   test("as fast as VMs have come here", () => {
     expect(many({ movedInSeconds: 20 })).toMatchObject({ seconds: { least: 90, most: 240 } });
+  });
+
+  const limited = (bandwidthPerMigration: number, tweak: Parameters<typeof vmiOf>[1] = {}) =>
+    preflight(
+      facts({
+        settings: settings({ limits: { bandwidthPerMigration } }),
+        pods: names.map((n) => launcher(n)),
+        vmis: names.map((n) => vmiOf(n, tweak)),
+      }),
+    ).time;
+  const MIB = 1024 ** 2;
+  // prettier-ignore
+  test.each([
+    // KubeVirt's limit   least  most  basis
+    [256 * MIB,          54,    276,  "between 64 MiB/s and 256 MiB/s"],
+    [32 * MIB,           222,   372,  "no finished migration to go by: 32 MiB/s for each VM"],
+    [1e12,               36,    276,  "between 64 MiB/s and 10 Gbit/s"],
+  ])("no faster than bandwidthPerMigration: %d bytes per second", (limit, least, most, basis) => {
+    expect(limited(limit)).toMatchObject({ seconds: { least, most }, basis: expect.stringContaining(basis) });
+  });
+
+  test("what was seen was seen under that limit", () => {
+    expect(limited(MIB, { movedInSeconds: 20 })).toEqual(many({ movedInSeconds: 20 }));
+  });
+
+  // prettier-ignore
+  test.each([
+    // elsewhere   waves  least  most
+    [0,            3,     36,    276],
+    [3,            3,     36,    276],
+    [4,            3,     36,    276],
+    [5,            4,     36,    368],
+    [9,            4,     36,    368],
+  ])("%d VMs of other nodes move: those above KubeVirt's limit take up places, at worst until they are done", (elsewhere, waves, least, most) => {
+    const migratingElsewhere = Array.from({ length: elsewhere }, (_, i) => vmiOf(`other${i}`, { nodeName: "node02", isMigrating: true }));
+    const f = facts({ pods: names.map((n) => launcher(n)), vmis: names.map((n) => vmiOf(n)), migratingElsewhere });
+    expect(preflight(f).time).toMatchObject({ moves: 5, atOnce: 2, waves, seconds: { least, most } });
   });
 
   test("nothing moves: no time", () => {
