@@ -3,9 +3,9 @@
  * Owns: the outcomes. Does not own: what an eviction gets (../eviction by subject.ts, budgets.ts), room (placing.ts).
  * Upstream: the pod filters of kubectl drain (pkg/drain/filters.go).
  */
-import { MIGRATES, mobilityOf, strategyOf } from "../eviction/eviction-table.ts";
+import { FIRST_REQUEST, MIGRATES, mobilityOf, strategyOf } from "../eviction/eviction-table.ts";
 import { isCompleted, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
-import { pinnedBecause } from "../eviction/messages.ts";
+import { MESSAGE, pinnedBecause } from "../eviction/messages.ts";
 import { isOfLiveVm } from "../kube/pod-kind.ts";
 import { MIRROR_POD_ANNOTATION } from "../names.ts";
 import { refusedByBudget } from "./budgets.ts";
@@ -101,23 +101,43 @@ function refused(ruling: Extract<Ruling, { verdict: "Deny" }>, vmi: VmiFacts | u
       return blocked(reason, message);
     case "HotplugOfLiveVmi":
       return told("Follows", reason, "holds a volume of a VM, and goes with it");
-    case "MigrationTarget":
-      return told("Waits", reason, "a VM is moving here: it moves on when it has arrived");
-    case "NotScheduled":
     case "Migrating":
       return told("Waits", reason, message);
+    case "MigrationTarget":
+    case "NotScheduled":
+      return afterwards(vmi, f) ?? told("Waits", reason, message);
     case "BackingOff":
-      return told("Waits", reason, message, REMEDY.BackingOff);
+      return afterwards(vmi, f) ?? told("Waits", reason, message, REMEDY.BackingOff);
     case "EvacuationTriggered":
     case "EvacuationInProgress":
       return vmi === undefined ? told("Waits", reason, message) : leaving(vmi, reason, f);
   }
 }
 
+/** What a VM gets that is refused for now: undefined, if it then moves. */
+function afterwards(vmi: VmiFacts | undefined, { settings }: PreflightFacts): Found | undefined {
+  if (vmi === undefined) return undefined;
+  const strategy = strategyOf(vmi, settings);
+  switch (FIRST_REQUEST[strategy][mobilityOf(vmi)]) {
+    case "evacuate":
+      return MIGRATES[strategy] ? undefined : ofOwner();
+    case "refuse":
+      return blocked("NotMigratable", MESSAGE.NotMigratable(vmi, strategy));
+    case "shutdown":
+      return told("ShutsDown", "ShutdownByStrategy", MESSAGE.ShutdownByStrategy(vmi), REMEDY.ShutdownByStrategy);
+    case "allow":
+      return undefined;
+  }
+}
+
+function ofOwner(): Found {
+  return blocked("External", "eviction strategy External: its owner is to move it");
+}
+
 /** Marked by the eviction, or already. */
 function leaving(vmi: VmiFacts, reason: string, { settings, migrations }: PreflightFacts): Found {
   const strategy = strategyOf(vmi, settings);
-  if (!MIGRATES[strategy]) return blocked("External", `eviction strategy External: its owner is to move it`);
+  if (!MIGRATES[strategy]) return ofOwner();
   const own = migrations.find((m) => !isFinal(m) && m.namespace === vmi.namespace && m.vmiName === vmi.name);
   if (own === undefined && mobilityOf(vmi) === "pinned") {
     return blocked("NotMigratable", `is marked, but is not live-migratable any more: ${pinnedBecause(vmi)}`);

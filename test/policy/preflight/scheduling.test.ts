@@ -43,7 +43,7 @@ const ALL = ["a", "b", "c", "d"];
 
 // prettier-ignore
 const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [readonly Node[], readonly Pod[]], fits: readonly string[], tweak?: PodTweak])[] = [
-  // NodeResourcesFit
+  // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit_test.go
   ["nothing requested fits a full node",                     {},                                             small({ cpu: "10m", memory: "20" }),   ["a"]],
   ["too much of both",                                       requesting({ cpu: "1m", memory: "1" }),         small({ cpu: "10m", memory: "20" }),   []],
   ["an init container asks for too much CPU",                { ...requesting({ cpu: "1m", memory: "1" }), ...init({ cpu: "3m", memory: "1" }) }, small({ cpu: "8m", memory: "19" }), []],
@@ -61,7 +61,7 @@ const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [r
   ["overhead counts",                                        { ...requesting({ cpu: "1m" }), overhead: { cpu: "10m" } }, small(),                   []],
   ["too many pods, whatever they ask for",                   {},                                             [[nodeOf("a", {}, {}, { pods: "1" })], [podOf("p", {}, { node: "a" })]], []],
   ["ended pods take nothing",                                requesting({ cpu: "10m" }),                     [small()[0], [podOf("p", requesting({ cpu: "10m" }), { node: "a", phase: "Succeeded" })]], ["a"]],
-  // NodeAffinity
+  // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/nodeaffinity/node_affinity_test.go
   ["node selector: missing label",                           { nodeSelector: { foo: "bar" } },               one({}),                               []],
   ["node selector: the node has more labels",                { nodeSelector: { foo: "bar" } },               one({ foo: "bar", baz: "blah" }),      ["a"]],
   ["node selector: the node has only one of two",            { nodeSelector: { foo: "bar", baz: "blah" } },  one({ foo: "bar" }),                   []],
@@ -78,7 +78,7 @@ const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [r
   ["by the node's name",                                     nodeTerms({ matchFields: isNamed("a") }),       one({}),                               ["a"]],
   ["by another node's name",                                 nodeTerms({ matchFields: isNamed("z") }),       one({}),                               []],
   ["by name and label, the name is another",                 nodeTerms({ matchFields: isNamed("z"), matchExpressions: [{ key: "foo", operator: "Exists" }] }), one({ foo: "bar" }), []],
-  // TaintToleration, NodeUnschedulable
+  // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/tainttoleration/taint_toleration_test.go, nodeunschedulable/node_unschedulable_test.go
   ["no toleration",                                          {},                                             [[tainted("NoSchedule")], []],         []],
   ["an equal toleration",                                    tolerating({ key: "k", operator: "Equal", value: "v", effect: "NoSchedule" }), [[tainted("NoSchedule")], []], ["a"]],
   ["the key exists",                                         tolerating({ key: "k", operator: "Exists", effect: "NoSchedule" }), [[tainted("NoSchedule")], []], ["a"]],
@@ -89,7 +89,7 @@ const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [r
   ["NoExecute keeps a pod away",                             {},                                             [[tainted("NoExecute")], []],          []],
   ["cordoned",                                               {},                                             [[nodeOf("a", {}, { unschedulable: true })], []], []],
   ["cordoned, tolerated",                                    tolerating({ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }), [[nodeOf("a", {}, { unschedulable: true })], []], ["a"]],
-  // InterPodAffinity
+  // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/interpodaffinity/filtering_test.go
   ["near a pod of its node",                                 near(podTerm(S1)),                              [two, [s1("a")]],                      ["a"]],
   ["near a pod of its zone",                                 near(podTerm(S1, zone)),                        [two, [s1("a")]],                      ["a", "b"]],
   ["near a pod of another namespace",                        near(podTerm(S1, zone)),                        [two, [s1("a", {}, { namespace: "ns" })]], []],

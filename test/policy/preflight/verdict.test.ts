@@ -41,6 +41,9 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   ["… of a pinned one",                              vm({ ...PINNED, backup: "b1" }),                           "Blocks",              "Blocked",   "NotMigratable"],
   ["… of one that is shut down",                     vm({ evictionStrategy: "None", backup: "b1" }),            "DrainsWithShutdowns", "ShutsDown", "StrategyNone"],
   ["a VM is arriving",                               vm({ nodeName: "node02" }),                                "Drains",              "Waits",     "MigrationTarget"],
+  ["… of an owner that moves it itself",             vm({ nodeName: "node02", evictionStrategy: "External" }),  "Blocks",              "Blocked",   "External"],
+  ["… that cannot move on",                          vm({ nodeName: "node02", ...PINNED }),                     "Blocks",              "Blocked",   "NotMigratable"],
+  ["… that is shut down then",                       vm({ nodeName: "node02", ...PINNED, ...IF_POSSIBLE }),     "DrainsWithShutdowns", "ShutsDown", "ShutdownByStrategy"],
   ["its VMI is gone",                                facts({ vmis: [] }),                                       "Drains",              "Ended",     "VmiGone"],
   // Upstream: kubernetes/kubernetes staging/src/k8s.io/kubectl/pkg/drain/filters.go, pkg/registry/core/pod/storage/eviction.go
   ["an ordinary pod",                                plain({}),                                                 "Drains",              "Evicted",   "NotAVirtualMachine"],
@@ -94,7 +97,7 @@ test("what a VM waits for is named before any migration is there", () => {
 });
 
 describe("what administrators asked", () => {
-  test("kubevirt#8555, harvester#5306: a VM that cannot migrate blocks the drain for ever, and it says why and who can change it", () => {
+  test("kubevirt/kubevirt#8555, harvester/harvester#5306: a VM that cannot migrate blocks the drain for ever, and it says why and who can change it", () => {
     const { summary, pods } = preflight(vm(PINNED));
     expect(summary).toBe(
       "a drain of node01 does not end: 1 of its pods cannot be evicted until a person changes something",
@@ -103,25 +106,25 @@ describe("what administrators asked", () => {
     expect(pods[0]?.remedy).toContain("stop it");
   });
 
-  test("harvester#10698, harvester#8298, kubevirt#9585: without a fitting target nothing begins unannounced: the constraint is named", () => {
+  test("harvester/harvester#10698, harvester/harvester#8298, kubevirt/kubevirt#9585: without a fitting target nothing begins unannounced: the constraint is named", () => {
     const nodes = [node("node02", { unschedulable: true }), node("node03", { allocatable: { memory: GIB } })];
     const { verdict, pods } = preflight(vm({}, { otherNodes: nodes }));
     const closest = { node: "node03", constraint: "Resources", message: "memory: 2048Mi requested, 1024Mi free" };
     expect({ verdict, room: pods[0]?.room }).toEqual({ verdict: "NoRoom", room: { fits: false, nodes: 0, closest } });
   });
 
-  test("harvester#1014: the last node cannot be drained", () => {
+  test("harvester/harvester#1014: the last node cannot be drained", () => {
     expect(preflight(vm({}, { otherNodes: [] }))).toMatchObject({ verdict: "NoRoom", pods: [{ room: { nodes: 0 } }] });
   });
 
-  test("harvester#9150, harvester#10705, harvester#11606: budgets are checked beforehand, and a 429 of a VM that moves is no error", () => {
+  test("harvester/harvester#9150, harvester/harvester#10705, harvester/harvester#11606: budgets are checked beforehand, and a 429 of a VM that moves is no error", () => {
     const [app, web] = [plainPod("app"), launcher("web")];
     const { pods } = preflight(facts({ pods: [app, web], budgets: [foreignBudget("b", "app")] }));
     expect(pods.map(({ outcome }) => outcome)).toEqual(["Blocked", "Moves"]);
     expect(pods[0]?.message).toBe("PodDisruptionBudget b allows no disruption: it needs 1 healthy pods and has 1");
   });
 
-  test("kubevirt#6782: what kubectl drain prints as an error for a VM that moves is told beforehand as what it is", () => {
+  test("kubevirt/kubevirt#6782: what kubectl drain prints as an error for a VM that moves is told beforehand as what it is", () => {
     const [said] = preflight(vm({})).pods;
     expect(said).toMatchObject({
       outcome: "Moves",
@@ -130,7 +133,7 @@ describe("what administrators asked", () => {
     });
   });
 
-  test("harvester#5069, harvester#9114: which VMs are shut down by maintenance is known before it begins", () => {
+  test("harvester/harvester#5069, harvester/harvester#9114: which VMs are shut down by maintenance is known before it begins", () => {
     const pods = [launcher("web"), launcher("db")];
     const { summary } = preflight(facts({ pods, vmis: [vmiOf("web"), vmiOf("db", { evictionStrategy: "None" })] }));
     expect(summary).toBe("node01 can be drained: 1 VMs move, 1 are shut down");

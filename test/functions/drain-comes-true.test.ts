@@ -1,0 +1,28 @@
+/** The verdict of a preflight comes true: the node is drained to the end, with Lifeboat's doors as they are shipped. */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { NodePreflight } from "../fuzz/contract.ts";
+import { NODE } from "../policy/fixtures.ts";
+import { anyDrain, drainOf, podsOn, stays } from "./support/any-drain.ts";
+
+test("Drains never turns out to block, and shuts no VM down; Blocks and NoRoom never drain by themselves", async () => {
+  const seen: Record<string, number> = {};
+  await fc.assert(
+    fc.asyncProperty(anyDrain, async (w) => {
+      const { fake, doors, query, run } = drainOf(w);
+      const { verdict } = NodePreflight.parse((await doors.explainNode(`${NODE}?${query}`)).body);
+      seen[verdict] = (seen[verdict] ?? 0) + 1;
+      await run();
+      const left = podsOn(fake).filter((pod) => !stays(pod));
+      const isShutDown = fake.vmis.list(({ phase }) => phase === "Succeeded").length > 0;
+      const drains = verdict === "Drains" || verdict === "DrainsWithShutdowns";
+      expect({ verdict, isEmpty: left.length === 0 }).toEqual({ verdict, isEmpty: drains });
+      // If it has arrived before its eviction, its guest is shut down; else it stays where it was.
+      const isRace = w.vms.some(({ strategy, state }) => strategy === "None" && state === "Arriving");
+      if (drains && !isRace) expect({ verdict, isShutDown }).toEqual({ verdict, isShutDown: verdict === "DrainsWithShutdowns" });
+    }),
+    { seed: 20_261_122, numRuns: 500 },
+  );
+  expect(Object.keys(seen).toSorted()).toEqual(["Blocks", "Drains", "DrainsWithShutdowns", "NoRoom"]);
+  expect(Math.min(...Object.values(seen))).toBeGreaterThan(20);
+}, 60_000);
