@@ -11,6 +11,7 @@ import { runAdmission } from "./parts/admission.ts";
 import { runDescheduling } from "./parts/descheduling.ts";
 import { runDrain } from "./parts/drain.ts";
 import { runFleets } from "./parts/fleet.ts";
+import { runPreflight } from "./parts/preflight.ts";
 import { runReconcile } from "./parts/reconcile.ts";
 import { runSandbox } from "./parts/sandbox.ts";
 import { runStartup } from "./parts/startup.ts";
@@ -23,6 +24,7 @@ const RUN: Readonly<Record<Part, RunPart>> = {
   startup: runStartup,
   reconcile: runReconcile,
   descheduling: runDescheduling,
+  preflight: runPreflight,
   drain: runDrain,
   fleet: runFleets,
 };

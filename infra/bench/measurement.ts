@@ -5,7 +5,16 @@
 import { pairedRatios, percentile, type Summary, summarize } from "./statistics.ts";
 
 /** In the order in which they run. */
-export const PARTS = ["sandbox", "admission", "startup", "reconcile", "descheduling", "drain", "fleet"] as const;
+export const PARTS = [
+  "sandbox",
+  "admission",
+  "startup",
+  "reconcile",
+  "descheduling",
+  "preflight",
+  "drain",
+  "fleet",
+] as const;
 export type Part = (typeof PARTS)[number];
 
 export const UNITS = ["ms", "s", "MiB", "KiB", "requests", "objects", "clusters", "per s"] as const;
