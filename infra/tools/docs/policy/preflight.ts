@@ -43,7 +43,10 @@ ${nodeVerdictTable()}
 - A volume is judged by the node affinity of the PersistentVolume, also of a hotplugged one; topology spread by \`DoNotSchedule\` alone, with the
   VM's own pod counted where it is.
 - A node that is cordoned, not ready or under pressure counts as tainted so, as the node lifecycle controller will do.
-- Time: as many VMs at once as KubeVirt lets leave a node and run in the cluster; guest memory at the pace of the VMs of the node that
-  have moved before, else between 64 MiB/s and 10 Gbit/s.
+- A VM that is refused for now, because it is arriving or backs off, gets what it will get then: one with strategy External blocks.
+- A VM that KubeVirt is backing up, or that has utility volumes, waits: KubeVirt begins no migration of it before.
+- Time: as many VMs at once as KubeVirt lets leave a node and run in the cluster; those of other nodes that move now take up places, at worst
+  from the beginning of theirs. Guest memory at the pace of the VMs of the node that have moved before, else between 64 MiB/s and
+  10 Gbit/s, and no faster than \`bandwidthPerMigration\`.
 `;
 }
