@@ -13,7 +13,7 @@ const DEFAULT_POD_LIMIT = 110;
 /** Watched objects never change, so a sum can be cached. */
 const sums = new WeakMap<Pod, Readonly<Record<Measured, number>>>();
 
-/** Init containers run one after another, before the others. */
+/** Init containers run one after another, before the others; sidecars from then on. */
 export function requestOf(pod: Pod, resource: Measured): number {
   let known = sums.get(pod);
   if (known === undefined) {
@@ -24,10 +24,16 @@ export function requestOf(pod: Pod, resource: Measured): number {
 }
 
 function sumOf({ spec }: Pod, resource: string): number {
-  const each = (containers: readonly { resources?: { requests?: Record<string, string> } }[] = []) =>
-    containers.map(({ resources }) => parseQuantity(resources?.requests?.[resource] ?? 0));
-  const together = each(spec?.containers).reduce((sum, request) => sum + request, 0);
-  return Math.max(together, ...each(spec?.initContainers)) + parseQuantity(spec?.overhead?.[resource] ?? 0);
+  const of = ({ resources }: { resources?: { requests?: Record<string, string> } }) =>
+    parseQuantity(resources?.requests?.[resource] ?? 0);
+  // Sidecars go on beside every init container after them, and beside the containers.
+  let [sidecars, most] = [0, 0];
+  for (const container of spec?.initContainers ?? []) {
+    if (container.restartPolicy === "Always") sidecars += of(container);
+    else most = Math.max(most, sidecars + of(container));
+  }
+  const together = (spec?.containers ?? []).reduce((sum, container) => sum + of(container), sidecars);
+  return Math.max(together, most) + parseQuantity(spec?.overhead?.[resource] ?? 0);
 }
 
 /** In kube-scheduler's words; undefined if the pod fits. */

@@ -38,6 +38,20 @@ const s1 = (node: string, spec: Spec = {}, tweak: PodTweak = {}) =>
 const init = (...requests: Record<string, string>[]): Spec => ({
   initContainers: requests.map((r, i) => ({ name: `i${i}`, image: "x", resources: { requests: r } })),
 });
+/** A pod of 1m, with these init containers; of `+2m` the plus says that it is a sidecar. */
+const beside = (...cpus: string[]): Spec => ({
+  ...requesting({ cpu: "1m" }),
+  initContainers: cpus.map((text, i) => ({
+    name: `i${i}`,
+    image: "x",
+    resources: { requests: { cpu: text.replace("+", "") } },
+    ...(text.startsWith("+") && { restartPolicy: "Always" }),
+  })),
+});
+const gpus = (count: string, ...inits: string[]): Spec => ({
+  ...requesting(count === "0" ? {} : { [gpu]: count }),
+  ...init(...inits.map((n) => ({ [gpu]: n }))),
+});
 const S1 = { service: "s1" };
 const ALL = ["a", "b", "c", "d"];
 
@@ -48,6 +62,20 @@ const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [r
   ["too much of both",                                       requesting({ cpu: "1m", memory: "1" }),         small({ cpu: "10m", memory: "20" }),   []],
   ["an init container asks for too much CPU",                { ...requesting({ cpu: "1m", memory: "1" }), ...init({ cpu: "3m", memory: "1" }) }, small({ cpu: "8m", memory: "19" }), []],
   ["of several init containers the largest counts, not their sum", { ...requesting({ cpu: "1m", memory: "1" }), ...init({ cpu: "1m" }, { cpu: "1m" }, { cpu: "1m" }) }, small({ cpu: "9m", memory: "19" }), ["a"]],
+  ["the highest of several init containers counts: CPU",     { ...requesting({ cpu: "1m", memory: "1" }), ...init({ cpu: "3m" }, { cpu: "2m" }) }, small({ cpu: "8m", memory: "19" }), []],
+  ["an init container asks for too much memory",             { ...requesting({ cpu: "1m", memory: "1" }), ...init({ memory: "3" }) }, small({ cpu: "9m", memory: "19" }), []],
+  ["an init container takes exactly what is left",           { ...requesting({ cpu: "4m" }), ...init({ cpu: "5m" }) }, small({ cpu: "5m" }),         ["a"]],
+  ["an extended resource for an init container: enough",     gpus("0", "1"),                                 small(),                               ["a"]],
+  ["… more than there is",                                   gpus("0", "10"),                                small(),                               []],
+  ["… more than is left",                                    gpus("0", "1"),                                 small({ [gpu]: "4" }),                 []],
+  ["… several, one after another",                           gpus("0", "3", "3"),                            small({ [gpu]: "1" }),                 ["a"]],
+  ["… several, of which one is too large",                   gpus("0", "6", "3"),                            small({ [gpu]: "1" }),                 []],
+  ["an extended resource of two containers adds up",         { containers: ["1", "2"].map((n) => ({ name: `c${n}`, image: "x", resources: { requests: { [gpu]: "3" } } })) }, small(), []],
+  // Upstream: kubernetes/kubernetes staging/src/k8s.io/component-helpers/resource/helpers_test.go, and the documentation of sidecar containers
+  ["a sidecar adds to the containers",                       beside("+2m"),                                  small({ cpu: "8m" }),                  []],
+  ["… exactly what is left",                                 beside("+2m"),                                  small({ cpu: "7m" }),                  ["a"]],
+  ["… and to an init container after it",                    beside("+2m", "3m"),                            small({ cpu: "6m" }),                  []],
+  ["… not to one before it",                                 beside("3m", "+2m"),                            small({ cpu: "7m" }),                  ["a"]],
   ["both fit",                                               requesting({ cpu: "1m", memory: "1" }),         small({ cpu: "5m", memory: "5" }),     ["a"]],
   ["one resource fits, memory not",                          requesting({ cpu: "1m", memory: "2" }),         small({ cpu: "5m", memory: "19" }),    []],
   ["one resource fits, CPU not",                             requesting({ cpu: "2m", memory: "1" }),         small({ cpu: "9m", memory: "5" }),     []],
@@ -105,6 +133,12 @@ const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [r
   ["apart from a pod of another namespace",                  apart(podTerm(S1)),                             [two, [s1("a", {}, { namespace: "ns" })]], ALL],
   ["a pod there wants to be apart from it",                  {},                                             [two, [s1("a", apart(podTerm({ app: "vm" }, zone)))]], ["c", "d"],   { labels: { app: "vm" } }],
   ["near one and apart from another",                        { affinity: { ...near(podTerm(S1, zone)).affinity, ...apart(podTerm({ bad: "x" })).affinity } }, [two, [s1("a"), podOf("bad", {}, { node: "b", labels: { bad: "x" } })]], ["a"]],
+  ["near with several operators, all met",                   near(podTerm({}, { matchExpressions: [{ key: "service", operator: "Exists" }, { key: "wrongkey", operator: "DoesNotExist" }] }), podTerm({}, { matchExpressions: [{ key: "service", operator: "In", values: ["s1"] }, { key: "service", operator: "NotIn", values: ["x"] }] })), [two, [s1("a")]], ["a"]],
+  ["… one of them not met",                                  near(podTerm({}, { matchExpressions: [{ key: "service", operator: "Exists" }, { key: "wrongkey", operator: "DoesNotExist" }] }), podTerm({}, { matchExpressions: [{ key: "service", operator: "In", values: ["s2"] }] })), [two, [s1("a")]], []],
+  ["near, and apart from the same pod in its zone",          { affinity: { ...near(podTerm(S1)).affinity, ...apart(podTerm(S1, zone)).affinity } }, [two, [s1("a")]], []],
+  ["a pod there wants to be apart from others than it",      {},                                             [two, [s1("a", apart(podTerm({}, { ...zone, matchExpressions: [{ key: "service", operator: "NotIn", values: ["s1"] }] })))]], ALL, { labels: S1 }],
+  ["apart by two terms, either of which repels",             apart(podTerm({}, { ...zone, matchExpressions: [{ key: "service", operator: "Exists" }] }), podTerm({}, { ...zone, matchExpressions: [{ key: "security", operator: "Exists" }] })), [two, [podOf("sec", {}, { node: "c", labels: { security: "S1" } })]], ["a", "b", "d"]],
+  ["its own label, but its term wants another: not the first of its group", near(podTerm({}, { ...zone, matchExpressions: [{ key: "service", operator: "NotIn", values: ["s1"] }] })), [two, []], [], { labels: S1 }],
   ["NotIn, in a selector of pods",                           near(podTerm({}, { matchExpressions: [{ key: "service", operator: "NotIn", values: ["s2"] }] })), [two, [s1("a")]], ["a"]],
 ];
 
