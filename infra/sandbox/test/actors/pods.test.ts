@@ -1,6 +1,14 @@
 /** Pods from creation to the end: the scheduler's choice, the kubelet's reports. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { events, leases, nodes, pods, type Pod } from "../../actors/resources.ts";
+import {
+  events,
+  leases,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  type Pod,
+} from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
 import { useSandbox } from "../with-sandbox.ts";
 
@@ -71,6 +79,38 @@ describe("placement", () => {
     expect((await settled("hermit")).spec?.nodeName).toBe("a");
     await createPod("visitor", {}, { app: "hermit" });
     expect((await settled("visitor")).spec?.nodeName).toBeUndefined();
+  });
+
+  test("where its volume is reached from, and not before there is such a node", async () => {
+    const { client } = world.sandbox;
+    const matchExpressions = [{ key: "kubernetes.io/hostname", operator: "In", values: ["e"] }];
+    const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
+    await client.create(persistentVolumes, { metadata: { name: "disk" }, spec: { nodeAffinity } });
+    const metadata = { namespace: NAMESPACE, name: "disk" };
+    await client.create(persistentVolumeClaims, { metadata, spec: { volumeName: "disk" } });
+    await createPod("stored", { volumes: [{ name: "disk", persistentVolumeClaim: { claimName: "disk" } }] });
+    const { message } = (await settled("stored")).status?.conditions?.find(({ type }) => type === "PodScheduled") ?? {};
+    expect(message).toContain("1 node(s) didn't match PersistentVolume's node affinity");
+    await createNode(client, "e");
+    expect((await world.until(pods, { namespace: NAMESPACE, name: "stored" }, isRunning)).spec?.nodeName).toBe("e");
+    await client.delete(pods, { namespace: NAMESPACE, name: "stored" }, { gracePeriodSeconds: 0 });
+    await client.delete(nodes, { name: "e" });
+  });
+
+  test("spread over nodes that it may not use either: the third has no place", async () => {
+    const constraint = { maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "DoNotSchedule" };
+    const topologySpreadConstraints = [{ ...constraint, labelSelector: { matchLabels: { app: "spread" } } }];
+    const tolerations = [{ key: "dedicated", operator: "Exists" }];
+    for (const name of ["spread-1", "spread-2", "spread-3"]) {
+      await createPod(name, { topologySpreadConstraints, tolerations }, { app: "spread" });
+      await settled(name);
+    }
+    const found = await Promise.all(["spread-1", "spread-2", "spread-3"].map(settled));
+    // b is cordoned, and stays at none.
+    expect(found.map(({ spec }) => spec?.nodeName ?? "none").toSorted()).toEqual(["a", "c", "none"]);
+    const { message } = found[2]?.status?.conditions?.find(({ type }) => type === "PodScheduled") ?? {};
+    expect(message).toContain("2 node(s) didn't match pod topology spread constraints");
+    for (const { metadata } of found) await world.sandbox.client.delete(pods, metadata, { gracePeriodSeconds: 0 });
   });
 
   test("fewest pods first", async () => {
