@@ -9,17 +9,19 @@ test("Drains never turns out to block, and shuts no VM down; Blocks and NoRoom n
   const seen: Record<string, number> = {};
   await fc.assert(
     fc.asyncProperty(anyDrain, async (w) => {
-      const { fake, doors, query, run } = drainOf(w);
+      const drain = drainOf(w);
+      const { fake, doors, query } = drain;
       const { verdict } = NodePreflight.parse((await doors.explainNode(`${NODE}?${query}`)).body);
       seen[verdict] = (seen[verdict] ?? 0) + 1;
-      await run();
+      await drain.run();
       const left = podsOn(fake).filter((pod) => !stays(pod));
       const isShutDown = fake.vmis.list(({ phase }) => phase === "Succeeded").length > 0;
       const drains = verdict === "Drains" || verdict === "DrainsWithShutdowns";
       expect({ verdict, isEmpty: left.length === 0 }).toEqual({ verdict, isEmpty: drains });
       // If it has arrived before its eviction, its guest is shut down; else it stays where it was.
       const isRace = w.vms.some(({ strategy, state }) => strategy === "None" && state === "Arriving");
-      if (drains && !isRace) expect({ verdict, isShutDown }).toEqual({ verdict, isShutDown: verdict === "DrainsWithShutdowns" });
+      if (drains && !isRace)
+        expect({ verdict, isShutDown }).toEqual({ verdict, isShutDown: verdict === "DrainsWithShutdowns" });
     }),
     { seed: 20_261_122, numRuns: 500 },
   );

@@ -83,29 +83,30 @@ interface Passes {
   readonly floor: readonly Pass[];
 }
 
+const mibOf = (passes: readonly Pass[]) => passes.map(({ bytes }) => bytes / MIB);
+const cpuOf = (passes: readonly Pass[]) => passes.map(({ cpuMs }) => cpuMs);
+
 function rowsInNode(what: string, { passes, floor }: Passes, pages: number): readonly Measurement[] {
-  const of = (samples: readonly Pass[], figure: (pass: Pass) => number) => samples.map(figure);
   const bare = { what: "pages of nodes and of other nodes' pods", samples: passes.map(() => pages) };
   const target = (pages + OTHER_REQUESTS) / pages;
-  const [mib, cpu] = [({ bytes }: Pass) => bytes / MIB, ({ cpuMs }: Pass) => cpuMs];
   const reading = "reading and parsing these alone";
   return [
     measuredAgainst(
       { part, what: `${what}: requests`, unit: "requests", target },
-      of(passes, ({ requests }) => requests),
+      passes.map(({ requests }) => requests),
       bare,
     ),
-    measuredAgainst({ part, what: `${what}: answers of the API server`, unit: "MiB" }, of(passes, mib), {
+    measuredAgainst({ part, what: `${what}: answers of the API server`, unit: "MiB" }, mibOf(passes), {
       what: reading,
-      samples: of(floor, mib),
+      samples: mibOf(floor),
     }),
-    measuredAgainst({ part, what: `${what}: CPU`, unit: "ms" }, of(passes, cpu), {
+    measuredAgainst({ part, what: `${what}: CPU`, unit: "ms" }, cpuOf(passes), {
       what: reading,
-      samples: of(floor, cpu),
+      samples: cpuOf(floor),
     }),
     measured(
       { part, what: `${what}: time`, unit: "ms" },
-      of(passes, ({ ms }) => ms),
+      passes.map(({ ms }) => ms),
     ),
   ];
 }

@@ -78,13 +78,27 @@ function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" 
   return sends ? "Sends" : "Receives";
 }
 
+/** True of a list with anything in it. */
+const Some = z.pipe(
+  listOf(z.unknown()),
+  z.transform(({ length }) => length > 0 || undefined),
+);
+
+/** The name of the one under way. Upstream: `IsBackupInProgress`. */
+const BackupStatus = z.lazy(() =>
+  z.pipe(
+    part({ backupName: Text, completed: z.nullish(z.boolean()) }),
+    z.transform(({ backupName, completed }) => (completed === true ? undefined : backupName)),
+  ),
+);
+
 export const Vmi = kind(
   () => ({
     metadata: Meta,
     spec: z.object({
       evictionStrategy: Text,
       terminationGracePeriodSeconds: z.nullish(z.number()),
-      utilityVolumes: listOf(z.unknown()),
+      utilityVolumes: Some,
       domain: part({ memory: part({ guest: Text }) }),
     }),
     status: part({
@@ -94,12 +108,11 @@ export const Vmi = kind(
       activePods: StringsOrNone,
       conditions: Conditions,
       migrationState: z.nullish(MigrationState),
-      changedBlockTracking: part({ backupStatus: part({ backupName: Text, completed: z.nullish(z.boolean()) }) }),
+      changedBlockTracking: part({ backupStatus: BackupStatus }),
     }),
   }),
   ({ metadata, spec, status: { conditions, migrationState, changedBlockTracking, ...status } }): VmiFacts => {
     const { labels, annotations } = metadata;
-    const { backupStatus } = changedBlockTracking;
     const condition = conditions.find(({ type }) => type === "LiveMigratable");
     const { reason, message } = condition ?? {};
     const { isSending, ...migration } = migrationState ?? {
@@ -115,8 +128,8 @@ export const Vmi = kind(
       hasLabels: Boolean(labels),
       hasAnnotations: Boolean(annotations),
       guestMemory: quantity(spec.domain.memory.guest),
-      backup: backupStatus.completed === true ? undefined : backupStatus.backupName,
-      hasUtilityVolumes: spec.utilityVolumes.length > 0 || undefined,
+      backup: changedBlockTracking.backupStatus,
+      hasUtilityVolumes: spec.utilityVolumes,
       evictionStrategy: spec.evictionStrategy,
       decentralized: decentralized(isSending, annotations?.[names.RECEIVER_ANNOTATION] === "true"),
       evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],

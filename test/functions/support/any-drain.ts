@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { type BudgetFacts, isCompleted, isFinal, type PodFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
 import { matches } from "../../../shared/policy/kube/selector.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
-import { budget, endedEvacuation, node, NODE, owner, pod, time, vmi } from "../../policy/fixtures.ts";
+import { budget, endedEvacuation, node, NODE, owner, pod, time, vmi, without } from "../../policy/fixtures.ts";
 import { type FakeDoors, openFakeDoors } from "./fake-doors.ts";
 import { evictionOf } from "./reviews.ts";
 
@@ -170,12 +170,7 @@ function kubeVirt(fake: FakeCluster): void {
     if (one.nodeName === OTHER && podsOn(fake).some(({ uid }) => uid in one.activePods)) land(one, NODE, fake);
     else if (isToMove(one, fake)) land(one, OTHER, fake);
     // A backup ends by itself.
-    else
-      fake.vmis.change(
-        one,
-        () => true,
-        ({ backup: _, ...rest }) => rest,
-      );
+    else fake.vmis.put(without(one, "backup"));
   }
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../../shared/policy/preflight/preflight.ts";
-import { endedEvacuation, migration, MOBILITY, NODE, owner, PINNED, POD_UID, settings, time } from "../fixtures.ts";
+import { endedEvacuation, migration, NODE, owner, PINNED, POD_UID, settings, time } from "../fixtures.ts";
 import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 
 const plain = (tweak: Parameters<typeof plainPod>[1], more: Partial<PreflightFacts> = {}) =>
@@ -91,53 +91,11 @@ test("a VM whose last evacuation was abandoned waits until the back-off is over"
 });
 
 test("what a VM waits for is named before any migration is there", () => {
-  const saying = (tweak: Parameters<typeof vmiOf>[1]) => preflight(vm(tweak)).pods[0]?.message;
-  expect(saying({ backup: "b1" })).toBe("no migration of it begins before its backup b1 has ended");
-  expect(saying({ hasUtilityVolumes: true })).toContain("utility volumes");
-});
-
-describe("what administrators asked", () => {
-  test("kubevirt/kubevirt#8555, harvester/harvester#5306: a VM that cannot migrate blocks the drain for ever, and it says why and who can change it", () => {
-    const { summary, pods } = preflight(vm(PINNED));
-    expect(summary).toBe(
-      "a drain of node01 does not end: 1 of its pods cannot be evicted until a person changes something",
-    );
-    expect(pods[0]?.message).toContain(MOBILITY.pinned.reason);
-    expect(pods[0]?.remedy).toContain("stop it");
-  });
-
-  test("harvester/harvester#10698, harvester/harvester#8298, kubevirt/kubevirt#9585: without a fitting target nothing begins unannounced: the constraint is named", () => {
-    const nodes = [node("node02", { unschedulable: true }), node("node03", { allocatable: { memory: GIB } })];
-    const { verdict, pods } = preflight(vm({}, { otherNodes: nodes }));
-    const closest = { node: "node03", constraint: "Resources", message: "memory: 2048Mi requested, 1024Mi free" };
-    expect({ verdict, room: pods[0]?.room }).toEqual({ verdict: "NoRoom", room: { fits: false, nodes: 0, closest } });
-  });
-
-  test("harvester/harvester#1014: the last node cannot be drained", () => {
-    expect(preflight(vm({}, { otherNodes: [] }))).toMatchObject({ verdict: "NoRoom", pods: [{ room: { nodes: 0 } }] });
-  });
-
-  test("harvester/harvester#9150, harvester/harvester#10705, harvester/harvester#11606: budgets are checked beforehand, and a 429 of a VM that moves is no error", () => {
-    const [app, web] = [plainPod("app"), launcher("web")];
-    const { pods } = preflight(facts({ pods: [app, web], budgets: [foreignBudget("b", "app")] }));
-    expect(pods.map(({ outcome }) => outcome)).toEqual(["Blocked", "Moves"]);
-    expect(pods[0]?.message).toBe("PodDisruptionBudget b allows no disruption: it needs 1 healthy pods and has 1");
-  });
-
-  test("kubevirt/kubevirt#6782: what kubectl drain prints as an error for a VM that moves is told beforehand as what it is", () => {
-    const [said] = preflight(vm({})).pods;
-    expect(said).toMatchObject({
-      outcome: "Moves",
-      message: "is migrated to another node",
-      eviction: { allowed: false },
-    });
-  });
-
-  test("harvester/harvester#5069, harvester/harvester#9114: which VMs are shut down by maintenance is known before it begins", () => {
-    const pods = [launcher("web"), launcher("db")];
-    const { summary } = preflight(facts({ pods, vmis: [vmiOf("web"), vmiOf("db", { evictionStrategy: "None" })] }));
-    expect(summary).toBe("node01 can be drained: 1 VMs move, 1 are shut down");
-  });
+  const [backedUp, collecting] = [vm({ backup: "b1" }), vm({ hasUtilityVolumes: true })].map(
+    (f) => preflight(f).pods[0],
+  );
+  expect(backedUp?.message).toBe("no migration of it begins before its backup b1 has ended");
+  expect(collecting?.message).toContain("utility volumes");
 });
 
 describe("how long", () => {
