@@ -174,6 +174,7 @@ test("probes and metrics: each replica's own, and the cluster's once", async () 
     expect(text.match(/# EOF\n/g)).toHaveLength(1);
     expect(text.includes("lifeboat_build_info")).toBe(pod === own);
   }
+  expect((await stage.ask(own, "/metrics")).text).toContain('lifeboat_webhook_problems{webhook="evictions"} 0\n');
   await stage.client.delete(pods, own.metadata);
   await expect.poll(async () => (await stage.ask(own, "/readyz").catch(() => ({ code: 0 }))).code).toBe(503);
 });

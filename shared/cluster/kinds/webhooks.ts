@@ -10,10 +10,14 @@ const Selector = z.lazy(() =>
   z.nullish(z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(z.unknown()) })),
 );
 
+const Service = z.lazy(() =>
+  z.object({ namespace: Text, name: z.string(), port: z._default(z.number(), 443), path: Text }),
+);
+
 const Webhook = kind(
   () => ({
     name: z.string(),
-    clientConfig: part({ url: Text }),
+    clientConfig: part({ url: Text, service: z.nullish(Service) }),
     rules: listOf(
       z.object({
         operations: listOf(z.string()),
@@ -31,15 +35,21 @@ const Webhook = kind(
     timeoutSeconds: z._default(z.number(), 10),
     admissionReviewVersions: listOf(z.string()),
   }),
-  ({ clientConfig: { url }, namespaceSelector, objectSelector, ...rest }): InstalledWebhook => ({
+  ({ clientConfig: { url, service }, namespaceSelector, objectSelector, ...rest }): InstalledWebhook => ({
     ...rest,
-    url,
+    url: service ? urlOf(service) : url,
+    isService: Boolean(service),
     selectors: Object.entries({ namespaceSelector, objectSelector }).flatMap(([field, selector]) => {
       const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
       return Object.keys(matchLabels).length + matchExpressions.length === 0 ? [] : [field];
     }),
   }),
 );
+
+/** As the API server calls it. */
+function urlOf({ namespace = "", name, port, path = "/" }: z.output<typeof Service>): string {
+  return `https://${name}.${namespace}.svc${port === 443 ? "" : `:${port}`}${path}`;
+}
 
 export const OwnWebhooks = kind(
   () => ({ metadata: Meta, webhooks: listOf(Webhook) }),

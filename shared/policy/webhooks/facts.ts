@@ -7,8 +7,9 @@ import type { Settings } from "../settings.ts";
 
 export interface InstalledWebhook {
   readonly name: string;
-  /** Undefined: it names a Service. Holds the webhook token: never to be told. */
+  /** As the API server calls it, a Service too. Holds the webhook token: never to be told. */
   readonly url: string | undefined;
+  readonly isService: boolean;
   readonly rules: readonly WebhookRule[];
   readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
   /** `namespaceSelector` and `objectSelector`, where they leave anything out. */

@@ -59,6 +59,22 @@ const ROTATION =
   "remark: lifeboat: clientConfig.url: its webhookToken is not the first of the cluster's: a rotation has not ended";
 const BEGIN = `problem: lifeboat: clientConfig.url: expected it to begin with PUBLIC_URL, ${SITE}`;
 
+describe("a Service", () => {
+  const publicUrl = "https://lifeboat-server.lifeboat-system.svc";
+  const service = { namespace: "lifeboat-system", name: "lifeboat-server", port: 443 };
+  const path = `/clusters/prod/admission/evictions/${TOKEN}`;
+  // prettier-ignore
+  test.each<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
+    ["Lifeboat's own, in the cluster", { ...service, path },                  []],
+    ["its port not written down",      { ...service, port: undefined, path }, []],
+    ["another's",                      { ...service, name: "other", path },   [BEGIN.replace(SITE, publicUrl)]],
+    ["another port",                   { ...service, port: 8443, path },      [BEGIN.replace(SITE, publicUrl)]],
+    ["no path yet",                    service,                               [PATH]],
+  ])("%s", (_, found, said) => {
+    expect(compared(installed("evictions", { clientConfig: { service: found } }), { publicUrl })).toEqual(said);
+  });
+});
+
 describe("the URL", () => {
   const door = `/clusters/prod/admission/evictions`;
   // prettier-ignore
