@@ -6,15 +6,15 @@ import { afterEach, expect, test } from "vitest";
 import { drainNode } from "../../infra/demo/drain-client.ts";
 import { nodes } from "../../infra/sandbox/actors/resources.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
-import type { RunningWorker } from "../../infra/tools/worker.ts";
 import { type Stage, startStage, WEBHOOK_TOKEN } from "./stage.ts";
+import type { RunningForm } from "./form.ts";
 import { evict, launcherOf, untilVmi } from "./vm.ts";
 
 const NODE = "node01";
 const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
 
 let stage: Stage;
-const others: RunningWorker[] = [];
+const others: RunningForm[] = [];
 
 afterEach(async () => {
   for (const worker of others.splice(0)) await worker.stop();
@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 /** `cause, outcome` or `cause` to a number: what is not zero of the evacuations. */
-async function evacuationsOf(worker: RunningWorker): Promise<Readonly<Record<string, number>>> {
+async function evacuationsOf(worker: RunningForm): Promise<Readonly<Record<string, number>>> {
   const answer = await worker.fetch("/clusters/sandbox/metrics", { headers });
   const samples = parse(await answer.text()).filter(({ name }) => name.startsWith("lifeboat_evacuations"));
   const values = samples.flatMap(({ metrics }) =>
@@ -32,7 +32,7 @@ async function evacuationsOf(worker: RunningWorker): Promise<Readonly<Record<str
 }
 
 /** Passes over everything, one after another, until told to stop or the Worker is gone. */
-async function keepReconciling(worker: RunningWorker, until: AbortSignal): Promise<void> {
+async function keepReconciling(worker: RunningForm, until: AbortSignal): Promise<void> {
   while (!until.aborted) {
     const answer = await worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers });
     await answer.text();

@@ -1,15 +1,18 @@
 /**
  * The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS.
- * Owns: setting that up for a test. Does not own: VMs and what becomes of them (vm.ts), expectations.
+ * Owns: setting that up for a test. Does not own: the form (form.ts), VMs and what becomes of them (vm.ts), expectations.
  */
 import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import type { Resource } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat, configureLifeboat } from "../../infra/tools/apply.ts";
+import { configureLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { type ClusterEntry, type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
+import { serverImages } from "../../infra/tools/in-cluster.ts";
+import type { ClusterEntry } from "../../infra/tools/worker.ts";
+import { IS_IN_CLUSTER, type RunningForm, startWorkerForm } from "./form.ts";
+import { startInClusterForm } from "./in-cluster-form.ts";
 import { startMinutes } from "./minutes.ts";
 
 export const NAMESPACE = "vms";
@@ -33,12 +36,12 @@ export interface StageOptions extends SandboxOptions {
 export interface Stage {
   readonly sandbox: Sandbox;
   readonly client: KubeClient;
-  worker(): RunningWorker;
+  worker(): RunningForm;
   /** Lifeboat down, and back at the same address. */
   stopWorker(): Promise<void>;
   restartWorker(): Promise<void>;
   /** One more, that knows nothing of the first; the test that asks for it stops it. */
-  anotherWorker(): Promise<RunningWorker>;
+  anotherWorker(): Promise<RunningForm>;
   /** A minute passes; every tenth one brings a full scan. */
   tick(): Promise<void>;
   configure(configuration: Readonly<Record<string, unknown>>): Promise<void>;
@@ -76,34 +79,35 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     ticking = true,
     ...rest
   } = options;
-  const sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05, ...rest });
-  const { client, authority } = sandbox;
-  const site = (url: string) => ({ url, caPem: authority.caPem, optional });
-  const { token } = await applyLifeboat(client, site("https://127.0.0.1:1/"));
-  const clusters = { [CLUSTER]: { server: sandbox.url, token, webhookToken: WEBHOOK_TOKEN, ...entry } };
-  const start = (port: number) => startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
-  let worker = await start(0);
-  await applyLifeboat(client, site(`${worker.url}/clusters/${CLUSTER}/admission/evictions/${WEBHOOK_TOKEN}`));
-  await configureLifeboat(client, configuration);
+  const images = IS_IN_CLUSTER ? serverImages({ cluster: CLUSTER, ...(onLog && { onOutput: onLog }) }) : new Map();
+  const sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05, images, ...rest });
+  const { client } = sandbox;
+  const configure = (changed: Readonly<Record<string, unknown>>) => configureLifeboat(client, changed);
+  const form = await (IS_IN_CLUSTER ? startInClusterForm : startWorkerForm)(sandbox, {
+    cluster: CLUSTER,
+    webhookToken: WEBHOOK_TOKEN,
+    optional,
+    entry,
+    onLog,
+    configure: () => configure(configuration),
+  });
   for (const name of nodes) await createNode(client, name);
 
-  const minutes = startMinutes((time) => worker.scheduled(time), ticking);
+  const minutes = startMinutes((time) => form.current().scheduled(time), ticking);
 
   const ask: Stage["ask"] = async (method, path) => {
-    const answer = await worker.fetch(`/clusters/${CLUSTER}${path}`, { method, headers: BEARER });
+    const answer = await form.current().fetch(`/clusters/${CLUSTER}${path}`, { method, headers: BEARER });
     return { code: answer.status, body: z.record(z.string(), z.unknown()).parse(await answer.json()) };
   };
   return {
     sandbox,
     client,
-    worker: () => worker,
-    stopWorker: () => worker.stop(),
-    async restartWorker() {
-      worker = await start(worker.port);
-    },
-    anotherWorker: () => start(0),
+    worker: () => form.current(),
+    stopWorker: () => form.current().stop(),
+    restartWorker: () => form.restart(),
+    anotherWorker: () => form.another(),
     tick: () => minutes.tick(),
-    configure: (changed) => configureLifeboat(client, changed),
+    configure,
     createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
     async patience(seconds) {
       const body = [{ op: "replace", path: "/webhooks/0/timeoutSeconds", value: seconds }];
@@ -117,7 +121,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     ask,
     async stop() {
       await minutes.stop();
-      await worker.stop();
+      await form.current().stop();
       await sandbox.stop();
     },
   };

@@ -1,0 +1,69 @@
+/**
+ * The two forms in which Lifeboat is deployed, for one suite: a Worker in workerd beside the cluster, or a pod in it.
+ * Owns: what the stage needs of either, and the Worker's. Does not own: the pod's (in-cluster-form.ts), the stage.
+ */
+import { applyLifeboat } from "../../infra/tools/apply.ts";
+import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
+import { type ClusterEntry, startWorker } from "../../infra/tools/worker.ts";
+
+/** The suite as it is runs against either: `LIFEBOAT_FORM=in-cluster npx vitest run test/blackbox/drain.test.ts`. */
+export const IS_IN_CLUSTER = process.env["LIFEBOAT_FORM"] === "in-cluster";
+
+export interface FormOptions {
+  readonly cluster: string;
+  readonly webhookToken: string;
+  /** Further files of infra/kubernetes. */
+  readonly optional: readonly string[];
+  /** Further keys of the cluster's entry in CLUSTERS. */
+  readonly entry: Partial<ClusterEntry> | undefined;
+  readonly onLog: ((line: string) => void) | undefined;
+  /** Once the kinds are there, and before Lifeboat may read it. */
+  readonly configure: () => Promise<void>;
+}
+
+export interface RunningForm {
+  readonly url: string;
+  fetch(path: string, init?: Asked): Promise<Answered>;
+  /** A minute passes. */
+  scheduled(time?: Date): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+  json(): Promise<unknown>;
+}
+
+export interface Form {
+  current(): RunningForm;
+  /** At the same address. */
+  restart(): Promise<void>;
+  another(): Promise<RunningForm>;
+}
+
+export async function startWorkerForm(sandbox: Sandbox, options: FormOptions): Promise<Form> {
+  const { client, authority, url: server } = sandbox;
+  const { cluster, webhookToken, optional, entry, onLog, configure } = options;
+  const site = (url: string) => ({ url, caPem: authority.caPem, optional });
+  const { token } = await applyLifeboat(client, site("https://127.0.0.1:1/"));
+  const clusters = { [cluster]: { server, token, webhookToken, ...entry } };
+  const start = (port: number) => startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
+  let worker = await start(0);
+  await applyLifeboat(client, site(`${worker.url}/clusters/${cluster}/admission/evictions/${webhookToken}`));
+  await configure();
+  return {
+    current: () => worker,
+    async restart() {
+      worker = await start(worker.port);
+    },
+    another: () => start(0),
+  };
+}

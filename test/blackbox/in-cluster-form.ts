@@ -1,0 +1,114 @@
+/**
+ * Lifeboat as a pod of the cluster, on a node of its own: what the suite does to a Worker, done to a Deployment.
+ * Owns: that. Does not own: the process and its manifests (infra/tools/in-cluster.ts), two replicas (in-cluster.test.ts).
+ *
+ * One replica: a test that changes the configuration has the one that it asks read it anew, and would miss another.
+ */
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
+import { deployments, nodes, pods, type Resource, secrets } from "../../infra/sandbox/actors/resources.ts";
+import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
+import { applyManifests } from "../../infra/sandbox/manifests.ts";
+import { HOST } from "../../infra/server/names.ts";
+import { inClusterManifests, SERVER } from "../../infra/tools/in-cluster.ts";
+import type { Answered, Asked, Form, FormOptions, RunningForm } from "./form.ts";
+
+const DOORS_PORT = 8443;
+const WEBHOOK_CONFIGURATIONS: Resource = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  plural: "validatingwebhookconfigurations",
+  namespaced: false,
+};
+const NODE = "lifeboat";
+const TAINT = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
+
+export async function startInClusterForm(sandbox: Sandbox, options: FormOptions): Promise<Form> {
+  const { client } = sandbox;
+  const { cluster, webhookToken, optional, configure } = options;
+  const manifests = inClusterManifests(optional);
+  await applyManifests(
+    client,
+    manifests.filter(({ kind }) => kind !== "Deployment"),
+  );
+  const tokens = { webhookToken: base64(webhookToken), operatorToken: base64(webhookToken) };
+  await client.patch(secrets, SERVER, { type: "merge", body: { data: tokens } });
+  await configure();
+  const labels = { "kubernetes.io/hostname": NODE };
+  await client.create(nodes, { metadata: { name: NODE, labels }, spec: { taints: [TAINT] } });
+  await applyManifests(
+    client,
+    manifests.filter(({ kind }) => kind === "Deployment"),
+  );
+  const place = { nodeSelector: labels, tolerations: [{ operator: "Exists" }] };
+  const scale = async (replicas: number) => {
+    const body = { spec: { replicas, template: { spec: place } } };
+    await client.patch(deployments, SERVER, { type: "merge", body });
+  };
+  const live = async () => (await client.list(pods, SERVER.namespace)).items;
+  const port = async () => {
+    const [pod] = await live();
+    return pod === undefined ? undefined : sandbox.processes.portOf(pod.metadata.uid, DOORS_PORT);
+  };
+  const ask = async (path: string, init: Asked = {}): Promise<Answered> =>
+    await answerOf((await port()) ?? 0, path, init);
+  const isServing = async () => (await ask("/healthz").catch(() => undefined))?.status === 200;
+  const isReady = async () => (await live()).every(({ status }) => status?.conditions?.some(isReadyCondition));
+  const isAsked = async () => {
+    const found = await client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" });
+    return JSON.stringify(found).includes('"caBundle"');
+  };
+  const start = async () => {
+    await scale(1);
+    await until("serves", isServing);
+    await until("is ready", isReady);
+    await until("is asked", isAsked);
+  };
+  const running: RunningForm = {
+    url: `https://${HOST}`,
+    fetch: ask,
+    // Its own timer has full minutes only: as a look at everything, which a tick is now and then.
+    async scheduled() {
+      const headers = { authorization: `Bearer ${webhookToken}` };
+      await (await ask(`/clusters/${cluster}/reconcile`, { method: "POST", headers })).text();
+    },
+    async stop() {
+      await scale(0);
+      for (const { metadata } of await live()) await client.delete(pods, metadata, { gracePeriodSeconds: 0 });
+      await until("is gone", async () => (await live()).length === 0);
+    },
+  };
+  await start();
+  return { current: () => running, restart: start, another: () => Promise.resolve({ ...running, stop: nothing }) };
+}
+
+const isReadyCondition = ({ type, status }: { readonly type: string; readonly status: string }) =>
+  type === "Ready" && status === "True";
+
+/** Outside of a test, too: some stages are set before all of them. */
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const end = AbortSignal.timeout(30_000);
+  while (!(await isSo())) {
+    if (end.aborted) throw new Error(`after 30 s it is not so that Lifeboat ${what}`);
+    await delay(50);
+  }
+}
+
+const nothing = () => Promise.resolve();
+
+/** As any HTTP client that does not check certificates. */
+async function answerOf(port: number, path: string, { method = "GET", headers = {}, body }: Asked): Promise<Answered> {
+  const options = { host: "127.0.0.1", port, path, method, headers, rejectUnauthorized: false };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(options).on("error", reject).on("response", resolve).end(body);
+  });
+  response.setEncoding("utf8");
+  const text = (await response.toArray()).join("");
+  const type = response.headers["content-type"] ?? "";
+  return new Response(text, { status: response.statusCode ?? 0, headers: { "content-type": type } });
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
