@@ -6,14 +6,13 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Actor, ActorOptions } from "../sandbox/actors/actor.ts";
+import type { ActorOptions } from "../sandbox/actors/actor.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { configureLifeboat } from "../tools/apply.ts";
 import { startLifeboat, type Lifeboat } from "../tools/lifeboat.ts";
 import { installRelay, type RelayTo, startRelayBeside } from "../tools/relay.ts";
 import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import { startOwner } from "./owner.ts";
-import { startReplicaSets } from "./replicas.ts";
 
 export interface Cluster extends Pick<ActorOptions, "client" | "clock">, Pick<Sandbox, "stats"> {
   readonly server: string;
@@ -55,9 +54,10 @@ const MIGRATION_SECONDS = 2;
 
 export async function startCluster(options: ClusterOptions): Promise<Running<Cluster>> {
   const { name, folder, configuration, eviction } = options;
-  const sandbox = await startSandbox({ migrationSeconds: MIGRATION_SECONDS, ...(eviction && { eviction }) });
+  const workloads = { workloads: true, migrationSeconds: MIGRATION_SECONDS };
+  const sandbox = await startSandbox({ ...workloads, ...(eviction && { eviction }) });
   const { client, stats, url: server } = sandbox;
-  const actors: readonly Actor[] = [startOwner, startReplicaSets].map((start) => start({ client, clock: systemClock }));
+  const owner = startOwner({ client, clock: systemClock });
   const lifeboat = configuration && (await installLifeboat(sandbox, configuration, options));
   const kubeconfig = join(folder, `kubeconfig-${name}`);
   await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
@@ -69,7 +69,7 @@ export async function startCluster(options: ClusterOptions): Promise<Running<Clu
     kubeconfig,
     lifeboat,
     async stop() {
-      await Promise.all(actors.map((actor) => actor.stop()));
+      await owner.stop();
       await lifeboat?.stop();
       await sandbox.stop();
     },

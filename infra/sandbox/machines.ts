@@ -6,8 +6,9 @@ import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import type { KubeClient } from "./actors/client.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
 import type { Pod } from "./actors/resources.ts";
+import { startDeployments } from "./actors/deployments.ts";
+import { startReplicaSets } from "./actors/replica-sets.ts";
 import { createContainerRuntime } from "./actors/runtime.ts";
-import { startWorkloads } from "./actors/workloads.ts";
 import type { ApiServer } from "./apiserver/server.ts";
 import type { Authority } from "./certificates.ts";
 import type { Role } from "./identities.ts";
@@ -35,6 +36,8 @@ export interface MachinesOptions extends Switches, NodeKnobs {
   readonly aggregate: ApiServer["aggregate"];
   readonly terminationSeconds: number;
   readonly eviction: EvictionConfiguration | undefined;
+  /** Whether Deployments and ReplicaSets get their pods. */
+  readonly workloads: boolean;
   readonly images: Images;
   readonly network: PodNetwork;
   readonly apiServer: URL;
@@ -63,7 +66,7 @@ export async function startMachines(options: MachinesOptions): Promise<Machines>
     startNodes({ ...options, runtime }),
     startVirtController({ ...options, ...optionsOf("virtController") }),
     startVirtHandlers({ ...optionsOf("virtHandler"), runtime, plan }),
-    ...(images.size === 0 ? [] : [startWorkloads(optionsOf("admin"))]),
+    ...(options.workloads ? [startDeployments, startReplicaSets].map((start) => start(optionsOf("admin"))) : []),
   ];
   return { ...actorOf(actors, [processes], [virtApi]), processes };
 }

@@ -42,9 +42,11 @@ export interface SandboxOptions {
   readonly clock?: Clock;
   /**
    * Images that run as processes of this machine; their pods are ready when their probes say so, and webhooks reach them
-   * through Services. With any, Deployments get their pods.
+   * through Services.
    */
   readonly images?: Images;
+  /** Deployments and ReplicaSets get their pods; off by default, unless there are images. */
+  readonly workloads?: boolean;
   /** Repeats the faults of an earlier run. */
   readonly faultSeed?: number;
   /** Gets each error that an actor will retry. */
@@ -93,8 +95,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-function machineOptions({ terminationSeconds = 1, evictionWebhook = true, eviction, images }: SandboxOptions) {
-  return { terminationSeconds, evictionWebhook, eviction, images: images ?? new Map<never, never>() };
+function machineOptions(options: SandboxOptions) {
+  const { terminationSeconds = 1, evictionWebhook = true, eviction, images = new Map<never, never>() } = options;
+  const { workloads = images.size > 0 } = options;
+  return { terminationSeconds, evictionWebhook, eviction, images, workloads };
 }
 
 async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sandbox, "stop">> {

@@ -8,6 +8,8 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { deployments, nodes, pods, type Resource, secrets } from "../../infra/sandbox/actors/resources.ts";
+import * as z from "zod/mini";
+import type { Manifest } from "../../infra/sandbox/actors/rbac.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { HOST } from "../../infra/server/names.ts";
@@ -22,6 +24,8 @@ const WEBHOOK_CONFIGURATIONS: Resource = {
   namespaced: false,
 };
 const NODE = "lifeboat";
+const LABELS = { "kubernetes.io/hostname": NODE };
+const TOLERATIONS = [{ operator: "Exists" }];
 const TAINT = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
 
 export async function startInClusterForm(sandbox: Sandbox, options: FormOptions): Promise<Form> {
@@ -35,16 +39,10 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
   const tokens = { webhookToken: base64(webhookToken), operatorToken: base64(webhookToken) };
   await client.patch(secrets, SERVER, { type: "merge", body: { data: tokens } });
   await configure();
-  const labels = { "kubernetes.io/hostname": NODE };
-  await client.create(nodes, { metadata: { name: NODE, labels }, spec: { taints: [TAINT] } });
-  await applyManifests(
-    client,
-    manifests.filter(({ kind }) => kind === "Deployment"),
-  );
-  const place = { nodeSelector: labels, tolerations: [{ operator: "Exists" }] };
+  await client.create(nodes, { metadata: { name: NODE, labels: LABELS }, spec: { taints: [TAINT] } });
+  await applyManifests(client, manifests.filter(({ kind }) => kind === "Deployment").map(placed));
   const scale = async (replicas: number) => {
-    const body = { spec: { replicas, template: { spec: place } } };
-    await client.patch(deployments, SERVER, { type: "merge", body });
+    await client.patch(deployments, SERVER, { type: "merge", body: { spec: { replicas } } });
   };
   const live = async () => (await client.list(pods, SERVER.namespace)).items;
   const port = async () => {
@@ -86,11 +84,25 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
 const isReadyCondition = ({ type, status }: { readonly type: string; readonly status: string }) =>
   type === "Ready" && status === "True";
 
+const Deployment = z.looseObject({
+  spec: z.looseObject({ template: z.looseObject({ spec: z.looseObject({}) }) }),
+});
+
+/** On its own node, and one of them. */
+function placed(manifest: Manifest): Manifest {
+  const { spec } = Deployment.parse(manifest);
+  const template = {
+    ...spec.template,
+    spec: { ...spec.template.spec, nodeSelector: LABELS, tolerations: TOLERATIONS },
+  };
+  return Object.assign({}, manifest, { spec: { ...spec, replicas: 1, template } });
+}
+
 /** Outside of a test, too: some stages are set before all of them. */
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const end = AbortSignal.timeout(30_000);
+  const end = AbortSignal.timeout(60_000);
   while (!(await isSo())) {
-    if (end.aborted) throw new Error(`after 30 s it is not so that Lifeboat ${what}`);
+    if (end.aborted) throw new Error(`after a minute it is not so that Lifeboat ${what}`);
     await delay(50);
   }
 }

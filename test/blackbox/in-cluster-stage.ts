@@ -67,7 +67,7 @@ export async function startInCluster(given: InClusterOptions = {}): Promise<InCl
     output: () => output,
     replicas,
     untilReady: () =>
-      expect.poll(async () => (await replicas()).filter(isReady).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(2),
+      expect.poll(async () => (await replicas()).filter(isReady).length, { timeout: 60_000 }).toBeGreaterThanOrEqual(2),
     leader: async () => (await client.get(leases, SERVER))?.spec?.holderIdentity,
     async secret(key) {
       const { data = {} } = (await client.get(secrets, SERVER)) ?? {};
@@ -82,7 +82,7 @@ export async function startInCluster(given: InClusterOptions = {}): Promise<InCl
   };
   try {
     await stage.untilReady();
-    await expect.poll(() => areWebhooksPointed(client), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => areWebhooksPointed(client), { timeout: 30_000 }).toBe(true);
     const body = [{ op: "replace", path: "/webhooks/0/failurePolicy", value: failurePolicy }];
     for (const { metadata } of (await client.list(WEBHOOK_CONFIGURATIONS)).items)
       if (metadata.name.startsWith("lifeboat"))
