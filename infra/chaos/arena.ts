@@ -35,11 +35,11 @@ const PRESSURE = {
   evictionPressureTransitionPeriod: "10ms",
 };
 const OPTIONAL = [
-  "optional/guard.yaml",
-  "optional/migration-policy.yaml",
-  "optional/descheduler-support.yaml",
-  "optional/descheduling.yaml",
-  "optional/shield.yaml",
+  "optional/guard/guard.yaml",
+  "optional/migration-policy/migration-policy.yaml",
+  "optional/descheduler-support/descheduler-support.yaml",
+  "optional/descheduling/descheduling.yaml",
+  "optional/shield/shield.yaml",
 ];
 const WEBHOOK_TOKEN = "webhook-token-of-the-chaos-runs";
 const RELAY_SECRET = `whsec_${Buffer.alloc(32, "relay of the chaos runs").toString("base64")}`;

@@ -24,7 +24,7 @@ export const descheduler: Story = {
   about: `the gate ${GATE}`,
   setting: {
     lifeboat: { without: configuration(false), withIt: configuration(true) },
-    optional: ["optional/descheduling.yaml", "optional/descheduler-support.yaml"],
+    optional: ["optional/descheduling/descheduling.yaml", "optional/descheduler-support/descheduler-support.yaml"],
   },
   setScene,
   tell,

@@ -22,7 +22,7 @@ export const preemption: Story = {
   about: "Lifeboat",
   setting: {
     lifeboat: { withIt: { featureGates: { PreemptionEvictionLiveMigration: true } } },
-    optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
+    optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml"],
   },
   setScene,
   tell: (stage, screen) => tellBeside(PLOT, stage, screen),

@@ -51,7 +51,7 @@ export function pressureStory({ about, lifeboat, optional, patience, softThresho
     about,
     setting: {
       lifeboat,
-      optional: ["optional/guard.yaml", "optional/migration-policy.yaml", ...optional],
+      optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml", ...optional],
       eviction: {
         evictionSoft: { "memory.available": softThreshold },
         evictionSoftGracePeriod: { "memory.available": patience },

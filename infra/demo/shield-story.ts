@@ -16,7 +16,7 @@ const configuration = (maxPodGracePeriodSeconds: number) => ({
 const story = pressureStory({
   about: "the shield",
   lifeboat: { without: configuration(0), withIt: configuration(300) },
-  optional: ["optional/shield.yaml"],
+  optional: ["optional/shield/shield.yaml"],
   patience: "4s",
   softThreshold: "8Gi",
 });

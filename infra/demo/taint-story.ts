@@ -29,7 +29,7 @@ export const taint: Story = {
   about: "Lifeboat",
   setting: {
     lifeboat: { withIt: { featureGates: { NoExecuteTaintEvictionLiveMigration: true } } },
-    optional: ["optional/guard.yaml", "optional/migration-policy.yaml"],
+    optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml"],
   },
   setScene,
   tell: (stage, screen) => tellBeside(plot(), stage, screen),

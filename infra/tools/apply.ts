@@ -17,7 +17,7 @@ export interface Site {
   readonly url: string;
   /** The authority of the Worker's certificate. */
   readonly caPem: string;
-  /** Further files of infra/kubernetes, for example `optional/configuration.yaml`. */
+  /** Further files of infra/kubernetes, for example `optional/configuration/configuration.yaml`. */
   readonly optional?: readonly string[];
 }
 

@@ -48,7 +48,7 @@ export function notesOn(settings: Settings): readonly string[] {
     ],
     ["shield.maxPodGracePeriodSeconds has no effect with marking: Evict", isShielding && marking === "Evict"],
     [
-      "shield.maxPodGracePeriodSeconds has no effect without optional/shield.yaml and KubeVirt's feature gate Plugins",
+      "shield.maxPodGracePeriodSeconds has no effect without optional/shield and KubeVirt's feature gate Plugins",
       isShielding && isRelieving && !pluginServed,
     ],
   ];

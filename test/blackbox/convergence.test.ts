@@ -11,7 +11,10 @@ test.each([
   ["gentle", { labels: { "lifeboat.dev/convergence": "gentle" } }, ["none", "none", "none"]],
 ])("the policies of three attempts: %s", async (_, tweak, expected) => {
   const evacuation = { backoffSeconds: 0.2, maxBackoffSeconds: 60 };
-  stage = await startStage({ optional: ["optional/migration-policy.yaml"], configuration: { evacuation } });
+  stage = await startStage({
+    optional: ["optional/migration-policy/migration-policy.yaml"],
+    configuration: { evacuation },
+  });
   stage.sandbox.migrations.configure({
     outcome: ({ attempt }) => (attempt < 3 ? "Failed" : "Succeeded"),
     // Shorter than KubeVirt's 20 s, and longer than a drain's repeats here.

@@ -13,7 +13,7 @@ afterEach(() => stage.stop());
 
 const ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
-const SUPPORT = ["optional/descheduler-support.yaml"];
+const SUPPORT = ["optional/descheduler-support/descheduler-support.yaml"];
 const QUICK = { backoffSeconds: 0.2, maxBackoffSeconds: 600, adoptSeconds: 0 };
 
 interface Start extends SandboxOptions {

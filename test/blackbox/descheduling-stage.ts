@@ -12,7 +12,7 @@ const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
 /** Both gates on, permissions for both, and nothing that a test has to wait for. */
 export function startDeschedulingStage(options: StageOptions = {}): Promise<Stage> {
   return startStage({
-    optional: ["optional/descheduling.yaml", "optional/descheduler-support.yaml"],
+    optional: ["optional/descheduling/descheduling.yaml", "optional/descheduler-support/descheduler-support.yaml"],
     ...options,
     configuration: {
       featureGates: { EvictionsInBackground: true, DeschedulerSupport: true },

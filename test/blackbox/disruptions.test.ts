@@ -20,7 +20,7 @@ afterEach(() => stage.stop());
 async function start(gate: string, { configuration, ...options }: StageOptions = {}): Promise<void> {
   stage = await startStage({
     nodes: ["node01", "node02"],
-    optional: ["optional/guard.yaml"],
+    optional: ["optional/guard/guard.yaml"],
     configuration: { featureGates: { [gate]: true }, ...configuration },
     ...options,
   });

@@ -23,7 +23,7 @@ function configuration(more: Record<string, unknown> = {}) {
 }
 
 beforeAll(async () => {
-  stage = await startStage({ configuration: configuration(), optional: ["optional/guard.yaml"] });
+  stage = await startStage({ configuration: configuration(), optional: ["optional/guard/guard.yaml"] });
 });
 afterAll(() => stage.stop());
 

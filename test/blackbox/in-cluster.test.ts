@@ -130,7 +130,7 @@ describe("a certificate at the end of its life", () => {
 
 test("replicas that are told to end answer the deletion that they hold first", async () => {
   stage = await startInCluster({
-    optional: ["optional/guard.yaml"],
+    optional: ["optional/guard/guard.yaml"],
     configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
   });
   await closeQueue(stage.client);

@@ -11,7 +11,7 @@ afterEach(() => stage.stop());
 async function start(marking: "Evict" | "Auto" | "Impersonate", options: StageOptions = {}) {
   stage = await startStage({
     ...options,
-    optional: ["optional/guard.yaml", "optional/marking-by-eviction.yaml"],
+    optional: ["optional/guard/guard.yaml", "optional/marking-by-eviction/marking-by-eviction.yaml"],
     configuration: { marking, featureGates: { PreemptionEvictionLiveMigration: true } },
   });
   await stage.client.delete(ROLES, { namespace: "kubevirt", name: "lifeboat-impersonation" });

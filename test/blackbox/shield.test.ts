@@ -15,7 +15,7 @@ const KUBEVIRT = { namespace: kubevirt.KUBEVIRT_NAMESPACE, name: "kubevirt" };
 /** The guard lets a deletion go after a moment. */
 async function start(maxPodGracePeriodSeconds: number, { configuration, ...options }: StageOptions = {}): Promise<Vm> {
   stage = await startStage({
-    optional: ["optional/guard.yaml", "optional/shield.yaml"],
+    optional: ["optional/guard/guard.yaml", "optional/shield/shield.yaml"],
     configuration: {
       featureGates: { PreemptionEvictionLiveMigration: true, NodePressureEvictionLiveMigration: true },
       guard: { deadlineSeconds: { Preemption: 1 } },

@@ -92,7 +92,7 @@ test("what an administrator narrows is a remark; rules that ask nothing are a pr
 });
 
 test("the guard: installed as shipped, then edited, then gone, which is no mistake", async () => {
-  await install(["optional/guard.yaml"]);
+  await install(["optional/guard/guard.yaml"]);
   await expectCondition(/^Unknown NotObserved/);
   const [evictions, deletions] = ["evictions", "deletions"].map(
     (door) => `lifeboat_webhook_problems{webhook="${door}"}`,

@@ -8,7 +8,7 @@ import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.t
 import { IN_PROGRESS, ONLY } from "../policy/launchers.ts";
 import { connectTo, present, SETTINGS } from "./connected.ts";
 
-const world = await startTestCluster(["optional/descheduler-support.yaml"]);
+const world = await startTestCluster(["optional/descheduler-support/descheduler-support.yaml"]);
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 

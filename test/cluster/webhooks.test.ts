@@ -8,7 +8,7 @@ import { startTestCluster } from "../functions/support/test-cluster.ts";
 import { settings } from "../policy/fixtures.ts";
 import { connectTo } from "./connected.ts";
 
-const world = await startTestCluster(["optional/guard.yaml"]);
+const world = await startTestCluster(["optional/guard/guard.yaml"]);
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 

@@ -90,7 +90,10 @@ function shown(object: VmiFacts | EvacuationFacts): object {
 }
 
 test("the same requests get the same answers", async () => {
-  const real = await startTestCluster(["optional/descheduler-support.yaml", "optional/descheduling.yaml"]);
+  const real = await startTestCluster([
+    "optional/descheduler-support/descheduler-support.yaml",
+    "optional/descheduling/descheduling.yaml",
+  ]);
   await real.createVm({ name: "web", strategy: "LiveMigrate" });
   const cluster = connectOverHttp({ server: real.entry.server, token: real.entry.token });
   const fake = new FakeCluster();

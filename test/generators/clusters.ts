@@ -30,7 +30,10 @@ export const PATH = {
 export const VMS = ["web", "db", "mail"];
 
 /** The example that is shipped, as text and as what it says. */
-const POLICY_MAP = new URL("../../infra/kubernetes/optional/descheduler-policy.yaml", import.meta.url);
+const POLICY_MAP = new URL(
+  "../../infra/kubernetes/optional/descheduler-policy/descheduler-policy.yaml",
+  import.meta.url,
+);
 const PolicyMap = z.object({ data: z.object({ "policy.yaml": z.string() }) });
 const SHIPPED = z.parse(PolicyMap, load(readFileSync(POLICY_MAP, "utf8"))).data["policy.yaml"];
 export const DESCHEDULER_POLICY: Json = asJson(load(SHIPPED));

@@ -91,7 +91,7 @@ describe("accepted", () => {
 });
 
 test("the example names every field, with its default", async () => {
-  const [example] = readManifests("optional/configuration.yaml");
+  const [example] = readManifests("optional/configuration/configuration.yaml");
   const featureGates = Object.fromEntries(FEATURE_GATES.map((gate) => [gate, false]));
   expect(example).toMatchObject({ kind: "LifeboatConfiguration", metadata: KEY });
   expect(example?.["spec"]).toEqual({ ...defaultConfiguration(), featureGates });

@@ -122,7 +122,7 @@ export const DEEDS = steps({
   },
   "finish a deletion": {
     configuration: { ...OFF, featureGates: { NoExecuteTaintEvictionLiveMigration: true } },
-    takes: "kubernetes/optional/guard.yaml",
+    takes: "kubernetes/optional/guard/guard.yaml",
     given: situations.overdue,
     done: tick,
   },
@@ -138,7 +138,7 @@ export const DEEDS = steps({
   },
   "do without budgets": {
     configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
-    takes: "kubernetes/optional/guard.yaml",
+    takes: "kubernetes/optional/guard/guard.yaml",
     given: situations.covered,
     done: reconcile,
   },

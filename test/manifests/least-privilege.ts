@@ -104,14 +104,14 @@ export const NEEDS: readonly Need[] = [
   ...of("kubernetes/impersonation.yaml", [
     ["impersonate serviceaccounts/kubevirt-apiserver", "no VM is marked, unless by KubeVirt's own webhook", shown.notMarked, "evict", `PATCH ${VMI}`],
   ]),
-  ...of("kubernetes/optional/constrained-impersonation.yaml", [
+  ...of("kubernetes/optional/constrained-impersonation/constrained-impersonation.yaml", [
     ["impersonate:serviceaccount authentication.k8s.io/serviceaccounts/kubevirt-apiserver", "no VM is marked, unless by KubeVirt's own webhook", shown.notMarked, "evict", `PATCH ${VMI}`],
     ["impersonate-on:serviceaccount:patch kubevirt.io/virtualmachineinstances",             "no VM is marked, unless by KubeVirt's own webhook", shown.notMarked, "evict", `PATCH ${VMI}`],
   ]),
-  ...of("kubernetes/optional/descheduler-support.yaml", [
+  ...of("kubernetes/optional/descheduler-support/descheduler-support.yaml", [
     ["patch pods", "pods are not annotated as to be evicted by request only", shown.notAnnotated, "annotate a pod", `PATCH ${POD}`],
   ]),
-  ...of("kubernetes/optional/descheduling.yaml", [
+  ...of("kubernetes/optional/descheduling/descheduling.yaml", [
     ["create pods/eviction",                   "nothing is descheduled: every eviction is refused",         shown.podStays,         "deschedule",     `POST ${POD}/eviction`],
     ["patch pods",                             "no pod that is to be asked only is descheduled", shown.podStays,         "deschedule",     `PATCH ${POD}`],
     ["list namespaces",                        "no cycle whose policy selects namespaces by label",         shown.noCycle,          "deschedule",     "GET /api/v1/namespaces"],
@@ -122,13 +122,13 @@ export const NEEDS: readonly Need[] = [
     ["patch coordination.k8s.io/leases/lifeboat-descheduling", "one cycle in five minutes",              shown.onlyFirstPodGone, "deschedule again", `PATCH ${LEASES}/lifeboat-descheduling`],
     ["create coordination.k8s.io/leases",                      "no cycle as long as there is no Lease", shown.noCycle,          "deschedule",     `POST ${LEASES}`],
   ]),
-  ...of("kubernetes/optional/guard.yaml", [
+  ...of("kubernetes/optional/guard/guard.yaml", [
     ["delete pods", "a pod that the taint manager gave up on stays past its deadline", shown.podStays, "finish a deletion", `DELETE ${POD}`],
   ]),
-  ...of("kubernetes/optional/marking-by-eviction.yaml", [
+  ...of("kubernetes/optional/marking-by-eviction/marking-by-eviction.yaml", [
     ["create pods/eviction", "with `marking: Evict`, only evictions are marked", shown.notMarked, "mark by eviction", `POST ${POD}/eviction`],
   ]),
-  ...of("kubernetes/optional/shield.yaml", [
+  ...of("kubernetes/optional/shield/shield.yaml", [
     ["list events",                                    "a VM that the shield covers is let go although its shutdown was not refused", shown.letGo,       "renew the shield", `GET ${EVENTS}`],
     ["get plugin.kubevirt.io/plugins/lifeboat-shield", "the shield covers no VM",                                                     shown.notShielded, "shield",           `GET ${PLUGIN}`],
   ]),

@@ -3,6 +3,8 @@ import type { Urgency } from "../../shared/policy/cause.ts";
 import { EVACUATION_LABEL } from "../../shared/policy/names.ts";
 import { applied, permissions, readManifests, readYaml, shipped, yamlFiles, type Manifest } from "./shipped.ts";
 
+const isKustomization = (file: string) => file.endsWith("kustomization.yaml");
+
 function find(kind: string, name = "lifeboat"): Manifest {
   const found = shipped().find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
   if (found === undefined) throw new Error(`no ${kind} ${name}`);
@@ -11,11 +13,11 @@ function find(kind: string, name = "lifeboat"): Manifest {
 
 describe("infra/kubernetes", () => {
   test("every YAML file parses", () => {
-    for (const file of yamlFiles()) if (file !== "kustomization.yaml") expect(readManifests(file)).not.toEqual([]);
+    for (const file of yamlFiles()) if (!isKustomization(file)) expect(readManifests(file)).not.toEqual([]);
   });
 
   test("the kustomization lists every file but the optional ones", () => {
-    const files = yamlFiles().filter((file) => file !== "kustomization.yaml" && !file.startsWith("optional/"));
+    const files = yamlFiles().filter((file) => !isKustomization(file) && !file.startsWith("optional/"));
     expect(applied().toSorted()).toEqual(files);
   });
 
@@ -63,7 +65,7 @@ describe("infra/kubernetes", () => {
 /** What is sent is tried in webhooks.test.ts. No selector: no namespace and no object is exempt. */
 test.each([
   ["webhook.yaml", "lifeboat", "evictions", "CREATE", "pods/eviction", 10],
-  ["optional/guard.yaml", "lifeboat-guard", "deletions", "DELETE", "pods", 30],
+  ["optional/guard/guard.yaml", "lifeboat-guard", "deletions", "DELETE", "pods", 30],
 ])("%s has exactly these properties", (file, name, door, ...[operation, resource, timeoutSeconds]) => {
   const rule = { operations: [operation], apiGroups: [""], apiVersions: ["v1"], resources: [resource] };
   expect(readManifests(file)[0]).toEqual({
@@ -111,10 +113,10 @@ const TUNED = {
 };
 
 test.each([
-  ["migration-policy.yaml", {}, {}],
-  ["migration-policy-tuning.yaml", TUNED.firm, TUNED.urgent],
-])("%s has exactly these properties", (file, firm, urgent) => {
-  expect(readManifests(`optional/${file}`)).toEqual([
+  ["migration-policy", {}, {}],
+  ["migration-policy-tuning", TUNED.firm, TUNED.urgent],
+])("%s has exactly these properties", (name, firm, urgent) => {
+  expect(readManifests(`optional/${name}/${name}.yaml`)).toEqual([
     migrationPolicy("firm", { ...FIRM, ...firm }),
     migrationPolicy("urgent", { ...URGENT, ...urgent }),
   ]);
@@ -123,7 +125,7 @@ test.each([
 /** Each single permission has its row in least-privilege.ts. */
 describe("what Lifeboat may do", () => {
   const everything = yamlFiles()
-    .filter((file) => file !== "kustomization.yaml")
+    .filter((file) => !isKustomization(file))
     .flatMap(readManifests);
 
   test("in one namespace only", () => {

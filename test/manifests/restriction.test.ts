@@ -15,7 +15,7 @@ import { readManifests } from "./shipped.ts";
 import { tidy } from "./situations.ts";
 
 const FILES = ["descheduler-support", "descheduling", "guard", "marking-by-eviction", "restriction"].map(
-  (name) => `optional/${name}.yaml`,
+  (name) => `optional/${name}/${name}.yaml`,
 );
 const ACCOUNT = "system:serviceaccount:lifeboat-system:lifeboat";
 
@@ -31,7 +31,7 @@ const policies: core.Resource<core.KubeObject & { status?: unknown }> = {
   plural: "validatingadmissionpolicies",
 };
 
-const [policy, binding] = readManifests("optional/restriction.yaml");
+const [policy, binding] = readManifests("optional/restriction/restriction.yaml");
 const spec = z
   .object({
     matchConstraints: z.object({

@@ -12,7 +12,7 @@ const Hook = z.object({
   failureStrategy: z.string(),
   condition: z.string(),
 });
-const [plugin] = readManifests("optional/shield.yaml");
+const [plugin] = readManifests("optional/shield/shield.yaml");
 const { nodeHooks } = z.object({ nodeHooks: z.tuple([Hook]) }).parse(plugin?.["spec"]);
 const [{ condition, ...hook }] = nodeHooks;
 

@@ -14,7 +14,10 @@ beforeAll(async () => {
   sandbox = await startSandbox({ terminationSeconds: 0 });
   webhook = await startReviewRecorder(sandbox.authority);
   const site = { url: `${webhook.url}/admission/evictions`, caPem: sandbox.caPem };
-  await applyLifeboat(sandbox.client, { ...site, optional: ["optional/guard.yaml", "optional/migration-policy.yaml"] });
+  await applyLifeboat(sandbox.client, {
+    ...site,
+    optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml"],
+  });
 });
 afterAll(async () => {
   await webhook.stop();

@@ -9,6 +9,7 @@ import { type Labels, Recording } from "./recording.ts";
 import { firing } from "./shipped.ts";
 
 const TARGET = { job: "lifeboat", instance: "lifeboat.example.com:443", cluster: "prod" };
+const replica = (pod: string) => ({ job: "lifeboat", pod });
 const HOUR = 60;
 const DAY = 24 * HOUR;
 
@@ -117,8 +118,6 @@ describe("who is scraped", () => {
     recording.add({ job: "another" }, seconds(), "");
     expect(await after(7, open(), { job: "another" })).toEqual(["LifeboatBlind"]);
   });
-
-  const replica = (pod: string) => ({ job: "lifeboat", pod });
 
   test.each([
     ["is down", undefined],

@@ -14,7 +14,7 @@ import { startInstalled } from "./sender.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
-const OPTIONAL = ["optional/guard.yaml"];
+const OPTIONAL = ["optional/guard/guard.yaml"];
 
 let sandbox: Sandbox;
 let send: Send;

@@ -14,7 +14,7 @@ const Manifest = z.looseObject({ kind: z.string(), metadata: z.looseObject({ nam
 const Rules = z.object({
   rules: z.array(z.looseObject({ resources: z.array(z.string()), verbs: z.array(z.string()) })),
 });
-const manifests = z.array(Manifest).parse(inClusterManifests(["optional/guard.yaml"]));
+const manifests = z.array(Manifest).parse(inClusterManifests(["optional/guard/guard.yaml"]));
 
 function find(kind: string, name = NAME) {
   const found = manifests.find((one) => one.kind === kind && one.metadata.name === name);

@@ -32,7 +32,7 @@ export const runDescheduling: RunPart = async (options) => {
   const server = await startMeasuredApiServer({ ageSeconds: AGE_SECONDS });
   const closers = [() => server.stop()];
   try {
-    await installLifeboat(server.client, CONFIGURATION, ["optional/descheduling.yaml"]);
+    await installLifeboat(server.client, CONFIGURATION, ["optional/descheduling/descheduling.yaml"]);
     await server.client.create(configMaps, {
       metadata: { namespace: "lifeboat-system", name: "lifeboat-descheduler" },
       data: { "policy.yaml": POLICY },

@@ -70,4 +70,4 @@ function judgeConfiguration(found: ConfigurationFacts | undefined, facts: Facts)
   ];
 }
 
-const EXAMPLE = "infra/kubernetes/optional/configuration.yaml";
+const EXAMPLE = "infra/kubernetes/optional/configuration/configuration.yaml";

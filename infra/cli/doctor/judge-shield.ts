@@ -6,7 +6,7 @@ import { failed, type Finding, judged, ok, valueOf, warning } from "./check.ts";
 import type { Facts } from "./facts.ts";
 import { settingsOf } from "./settings.ts";
 
-const PLUGIN = "infra/kubernetes/optional/shield.yaml";
+const PLUGIN = "infra/kubernetes/optional/shield/shield.yaml";
 
 export function judgeShield(facts: Facts): readonly Finding[] {
   const settings = settingsOf(facts);

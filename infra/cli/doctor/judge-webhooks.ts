@@ -13,7 +13,7 @@ import type { Facts } from "./facts.ts";
 const README = "infra/kubernetes/README.md";
 const FILES = {
   evictions: { file: "infra/kubernetes/webhook.yaml", step: `${README}, "Install", step 7` },
-  deletions: { file: "infra/kubernetes/optional/guard.yaml", step: `${README}, "The guard"` },
+  deletions: { file: "infra/kubernetes/optional/guard/guard.yaml", step: `${README}, "The guard"` },
 } as const satisfies Record<WebhookDoor, unknown>;
 
 /** Where the webhook leads to, without its token. */

@@ -73,8 +73,11 @@ function optional(file: string, isNeeded: boolean): readonly (readonly string[])
   return isNeeded ? [[`kubernetes/optional/${file}`]] : [];
 }
 
-const IMPERSONATING = ["kubernetes/impersonation.yaml", "kubernetes/optional/constrained-impersonation.yaml"] as const;
-const EVICTING = "kubernetes/optional/marking-by-eviction.yaml";
+const IMPERSONATING = [
+  "kubernetes/impersonation.yaml",
+  "kubernetes/optional/constrained-impersonation/constrained-impersonation.yaml",
+] as const;
+const EVICTING = "kubernetes/optional/marking-by-eviction/marking-by-eviction.yaml";
 
 const MARKING: Readonly<Record<Settings["marking"], readonly string[]>> = {
   Impersonate: IMPERSONATING,

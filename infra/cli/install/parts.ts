@@ -16,7 +16,7 @@ export const PARTS: readonly Part[] = [
   {
     name: "guard",
     about: "holds deletions by the scheduler, the taint manager and Karpenter until the VM has moved",
-    files: ["kubernetes/optional/guard.yaml"],
+    files: ["kubernetes/optional/guard/guard.yaml"],
     gates: [
       "PreemptionEvictionLiveMigration",
       "NoExecuteTaintEvictionLiveMigration",
@@ -32,31 +32,31 @@ export const PARTS: readonly Part[] = [
   {
     name: "shield",
     about: "experimental: launchers wait after a SIGTERM under node pressure (KubeVirt 1.9, gate Plugins)",
-    files: ["kubernetes/optional/shield.yaml"],
+    files: ["kubernetes/optional/shield/shield.yaml"],
     gates: ["NodePressureEvictionLiveMigration"],
   },
   {
     name: "migration-policy",
     about: "makes urgent migrations converge",
-    files: ["kubernetes/optional/migration-policy.yaml"],
+    files: ["kubernetes/optional/migration-policy/migration-policy.yaml"],
     gates: [],
   },
   {
     name: "descheduling",
     about: "Lifeboat's own descheduler may evict; its policy is yours",
-    files: ["kubernetes/optional/descheduling.yaml"],
+    files: ["kubernetes/optional/descheduling/descheduling.yaml"],
     gates: ["EvictionsInBackground"],
   },
   {
     name: "descheduler-support",
     about: "annotates launcher pods for another descheduler",
-    files: ["kubernetes/optional/descheduler-support.yaml"],
+    files: ["kubernetes/optional/descheduler-support/descheduler-support.yaml"],
     gates: ["DeschedulerSupport"],
   },
   {
     name: "restriction",
     about: "limits what Lifeboat's account may change on pods",
-    files: ["kubernetes/optional/restriction.yaml"],
+    files: ["kubernetes/optional/restriction/restriction.yaml"],
     gates: [],
   },
 ];

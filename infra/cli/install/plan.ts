@@ -50,7 +50,9 @@ const SERVICE = { namespace: "lifeboat-system", name: "lifeboat-server", port: 4
 /** In the order in which they are applied. The webhooks are the last ones: from then on Lifeboat is asked. */
 export function plan(site: Site): readonly Manifest[] {
   const impersonation =
-    site.minor >= CONSTRAINED_IMPERSONATION ? "optional/constrained-impersonation.yaml" : "impersonation.yaml";
+    site.minor >= CONSTRAINED_IMPERSONATION
+      ? "optional/constrained-impersonation/constrained-impersonation.yaml"
+      : "impersonation.yaml";
   const files = [
     ...[...BASE, impersonation].map((file) => `kubernetes/${file}`),
     ...site.parts.flatMap((part) => part.files),

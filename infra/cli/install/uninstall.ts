@@ -20,10 +20,10 @@ const FLAGS = { yes: { ...FLAG, short: "y" }, "dry-run": FLAG } as const;
 /** Not of any part: those that replace others, and what people add by hand. */
 const FURTHER = [
   "kubernetes/impersonation.yaml",
-  "kubernetes/optional/constrained-impersonation.yaml",
-  "kubernetes/optional/marking-by-eviction.yaml",
-  "kubernetes/optional/migration-policy-tuning.yaml",
-  "kubernetes/optional/configuration.yaml",
+  "kubernetes/optional/constrained-impersonation/constrained-impersonation.yaml",
+  "kubernetes/optional/marking-by-eviction/marking-by-eviction.yaml",
+  "kubernetes/optional/migration-policy-tuning/migration-policy-tuning.yaml",
+  "kubernetes/optional/configuration/configuration.yaml",
   "relay/kubernetes/serviceaccount.yaml",
   "relay/kubernetes/rbac.yaml",
   "relay/kubernetes/site.yaml",

@@ -1,7 +1,7 @@
 /**
  * The shield: which VMs it covers, so that they may move after SIGTERM instead of shutting down, and when it lets go.
  * Owns: these rules, on a node under pressure and where the guard lets a deletion go. Does not own: who moves (pressure/, guard/),
- * the Plugin that makes virt-handler refuse (infra/kubernetes/optional/shield.yaml).
+ * the Plugin that makes virt-handler refuse (infra/kubernetes/optional/shield/shield.yaml).
  *
  * It has to cover a VM before SIGTERM: virt-handler acts on that at once. And it has to let go in time: the launcher never
  * forgets the signal, and destroys a guest that has neither moved nor shut down when its grace period is over, in the middle of

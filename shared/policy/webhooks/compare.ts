@@ -23,7 +23,7 @@ export interface Comparison extends Required<Findings> {
   readonly found: "Installed" | "Absent" | "Unread";
 }
 
-/** As shipped: infra/kubernetes/webhook.yaml and optional/guard.yaml. */
+/** As shipped: infra/kubernetes/webhook.yaml and optional/guard/guard.yaml. */
 export const SHIPPED = {
   evictions: {
     object: OWN_WEBHOOKS,
@@ -77,7 +77,7 @@ function absent({ door, settings }: WebhookExpectation): Required<Findings> {
   const { object } = SHIPPED[door];
   if (door === "evictions") return { problems: [`${object}: there is no such object: see webhook.yaml`], remarks: [] };
   const isWanted = GUARD_CAUSES.some((cause) => isGuardOn(cause, settings));
-  const remark = `${object}: there is no such object, so no deletion is held: see optional/guard.yaml`;
+  const remark = `${object}: there is no such object, so no deletion is held: see optional/guard`;
   return { problems: [], remarks: isWanted ? [remark] : [] };
 }
 

@@ -12,7 +12,7 @@ export const POLICY = { namespace: "lifeboat-system", name: "lifeboat-deschedule
 export const TAINTS = policyOf("RemovePodsViolatingNodeTaints", {});
 
 export async function startToDeschedule(): Promise<TestCluster> {
-  const cluster = await startTestCluster(["optional/descheduling.yaml"]);
+  const cluster = await startTestCluster(["optional/descheduling/descheduling.yaml"]);
   await cluster.configure({ ...QUIET, featureGates: BOTH });
   await cluster.client.create(core.nodes, { metadata: { name: "node02" }, spec: {} });
   const status = { status: { conditions: [{ type: "Ready", status: "True" }] } };

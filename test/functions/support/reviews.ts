@@ -41,7 +41,7 @@ export function evictionOf({ namespace, name }: { readonly namespace: string; re
   return evictionReview({ request: { namespace, name }, eviction: { metadata: { namespace, name } } });
 }
 
-/** A scheduler's deletion of the pod, as `infra/kubernetes/optional/guard.yaml` has it sent. */
+/** A scheduler's deletion of the pod, as `infra/kubernetes/optional/guard/guard.yaml` has it sent. */
 export function deletionOf(oldObject: unknown, more: Json = {}): Json {
   const request = {
     uid: UID,

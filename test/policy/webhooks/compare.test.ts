@@ -12,7 +12,7 @@ const TOKEN = "secret-of-the-url";
 const OLD = "secret/of old";
 const OTHER = "secret-of-nobody";
 const SITE = "https://lifeboat.example.com";
-const FILES = { evictions: "webhook.yaml", deletions: "optional/guard.yaml" } as const;
+const FILES = { evictions: "webhook.yaml", deletions: "optional/guard/guard.yaml" } as const;
 
 const Installed = z.looseObject({ webhooks: z.array(z.looseObject({ rules: z.array(z.looseObject({})) })) });
 
@@ -164,7 +164,7 @@ describe("an object that is not there", () => {
   const gated = settings({ featureGates: ["PreemptionEvictionLiveMigration"] });
   const off = { ...gated, guard: { ...gated.guard, mode: "Off" } } as const;
   const missing = "problem: lifeboat: there is no such object: see webhook.yaml";
-  const unguarded = "remark: lifeboat-guard: there is no such object, so no deletion is held: see optional/guard.yaml";
+  const unguarded = "remark: lifeboat-guard: there is no such object, so no deletion is held: see optional/guard";
 
   // prettier-ignore
   test.each<[string, Partial<WebhookExpectation>, readonly string[]]>([

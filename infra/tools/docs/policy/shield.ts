@@ -10,7 +10,7 @@ const { shield } = DEFAULT_SETTINGS;
 export function section(): string {
   return `### The shield (experimental)
 
-With \`optional/shield.yaml\`, KubeVirt 1.9 and its feature gate \`Plugins\`, and \`shield.maxPodGracePeriodSeconds\`. virt-handler does not shut
+With \`optional/shield\`, KubeVirt 1.9 and its feature gate \`Plugins\`, and \`shield.maxPodGracePeriodSeconds\`. virt-handler does not shut
 a covered guest down on SIGTERM, so that it can still move.
 
 - **Covered** (label \`lifeboat.dev/shield\`), as soon as the node is under pressure, is every VM that would be moved, whose

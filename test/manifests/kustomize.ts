@@ -1,0 +1,129 @@
+/**
+ * What `kubectl kustomize` makes of our kustomizations: a fresh clone has no kubectl.
+ * Owns: the few features that they use; any other throws. Does not own: what is in them.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { load, loadAll } from "js-yaml";
+import * as z from "zod/mini";
+
+const Reference = z.strictObject({ kind: z.exactOptional(z.string()), name: z.string() });
+const Replacement = z.strictObject({
+  source: z.strictObject({ kind: z.string(), name: z.string(), fieldPath: z.string() }),
+  targets: z.array(
+    z.strictObject({
+      select: Reference,
+      fieldPaths: z.array(z.string()),
+      options: z.exactOptional(z.strictObject({ delimiter: z.string(), index: z.number() })),
+    }),
+  ),
+});
+const Paths = z._default(z.array(z.string()), []);
+const Kustomization = z.strictObject({
+  apiVersion: z.string(),
+  kind: z.enum(["Kustomization", "Component"]),
+  resources: Paths,
+  components: Paths,
+  configMapGenerator: z._default(
+    z.array(z.looseObject({ name: z.string(), literals: Paths, files: Paths, options: z.looseObject({}) })),
+    [],
+  ),
+  patches: z._default(z.array(z.strictObject({ target: Reference, patch: z.string() })), []),
+  replacements: z._default(z.array(Replacement), []),
+});
+type Kustomization = z.infer<typeof Kustomization>;
+
+const KubeObject = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
+export type KubeObject = z.infer<typeof KubeObject>;
+
+/** Of a folder with a kustomization. */
+export function build(folder: string, expected: Kustomization["kind"] = "Kustomization"): readonly KubeObject[] {
+  return buildFrom(read(folder, expected), folder, []);
+}
+
+/** Of a kustomization's text, as if it were in that folder. */
+export function buildText(text: string, folder: string): readonly KubeObject[] {
+  return buildFrom(Kustomization.parse(load(text)), folder, []).filter((object) => !isLocal(object));
+}
+
+function read(folder: string, expected: Kustomization["kind"]): Kustomization {
+  const kustomization = Kustomization.parse(load(readFileSync(join(folder, "kustomization.yaml"), "utf8")));
+  if (kustomization.kind !== expected) throw new Error(`${folder}: expected a ${expected}`);
+  return kustomization;
+}
+
+/** Resources, then what is generated, then components one after another, then the changes: in kustomize's order. */
+function buildFrom(of: Kustomization, folder: string, given: readonly KubeObject[]): readonly KubeObject[] {
+  const resources = of.resources.flatMap((path) => resource(folder, path));
+  const generated = of.configMapGenerator.map((one) => configMap(one, folder));
+  let objects = [...given, ...resources, ...generated];
+  for (const path of of.components) {
+    const component = join(folder, path);
+    objects = [...buildFrom(read(component, "Component"), component, objects)];
+  }
+  for (const { target, patch } of of.patches) {
+    if (!/^\$patch: delete$/m.test(patch)) throw new Error(`${folder}: only patches that delete`);
+    objects = objects.filter((object) => !isSelected(object, target));
+  }
+  return of.replacements.reduce(replaced, objects);
+}
+
+/** A file has to be in the folder or below: `kubectl apply -k` reads no other. */
+function resource(folder: string, path: string): readonly KubeObject[] {
+  const whole = join(folder, path);
+  if (existsSync(join(whole, "kustomization.yaml"))) return build(whole);
+  if (path.startsWith("..")) throw new Error(`${whole}: not below ${folder}`);
+  return z.array(KubeObject).parse(loadAll(readFileSync(whole, "utf8")));
+}
+
+function configMap(
+  { name, literals, files, options, ...more }: Kustomization["configMapGenerator"][number],
+  folder: string,
+) {
+  const given = literals.map((literal) => literal.split("=", 2));
+  const read = files.map((file) => [file, readFileSync(join(folder, file), "utf8")]);
+  const { disableNameSuffixHash, ...metadata } = options;
+  if (disableNameSuffixHash !== true) throw new Error(`${name}: its name would have a suffix`);
+  return { kind: "ConfigMap", metadata: { name, ...more, ...metadata }, data: Object.fromEntries([...given, ...read]) };
+}
+
+function isSelected({ kind, metadata }: KubeObject, target: z.infer<typeof Reference>): boolean {
+  return (target.kind ?? kind) === kind && target.name === metadata.name;
+}
+
+function isLocal({ metadata }: KubeObject): boolean {
+  return JSON.stringify(metadata["annotations"] ?? {}).includes("config.kubernetes.io/local-config");
+}
+
+function replaced(objects: readonly KubeObject[], { source, targets }: z.infer<typeof Replacement>): KubeObject[] {
+  const from = objects.find((object) => isSelected(object, source));
+  const values = valuesAt(from, source.fieldPath.split("."));
+  if (values.length !== 1) throw new Error(`${source.kind} ${source.name} has no ${source.fieldPath}`);
+  return objects.map((object) => {
+    const meant = targets.filter(({ select }) => isSelected(object, select));
+    return meant.reduce((changed, { fieldPaths, options }) => {
+      const change = (old: unknown) => partReplaced(String(old), String(values[0]), options);
+      return fieldPaths.reduce((next, path) => KubeObject.parse(changedAt(next, path.split("."), change)), changed);
+    }, object);
+  });
+}
+
+function partReplaced(old: string, value: string, options: { delimiter: string; index: number } | undefined): string {
+  return options === undefined
+    ? value
+    : old.split(options.delimiter).with(options.index, value).join(options.delimiter);
+}
+
+function valuesAt(value: unknown, [key, ...rest]: readonly string[]): readonly unknown[] {
+  if (key === undefined) return value === undefined ? [] : [value];
+  return typeof value === "object" && value !== null ? valuesAt(new Map(Object.entries(value)).get(key), rest) : [];
+}
+
+/** `*` is each item of a list. A field that is not there is a mistake in the path. */
+function changedAt(value: unknown, [key, ...rest]: readonly string[], change: (old: unknown) => unknown): unknown {
+  if (key === undefined) return change(value);
+  if (Array.isArray(value) && key === "*") return value.map((item) => changedAt(item, rest, change));
+  const fields = new Map(typeof value === "object" && value !== null ? Object.entries(value) : []);
+  if (!fields.has(key)) throw new Error(`there is no ${key}`);
+  return Object.fromEntries(fields.set(key, changedAt(fields.get(key), rest, change)));
+}
