@@ -70,8 +70,18 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       return await patch(send, path, patches.conditions(action));
     }
     case "Event":
-      return await create(send, collection("events", manifests.eventNamespace(action)), manifests.event(action, now));
+      return await tell(action, context);
   }
+}
+
+/** An Event that exists has been sent, and counted, before. */
+async function tell(story: ActionOf<"Event">, { send, now }: ActContext): Promise<ActResult> {
+  const path = collection("events", manifests.eventNamespace(story));
+  const { code } = await send({ method: "POST", path, body: manifests.event(story, now), expect: [404, 409] });
+  if (code === 404) return "Conflict";
+  return code === 409 || story.counter === undefined
+    ? "Done"
+    : await addToCounters(new Map([[story.counter, 1]]), send);
 }
 
 function budgetPath({ vmi: { namespace }, name }: ActionOf<"EnsureBudget" | "GrowBudget">): string {

@@ -45,6 +45,10 @@ export const FAMILIES = {
     name: "lifeboat_evacuations_oldest_timestamp_seconds", type: "gauge", unit: "seconds", labels: ["phase"],
     help: "When the oldest evacuation of those in that phase began, since the epoch. Absent if none is in it.",
   },
+  refusals: {
+    name: "lifeboat_evictions_refused", type: "counter", unit: "", labels: ["cause"],
+    help: "Evictions of VMs that were refused because nothing can move the VM: each pod once, and again when its Event has expired.",
+  },
   missedTicks: {
     name: "lifeboat_ticks_missed", type: "counter", unit: "", labels: [],
     help: "Ticks of the schedule that have not reached the cluster in time: nothing was looked at in that minute.",

@@ -54,6 +54,7 @@ function seenMetrics({ counters, evacuations, webhooks, requests }: SeenMetrics)
     [FAMILIES.evacuationsInProgress, inProgressSamples(evacuations)],
     [FAMILIES.evacuationsBlocked, blockedSamples(evacuations)],
     [FAMILIES.oldestEvacuation, oldestSamples(evacuations)],
+    [FAMILIES.refusals, counters.refusals.map(({ cause, count }) => ({ labels: [cause], value: count }))],
     [FAMILIES.missedTicks, [{ labels: [], value: counters.missedTicks }]],
     ...(requests === undefined ? [] : deschedulingMetrics(requests, evacuations)),
   ];

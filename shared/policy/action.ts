@@ -136,24 +136,23 @@ export interface Story {
   readonly message: string;
   /** An Event of the same reason and occasion is sent once. */
   readonly occasion: string;
+  /** The counter that grows when the Event is sent, which a request that is repeated every five seconds does once. */
+  readonly counter?: string;
 }
 
 /** A sentence about a VMI. */
-export function tell(vmi: VmiFacts, reason: StoryReason, message: string, occasion: string): Action {
+export function tell(vmi: VmiFacts, reason: StoryReason, message: string, occasion: string): Told {
   return story("VirtualMachineInstance", vmi, { reason, message, occasion });
 }
 
 /** A sentence about a pod. */
-export function tellPod(pod: PodFacts, reason: StoryReason, message: string, occasion: string): Action {
+export function tellPod(pod: PodFacts, reason: StoryReason, message: string, occasion: string): Told {
   return story("Pod", pod, { reason, message, occasion });
 }
 
+type Told = Extract<Action, { verb: "Event" }>;
 type Sentence = Pick<Story, "reason" | "message" | "occasion">;
 
-function story(
-  kind: Story["about"]["kind"],
-  { namespace, name, uid }: PodFacts | VmiFacts,
-  sentence: Sentence,
-): Action {
+function story(kind: Story["about"]["kind"], { namespace, name, uid }: PodFacts | VmiFacts, sentence: Sentence): Told {
   return { verb: "Event", about: { kind, namespace, name, uid }, type: STORY[sentence.reason], ...sentence };
 }

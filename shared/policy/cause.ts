@@ -33,7 +33,9 @@ export const CAUSE = {
   NodeTermination: { urgency: "urgent", asksToEvict: false },
 } as const satisfies Record<Cause, { readonly urgency: Urgency; readonly asksToEvict: boolean }>;
 
+export const EVICTION_CAUSES = ["ApiEviction", "Descheduler"] as const satisfies readonly Cause[];
+
 /** The cause of an eviction request, by the annotations of the Eviction object. */
-export function causeOfEviction(annotations: Readonly<Record<string, string>>): "ApiEviction" | "Descheduler" {
+export function causeOfEviction(annotations: Readonly<Record<string, string>>): (typeof EVICTION_CAUSES)[number] {
   return annotations[REQUESTED_BY_ANNOTATION] === DESCHEDULER ? "Descheduler" : "ApiEviction";
 }

@@ -1,8 +1,9 @@
 /**
- * How evacuations have ended, and which ticks have not reached the cluster: the key of each counter.
+ * How evacuations have ended, which evictions nothing could turn into one, and which ticks have not reached the cluster: the key of
+ * each counter.
  * Owns: keys and reading them. Does not own: the ConfigMap (shared/cluster), when an end is counted (evacuation/world.ts).
  */
-import { type Cause, CAUSES } from "./cause.ts";
+import { type Cause, CAUSES, EVICTION_CAUSES } from "./cause.ts";
 import { END_PHASES, type EndPhase } from "./evacuation/phase.ts";
 
 /** A key of the counters' ConfigMap. */
@@ -10,11 +11,16 @@ export function counterKey(cause: Cause, outcome: EndPhase): string {
   return `${cause}.${outcome}`;
 }
 
+export function refusalKey(cause: Cause): string {
+  return `refused.${cause}`;
+}
+
 export const MISSED_TICKS = "ticks.missed";
 
 export interface Counters {
   /** Every counter that can exist, so that the first end of a kind is an increase. */
   readonly evacuations: readonly EvacuationCount[];
+  readonly refusals: readonly { readonly cause: Cause; readonly count: number }[];
   readonly missedTicks: number;
 }
 
@@ -29,7 +35,8 @@ export function countsOf(data: Readonly<Record<string, string>>): Counters {
   const evacuations = CAUSES.flatMap((cause) =>
     END_PHASES.map((outcome) => ({ cause, outcome, count: numberOf(data[counterKey(cause, outcome)]) })),
   );
-  return { evacuations, missedTicks: numberOf(data[MISSED_TICKS]) };
+  const refusals = EVICTION_CAUSES.map((cause) => ({ cause, count: numberOf(data[refusalKey(cause)]) }));
+  return { evacuations, refusals, missedTicks: numberOf(data[MISSED_TICKS]) };
 }
 
 function numberOf(text: string | undefined): number {

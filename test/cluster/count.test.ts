@@ -1,10 +1,12 @@
 /** Counters of ended evacuations: made, added to, tried again when another function counts, and who may not. */
 import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import { countsOf } from "../../shared/policy/counters.ts";
+import { tell } from "../../shared/policy/action.ts";
+import { countsOf, refusalKey } from "../../shared/policy/counters.ts";
 import { COUNTERS_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../../shared/policy/names.ts";
 import { type Behaviour, json, status } from "../functions/support/stub-server.ts";
 import { startTestCluster } from "../functions/support/test-cluster.ts";
+import * as fixtures from "../policy/fixtures.ts";
 import { canned, connectTo, SETTINGS } from "./connected.ts";
 
 const MOVED = { verb: "Count", cause: "Preemption", outcome: "Moved" } as const;
@@ -46,6 +48,17 @@ describe("in an API server", () => {
     expect(await counted()).toEqual([{ cause: "Preemption", outcome: "Moved", count: done }]);
     expect(done).toBeGreaterThan(0);
   });
+});
+
+test("an Event is counted when it is sent, and not when it is sent again", async () => {
+  const vmi = { namespace: "default", name: "web", uid: "u" } as const;
+  const told = tell({ ...fixtures.vmi(), ...vmi }, "EvictionRefused", "it cannot move", "pod-uid");
+  const refused = { ...told, counter: refusalKey("ApiEviction") };
+  for (let i = 0; i < 3; i++) expect(await cluster.act(refused, SETTINGS)).toBe("Done");
+  expect(countsOf(await cluster.getCounters()).refusals).toEqual([
+    { cause: "ApiEviction", count: 1 },
+    { cause: "Descheduler", count: 0 },
+  ]);
 });
 
 describe("each answer", () => {

@@ -232,8 +232,9 @@ export class FakeCluster {
 
   /** Once for each occasion. */
   #tell(story: Story): ActResult {
-    if (!this.story.some((told) => occasionOf(told) === occasionOf(story))) this.story.push(story);
-    return "Done";
+    if (this.story.some((told) => occasionOf(told) === occasionOf(story))) return "Done";
+    this.story.push(story);
+    return story.counter === undefined ? "Done" : this.addToCounters(new Map([[story.counter, 1]]));
   }
 }
 

@@ -4,7 +4,8 @@ import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
 import { type Before, failing } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { type FakeDoors, openFakeDoors } from "../functions/support/fake-doors.ts";
-import { EXTERNAL, evacuation, marked, NOW, PINNED, time, vmi } from "../policy/fixtures.ts";
+import { evictionOf } from "../functions/support/reviews.ts";
+import { EXTERNAL, evacuation, marked, NOW, PINNED, pod, time, vmi } from "../policy/fixtures.ts";
 import { type Labels, Recording } from "./recording.ts";
 import { firing } from "./shipped.ts";
 
@@ -79,6 +80,7 @@ const SITUATIONS: readonly (readonly [string, string, number, (doors: FakeDoors)
   ["attempts fail again and again",     "LifeboatEvacuationStuck",    HOUR + 6, () => put("BackingOff")],
   ["every attempt has failed",          "LifeboatEvacuationAbandoned", 1,       abandon],
   ["a disk is not shared",              "LifeboatDrainBlocked",       16,       (doors) => block(doors, PINNED)],
+  ["a drain asks for a pinned VM",      "LifeboatDrainBlocked",       16,       askForPinned],
   ["the VM's owner does nothing",       "LifeboatDrainBlocked",       16,       (doors) => block(doors, EXTERNAL)],
   ["three ticks are missed",            "LifeboatTicksMissed",        1,        async (doors) => { for (let i = 0; i < 3; i++) await missTick(doors); }],
 ];
@@ -96,6 +98,15 @@ async function abandon(doors: FakeDoors): Promise<void> {
   fake.vmis.put(marked());
   fake.evacuations.put(evacuation({ status: { phase: "BackingOff", attempts: 5, nextAttemptTime: time(0) } }));
   await doors.reconcile();
+}
+
+/** Again and again, as a drain does. */
+async function askForPinned(doors: FakeDoors): Promise<void> {
+  fake.vmis.put(vmi(PINNED));
+  fake.pods.put(pod());
+  for (let i = 0; i < 3; i++) expect((await doors.evict(evictionOf(pod()))).code).toBe(200);
+  await doors.settle();
+  expect(fake.counters).toEqual({ "refused.ApiEviction": "1" });
 }
 
 async function block(doors: FakeDoors, tweak: Parameters<typeof marked>[0]): Promise<void> {

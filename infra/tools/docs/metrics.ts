@@ -45,8 +45,8 @@ moment of the scrape, from the Evacuations that have not ended.
 - **Descheduling** counts its requests at the end of each cycle: one that dies costs the counts of that cycle. In a profile's name other
   characters than letters, digits and \`-\` are counted as \`_\`.
 - **Blocked:** \`External\` waits for the VM's owner; \`Other\` is a reason of KubeVirt's that this version does not know. Which VMs, and why in words:
-  \`kubectl get evacuations -A -o wide\`. A VM whose eviction is refused because it cannot migrate has no Evacuation, and is not counted: KubeVirt's own
-  alert \`VMCannotBeEvicted\` names it.
+  \`kubectl get evacuations -A -o wide\`. A VM that cannot migrate when it is asked to leave has no Evacuation: its eviction is refused, and
+  counted in \`${FAMILIES.refusals.name}${SUFFIX.counter}\`. The Event \`EvictionRefused\` names it.
 - \`${FAMILIES.podEvacuations.name}\` and \`${FAMILIES.podEvacuationsInProgress.name}\` are absent without the gate \`EvictionsInBackground\`.
 `;
 }

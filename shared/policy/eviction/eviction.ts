@@ -6,6 +6,7 @@ import { type Action, tell } from "../action.ts";
 import { desiredBudget, ensureBudget } from "../budget/budget.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import type { Cause } from "../cause.ts";
+import { refusalKey } from "../counters.ts";
 import { activeEvacuation, newEvacuation, restingEvacuation } from "../evacuation/identity.ts";
 import { type Moment, secondsUntil } from "../time.ts";
 import {
@@ -96,9 +97,14 @@ function deny(reason: DenyReason, message: string, more: Partial<Answer> = {}): 
   return { verdict: "Deny", reason, message, actions: [], story: [], ...more };
 }
 
-/** An Event tells of it, once a pod. */
-function refuse({ vmi, pod }: Pick<LiveEviction, "vmi" | "pod">, reason: DenyReason, message: string): Denied {
-  return deny(reason, message, { story: [tell(vmi, "EvictionRefused", message, pod.uid)] });
+/** An Event tells of it, once a pod, and is counted. */
+function refuse(
+  { vmi, pod, request }: Pick<LiveEviction, "vmi" | "pod" | "request">,
+  reason: DenyReason,
+  message: string,
+): Denied {
+  const told = tell(vmi, "EvictionRefused", message, pod.uid);
+  return deny(reason, message, { story: [{ ...told, counter: refusalKey(request.cause) }] });
 }
 
 /** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
@@ -134,7 +140,7 @@ function decide(f: EvictionFacts): EvictionDecision {
   if (f.launcher !== undefined) return deny("HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
   const resolved = resolveStrategy(vmi, f.settings);
   if (!resolved.known) {
-    return refuse({ vmi, pod }, "UnknownStrategy", MESSAGE.UnknownStrategy(vmi, resolved.field, resolved.value));
+    return refuse({ ...f, vmi, pod }, "UnknownStrategy", MESSAGE.UnknownStrategy(vmi, resolved.field, resolved.value));
   }
   return decideLiveEviction({ ...f, pod, vmi, strategy: resolved.strategy });
 }
