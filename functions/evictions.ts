@@ -6,6 +6,8 @@ import type { Context } from "hono";
 import type { NamespacedName, VmiFacts } from "../shared/policy/facts.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { blindMessage, whenEvictionIsBlind } from "../shared/policy/blind.ts";
+import { ClusterError, isSilence } from "../shared/cluster/failure.ts";
+import { BLIND_EVICTIONS } from "../shared/policy/counters.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";
 import { type Review, reviewEviction, ruleOnEviction } from "../shared/pass/eviction.ts";
@@ -39,14 +41,17 @@ export async function reviewEvictionRequest(c: Context, target: Target, arrived:
   try {
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
     const ruled = dryRun ? await reviewEviction(asked, deps) : await ruleOnEviction(asked, deps, acting);
-    if (ruled === undefined)
+    if (ruled === undefined) {
+      countBlind(c, target);
       return say(refuseBlindly(uid, key, "its VMI keeps changing, or KubeVirt does not mark it"));
+    }
     logRuling(target, eviction, ruled, dryRun);
     if (!dryRun) followUp(c, target, ruled);
     return say(review.renderRuling(uid, ruled.decision));
   } catch (error) {
     // A defect of ours is blindness too.
     target.logFailure("reviewing an eviction", error);
+    if (!dryRun) countBlind(c, target, error);
     switch (whenEvictionIsBlind(await pod.catch(() => undefined))) {
       case "refuse":
         return say(refuseBlindly(uid, key, describeFailure(error)));
@@ -56,6 +61,12 @@ export async function reviewEvictionRequest(c: Context, target: Target, arrived:
         throw new RejectionError("Blind");
     }
   }
+}
+
+/** Where nothing answers, nothing can be counted either, and each scrape fails. */
+function countBlind(c: Context, target: Target, error?: unknown): void {
+  if (error instanceof ClusterError && isSilence(error)) return;
+  c.executionCtx.waitUntil(tell(target, [{ verb: "CountOne", counter: BLIND_EVICTIONS }]));
 }
 
 function refuseBlindly(uid: string, { namespace, name }: NamespacedName, why: string): review.AdmissionReview {

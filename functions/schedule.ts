@@ -8,6 +8,7 @@ import { keepConditions } from "./conditions.ts";
 import { descheduleIfDue } from "./descheduling.ts";
 import { reconcileActive, reconcileAll } from "../shared/pass/pass.ts";
 import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
+import { MISSED_TICKS } from "../shared/policy/counters.ts";
 import { hash8 } from "../shared/policy/kube/object-name.ts";
 import { DEFAULT_SETTINGS } from "../shared/policy/settings.ts";
 import { ClusterError, isSilence } from "../shared/cluster/failure.ts";
@@ -100,7 +101,7 @@ export async function countMissed(name: string, surroundings: Surroundings): Pro
   const target = await targetNamed(name, surroundings);
   if (target === undefined) return;
   try {
-    await target.connect(SETTINGS_SECONDS).act({ verb: "CountMissedTick" }, DEFAULT_SETTINGS);
+    await target.connect(SETTINGS_SECONDS).act({ verb: "CountOne", counter: MISSED_TICKS }, DEFAULT_SETTINGS);
   } catch (error) {
     target.logFailure("counting a tick that was missed", error);
   }

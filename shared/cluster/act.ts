@@ -4,7 +4,7 @@
  */
 import * as z from "zod/mini";
 import type { Action, NewEvacuation } from "../policy/action.ts";
-import { counterKey, MISSED_TICKS } from "../policy/counters.ts";
+import { counterKey } from "../policy/counters.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
@@ -42,8 +42,8 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       return await remove(send, "evacuations", action.evacuation);
     case "Count":
       return await addToCounters(new Map([[counterKey(action.cause, action.outcome), 1]]), send);
-    case "CountMissedTick":
-      return await addToCounters(new Map([[MISSED_TICKS, 1]]), send);
+    case "CountOne":
+      return await addToCounters(new Map([[action.counter, 1]]), send);
     case "CreateMigration":
       return await createMigration(action, send);
     case "AdoptMigration":

@@ -49,6 +49,10 @@ export const FAMILIES = {
     name: "lifeboat_evictions_refused", type: "counter", unit: "", labels: ["cause"],
     help: "Evictions of VMs that were refused because nothing can move the VM: each pod once, and again when its Event has expired.",
   },
+  blindEvictions: {
+    name: "lifeboat_evictions_blind", type: "counter", unit: "", labels: [],
+    help: "Evictions that were answered without the facts, although the API server answers: a permission is missing, or an answer is odd.",
+  },
   missedTicks: {
     name: "lifeboat_ticks_missed", type: "counter", unit: "", labels: [],
     help: "Ticks of the schedule that have not reached the cluster in time: nothing was looked at in that minute.",

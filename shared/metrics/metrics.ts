@@ -55,6 +55,7 @@ function seenMetrics({ counters, evacuations, webhooks, requests }: SeenMetrics)
     [FAMILIES.evacuationsBlocked, blockedSamples(evacuations)],
     [FAMILIES.oldestEvacuation, oldestSamples(evacuations)],
     [FAMILIES.refusals, counters.refusals.map(({ cause, count }) => ({ labels: [cause], value: count }))],
+    [FAMILIES.blindEvictions, [{ labels: [], value: counters.blindEvictions }]],
     [FAMILIES.missedTicks, [{ labels: [], value: counters.missedTicks }]],
     ...(requests === undefined ? [] : deschedulingMetrics(requests, evacuations)),
   ];

@@ -16,6 +16,7 @@ import type {
   PodFacts,
   VmiFacts,
 } from "./facts.ts";
+import type { BLIND_EVICTIONS, MISSED_TICKS } from "./counters.ts";
 import type { AnnotatedPod } from "./annotations/launcher-facts.ts";
 import type { EndPhase } from "./evacuation/phase.ts";
 
@@ -36,8 +37,8 @@ export type Action =
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
   /** Count an end, after the write of the final phase: at most once. */
   | { readonly verb: "Count"; readonly cause: Cause; readonly outcome: EndPhase }
-  /** Count a tick that has not reached the cluster. */
-  | { readonly verb: "CountMissedTick" }
+  /** Count a tick that has not reached the cluster, or an eviction that was answered without the facts. */
+  | { readonly verb: "CountOne"; readonly counter: typeof MISSED_TICKS | typeof BLIND_EVICTIONS }
   | {
       readonly verb: "CreateMigration";
       readonly vmi: VmiFacts;

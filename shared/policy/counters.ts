@@ -16,12 +16,14 @@ export function refusalKey(cause: Cause): string {
 }
 
 export const MISSED_TICKS = "ticks.missed";
+export const BLIND_EVICTIONS = "blind.evictions";
 
 export interface Counters {
   /** Every counter that can exist, so that the first end of a kind is an increase. */
   readonly evacuations: readonly EvacuationCount[];
   readonly refusals: readonly { readonly cause: Cause; readonly count: number }[];
   readonly missedTicks: number;
+  readonly blindEvictions: number;
 }
 
 export interface EvacuationCount {
@@ -36,7 +38,8 @@ export function countsOf(data: Readonly<Record<string, string>>): Counters {
     END_PHASES.map((outcome) => ({ cause, outcome, count: numberOf(data[counterKey(cause, outcome)]) })),
   );
   const refusals = EVICTION_CAUSES.map((cause) => ({ cause, count: numberOf(data[refusalKey(cause)]) }));
-  return { evacuations, refusals, missedTicks: numberOf(data[MISSED_TICKS]) };
+  const [missedTicks, blindEvictions] = [numberOf(data[MISSED_TICKS]), numberOf(data[BLIND_EVICTIONS])];
+  return { evacuations, refusals, missedTicks, blindEvictions };
 }
 
 function numberOf(text: string | undefined): number {

@@ -8,7 +8,7 @@ import type { KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
 import type { ConfigurationFacts } from "../../shared/cluster/kinds/lifeboat.ts";
 import type { Action, NewEvacuation, Story } from "../../shared/policy/action.ts";
 import type { WebhookFacts } from "../../shared/policy/budget/budget-mode.ts";
-import { counterKey, MISSED_TICKS } from "../../shared/policy/counters.ts";
+import { counterKey } from "../../shared/policy/counters.ts";
 import { isActive } from "../../shared/policy/evacuation/phase.ts";
 import {
   type BudgetFacts,
@@ -98,8 +98,8 @@ export class FakeCluster {
         return this.evacuations.remove(action.evacuation);
       case "Count":
         return this.addToCounters(new Map([[counterKey(action.cause, action.outcome), 1]]));
-      case "CountMissedTick":
-        return this.addToCounters(new Map([[MISSED_TICKS, 1]]));
+      case "CountOne":
+        return this.addToCounters(new Map([[action.counter, 1]]));
       case "CreateMigration":
         return this.#createMigration(action);
       case "AdoptMigration":

@@ -1,7 +1,8 @@
 /** Each alert's situation, brought about in a cluster: what the real exposition makes of it, and which alerts fire then. */
 import { beforeEach, describe, expect, test } from "vitest";
+import { MISSED_TICKS } from "../../shared/policy/counters.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { type Before, failing } from "../fake-cluster/connect.ts";
+import { type Before, failing, FORBIDDEN } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { type FakeDoors, openFakeDoors } from "../functions/support/fake-doors.ts";
 import { evictionOf } from "../functions/support/reviews.ts";
@@ -50,7 +51,7 @@ async function after(minutes: number, doors: FakeDoors, target: Labels = TARGET)
 }
 
 async function missTick({ target }: FakeDoors): Promise<void> {
-  await target.connect(1).act({ verb: "CountMissedTick" }, DEFAULT_SETTINGS);
+  await target.connect(1).act({ verb: "CountOne", counter: MISSED_TICKS }, DEFAULT_SETTINGS);
 }
 
 test("nothing fires: an evacuation begins and ends, a scrape fails, two ticks are missed", async () => {
@@ -77,6 +78,7 @@ const SITUATIONS: readonly (readonly [string, string, number, (doors: FakeDoors)
   ["the API server is out of reach",    "LifeboatBlind",              6,        () => void (before = failing(/./))],
   ["a permission is missing",           "LifeboatBlind",              6,        () => void (before = failing(/^listEvacuations/))],
   ["the token is refused",              "LifeboatBlind",              6,        refuseToken],
+  ["VMIs cannot be read, evictions come", "LifeboatBlind",            6,        evictBlindly],
   ["a migration does not end",          "LifeboatEvacuationStuck",    HOUR + 6, () => put("Migrating")],
   ["attempts fail again and again",     "LifeboatEvacuationStuck",    HOUR + 6, () => put("BackingOff")],
   ["every attempt has failed",          "LifeboatEvacuationAbandoned", 1,       abandon],
@@ -93,6 +95,15 @@ function put(phase: "Migrating" | "BackingOff"): void {
 function refuseToken(): void {
   fake.isTokenAccepted = false;
   before = failing(/^(?!isTokenAccepted)/, REFUSED);
+}
+
+/** The pod is a VM's, so the answer is 429. */
+async function evictBlindly(doors: FakeDoors): Promise<void> {
+  fake.pods.put(pod());
+  before = failing(/^getVmi$/, FORBIDDEN);
+  await doors.evict(evictionOf(pod()));
+  await doors.settle();
+  expect(fake.counters).toEqual({ "blind.evictions": "1" });
 }
 
 async function abandon(doors: FakeDoors): Promise<void> {
