@@ -24,7 +24,9 @@ afterEach(async () => {
 /** `cause, outcome` or `cause` to a number: what is not zero of the evacuations. */
 async function evacuationsOf(worker: RunningForm): Promise<Readonly<Record<string, number>>> {
   const answer = await worker.fetch("/clusters/sandbox/metrics", { headers });
-  const samples = parse(await answer.text()).filter(({ name }) => name.startsWith("lifeboat_evacuations"));
+  const samples = parse(await answer.text()).filter(({ name }) =>
+    /^lifeboat_evacuations_(?:total|in_progress)$/.test(name),
+  );
   const values = samples.flatMap(({ metrics }) =>
     metrics.map(({ labels = {}, value }) => [Object.values(labels).join(), Number(value)] as const),
   );
