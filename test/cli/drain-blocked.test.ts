@@ -48,7 +48,7 @@ describe("a VM that cannot move", () => {
     const node = await on.freshNode();
     const name = await on.pinnedOn(node);
     const meanwhile = async (waits: number) => {
-      if (waits === 50) await on.stage.client.delete(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name });
+      if (waits === 3) await on.stage.client.delete(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name });
     };
     const { code, out } = await on.lifeboat(["drain", node, "--wait-for-blocked"], { meanwhile });
     expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("1 VM shut down") });

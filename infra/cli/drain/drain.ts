@@ -7,6 +7,8 @@ import { patch } from "../../../shared/cluster/write.ts";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../../shared/policy/preflight/preflight.ts";
 import type { Preflight } from "../../../shared/policy/preflight/result.ts";
+import type { NamespacedName } from "../../../shared/policy/facts.ts";
+import { createScreen, type Screen } from "../../tools/console/screen.ts";
 import { type Command, connectionOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -15,11 +17,11 @@ import type { Host } from "../host.ts";
 import { printPreflight } from "../print-preflight.ts";
 import { paintFor } from "../print.ts";
 import { createBlockers, isBlocked } from "./blocked.ts";
-import { emptyNode } from "./empty-node.ts";
+import { type Emptying, emptyNode } from "./empty-node.ts";
 import { endingLines, EXIT_OF_ENDING } from "./ending.ts";
 import { createEvictions } from "./evictions.ts";
 import { type DrainOptions, FLAGS, readOptions, USAGE } from "./options.ts";
-import { createProgress } from "./progress.ts";
+import { createProgress, type Progress } from "./progress.ts";
 import { refusalOf } from "./question.ts";
 import { chooseStops, NO_STOPS, type Stops } from "./stops.ts";
 import { lookAgain, type Subject, subjectsOf } from "./subjects.ts";
@@ -36,7 +38,8 @@ export const drain: Command = {
     const found = preflight(facts);
     printPreflight(found, false, host, options.dryRun ? host.stdout : host.stderr);
     if (options.dryRun) return EXIT_OF[found.verdict];
-    const run: Run = { options, connection, host, facts, found, subjects: subjectsOf(facts) };
+    const screen = createScreen(host.stderr, host.env);
+    const run: Run = { options, connection, host, screen, facts, found, subjects: subjectsOf(facts) };
     const stops = await stopsOf(run);
     if (host.interrupted.aborted) return EXIT.interrupted;
     const refusal = isAgreed(run, stops) ? undefined : await refusalOf(found, host);
@@ -49,16 +52,16 @@ interface Run {
   readonly options: DrainOptions;
   readonly connection: Connection;
   readonly host: Host;
+  readonly screen: Screen;
   readonly facts: PreflightFacts;
   readonly found: Preflight;
   readonly subjects: readonly Subject[];
 }
 
-async function stopsOf({ options, connection, host, subjects }: Run): Promise<Stops> {
+async function stopsOf({ options, connection, host, screen, subjects }: Run): Promise<Stops> {
   const { stopBlocked, yes, restart } = options;
   if (!stopBlocked) return NO_STOPS;
-  const say = (line: string) => void host.stderr.write(`${line}\n`);
-  return await chooseStops(subjects, { connection, host, yes, restart, say });
+  return await chooseStops(subjects, { connection, host, yes, restart, say: screen.print });
 }
 
 /** The person has said all there is to say, or there is nothing to ask. */
@@ -75,41 +78,49 @@ interface Beginning {
 }
 
 async function begin(run: Run, { stops, commandLine }: Beginning): Promise<ExitCode> {
-  const { options, connection, host, facts, found, subjects } = run;
+  const { connection, host, screen, found, subjects, options } = run;
   const { node } = options;
   const begun = host.now().getTime();
+  const getVmi = (key: NamespacedName) => connection.cluster().getVmi(key);
+  const progress = createProgress({ node, host, screen, expected: found.time, getVmi, stopping: stops.chosen });
   await cordon(run);
-  await stops.begin();
-  const progress = createProgress({
-    node,
-    host,
-    expected: found.time,
-    getVmi: (key) => connection.cluster().getVmi(key),
-    stopping: stops.chosen,
-  });
-  const { ending, left } = await emptyNode(
-    {
-      connection,
-      host,
-      look: () => lookAgain(facts, { connection, host }),
-      progress,
-      evictions: createEvictions(connection, options.gracePeriodSeconds),
-      blockers: createBlockers(subjects),
-      stops,
-      waitForBlocked: options.waitForBlocked,
-      deadline: begun + options.timeoutSeconds * 1000,
-    },
-    subjects,
-  );
-  progress.keep();
-  const seconds = (host.now().getTime() - begun) / 1000;
-  const ended = { node, ending, seconds, progress, left, startLines: stops.startLines(), commandLine };
-  for (const line of endingLines(ended, paintFor(host.stdout, host))) host.stdout.write(`${line}\n`);
-  return EXIT_OF_ENDING[ending];
+  try {
+    await stops.begin();
+    const { ending, left } = await emptyNode(emptyingOf(run, { stops, progress, begun }), subjects);
+    screen.keep();
+    const seconds = (host.now().getTime() - begun) / 1000;
+    const ended = { node, ending, seconds, progress, left, startLines: stops.startLines(), commandLine };
+    for (const line of endingLines(ended, paintFor(host.stdout, host))) host.stdout.write(`${line}\n`);
+    return EXIT_OF_ENDING[ending];
+  } catch (error) {
+    screen.print(`node/${node} stays cordoned: ${commandLine} goes on, kubectl uncordon ${node} takes the node back`);
+    screen.keep();
+    throw error;
+  }
 }
 
-async function cordon({ connection, host, facts: { node } }: Run): Promise<void> {
+interface Begun {
+  readonly stops: Stops;
+  readonly progress: Progress;
+  readonly begun: number;
+}
+
+function emptyingOf({ options, connection, host, screen, facts, subjects }: Run, { begun, ...parts }: Begun): Emptying {
+  return {
+    ...parts,
+    connection,
+    host,
+    screen,
+    look: () => lookAgain(facts, { connection, host }),
+    evictions: createEvictions(connection, options.gracePeriodSeconds),
+    blockers: createBlockers(subjects),
+    waitForBlocked: options.waitForBlocked,
+    deadline: begun + options.timeoutSeconds * 1000,
+  };
+}
+
+async function cordon({ connection, screen, facts: { node } }: Run): Promise<void> {
   const path = object("nodes", { namespace: "", name: node.name });
   if (!node.unschedulable) await patch(connection.send(), path, { spec: { unschedulable: true } }, {});
-  host.stderr.write(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}\n`);
+  screen.print(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}`);
 }

@@ -4,6 +4,7 @@
  */
 import { ClusterError, type Failure, isSilence } from "../../../shared/cluster/failure.ts";
 import type { Connection } from "../connection.ts";
+import type { Screen } from "../../tools/console/screen.ts";
 import type { Host } from "../host.ts";
 import { troubleOf } from "../print-preflight.ts";
 import { paintFor, plain } from "../print.ts";
@@ -12,14 +13,17 @@ import type { Ending } from "./ending.ts";
 import type { Evictions } from "./evictions.ts";
 import type { Progress } from "./progress.ts";
 import type { Stops } from "./stops.ts";
-import { isMinor, type Subject } from "./subjects.ts";
+import type { Subject } from "./subjects.ts";
 
 const LOOK_MS = 2000;
+/** While only a person can go on. */
+const SELDOM_MS = 30_000;
 
 export interface Emptying {
   readonly connection: Connection;
   readonly host: Host;
   readonly look: () => Promise<readonly Subject[]>;
+  readonly screen: Pick<Screen, "print">;
   readonly progress: Progress;
   readonly evictions: Evictions;
   readonly blockers: Blockers;
@@ -44,13 +48,14 @@ export async function emptyNode(emptying: Emptying, first: readonly Subject[]): 
     if (stepped?.ending !== undefined) return { ending: stepped.ending, left };
     if (host.interrupted.aborted) return { ending: "Interrupted", left };
     if (host.now().getTime() >= deadline) return { ending: "TimedOut", left };
-    await host.wait(LOOK_MS);
+    await host.wait(stepped?.isStuck === true ? SELDOM_MS : LOOK_MS);
   }
 }
 
 interface Stepped {
   readonly ending?: Ending;
   readonly left: readonly Subject[];
+  readonly isStuck?: boolean;
 }
 
 /** One step after the other, also over a time in which the API server does not answer. Undefined: it did not. */
@@ -60,13 +65,13 @@ function steadily(emptying: Emptying): () => Promise<Stepped | undefined> {
   return async () => {
     try {
       const stepped = await step(emptying, said);
-      if (isSilent) emptying.progress.say("the API server answers again");
+      if (isSilent) emptying.screen.print("the API server answers again");
       isSilent = false;
       return stepped;
     } catch (error) {
       if (emptying.host.interrupted.aborted) return undefined;
       if (!(error instanceof ClusterError) || !passes(error.failure, error)) throw error;
-      if (!isSilent) emptying.progress.say(`${error.message}: trying again`);
+      if (!isSilent) emptying.screen.print(`${error.message}: trying again`);
       isSilent = true;
       return undefined;
     }
@@ -78,23 +83,23 @@ function passes(failure: Failure, error: ClusterError): boolean {
 }
 
 async function step(emptying: Emptying, said: Set<string>): Promise<Stepped> {
-  const { host, progress, evictions, blockers, stops, waitForBlocked } = emptying;
+  const { host, screen, progress, evictions, blockers, stops, waitForBlocked } = emptying;
   const left = await emptying.look();
   await progress.update(left);
   await stops.look();
   const open = left.filter(({ key }) => !stops.chosen.has(key));
   const paint = paintFor(host.stderr, host);
-  for (const { verdict } of blockers.untold(open, host.now())) progress.say(...troubleOf(verdict, paint));
+  for (const { verdict } of blockers.untold(open, host.now())) screen.print(...troubleOf(verdict, paint));
   if (left.length === 0 && !stops.isBusy()) return { ending: "Drained", left };
   const settled = new Set(blockers.settled(open, host.now()));
   const isStuck =
-    left.length > 0 && left.every((subject) => settled.has(subject) || subject.verdict.outcome === "Follows");
-  if (isStuck && !waitForBlocked && !stops.isBusy()) return { ending: "Blocked", left };
+    !stops.isBusy() && left.every((subject) => settled.has(subject) || subject.verdict.outcome === "Follows");
+  if (isStuck && !waitForBlocked) return { ending: "Blocked", left };
   const refusals = await evictions.askFor(open, host.now());
   for (const [key, message] of refusals) {
     const line = `${key}: ${plain(message)}`;
-    if (!said.has(line)) progress.say(line);
+    if (!said.has(line)) screen.print(line);
     said.add(line);
   }
-  return { left: left.filter((subject) => !isMinor(subject)) };
+  return { left, isStuck };
 }

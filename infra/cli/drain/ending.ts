@@ -79,11 +79,12 @@ function leftLines({ left }: Ended, paint: Paint): readonly string[] {
   });
 }
 
-function nextLines({ node, commandLine }: Ended): readonly string[] {
+function nextLines({ node, commandLine, left }: Ended): readonly string[] {
+  const isMoving = left.some(({ vmi }) => vmi?.evacuationNodeName !== undefined);
   const steps = [
     [commandLine, "goes on"],
     [`kubectl uncordon ${node}`, "takes the node back"],
-    ["lifeboat cancel VM -n NAMESPACE", "ends the evacuation of a VM that still waits"],
+    ...(isMoving ? [["lifeboat cancel VM -n NAMESPACE", "ends the evacuation of a VM"] as const] : []),
   ] as const;
   const width = Math.max(...steps.map(([command]) => command.length));
   return ["", ...steps.map(([command, what]) => `  ${command.padEnd(width)}  ${what}`)];

@@ -5,7 +5,7 @@
 import type { NamespacedName, VmiFacts } from "../../../shared/policy/facts.ts";
 import { isFinal } from "../../../shared/policy/facts.ts";
 import type { DrainTime } from "../../../shared/policy/preflight/result.ts";
-import { createScreen } from "../../tools/console/screen.ts";
+import type { Screen } from "../../tools/console/screen.ts";
 import type { Host } from "../host.ts";
 import { durationText, paintFor } from "../print.ts";
 import { type Row, rowOf } from "./rows.ts";
@@ -25,6 +25,7 @@ interface Followed {
 export interface ProgressOptions {
   readonly node: string;
   readonly host: Host;
+  readonly screen: Screen;
   readonly expected: DrainTime | undefined;
   readonly getVmi: (key: NamespacedName) => Promise<VmiFacts | undefined>;
   /** Keys of VMs that are being stopped. */
@@ -33,15 +34,11 @@ export interface ProgressOptions {
 
 export interface Progress {
   update(subjects: readonly Subject[]): Promise<void>;
-  say(...lines: readonly string[]): void;
-  /** What was drawn stays. */
-  keep(): void;
   rows(): readonly Row[];
   fates(): ReadonlyMap<Fate, number>;
 }
 
-export function createProgress({ node, host, expected, getVmi, stopping }: ProgressOptions): Progress {
-  const screen = createScreen(host.stderr, host.env);
+export function createProgress({ node, host, screen, expected, getVmi, stopping }: ProgressOptions): Progress {
   const paint = paintFor(host.stderr, host);
   const followed = new Map<string, Followed>();
   const begun = host.now().getTime();
@@ -108,8 +105,6 @@ export function createProgress({ node, host, expected, getVmi, stopping }: Progr
       await Promise.all(leaving.map(([, one]) => farewell(one)));
       if (screen.live) draw();
     },
-    say: (...lines) => screen.print(...lines),
-    keep: () => screen.keep(),
     rows,
     fates() {
       const fates = new Map<Fate, number>();

@@ -56,7 +56,7 @@ async function isAgreed(stoppable: readonly Stoppable[], { host, yes, say }: Ask
 
 function createStops(wanted: readonly Stoppable[], { connection, restart, say }: Asking): Stops {
   const chosen = new Set(wanted.map(({ key }) => key));
-  /** Stopped, and not started again. */
+  /** Those that are off because of this drain. */
   const off = new Map<string, Stoppable>();
   const toStart = new Map<string, Stoppable>();
   const stop = async (vm: Stoppable) => {

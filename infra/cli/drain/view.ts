@@ -30,7 +30,7 @@ export function frameLines(frame: Frame, width: number, paint: Paint): readonly 
   const order = shown.toSorted(
     (a, b) => Number(a.mood === "gone") - Number(b.mood === "gone") || (a.key < b.key ? -1 : 1),
   );
-  const names = Math.min(NAME_LIMIT, Math.max(0, ...order.map(({ key }) => key.length)));
+  const names = Math.min(NAME_LIMIT, Math.max(0, ...order.map((row) => nameOf(row).length)));
   return [
     paint(cut(headline(frame), width), "bold"),
     ...order.map((row) => paint(cut(rowLine(row, names), width), STYLE[row.mood])),
@@ -55,10 +55,15 @@ function countText(rows: readonly Row[]): string {
   return `${rows.filter(({ mood }) => mood === "gone").length} of ${rows.length}`;
 }
 
-function rowLine({ key, stage, words, seconds, mood }: ViewedRow, names: number): string {
+function nameOf({ key }: Row): string {
+  return key.replace(/^VM /, "");
+}
+
+function rowLine(row: ViewedRow, names: number): string {
+  const { stage, words, seconds, mood } = row;
   const full = Math.round(stage * BAR);
   const bar = "█".repeat(full) + "░".repeat(BAR - full);
-  const name = cut(key.replace(/^VM /, ""), names).padEnd(names);
+  const name = cut(nameOf(row), names).padEnd(names);
   return `  ${bar}  ${name}  ${plain(words)}${mood === "gone" ? "" : `  ${durationText(seconds)}`}`;
 }
 

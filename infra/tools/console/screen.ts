@@ -18,7 +18,7 @@ export interface Screen {
   readonly width: number;
   readonly colour: boolean;
   /** Lines that stay. */
-  print(...lines: readonly string[]): void;
+  print: (...lines: readonly string[]) => void;
   /** Lines that stand below all others until the next draw. */
   draw(lines: readonly string[]): void;
   /** What was drawn last stays; what follows stands below it. */
