@@ -69,6 +69,15 @@ describe("other pods", () => {
     expect(await on.podsOn(node)).toEqual([]);
   });
 
+  test("one that comes to the cordoned node is left there: it would come again", async () => {
+    const node = await on.freshNode();
+    await on.vmOn(node);
+    const late = { node, name: `late-${node}`, controller: "ReplicaSet" };
+    const meanwhile = (waits: number) => (waits === 0 ? on.createOtherPod(late) : undefined);
+    expect((await on.lifeboat(["drain", node], { meanwhile })).code).toBe(0);
+    expect((await on.podsOn(node)).map(({ metadata }) => metadata.name)).toEqual([late.name]);
+  });
+
   // prettier-ignore
   test.each([
     ["that allows it in time",  3,        0, "1 other pod evicted"],

@@ -24,7 +24,7 @@ import { type DrainOptions, FLAGS, readOptions, USAGE } from "./options.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { refusalOf } from "./question.ts";
 import { chooseStops, NO_STOPS, type Stops } from "./stops.ts";
-import { lookAgain, type Subject, subjectsOf } from "./subjects.ts";
+import { createLook, type Subject, subjectsOf } from "./subjects.ts";
 
 export const drain: Command = {
   words: ["drain"],
@@ -111,7 +111,7 @@ function emptyingOf({ options, connection, host, screen, facts, subjects }: Run,
     connection,
     host,
     screen,
-    look: () => lookAgain(facts, { connection, host }),
+    look: createLook(facts, { connection, host }),
     evictions: createEvictions(connection, options.gracePeriodSeconds),
     blockers: createBlockers(subjects),
     waitForBlocked: options.waitForBlocked,

@@ -26,9 +26,7 @@ export function createEvictions(connection: Connection, gracePeriodSeconds: numb
   const ask = async ({ key, pod, verdict }: Subject, refusals: Map<string, string>) => {
     const { code, message } = await requestEviction(connection.send(), pod, { gracePeriodSeconds });
     if (code < 300 || code === 404 || code === 409) return;
-    if (code === 403 && !isOfEndingNamespace(message)) {
-      throw new Failed(`you are not allowed to evict pod ${keyOf(pod)}: ${message}`);
-    }
+    if (isNotPermitted(code, message)) throw new Failed(`you are not allowed to evict pod ${keyOf(pod)}: ${message}`);
     if (verdict.eviction?.allowed === true) refusals.set(key, message);
   };
   return {
@@ -53,7 +51,7 @@ function isAskedFor(subject: Subject): boolean {
   return !isBlocked(subject) || verdict.reason === "External";
 }
 
-/** The API server takes no requests for pods of a namespace that is being deleted: they go with it. */
-function isOfEndingNamespace(message: string): boolean {
-  return message.includes("because it is being terminated");
+/** A webhook may refuse with 403, too, and so does the API server in a namespace that is being deleted: both may end. */
+function isNotPermitted(code: number, message: string): boolean {
+  return code === 403 && message.includes("cannot create resource");
 }

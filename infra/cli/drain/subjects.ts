@@ -22,13 +22,23 @@ export interface Subject {
   readonly evacuation?: EvacuationFacts;
 }
 
-/** Room elsewhere is looked at once, before the drain: what the first look found of it stays. */
-export async function lookAgain(
-  first: PreflightFacts,
+/**
+ * Looks at a node that has been cordoned. Room elsewhere is looked at once, before the drain: what was found of it stays.
+ * An ordinary pod that comes after the first look tolerates the cordon, and would come again: as with kubectl, it is none of the drain's.
+ */
+export function createLook(
+  before: PreflightFacts,
   { connection, host }: { readonly connection: Connection; readonly host: Host },
-): Promise<readonly Subject[]> {
-  const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
-  return subjectsOf({ ...first, ...(await observePodsOf(first.node.name, first.flags, observer)) });
+): () => Promise<readonly Subject[]> {
+  let known: Set<string> | undefined;
+  return async () => {
+    const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
+    const found = subjectsOf({ ...before, ...(await observePodsOf(before.node.name, before.flags, observer)) });
+    const leaving = found.filter(({ pod, vmi }) => known === undefined || known.has(pod.uid) || vmi !== undefined);
+    known ??= new Set();
+    for (const { pod } of leaving) known.add(pod.uid);
+    return leaving;
+  };
 }
 
 export function subjectsOf(f: PreflightFacts): readonly Subject[] {
