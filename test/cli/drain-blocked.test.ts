@@ -56,6 +56,23 @@ describe("a VM that cannot move", () => {
   });
 });
 
+describe("with no webhook that would refuse, and no budget", () => {
+  const bare = useDrains({ evictionWebhook: false, ticking: false });
+
+  test("a VM that cannot move is not asked for: it runs on, 3", async () => {
+    const node = await bare.freshNode();
+    const name = await bare.pinnedOn(node);
+    await bare.createOtherPod({ node, name: "web", controller: "ReplicaSet" });
+    await bare.stage.stopWorker();
+    const { metadata } = await bare.vmi(name);
+    expect((await bare.lifeboat(["drain", node, "--yes"])).code).toBe(3);
+    expect(await bare.vmi(name)).toMatchObject({ metadata: { uid: metadata.uid }, status: { phase: "Running" } });
+    const left = await bare.podsOn(node);
+    expect(left.map((pod) => pod.metadata.deletionTimestamp)).toEqual([undefined]);
+    await bare.stage.restartWorker();
+  });
+});
+
 describe("--stop-blocked", () => {
   // prettier-ignore
   test.each([

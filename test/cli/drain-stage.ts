@@ -16,7 +16,7 @@ import { isTrue } from "../../infra/sandbox/actors/conditions.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { createNode, createVirtualMachine } from "../../infra/sandbox/fleet.ts";
 import { kubeVirts, virtualMachineInstances } from "../../infra/sandbox/kubevirt/resources.ts";
-import { NAMESPACE, type Stage, startStage } from "../blackbox/stage.ts";
+import { NAMESPACE, type Stage, type StageOptions, startStage } from "../blackbox/stage.ts";
 import { getVmi } from "../blackbox/vm.ts";
 
 /** What the cluster gets to do something between two looks of the drain, which are two seconds of its own time apart. */
@@ -111,11 +111,11 @@ async function createOtherPod(client: KubeClient, { node, name, controller, empt
 }
 
 /** A stage for a test file. Each test drains a node of its own: the others are there to move to. */
-export function useDrains() {
+export function useDrains(options: StageOptions = {}) {
   let started: Stage | undefined;
   let made = 0;
   beforeAll(async () => {
-    started = await startStage({ nodes: ["spare-1", "spare-2"] });
+    started = await startStage({ nodes: ["spare-1", "spare-2"], ...options });
   });
   afterAll(() => started?.stop());
   const stage = () => {

@@ -62,7 +62,7 @@ async function lookUp({ key, vmi }: Subject, connection: Connection): Promise<St
   const { namespace, name } = vmi;
   const vm = await readOne(connection.send(), "virtualmachines", { namespace, name }, VirtualMachine);
   if (vm === undefined)
-    return `${key} has no VirtualMachine object that could be stopped: its owner deletes it, or nothing does`;
+    return `${key} has no VirtualMachine object that KubeVirt could stop: its owner can delete the VMI`;
   const { runStrategy = vm.spec.running === true ? "Always" : "Halted" } = vm.spec;
   const after = AFTER_STOP[runStrategy];
   if (after === undefined) return `${key} has run strategy ${runStrategy}: KubeVirt does not stop it on request`;
