@@ -56,6 +56,30 @@ describe("a VM that cannot move", () => {
   });
 });
 
+test("a VM that its owner is to move is asked for once, and leaves when the owner migrates it: 0", async () => {
+  const node = await on.freshNode();
+  const vmiName = await on.vmOn(node, { evictionStrategy: "External" });
+  const metadata = { namespace: NAMESPACE, name: `of-the-owner-of-${vmiName}` };
+  const meanwhile = async (waits: number) => {
+    if (waits !== 3) return;
+    expect((await on.vmi(vmiName)).status?.evacuationNodeName).toBe(node);
+    await on.stage.client.create(kubevirt.migrations, { metadata, spec: { vmiName } });
+  };
+  expect((await on.lifeboat(["drain", node, "--yes"], { meanwhile })).code).toBe(0);
+  expect(await on.nodeOf(vmiName)).not.toBe(node);
+});
+
+test("a VM that has no room elsewhere: nothing is changed without a yes; with one it runs on, and the drain does not end", async () => {
+  const node = await on.freshNode({ memory: "512Gi" });
+  const name = await on.vmOn(node, { memory: "300Gi" });
+  const kept = await on.lifeboat(["drain", node]);
+  expect({ code: kept.code, err: kept.err }).toEqual({ code: 3, err: expect.stringMatching(/NoRoom: [^]*memory/) });
+  expect(await on.isCordoned(node)).toBe(false);
+  const tried = await on.lifeboat(["drain", node, "--yes", "--timeout", "20s"]);
+  expect({ code: tried.code, out: tried.out }).toEqual({ code: 1, out: expect.stringContaining("1 left") });
+  expect((await on.vmi(name)).status).toMatchObject({ phase: "Running", nodeName: node });
+});
+
 describe("with no webhook that would refuse, and no budget", () => {
   const bare = useDrains({ evictionWebhook: false, ticking: false });
 

@@ -14,7 +14,7 @@ import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { nodes, pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
 import { isTrue } from "../../infra/sandbox/actors/conditions.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
-import { createNode, createVirtualMachine } from "../../infra/sandbox/fleet.ts";
+import { type Capacity, createNode, createVirtualMachine } from "../../infra/sandbox/fleet.ts";
 import { kubeVirts, virtualMachineInstances } from "../../infra/sandbox/kubevirt/resources.ts";
 import { NAMESPACE, type Stage, type StageOptions, startStage } from "../blackbox/stage.ts";
 import { getVmi } from "../blackbox/vm.ts";
@@ -134,9 +134,9 @@ export function useDrains(options: StageOptions = {}) {
       return stage();
     },
     lifeboat: (words: readonly string[], person?: Person) => lifeboat(stage(), words, person),
-    async freshNode() {
+    async freshNode(capacity: Capacity = {}) {
       const name = named("drained");
-      await createNode(stage().client, name);
+      await createNode(stage().client, name, capacity);
       return name;
     },
     isCordoned: async (name: string) => (await stage().client.get(nodes, { name }))?.spec?.unschedulable === true,
