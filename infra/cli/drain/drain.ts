@@ -18,7 +18,7 @@ import { printPreflight } from "../print-preflight.ts";
 import { paintFor } from "../print.ts";
 import { createBlockers, isBlocked } from "./blocked.ts";
 import { type Emptying, emptyNode } from "./empty-node.ts";
-import { endingLines, EXIT_OF_ENDING } from "./ending.ts";
+import { endingLines, EXIT_OF_ENDING, startLinesOf } from "./ending.ts";
 import { createEvictions } from "./evictions.ts";
 import { type DrainOptions, FLAGS, readOptions, USAGE } from "./options.ts";
 import { createProgress, type Progress } from "./progress.ts";
@@ -89,11 +89,12 @@ async function begin(run: Run, { stops, commandLine }: Beginning): Promise<ExitC
     const { ending, left } = await emptyNode(emptyingOf(run, { stops, progress, begun }), subjects);
     screen.keep();
     const seconds = (host.now().getTime() - begun) / 1000;
-    const ended = { node, ending, seconds, progress, left, startLines: stops.startLines(), commandLine };
+    const ended = { node, ending, seconds, progress, left, startLines: startLinesOf(stops), commandLine };
     for (const line of endingLines(ended, paintFor(host.stdout, host))) host.stdout.write(`${line}\n`);
     return EXIT_OF_ENDING[ending];
   } catch (error) {
     screen.print(`node/${node} stays cordoned: ${commandLine} goes on, kubectl uncordon ${node} takes the node back`);
+    screen.print(...startLinesOf(stops));
     screen.keep();
     throw error;
   }

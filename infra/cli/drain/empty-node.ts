@@ -18,6 +18,8 @@ import type { Subject } from "./subjects.ts";
 const LOOK_MS = 2000;
 /** While only a person can go on. */
 const SELDOM_MS = 30_000;
+/** How often an empty node is looked at for what has become of its VMs. */
+const LAST_LOOKS = 3;
 
 export interface Emptying {
   readonly connection: Connection;
@@ -60,11 +62,11 @@ interface Stepped {
 
 /** One step after the other, also over a time in which the API server does not answer. Undefined: it did not. */
 function steadily(emptying: Emptying): () => Promise<Stepped | undefined> {
-  const said = new Set<string>();
+  const seen: Seen = { said: new Set(), emptyLooks: 0 };
   let isSilent = false;
   return async () => {
     try {
-      const stepped = await step(emptying, said);
+      const stepped = await step(emptying, seen);
       if (isSilent) emptying.screen.print("the API server answers again");
       isSilent = false;
       return stepped;
@@ -82,24 +84,38 @@ function passes(failure: Failure, error: ClusterError): boolean {
   return isSilence(error) || (failure.reason === "Refused" && (failure.code >= 500 || failure.code === 429));
 }
 
-async function step(emptying: Emptying, said: Set<string>): Promise<Stepped> {
-  const { host, screen, progress, evictions, blockers, stops, waitForBlocked } = emptying;
+interface Seen {
+  readonly said: Set<string>;
+  emptyLooks: number;
+}
+
+async function step(emptying: Emptying, seen: Seen): Promise<Stepped> {
+  const { host, screen, progress, blockers, stops, waitForBlocked } = emptying;
   const left = await emptying.look();
   await progress.update(left);
   await stops.look();
+  if (left.length === 0 && !stops.isBusy()) {
+    seen.emptyLooks += 1;
+    return progress.isComplete() || seen.emptyLooks > LAST_LOOKS ? { ending: "Drained", left } : { left };
+  }
   const open = left.filter(({ key }) => !stops.chosen.has(key));
   const paint = paintFor(host.stderr, host);
   for (const { verdict } of blockers.untold(open, host.now())) screen.print(...troubleOf(verdict, paint));
-  if (left.length === 0 && !stops.isBusy()) return { ending: "Drained", left };
   const settled = new Set(blockers.settled(open, host.now()));
-  const isStuck =
-    !stops.isBusy() && left.every((subject) => settled.has(subject) || subject.verdict.outcome === "Follows");
+  const isStuck = !stops.isBusy() && left.every((subject) => settled.has(subject) || isFollower(subject));
   if (isStuck && !waitForBlocked) return { ending: "Blocked", left };
-  const refusals = await evictions.askFor(open, host.now());
-  for (const [key, message] of refusals) {
+  await ask(emptying, open, seen);
+  return { left, isStuck };
+}
+
+function isFollower({ verdict }: Subject): boolean {
+  return verdict.outcome === "Follows";
+}
+
+async function ask({ host, screen, evictions }: Emptying, open: readonly Subject[], { said }: Seen): Promise<void> {
+  for (const [key, message] of await evictions.askFor(open, host.now())) {
     const line = `${key}: ${plain(message)}`;
     if (!said.has(line)) screen.print(line);
     said.add(line);
   }
-  return { left, isStuck };
 }

@@ -5,6 +5,7 @@
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { isInTheWay, troubleOf } from "../print-preflight.ts";
 import { durationText, type Paint } from "../print.ts";
+import type { Stops } from "./stops.ts";
 import type { Fate, Progress } from "./progress.ts";
 import { isMinor, type Subject } from "./subjects.ts";
 
@@ -35,8 +36,13 @@ export function endingLines(ended: Ended, paint: Paint): readonly string[] {
     headline(ended, paint),
     ...(ending === "Drained" ? [] : leftLines(ended, paint)),
     ...(ending === "Drained" ? [] : nextLines(ended)),
-    ...(startLines.length === 0 ? [] : ["To start what has been stopped:", ...startLines.map((line) => `  ${line}`)]),
+    ...startLines,
   ];
+}
+
+export function startLinesOf({ startLines }: Pick<Stops, "startLines">): readonly string[] {
+  const lines = startLines();
+  return lines.length === 0 ? [] : ["To start what has been stopped:", ...lines.map((line) => `  ${line}`)];
 }
 
 function headline({ node, ending, seconds, progress, left }: Ended, paint: Paint): string {

@@ -34,7 +34,8 @@ export interface ProgressOptions {
 
 export interface Progress {
   update(subjects: readonly Subject[]): Promise<void>;
-  rows(): readonly Row[];
+  /** Whether what has become of each that has left is known: KubeVirt may say so later than its pod goes. */
+  isComplete(): boolean;
   fates(): ReadonlyMap<Fate, number>;
 }
 
@@ -105,7 +106,7 @@ export function createProgress({ node, host, screen, expected, getVmi, stopping 
       await Promise.all(leaving.map(([, one]) => farewell(one)));
       if (screen.live) draw();
     },
-    rows,
+    isComplete: () => [...followed.values()].every(({ fate }) => fate !== undefined),
     fates() {
       const fates = new Map<Fate, number>();
       for (const { fate } of followed.values()) if (fate !== undefined) fates.set(fate, (fates.get(fate) ?? 0) + 1);

@@ -8,6 +8,8 @@ import { isYes } from "./question.ts";
 import { changeState, startLine, type Stoppable, stoppableOf } from "./stop.ts";
 import type { Subject } from "./subjects.ts";
 
+const START_TRIES = 10;
+
 export interface Stops {
   /** Keys of those that the person wants stopped. */
   readonly chosen: ReadonlySet<string>;
@@ -69,10 +71,15 @@ function createStops(wanted: readonly Stoppable[], { connection, restart, say }:
     if (restart && vm.startsAgain) toStart.set(vm.key, vm);
     say(`${vm.key} is being stopped`);
   };
+  const refusals = new Map<string, number>();
+  /** KubeVirt may not be done with the request to stop yet: a refusal is asked again for some time. */
   const start = async (vm: Stoppable) => {
     if ((await connection.cluster().getVmi(vm)) !== undefined) return;
-    toStart.delete(vm.key);
     const refusal = await changeState("start", vm, connection);
+    const count = (refusals.get(vm.key) ?? 0) + 1;
+    refusals.set(vm.key, count);
+    if (refusal !== undefined && count < START_TRIES) return;
+    toStart.delete(vm.key);
     if (refusal === undefined) off.delete(vm.key);
     say(refusal === undefined ? `${vm.key} is started again` : `${vm.key} is not started again: ${refusal}`);
   };

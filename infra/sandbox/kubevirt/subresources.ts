@@ -11,6 +11,8 @@ export const SUBRESOURCES = "subresources.kubevirt.io/v1";
 
 const PATH = /^\/apis\/subresources\.kubevirt\.io\/v1\/namespaces\/([^/]+)\/virtualmachines\/([^/]+)\/(start|stop)$/;
 
+const UNDERWAY = "unable to complete request: stop/start already underway";
+
 interface Key {
   readonly namespace: string;
   readonly name: string;
@@ -35,7 +37,7 @@ export async function answerSubresource(
   if (vm === undefined) return refusal(404, "NotFound", `virtualmachine.kubevirt.io "${key.name}" not found`);
   const vmi = await client.get(kubevirt.virtualMachineInstances, key);
   const patch = change === "start" ? startOf(vm, vmi) : stopOf(vm, vmi);
-  if (typeof patch === "string") return conflict(key, patch);
+  if (typeof patch === "string") return patch === UNDERWAY ? internal(patch) : conflict(key, patch);
   return patch === undefined ? { code: 202 } : await apply(client, key, patch);
 }
 
@@ -110,7 +112,7 @@ function requested({ status }: Vm, changes: readonly kubevirt.StateChangeRequest
     return { subresource: "status", body: [{ op: "add", path: "/status", value: { stateChangeRequests: changes } }] };
   }
   if (before.length > 0 && (changes.length > 1 || changes[0]?.action !== "Stop")) {
-    return "unable to complete request: stop/start already underway";
+    return UNDERWAY;
   }
   return { subresource: "status", body: [{ op: "add", path, value: changes }] };
 }
@@ -121,8 +123,12 @@ async function apply(client: KubeClient, key: Key, { body, ...options }: Patch):
     return { code: 202 };
   } catch (error) {
     if (isConflict(error)) return conflict(key, messageOf(error));
-    return refusal(500, "InternalError", `Internal error occurred: ${messageOf(error)}`);
+    return internal(messageOf(error));
   }
+}
+
+function internal(why: string): SubresourceAnswer {
+  return refusal(500, "InternalError", `Internal error occurred: ${why}`);
 }
 
 function conflict({ name }: Key, why: string): SubresourceAnswer {
