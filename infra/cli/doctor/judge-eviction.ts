@@ -2,6 +2,7 @@
  * Whether the dry-run eviction came back with Lifeboat's words.
  * Owns: telling them from those of others, and what is the likely cause if they are missing.
  */
+import { saysBlind } from "../../../shared/policy/blind.ts";
 import { DRY_RUN_WORDS } from "../../../shared/policy/eviction/messages.ts";
 import { failed, type Finding, judged, ok, valueOf, warning } from "./check.ts";
 import type { EvictionTrial, Facts } from "./facts.ts";
@@ -11,12 +12,17 @@ const NAME = "evictions.lifeboat.dev";
 const DENIED = /^admission webhook "([^"]+)" denied the request: /;
 const NOT_CALLED = `failed calling webhook "${NAME}": `;
 const GONE = 404;
+/** What a door says of what is not its own. */
+const OTHER_DOOR = "not a review of";
+
+type Tried = Extract<EvictionTrial, { readonly pod: string }>;
 
 export function judgeTrial(facts: Facts): readonly Finding[] {
   return judged("a dry-run eviction", facts.trial, (trial) => {
     if (trial.pod === undefined) return warning("a dry-run eviction was not tried", trial.why);
     const { pod, code, message } = trial;
-    if (isAnswered(trial)) return ok(`a dry-run eviction of pod ${pod} is answered by Lifeboat`);
+    const words = wordsOf(trial);
+    if (words !== undefined) return judgeWords(`a dry-run eviction of pod ${pod}`, words, facts);
     if (code === GONE) return warning("a dry-run eviction was not tried", `pod ${pod} has just gone`);
     return failed(
       `a dry-run eviction of pod ${pod} is not answered by Lifeboat`,
@@ -26,9 +32,20 @@ export function judgeTrial(facts: Facts): readonly Finding[] {
   });
 }
 
-/** KubeVirt refuses in the same words: only the name of the webhook, or the warning, tells. */
-function isAnswered({ message, warnings }: Extract<EvictionTrial, { readonly pod: string }>): boolean {
-  return DENIED.exec(message)?.[1] === NAME || warnings.includes(DRY_RUN_WORDS);
+/** Lifeboat's. KubeVirt refuses in the same ones: only the name of the webhook, or the warning, tells. */
+function wordsOf({ message, warnings }: Tried): string | undefined {
+  const [prefix = "", name] = DENIED.exec(message) ?? [];
+  if (name === NAME) return message.slice(prefix.length);
+  const at = warnings.indexOf(DRY_RUN_WORDS);
+  return at < 0 ? undefined : warnings.slice(at + DRY_RUN_WORDS.length);
+}
+
+function judgeWords(what: string, words: string, facts: Facts): Finding {
+  const { base = "$LIFEBOAT", cluster = "CLUSTER" } = addressOf(facts, "evictions") ?? {};
+  const readyz = `curl -H "Authorization: Bearer $OPERATOR_TOKEN" ${base}/clusters/${cluster}/readyz`;
+  if (saysBlind(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, readyz);
+  if (words.startsWith(OTHER_DOOR)) return failed(`${what}: another door of Lifeboat's is asked`, words, fixOf(facts));
+  return ok(`${what} is answered by Lifeboat`);
 }
 
 function causes(message: string, facts: Facts): readonly string[] {

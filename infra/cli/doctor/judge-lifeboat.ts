@@ -26,7 +26,13 @@ export function isAbsent({ served, webhooks: { evictions } }: Facts): boolean {
 export function judgeLifeboat(facts: Facts): readonly Finding[] {
   if (isAbsent(facts)) {
     const where = `there are neither its kinds nor its webhook: context "${facts.context}", ${facts.server}`;
-    return [failed("Lifeboat is not installed in this cluster", where, `${README}, "Install"`)];
+    return [
+      failed(
+        "Lifeboat is not installed in this cluster",
+        where,
+        `lifeboat install --worker URL; or ${README}, "Install"`,
+      ),
+    ];
   }
   const settings = settingsOf(facts);
   return [

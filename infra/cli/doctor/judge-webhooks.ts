@@ -29,7 +29,7 @@ export function judgeWebhooks(facts: Facts, settings: Settings): readonly Findin
     if (found !== undefined) return compared("evictions", found, { facts, settings });
     const { file, step } = FILES.evictions;
     const reason = "the API server asks Lifeboat about no eviction";
-    return failed(`${what} is missing`, reason, `kubectl apply -f ${file}, with your URL: ${step}`);
+    return failed(`${what} is missing`, reason, `lifeboat install --worker URL; or ${file}, with your URL: ${step}`);
   });
 }
 
@@ -43,16 +43,22 @@ function compared(door: WebhookDoor, found: InstalledWebhooks, { facts, settings
   const { file, step } = FILES[door];
   const fix = `kubectl get validatingwebhookconfiguration ${object} -o yaml; then ${file}, with your URL: ${step}`;
   const address = addressOf(facts, door);
-  const { base = "", cluster = "CLUSTER", token } = address ?? {};
+  const { cluster = "CLUSTER", token } = address ?? {};
   const tokens = token === undefined ? [] : [token];
   const { problems, remarks } = compareWebhook(found, { door, cluster, tokens, publicUrl: undefined, settings });
   if (problems.length > 0) return failed(`webhook ${object} does not lead to Lifeboat`, problems, fix);
-  if (base.includes("lifeboat.example.com") || cluster === "CLUSTER" || token === "WEBHOOK_TOKEN") {
+  if (address !== undefined && isExample(address)) {
     return failed(`webhook ${object} does not lead to Lifeboat`, `its URL is still the one of ${file}`, fix);
   }
-  const other = [...remarks, ...astray(facts, door)];
-  const said = `webhook ${object} leads to ${base} (cluster ${cluster})`;
+  const where = address === undefined ? "a Service" : `${address.base} (cluster ${cluster})`;
+  // The trial shows whether a Service leads to Lifeboat.
+  const other = [...remarks.filter((remark) => !remark.includes("clientConfig.service")), ...astray(facts, door)];
+  const said = `webhook ${object} leads to ${where}`;
   return other.length === 0 ? ok(said) : { status: "warning", message: said, reasons: other, fix };
+}
+
+function isExample({ base, cluster, token }: NonNullable<Address>): boolean {
+  return base.includes("lifeboat.example.com") || cluster === "CLUSTER" || token === "WEBHOOK_TOKEN";
 }
 
 function astray(facts: Facts, door: WebhookDoor): readonly string[] {

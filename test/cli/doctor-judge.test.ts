@@ -1,0 +1,165 @@
+/** The judgement of `lifeboat doctor`, from facts alone: one row for each thing that can be wrong. */
+import { describe, expect, test } from "vitest";
+import type { Facts } from "../../infra/cli/doctor/facts.ts";
+import { judge, worstOf } from "../../infra/cli/doctor/judge.ts";
+import { filesNeeded, GRANTED } from "../../infra/cli/doctor/permissions.ts";
+import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
+import { configuration, facts, kubevirt, KUBEVIRT_KINDS, UNREAD, url, webhook } from "./doctor-facts.ts";
+
+type Row = readonly [what: string, tweak: Partial<Facts>, said: readonly string[]];
+
+const MARKS = { ok: "√", warning: "‼", unread: "?", failed: "×" } as const;
+
+/** All that is no `√`, in one line each. */
+function trouble(tweak: Partial<Facts>): readonly string[] {
+  const checks = judge(facts(tweak)).filter(({ status }) => status !== "ok");
+  return checks.map(({ status, message, reasons = [] }) => `${MARKS[status]} ${message}: ${reasons.join("; ")}`);
+}
+
+test("in order", () => {
+  expect(trouble({})).toEqual([]);
+  expect(worstOf(judge(facts()))).toBe("ok");
+});
+
+const gates = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true]));
+const PREEMPTION = "PreemptionEvictionLiveMigration";
+const PRESSURE = "NodePressureEvictionLiveMigration";
+const GUARDING = configuration({ featureGates: gates(PREEMPTION) });
+const RELAY = { value: { wanted: 2, available: 2, message: "" } };
+const SITE = { value: { url: "https://lifeboat.test/", cluster: "prod" } };
+const both = (tweak: Parameters<typeof webhook>[1] = {}) => ({
+  evictions: { value: webhook("evictions") },
+  deletions: { value: webhook("deletions", tweak) },
+});
+const without = (...files: readonly string[]) => ({
+  value: GRANTED.map((one) => ({ ...one, allowed: !files.includes(one.file) })),
+});
+const IMPERSONATION = "kubernetes/impersonation.yaml";
+const CONSTRAINED = "kubernetes/optional/constrained-impersonation.yaml";
+const BY_EVICTION = "kubernetes/optional/marking-by-eviction.yaml";
+const answer = (code: number, message: string, warnings = "") => ({
+  trial: { value: { pod: "apps/p", code, message, warnings } },
+});
+const DENIED = 'admission webhook "evictions.lifeboat.dev" denied the request:';
+const served = (groups: Readonly<Record<string, readonly string[]>>) => ({ value: new Map(Object.entries(groups)) });
+const LIFEBOAT_KINDS = ["evacuations", "lifeboatconfigurations"];
+
+// prettier-ignore
+const KUBERNETES: readonly Row[] = [
+  ["an old API server",       { version: { value: { text: "1.30.1", minor: 30 } } },        ["× the API server is 1.30.1, too old (needs 1.33): Lifeboat is neither made for older versions nor tested with them"]],
+  ["one without a version",   { version: { value: { text: "main", minor: undefined } } },   ["‼ the API server is main (needs 1.33): it does not say its minor version"]],
+];
+
+// prettier-ignore
+const KUBEVIRT: readonly Row[] = [
+  ["a kind is not served",     { served: served({ "kubevirt.io/v1": KUBEVIRT_KINDS.slice(1), "lifeboat.dev/v1alpha1": LIFEBOAT_KINDS }) }, ['× kubevirt.io/v1: kubevirts is not served: KubeVirt is not installed, or this is the wrong cluster: context "jane@prod", https://api.prod']],
+  ["no KubeVirt object",       { kubevirt: { value: undefined } },                          ["× there is no KubeVirt object: KubeVirt's operator installs nothing without one"]],
+  ["old",                      { kubevirt: kubevirt({ version: "v1.6.3", facts: { namespace: "kubevirt", featureGates: [], minor: 6 } }) }, ["× KubeVirt is v1.6.3, too old (needs 1.7): Lifeboat is neither made for older versions nor tested with them"]],
+  ["an unknown strategy",      { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat refuses evictions of VMs while it does not know what is wanted"]],
+  ["updates that evict",       { kubevirt: kubevirt({ workloadUpdateMethods: ["Evict"] }) },    ["‼ updates of KubeVirt reach VMs by Evict: VMs that could move are evicted instead of migrated"]],
+  ["its webhook fails open",   { reviewers: { value: [] } },                                ["‼ KubeVirt's own eviction webhook (virt-api-validator) does not fail closed: while KubeVirt cannot be asked, only Lifeboat's webhook and budgets protect VMs"]],
+  ["its webhook is missing",   { reviewers: { value: undefined } },                         ["‼ KubeVirt's own eviction webhook (virt-api-validator) is missing: while KubeVirt cannot be asked, only Lifeboat's webhook and budgets protect VMs"]],
+];
+
+// prettier-ignore
+const LIFEBOAT: readonly Row[] = [
+  ["an older version's kinds", { served: served({ "kubevirt.io/v1": KUBEVIRT_KINDS, "lifeboat.dev/v1alpha1": [] }) }, ["× lifeboat.dev/v1alpha1: evacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
+  ["no configuration",         { configuration: { value: undefined } },                     ["‼ there is no LifeboatConfiguration: the defaults are in force, and no conditions say how Lifeboat is"]],
+  ["a wrong configuration",    { configuration: configuration({ marking: "Never" }) },      ["× the LifeboatConfiguration is not in force: spec.marking: expected one of Auto, Impersonate, Evict"]],
+  ["without effect",           { configuration: configuration({ descheduling: { intervalSeconds: 60 } }) }, ["‼ a setting has no effect: descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground"]],
+  ["no way to mark",           { granted: without(IMPERSONATION, CONSTRAINED, BY_EVICTION) }, ["× Lifeboat lacks 1 permission of impersonation.yaml or optional/constrained-impersonation.yaml or optional/marking-by-eviction.yaml: impersonate serviceaccounts/kubevirt-apiserver in namespace kubevirt: no VM is marked, unless by KubeVirt's own webhook"]],
+  ["one way to mark",          { granted: without(IMPERSONATION, CONSTRAINED) },            []],
+  ["one that is not enough",   { granted: without(IMPERSONATION, CONSTRAINED), configuration: configuration({ marking: "Impersonate" }) }, [expect.stringContaining("× Lifeboat lacks 1 permission of impersonation.yaml or optional/constrained")]],
+  ["a Service of the cluster", { webhooks: { evictions: { value: webhook("evictions", { url: undefined }) }, deletions: { value: undefined } } }, []],
+  ["the guard holds nothing",  { webhooks: both() },                                        ["‼ the guard is installed and holds nothing: none of its feature gates is on"]],
+  ["the guard is switched off", { webhooks: both(), configuration: configuration({ featureGates: gates(PREEMPTION), guard: { mode: "Off" } }) }, ["‼ the guard is installed and holds nothing: guard.mode is Off"]],
+  ["the guard in order",       { webhooks: both(), configuration: GUARDING, relay: RELAY, site: SITE }, []],
+  ["the guard elsewhere",      { webhooks: both({ url: url("deletions", "https://lifeboat.test/clusters/test") }), configuration: GUARDING, relay: RELAY, site: SITE }, ["‼ webhook lifeboat-guard leads to https://lifeboat.test (cluster test): its URL leads elsewhere than that of webhook lifeboat"]],
+  ["the guard alone",          { webhooks: both(), configuration: GUARDING },               ["× there is no relay: the guard is on: deletions that the API server does not ask it about go unnoticed"]],
+];
+
+// prettier-ignore
+const CONDITIONS: readonly Row[] = [
+  ["False",                    { configuration: configuration({}, { status: "False", message: "broken" }) }, ["Ready", "Permitted", "WebhookCalled", "CredentialsValid"].map((type) => `× condition ${type} is False (Fine) for 3d: broken`)],
+  ["Unknown",                  { configuration: configuration({}, { status: "Unknown", message: "not seen" }) }, ["Ready", "Permitted", "WebhookCalled", "CredentialsValid"].map((type) => `‼ condition ${type} is Unknown (Fine) for 3d: not seen`)],
+  ["ExpiresSoon",              { configuration: configuration({}, { reason: "ExpiresSoon", message: "soon" }) }, ["Ready", "Permitted", "WebhookCalled", "CredentialsValid"].map((type) => `‼ condition ${type} is True (ExpiresSoon) for 3d: soon`)],
+];
+
+// prettier-ignore
+const TRIAL: readonly Row[] = [
+  ["Lifeboat refuses",         answer(429, `${DENIED} Eviction triggered evacuation of VMI "apps/web"`), []],
+  ["KubeVirt was faster",      answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered', '299 - "Lifeboat answers: Eviction triggered"'), []],
+  ["Lifeboat is blind",        answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`), ['× a dry-run eviction of pod apps/p: Lifeboat is asked and cannot decide: cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached']],
+  ["only KubeVirt",            answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered'), [expect.stringMatching(/^× .* is not answered by Lifeboat: 429: .*only webhook kubevirt has refused it/)]],
+  ["only a budget",            answer(429, "Cannot evict pod as it would violate the pod's disruption budget."), [expect.stringMatching(/^× .* is not answered by Lifeboat: 429: .*no webhook has refused it/)]],
+  ["it would pass",            answer(201, ""),                                             [expect.stringMatching(/^× .* is not answered by Lifeboat: 201; no webhook has refused it/)]],
+  ["the pod is gone",          answer(404, 'pods "p" not found'),                           ["‼ a dry-run eviction was not tried: pod apps/p has just gone"]],
+  ["no VM to try it on",       { trial: { value: { pod: undefined, why: "there is none" } } }, ["‼ a dry-run eviction was not tried: there is none"]],
+];
+
+// prettier-ignore
+const RELAYS: readonly Row[] = [
+  ["none is needed",           { relay: { value: undefined } },                             []],
+  ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is looked at every ten minutes only, which is too late"]],
+  ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
+  ["one is missing",           { relay: { value: { wanted: 2, available: 1, message: "" } }, site: SITE }, ["‼ the relay: 1 of 2 replicas are available: they are not ready: each of its watches needs a first list"]],
+  ["the example's address",    { relay: RELAY, site: { value: { url: "https://lifeboat.example.com", cluster: "CLUSTER" } } }, ["× the relay does not know Lifeboat's address: its ConfigMap is still the one of site.yaml"]],
+  ["another cluster's",        { relay: RELAY, site: { value: { url: "https://lifeboat.test", cluster: "test" } } }, ["‼ the relay delivers to https://lifeboat.test (cluster test): the webhook leads elsewhere"]],
+  ["without permissions",      { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 12 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 4 more$/)]],
+];
+
+// prettier-ignore
+const REST: readonly Row[] = [
+  ["an old token",             { secret: { value: { createdAt: "2025-11-01T12:00:00Z" } } }, ["‼ Lifeboat's token in Secret lifeboat-token is 387d old: it has no end: replace it once a year, or take one that ends by itself"]],
+  ["a token that ends",        { secret: { value: undefined } },                            []],
+  ["a Plugin for nothing",     { hasPlugin: { value: true } },                              ["‼ Plugin lifeboat-shield is installed and the shield is off: shield.maxPodGracePeriodSeconds is 0, so the Plugin covers no VM"]],
+  ["a shield without a gate",  { configuration: configuration({ shield: { maxPodGracePeriodSeconds: 600 } }) }, ["‼ the shield covers no VM: shield.maxPodGracePeriodSeconds has no effect without the feature gate NodePressureEvictionLiveMigration"]],
+  ["a shield without Plugin",  { configuration: configuration({ featureGates: gates(PRESSURE), shield: { maxPodGracePeriodSeconds: 600 } }), relay: RELAY, site: SITE }, ["× the shield is set and covers no VM: Plugin lifeboat-shield is missing", "× the shield is set and covers no VM: KubeVirt's feature gate Plugins is off: virt-handler asks no plugin"]],
+  ["a shield in order",        { configuration: configuration({ featureGates: gates(PRESSURE), shield: { maxPodGracePeriodSeconds: 600 } }), relay: RELAY, site: SITE, hasPlugin: { value: true }, kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: ["Plugins"], evictionStrategy: "LiveMigrate", minor: 9 } }) }, []],
+];
+
+describe.each([
+  ["Kubernetes", KUBERNETES],
+  ["KubeVirt", KUBEVIRT],
+  ["Lifeboat", LIFEBOAT],
+  ["its conditions", CONDITIONS],
+  ["a dry-run eviction", TRIAL],
+  ["the relay", RELAYS],
+  ["credentials and the shield", REST],
+])("%s", (_, rows) => {
+  test.each(rows)("%s", (_, tweak, said) => {
+    expect(trouble(tweak)).toEqual(said);
+  });
+});
+
+/** `version` is what `lifeboat doctor` begins with: without it nothing else is read. */
+const READS = [
+  "own",
+  "served",
+  "kubevirt",
+  "reviewers",
+  "configuration",
+  "granted",
+  "trial",
+  "relay",
+  "secret",
+  "hasPlugin",
+] as const;
+
+test.each(READS)("%s could not be read: said, and nothing is called wrong because of it", (field) => {
+  const checks = judge(facts({ [field]: UNREAD }));
+  expect(worstOf(checks)).toBe("unread");
+  expect(checks.filter(({ status }) => status === "unread")[0]).toMatchObject({ reasons: ["it is forbidden"] });
+});
+
+function filesOf(featureGates: typeof DEFAULT_SETTINGS.featureGates, maxPodGracePeriodSeconds = 0): readonly string[] {
+  const shield = { ...DEFAULT_SETTINGS.shield, maxPodGracePeriodSeconds };
+  return filesNeeded({ ...DEFAULT_SETTINGS, featureGates, shield }).flat();
+}
+
+test("each shipped file of permissions is asked about where what it is for is on", () => {
+  const known = new Set(GRANTED.map(({ file }) => file).filter((file) => file.startsWith("kubernetes/")));
+  const all = filesOf(["DeschedulerSupport", "EvictionsInBackground", PRESSURE, PREEMPTION], 600);
+  expect(all.toSorted()).toEqual([...known].toSorted());
+  expect(filesOf([])).toEqual(["kubernetes/rbac.yaml", IMPERSONATION, CONSTRAINED, BY_EVICTION]);
+});
