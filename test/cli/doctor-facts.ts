@@ -17,6 +17,7 @@ export function webhook(door: "evictions" | "deletions", tweak: Partial<Installe
   const shipped: InstalledWebhook = {
     name: `${door}.lifeboat.dev`,
     url: url(door),
+    isService: false,
     rules: [
       { operations: [operation], apiGroups: [""], apiVersions: ["v1"], resources: [resource], scope: "Namespaced" },
     ],
