@@ -74,6 +74,7 @@ export function facts(tweak: Partial<Facts> = {}): Facts {
       value: { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' },
     },
     relay: { value: undefined },
+    inside: { value: undefined },
     site: { value: undefined },
     secret: { value: { createdAt: "2026-11-01T12:00:00Z" } },
     hasPlugin: { value: false },

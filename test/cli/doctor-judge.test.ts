@@ -99,10 +99,12 @@ const TRIAL: readonly Row[] = [
 
 // prettier-ignore
 const RELAYS: readonly Row[] = [
+  ["Lifeboat in the cluster",  { inside: RELAY, configuration: GUARDING, webhooks: { evictions: { value: webhook("evictions", { url: undefined }) }, deletions: { value: webhook("deletions", { url: undefined }) } } }, []],
+  ["not one replica of that",  { inside: { value: { wanted: 2, available: 0, message: "" } } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
   ["none is needed",           { relay: { value: undefined } },                             []],
   ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is looked at every ten minutes only, which is too late"]],
   ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
-  ["one is missing",           { relay: { value: { wanted: 2, available: 1, message: "" } }, site: SITE }, ["‼ the relay: 1 of 2 replicas are available: they are not ready: each of its watches needs a first list"]],
+  ["one is missing",           { relay: { value: { wanted: 2, available: 1, message: "" } }, site: SITE }, ["‼ the relay: 1 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
   ["the example's address",    { relay: RELAY, site: { value: { url: "https://lifeboat.example.com", cluster: "CLUSTER" } } }, ["× the relay does not know Lifeboat's address: its ConfigMap is still the one of site.yaml"]],
   ["another cluster's",        { relay: RELAY, site: { value: { url: "https://lifeboat.test", cluster: "test" } } }, ["‼ the relay delivers to https://lifeboat.test (cluster test): the webhook leads elsewhere"]],
   ["without permissions",      { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 12 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 4 more$/)]],

@@ -36,7 +36,9 @@ export interface Facts {
   /** Of Lifeboat's accounts. */
   readonly granted: Read<readonly Answered<Granted>[]>;
   readonly trial: Read<EvictionTrial>;
-  readonly relay: Read<RelayFacts | undefined>;
+  readonly relay: Read<DeploymentFacts | undefined>;
+  /** Lifeboat in the cluster instead of a Worker, with the relay in the same process. */
+  readonly inside: Read<DeploymentFacts | undefined>;
   readonly site: Read<SiteFacts | undefined>;
   readonly secret: Read<{ readonly createdAt: string } | undefined>;
   readonly hasPlugin: Read<boolean>;
@@ -63,14 +65,13 @@ export type EvictionTrial =
   | { readonly pod: undefined; readonly why: string }
   | { readonly pod: string; readonly code: number; readonly message: string; readonly warnings: string };
 
-/** Its Deployment. */
-export interface RelayFacts {
+export interface DeploymentFacts {
   readonly wanted: number;
   readonly available: number;
   readonly message: string;
 }
 
-/** Its ConfigMap. */
+/** The relay's ConfigMap. */
 export interface SiteFacts {
   readonly url: string;
   readonly cluster: string;

@@ -63,9 +63,11 @@ function causes(message: string, facts: Facts): readonly string[] {
 }
 
 function fixOf(facts: Facts): string {
+  if (valueOf(facts.webhooks.evictions) === undefined) return INSTALL;
   const { base } = addressOf(facts, "evictions") ?? {};
-  if (valueOf(facts.webhooks.evictions) === undefined || base === undefined) {
-    return 'infra/kubernetes/webhook.yaml, with your URL: infra/kubernetes/README.md, "Install", step 7';
-  }
-  return `curl ${base}/healthz, on a host of the API server; infra/kubernetes/README.md, "Reaching the Worker"`;
+  if (base !== undefined) return `curl ${base}/healthz, on a host of the API server; ${README}, "Reaching the Worker"`;
+  return valueOf(facts.inside) === undefined ? INSTALL : "kubectl -n lifeboat-system logs deployment/lifeboat-server";
 }
+
+const README = "infra/kubernetes/README.md";
+const INSTALL = `infra/kubernetes/webhook.yaml, with your URL: ${README}, "Install", step 7`;

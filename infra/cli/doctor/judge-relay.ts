@@ -6,19 +6,22 @@ import { GUARD_CAUSES, isGuardOn } from "../../../shared/policy/guard/guarded.ts
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { normalizedBase } from "../../../shared/policy/webhooks/webhook-url.ts";
 import { failed, type Finding, judged, ok, warning } from "./check.ts";
-import type { Facts, RelayFacts, SiteFacts } from "./facts.ts";
+import type { DeploymentFacts, Facts, SiteFacts } from "./facts.ts";
 import { judgeGranted } from "./judge-granted.ts";
 import { addressOf } from "./judge-webhooks.ts";
 import { settingsOf } from "./settings.ts";
 
 const INSTALL = 'infra/relay/README.md, "Install"';
-const FIND_OUT = "kubectl -n lifeboat-system logs deployment/lifeboat-relay";
 
 export function judgeRelay(facts: Facts): readonly Finding[] {
-  return judged("the relay's Deployment", facts.relay, (relay) => {
-    if (relay === undefined) return absent(settingsOf(facts));
+  const { inside, relay } = facts;
+  if ("value" in inside && inside.value !== undefined) {
+    return [judgeReplicas("Lifeboat in the cluster, which is also the relay", "lifeboat-server", inside.value)];
+  }
+  return judged("the relay's Deployment", relay, (found) => {
+    if (found === undefined) return absent(settingsOf(facts));
     return [
-      judgeReplicas(relay),
+      judgeReplicas("the relay", "lifeboat-relay", found),
       ...judged("the relay's ConfigMap", facts.site, (site) => judgeSite(site, facts)),
       ...judgeGranted(["relay/kubernetes/rbac.yaml"], facts),
     ];
@@ -36,11 +39,12 @@ function absent(settings: Settings): Finding {
   return ok("there is no relay, and nothing that is on needs one");
 }
 
-function judgeReplicas({ wanted, available, message }: RelayFacts): Finding {
-  const said = `the relay: ${available} of ${wanted} replicas are available`;
-  const reason = message || "they are not ready: each of its watches needs a first list";
-  if (available === 0) return failed(said, reason, FIND_OUT);
-  return available < wanted ? warning(said, reason, FIND_OUT) : ok(said);
+function judgeReplicas(what: string, name: string, { wanted, available, message }: DeploymentFacts): Finding {
+  const said = `${what}: ${available} of ${wanted} replicas are available`;
+  const reason = message || "they are not ready: each of their watches needs a first list";
+  const fix = `kubectl -n lifeboat-system get pods; kubectl -n lifeboat-system logs deployment/${name}`;
+  if (available === 0) return failed(said, reason, fix);
+  return available < wanted ? warning(said, reason, fix) : ok(said);
 }
 
 function judgeSite(site: SiteFacts | undefined, facts: Facts): Finding {

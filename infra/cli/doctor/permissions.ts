@@ -51,6 +51,7 @@ export const OWN = {
   configuration: own("get", "lifeboat.dev", "lifeboatconfigurations", { name: "lifeboat" }),
   access: own("create", "authorization.k8s.io", "subjectaccessreviews"),
   relay: own("get", "apps", "deployments", { name: "lifeboat-relay", ...INSIDE }),
+  inside: own("get", "apps", "deployments", { name: "lifeboat-server", ...INSIDE }),
   site: own("get", "", "configmaps", { name: "lifeboat-relay", ...INSIDE }),
   secret: own("get", "", "secrets", { name: "lifeboat-token", ...INSIDE }),
   plugin: own("get", "plugin.kubevirt.io", "plugins", { name: "lifeboat-shield" }),

@@ -15,8 +15,15 @@ import * as names from "../../../shared/policy/names.ts";
 import { SHIPPED } from "../../../shared/policy/webhooks/compare.ts";
 import type { Connection } from "../connection.ts";
 import { type Read, valueOf } from "./check.ts";
-import { API, type Facts, type KubeVirtSeen, type RelayFacts, type SiteFacts, type VersionFacts } from "./facts.ts";
-import { OWN } from "./permissions.ts";
+import {
+  API,
+  type Facts,
+  type KubeVirtSeen,
+  type DeploymentFacts,
+  type SiteFacts,
+  type VersionFacts,
+} from "./facts.ts";
+import { OWN, type Permission } from "./permissions.ts";
 import { readGranted, readOwn } from "./read-access.ts";
 import { attempt } from "./read.ts";
 import { tryEviction } from "./try-eviction.ts";
@@ -56,9 +63,8 @@ export async function readFacts(connection: Connection, version: Read<VersionFac
     },
     granted: await readGranted(connection, namespace),
     trial: await tryEviction(connection, valueOf(kubevirt)?.facts.evictionStrategy, serves(API.kubevirt)),
-    relay: await attempt(connection, OWN.relay, async () =>
-      serves(API.apps) ? await readRelay(connection) : undefined,
-    ),
+    relay: await deployment(connection, OWN.relay, serves(API.apps)),
+    inside: await deployment(connection, OWN.inside, serves(API.apps)),
     site: await attempt(connection, OWN.site, () => readSite(connection)),
     secret: await attempt(connection, OWN.secret, () => readSecret(connection)),
     hasPlugin: await attempt(connection, OWN.plugin, async () => serves(API.plugins) && (await readPlugin(connection))),
@@ -133,13 +139,20 @@ const Deployment = z.object({
   status: part({ availableReplicas: Count, conditions: Conditions }),
 });
 
-async function readRelay(connection: Connection): Promise<RelayFacts | undefined> {
-  const path = `/apis/apps/v1/namespaces/${RELAY.namespace}/deployments/${RELAY.name}`;
-  const { code, body } = await connection.send()({ method: "GET", path, expect: [404] });
-  if (code === 404) return undefined;
-  const { spec, status } = parseAnswer(Deployment, body, `GET ${path}`);
-  const wrong = status.conditions.filter((one) => one.status === "False").flatMap(({ message }) => message ?? []);
-  return { wanted: spec.replicas, available: status.availableReplicas, message: wrong.join("; ") };
+async function deployment(
+  connection: Connection,
+  needs: Permission,
+  isServed: boolean,
+): Promise<Read<DeploymentFacts | undefined>> {
+  const path = `/apis/apps/v1/namespaces/${needs.namespace}/deployments/${needs.name}`;
+  return await attempt(connection, needs, async () => {
+    if (!isServed) return undefined;
+    const { code, body } = await connection.send()({ method: "GET", path, expect: [404] });
+    if (code === 404) return undefined;
+    const { spec, status } = parseAnswer(Deployment, body, `GET ${path}`);
+    const wrong = status.conditions.filter((one) => one.status === "False").flatMap(({ message }) => message ?? []);
+    return { wanted: spec.replicas, available: status.availableReplicas, message: wrong.join("; ") };
+  });
 }
 
 async function readSite(connection: Connection): Promise<SiteFacts | undefined> {

@@ -1,0 +1,139 @@
+/** What `lifeboat doctor` makes of answers that the sandbox never gives: Deployments, refused webhooks, what KubeVirt's object may say. */
+import { expect, test } from "vitest";
+import { judgeTrial } from "../../infra/cli/doctor/judge-eviction.ts";
+import { readFacts } from "../../infra/cli/doctor/read-facts.ts";
+import type { Connection } from "../../infra/cli/connection.ts";
+import { ClusterError } from "../../shared/cluster/failure.ts";
+import type { ApiRequest, Send } from "../../shared/cluster/transport.ts";
+import { facts, NOW } from "./doctor-facts.ts";
+
+const NAMESPACE = "lifeboat-system";
+const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/lifeboat-relay`;
+const meta = (name: string, namespace = "") => ({ metadata: { name, namespace, uid: "u-1", resourceVersion: "1" } });
+const list = (...items: readonly object[]) => ({ kind: "List", items });
+const resources = (...names: readonly string[]) => ({
+  kind: "APIResourceList",
+  resources: names.map((name) => ({ name })),
+});
+const groups = ["kubevirt.io/v1", "apps/v1"].map((groupVersion) => ({ versions: [{ groupVersion }] }));
+
+const KUBEVIRT = {
+  ...meta("kubevirt-kubevirt", "openshift-cnv"),
+  spec: {
+    configuration: { migrations: { bandwidthPerMigration: "64Mi" } },
+    workloadUpdateStrategy: { workloadUpdateMethods: ["LiveMigrate", "Evict"] },
+  },
+  status: { observedKubeVirtVersion: "v1.8.2" },
+};
+const VMI = {
+  ...meta("web", "apps"),
+  spec: { evictionStrategy: "LiveMigrate", domain: {} },
+  status: { phase: "Running", nodeName: "n-1", conditions: [{ type: "LiveMigratable", status: "True" }] },
+};
+const POD = { ...meta("virt-launcher-web-abcde", "apps"), spec: { nodeName: "n-1" }, status: { phase: "Running" } };
+
+const ANSWERS: Readonly<Record<string, object>> = {
+  "/apis": { kind: "APIGroupList", groups },
+  "/apis/kubevirt.io/v1": resources("kubevirts"),
+  "/apis/apps/v1": resources("deployments"),
+  "/apis/kubevirt.io/v1/kubevirts": list(KUBEVIRT),
+  "/apis/kubevirt.io/v1/virtualmachineinstances": list(VMI),
+  "/api/v1/namespaces/apps/pods": list(POD),
+  [DEPLOYMENT]: {
+    spec: { replicas: 2 },
+    status: {
+      availableReplicas: 1,
+      conditions: [
+        { type: "Available", status: "True", message: "minimum availability" },
+        { type: "Progressing", status: "False", message: "timed out progressing" },
+      ],
+    },
+  },
+};
+
+/** An API server of canned answers; all else is 404, or where that is no answer a refusal. */
+function connectionTo(answers: Readonly<Record<string, { code?: number; body: object } | undefined>> = {}) {
+  const asked: ApiRequest[] = [];
+  const send: Send = (request) => {
+    asked.push(request);
+    const { code = 200, body } = answers[request.path] ?? { body: ANSWERS[request.path] };
+    if (body !== undefined) return Promise.resolve({ code, body, bytes: 0 });
+    if (request.path.endsWith("accessreviews")) {
+      return Promise.resolve({ code: 201, body: { status: { allowed: true } }, bytes: 0 });
+    }
+    if (request.expect?.includes(404) === true) return Promise.resolve({ code: 404, body: {}, bytes: 0 });
+    return Promise.reject(
+      new ClusterError({ reason: "Refused", code: 403, request: `${request.method} ${request.path}` }),
+    );
+  };
+  const connection: Connection = {
+    context: "jane@prod",
+    server: "https://api.prod",
+    namespace: "default",
+    cluster: () => {
+      throw new Error("not asked");
+    },
+    send: () => send,
+    settings: () => Promise.reject(new Error("not asked")),
+    refusals: new Map(),
+    warnings: new Map(),
+    trouble: () => undefined,
+  };
+  return { asked, connection };
+}
+
+const VERSION = { value: { text: "1.36.0", minor: 36 } };
+
+test("the relay's Deployment, and what the KubeVirt object says of migrations and updates", async () => {
+  const { relay, inside, kubevirt } = await readFacts(connectionTo().connection, VERSION, NOW);
+  expect(relay).toEqual({ value: { wanted: 2, available: 1, message: "timed out progressing" } });
+  expect(inside).toEqual({ value: undefined });
+  expect(kubevirt).toMatchObject({
+    value: {
+      name: "kubevirt-kubevirt",
+      version: "v1.8.2",
+      bandwidthPerMigration: "64Mi",
+      workloadUpdateMethods: ["LiveMigrate", "Evict"],
+      facts: { namespace: "openshift-cnv", minor: 8 },
+    },
+  });
+});
+
+test("the right to impersonate is asked about in KubeVirt's own namespace, for Lifeboat's account", async () => {
+  const { asked, connection } = connectionTo();
+  await readFacts(connection, VERSION, NOW);
+  const bodies = asked.filter(({ path }) => path.endsWith("/subjectaccessreviews")).map(({ body }) => body);
+  const resourceAttributes = { verb: "impersonate", resource: "serviceaccounts", namespace: "openshift-cnv" };
+  const user = `system:serviceaccount:${NAMESPACE}:lifeboat`;
+  expect(bodies).toContainEqual(
+    expect.objectContaining({
+      spec: expect.objectContaining({ user, resourceAttributes: expect.objectContaining(resourceAttributes) }),
+    }),
+  );
+});
+
+test("a webhook that cannot be called: its URL, which holds the token, is not repeated", async () => {
+  const message =
+    'Internal error occurred: failed calling webhook "evictions.lifeboat.dev": failed to call webhook: Post "https://lifeboat.test/clusters/prod/admission/evictions/secret?timeout=10s": EOF';
+  const path = "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction";
+  const { asked, connection } = connectionTo({ [path]: { code: 500, body: { message } } });
+  const { trial } = await readFacts(connection, VERSION, NOW);
+  expect(asked.find((request) => request.path === path)).toMatchObject({
+    method: "POST",
+    query: { dryRun: "All" },
+    body: { deleteOptions: { dryRun: ["All"] } },
+  });
+  const said = JSON.stringify(judgeTrial(facts({ trial })));
+  expect(said).toContain("the API server asks, and gets no answer");
+  expect(said).toContain("https://lifeboat.test/…");
+  expect(said).not.toContain("secret");
+});
+
+test("no request but dry runs and questions changes anything", async () => {
+  const { asked, connection } = connectionTo();
+  await readFacts(connection, VERSION, NOW);
+  const writing = asked.filter(({ method, path }) => method !== "GET" && !path.endsWith("accessreviews"));
+  expect(writing.map(({ method, path, query }) => [method, path, query?.["dryRun"]])).toEqual([
+    ["POST", "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction", "All"],
+  ]);
+});
