@@ -106,6 +106,7 @@ const RELAYS: readonly Row[] = [
   ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
   ["one is missing",           { relay: { value: { wanted: 2, available: 1, message: "" } }, site: SITE }, ["‼ the relay: 1 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
   ["the example's address",    { relay: RELAY, site: { value: { url: "https://lifeboat.example.com", cluster: "CLUSTER" } } }, ["× the relay does not know Lifeboat's address: its ConfigMap is still the one of site.yaml"]],
+  ["another Worker's",         { relay: RELAY, site: { value: { url: "https://other.test", cluster: "prod" } } }, ["‼ the relay delivers to https://other.test (cluster prod): the webhook leads elsewhere"]],
   ["another cluster's",        { relay: RELAY, site: { value: { url: "https://lifeboat.test", cluster: "test" } } }, ["‼ the relay delivers to https://lifeboat.test (cluster test): the webhook leads elsewhere"]],
   ["without permissions",      { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 12 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 4 more$/)]],
 ];
