@@ -85,9 +85,9 @@ describe("the reader", () => {
 describe("another cluster", () => {
   // prettier-ignore
   test.each<[string, () => string | Promise<string>, readonly RegExp[]]>([
-    ["nothing there",         () => kubeconfigOf(bare, { url: "https://127.0.0.1:2" }), [/× the API server answers/, /cannot be reached: connect ECONNREFUSED/, /context "jane@sandbox", https:/, /kubectl config get-contexts; lifeboat doctor --context NAME/]],
-    ["another authority's",   async () => kubeconfigOf(bare, { caPem: (await createAuthority("another")).caPem }), [/× the API server answers/, /cannot be reached: .*certificate/, /context/, /get-contexts/]],
-    ["credentials have ended", () => kubeconfigOf(bare, { token: "old" }), [/× the API server answers/, /does not accept your credentials/, /context/, /get-contexts/]],
+    ["nothing there",         () => kubeconfigOf(bare, { url: "https://127.0.0.1:2" }), [/× the API server cannot be asked/, /cannot be reached: connect ECONNREFUSED/, /context "jane@sandbox", https:/, /kubectl config get-contexts; lifeboat doctor --context NAME/]],
+    ["another authority's",   async () => kubeconfigOf(bare, { caPem: (await createAuthority("another")).caPem }), [/× the API server cannot be asked/, /cannot be reached: .*certificate/, /context/, /get-contexts/]],
+    ["credentials have ended", () => kubeconfigOf(bare, { token: "old" }), [/× the API server cannot be asked/, /does not accept your credentials/, /context/, /get-contexts/]],
     ["KubeVirt alone",        () => kubeconfigOf(bare), [/× there is no KubeVirt object/, /operator/, /kubevirt\.io/, /KubeVirt's own eviction webhook .* is missing/, /only Lifeboat/, /virt-operator/, /× Lifeboat is not installed in this cluster/, /neither its kinds nor its webhook: context "jane@sandbox"/, /lifeboat install --worker URL/]],
   ])("%s", async (_, kubeconfig, expected) => {
     const { code, out } = await doctor("", await kubeconfig());

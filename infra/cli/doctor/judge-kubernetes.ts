@@ -4,6 +4,8 @@ import { failed, type Finding, judged, ok, type Read, warning } from "./check.ts
 import type { Facts, VersionFacts } from "./facts.ts";
 import { permissionText } from "./permissions.ts";
 
+const UPGRADE = "https://kubernetes.io/docs/tasks/administer-cluster/cluster-upgrade/";
+
 export function judgeKubernetes({ version, own, context, server }: Facts): readonly Finding[] {
   return [
     ...judgeServer(version, { context, server }),
@@ -25,12 +27,12 @@ export function judgeServer(
   if ("unread" in version) {
     const where = `context "${context}", ${server}`;
     const fix = "kubectl config get-contexts; lifeboat doctor --context NAME";
-    return [failed("the API server answers", [version.unread, where], fix)];
+    return [failed("the API server cannot be asked", [version.unread, where], fix)];
   }
   const { text, minor } = version.value;
   const needs = `(needs 1.${OLDEST.kubernetes})`;
   if (minor === undefined) return [warning(`the API server is ${text} ${needs}`, "it does not say its minor version")];
   if (!isOld("kubernetes", minor)) return [ok(`the API server is ${text} ${needs}`)];
   const reason = "Lifeboat is neither made for older versions nor tested with them";
-  return [failed(`the API server is ${text}, too old ${needs}`, reason, "kubeadm upgrade plan")];
+  return [failed(`the API server is ${text}, too old ${needs}`, reason, UPGRADE)];
 }
