@@ -5,7 +5,9 @@
 import { onTestFinished } from "vitest";
 import * as z from "zod/mini";
 import type { Resource } from "../../infra/sandbox/actors/resources.ts";
+import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { kubeVirts } from "../../infra/sandbox/kubevirt/resources.ts";
+import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import { type Stage, startStage, WEBHOOK_CONFIGURATIONS } from "../blackbox/stage.ts";
 import { createVm } from "../blackbox/vm.ts";
 
@@ -26,8 +28,23 @@ export async function startHealthyStage(): Promise<Stage> {
   await sayVersion(stage, "v1.9.0");
   // The API server asks Lifeboat, and Lifeboat writes so.
   await (await createVm(stage, "web")).evict({ deleteOptions: { dryRun: ["All"] } });
-  await stage.reconcile();
+  await report(stage);
   return stage;
+}
+
+/** A full scan, and what it has to say of itself, which it may write after its answer. */
+export async function report(stage: Stage): Promise<void> {
+  await stage.reconcile();
+  await waitFor(stage.client, {
+    resource: lifeboatConfigurations,
+    key: { name: "lifeboat" },
+    what: "reported on, with nothing wrong",
+    until: ({ metadata, status }) => {
+      const told = status?.conditions ?? [];
+      const isAbout = (one: Readonly<Record<string, unknown>>) => one["observedGeneration"] === metadata.generation;
+      return told.length === 4 && told.every((one) => one["status"] === "True" && isAbout(one));
+    },
+  });
 }
 
 export async function configureKubeVirt({ client }: Stage, configuration: Readonly<Record<string, unknown>>) {

@@ -12,6 +12,7 @@ import {
   DEFINITIONS,
   keep,
   patchWebhook,
+  report,
   sayVersion,
   startHealthyStage,
   steady,
@@ -175,7 +176,7 @@ describe("broken", () => {
     await stage.configure({ ...CONFIGURATION, featureGates: { PreemptionEvictionLiveMigration: true } });
     onTestFinished(async () => {
       await stage.configure(CONFIGURATION);
-      await stage.reconcile();
+      await report(stage);
     });
     const { code, out } = await doctor();
     expect(trouble(out)).toEqual([
