@@ -9,7 +9,7 @@ import { type Sandbox, startSandbox } from "../sandbox/sandbox.ts";
 import { installRelay, startRelayBeside } from "../tools/relay.ts";
 import { type Front, startFront } from "./front.ts";
 import { type Instances, startInstances } from "./instances.ts";
-import { MAX_POD_GRACE_SECONDS } from "./plan.ts";
+import { MAX_POD_GRACE_SECONDS, SOFT_PATIENCE_SECONDS } from "./plan.ts";
 import { startLinks } from "./links.ts";
 import { type Observer, startObserver } from "./observer.ts";
 
@@ -30,7 +30,7 @@ const KUBEVIRT_BACKOFF_SECONDS = 0.05;
 /** Reported at once; want of memory is acted upon never, for what the kubelet kills is lost, want of process IDs soon. */
 const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi", "pid.available": "1k" },
-  evictionSoftGracePeriod: { "memory.available": "1h", "pid.available": "5s" },
+  evictionSoftGracePeriod: { "memory.available": "1h", "pid.available": `${SOFT_PATIENCE_SECONDS}s` },
   evictionMaxPodGracePeriod: MAX_POD_GRACE_SECONDS,
   evictionPressureTransitionPeriod: "10ms",
 };

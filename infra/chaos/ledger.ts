@@ -43,13 +43,15 @@ interface Unfinished {
 
 export interface LedgerOptions {
   readonly limits: Limits;
-  /** Keys of VMIs that a taint or a kubelet may end: none that the shield has covered. */
+  /** Keys of VMIs that a taint or a kubelet may end: none that the shield has covered in time. */
   readonly letGo: Set<string>;
+  /** Milliseconds since the run began; later a kubelet may have sent SIGTERM before the shield was there. */
+  readonly coveredBy: number;
   /** Milliseconds since the run began. */
   readonly elapsed: () => number;
 }
 
-export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger {
+export function createLedger({ limits, letGo, coveredBy, elapsed }: LedgerOptions): Ledger {
   const breaches: string[] = [];
   const unfinished = new Map<string, Unfinished>();
   const nodes = new Map<string, string | undefined>();
@@ -78,9 +80,9 @@ export function createLedger({ limits, letGo, elapsed }: LedgerOptions): Ledger 
   };
 
   const noteShield = (vmi: VirtualMachineInstance): void => {
-    if (shieldOf(vmi) === "") return;
-    letGo.delete(keyOf(vmi));
+    if (shieldOf(vmi) === "" || shielded.has(keyOf(vmi))) return;
     shielded.add(keyOf(vmi));
+    if (elapsed() < coveredBy) letGo.delete(keyOf(vmi));
   };
 
   return {

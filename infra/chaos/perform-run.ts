@@ -19,7 +19,7 @@ import { createLedger } from "./ledger.ts";
 import { askedThrough, createProtectionCheck } from "./protection.ts";
 import { actAsOwner } from "./owner.ts";
 import { persist } from "./persist.ts";
-import type { Plan } from "./plan.ts";
+import { type Plan, SOFT_PATIENCE_SECONDS } from "./plan.ts";
 import type { Counts, RunReport } from "./report.ts";
 import { createRequestCheck } from "./requests.ts";
 import { readCluster } from "./read-cluster.ts";
@@ -68,7 +68,8 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   const { client, apiServer } = arena.sandbox;
   const start = performance.now();
   const letGo = new Set(plan.vms.filter(isLetGo).map(({ name }) => `${scene.namespace}/${name}`));
-  const ledger = createLedger({ limits: plan.limits, letGo, elapsed: () => performance.now() - start });
+  const elapsed = () => performance.now() - start;
+  const ledger = createLedger({ limits: plan.limits, letGo, coveredBy: firstSigtermOf(plan), elapsed });
   const protection = createProtectionCheck({
     asked: askedThrough(client),
     observer: arena.observer,
@@ -135,6 +136,12 @@ function budgetsMissing({ observer }: Arena, { namespace }: Scene): number {
     [...objects].filter(({ metadata }) => metadata.namespace === namespace);
   const seen = mine(observer.budgets.list()).filter(({ status }) => status?.observedGeneration !== undefined);
   return mine(observer.vmis.list()).filter(hasBudget).length - seen.length;
+}
+
+/** At the earliest, in milliseconds since the run began. */
+function firstSigtermOf({ moments }: Plan): number {
+  const { at = 0 } = moments.find(({ does }) => does === "squeeze") ?? {};
+  return at + SOFT_PATIENCE_SECONDS * 1000;
 }
 
 /** Requests expire by the clock: two that are two minutes apart do not count each other's. */

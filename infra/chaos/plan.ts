@@ -78,6 +78,9 @@ export function drawPlan({ seed, run, vms, only }: PlanOptions): Plan {
 /** Of the kubelets. */
 export const MAX_POD_GRACE_SECONDS = 300;
 
+/** So long they report a lack of process IDs before they act. */
+export const SOFT_PATIENCE_SECONDS = 5;
+
 /** With them not all VMs begin to leave a node before its kubelet ends some. */
 const NARROW_LIMITS: readonly Plan["limits"][] = [
   { cluster: 5, node: 2 },

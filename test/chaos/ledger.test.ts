@@ -4,8 +4,8 @@ import { createLedger } from "../../infra/chaos/ledger.ts";
 import { migration, vmi, type VmiTweak } from "./objects.ts";
 
 const LIMITS = { cluster: 3, node: 2 };
-const ledger = (letGo: readonly string[] = []) =>
-  createLedger({ limits: LIMITS, letGo: new Set(letGo), elapsed: () => 1500 });
+const ledger = (letGo: readonly string[] = [], elapsed = 1500) =>
+  createLedger({ limits: LIMITS, letGo: new Set(letGo), coveredBy: 5000, elapsed: () => elapsed });
 
 const onNode = (name: string, nodeName = "node-1") => vmi({ name, status: { nodeName } });
 
@@ -85,4 +85,16 @@ test("one that a taint may end is no breach", () => {
   const kept = ledger(["run-1/web"]);
   kept.vmiChanged(vmi({ status: { phase: "Failed" } }), vmi());
   expect(kept.breaches).toEqual([]);
+});
+
+test.each([
+  ["before a kubelet may have sent SIGTERM", 4999, 1],
+  ["later", 5000, 0],
+])("one that the shield has covered %s", (_, elapsed, breaches) => {
+  const kept = ledger(["run-1/web"], elapsed);
+  const before = vmi();
+  const covered = { ...before, metadata: { ...before.metadata, labels: { "lifeboat.dev/shield": "1" } } };
+  kept.vmiChanged(covered, before);
+  kept.vmiChanged({ ...covered, status: { ...covered.status, phase: "Succeeded" } }, covered);
+  expect([kept.shielded, kept.breaches.length]).toEqual([1, breaches]);
 });
