@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../../shared/policy/preflight/preflight.ts";
 import { endedEvacuation, migration, NODE, owner, PINNED, POD_UID, settings, time } from "../fixtures.ts";
-import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
+import { facts, foreignBudget, GIB, launcher, neighbour, node, plainPod, vmiOf } from "./fixtures.ts";
 
 const plain = (tweak: Parameters<typeof plainPod>[1], more: Partial<PreflightFacts> = {}) =>
   facts({ pods: [plainPod("app", tweak)], vmis: [], ...more });
@@ -88,6 +88,49 @@ test("a VM whose last evacuation was abandoned waits until the back-off is over"
   const vmis = [vmiOf("web", { activePods: { [POD_UID]: NODE } })];
   const { pods: said } = preflight(facts({ pods, vmis, evacuations: [abandoned] }));
   expect(said).toMatchObject([{ outcome: "Waits", reason: "BackingOff", room: { fits: true } }]);
+});
+
+describe("a volume that node02 does not reach", () => {
+  const zone = { key: "zone", operator: "In", values: ["1"] };
+  const volumes = [{ namespace: "apps", claim: "disk", reachedFrom: [{ matchExpressions: [zone], matchFields: [] }] }];
+  const web = launcher("web");
+  const holder = plainPod("hp-volume-disk", {
+    labels: { "kubevirt.io": "hotplug-disk" },
+    owners: [owner({ kind: "Pod", name: web.name, uid: web.uid })],
+    claims: ["disk"],
+  });
+  const closest = {
+    node: "node02",
+    constraint: "Volumes",
+    message: "the node does not reach the volume of PersistentVolumeClaim disk",
+  };
+
+  // prettier-ignore
+  test.each<[string, PreflightFacts["pods"], expected: object]>([
+    ["of the VM",                       [launcher("web", { claims: ["disk"] })],                      { fits: false, closest }],
+    ["plugged into the VM",             [web, holder],                                                { fits: false, closest }],
+    ["plugged into another VM",         [web, { ...holder, owners: [owner({ kind: "Pod", uid: "x" })] }], { fits: true }],
+    ["of no VM",                        [web],                                                        { fits: true }],
+  ])("%s", (_, pods, expected) => {
+    expect(preflight(facts({ pods, volumes })).pods[0]?.room).toMatchObject(expected);
+  });
+});
+
+test("a volume of another namespace's claim is another one", () => {
+  const volumes = [{ namespace: "other", claim: "disk", reachedFrom: [] }];
+  const pods = [launcher("web", { claims: ["disk"] })];
+  expect(preflight(facts({ pods, volumes })).pods[0]?.room).toMatchObject({ fits: true });
+});
+
+test("where spread honours taints, the node does not count although it is not cordoned yet", () => {
+  const selector = { matchLabels: { app: "db" }, matchExpressions: [] };
+  const byHost = { topologyKey: "kubernetes.io/hostname", maxSkew: 1, minDomains: 1, selector, honorsAffinity: true };
+  const otherPods = [neighbour("db", "node02"), neighbour("db", "node02", { name: "db-2", uid: "db-2" })];
+  const fits = (honorsTaints: boolean) => {
+    const pods = [launcher("web", { spread: [{ ...byHost, honorsTaints }] })];
+    return preflight(facts({ pods, otherPods })).pods[0]?.room?.fits;
+  };
+  expect([fits(true), fits(false)]).toEqual([true, false]);
 });
 
 test("what a VM waits for is named before any migration is there", () => {
