@@ -104,7 +104,16 @@ function launchers({ pods }: FakeCluster, of: "All" | VmiFacts): readonly Launch
 /** What the pods of a fake cluster do not say, they do not ask for. */
 function listed(pods: readonly PodFacts[]): { readonly items: readonly PreflightPod[]; readonly odd: number } {
   const placement = { nodeSelector: {}, preferred: [] };
-  const asked = { placement, affinity: [], antiAffinity: [], spread: [], claims: [], requests: {}, localStorage: false, unchecked: [] };
+  const asked = {
+    placement,
+    affinity: [],
+    antiAffinity: [],
+    spread: [],
+    claims: [],
+    requests: {},
+    localStorage: false,
+    unchecked: [],
+  };
   return { items: pods.map((pod) => ({ ...asked, ...pod, nodeName: pod.nodeName ?? "" })), odd: 0 };
 }
 
