@@ -35,8 +35,11 @@ const without = (...files: readonly string[]) => ({
   value: GRANTED.map((one) => ({ ...one, allowed: !files.includes(one.file) })),
 });
 const IMPERSONATION = "kubernetes/impersonation.yaml";
-const CONSTRAINED = "kubernetes/optional/constrained-impersonation.yaml";
-const BY_EVICTION = "kubernetes/optional/marking-by-eviction.yaml";
+const service = (door: "evictions" | "deletions") => {
+  return { url: url(door, "https://lifeboat-server.lifeboat-system.svc/clusters/local"), isService: true };
+};
+const CONSTRAINED = "kubernetes/optional/constrained-impersonation/constrained-impersonation.yaml";
+const BY_EVICTION = "kubernetes/optional/marking-by-eviction/marking-by-eviction.yaml";
 const answer = (code: number, message: string, warnings = "") => ({
   trial: { value: { pod: "apps/p", code, message, warnings } },
 });
@@ -67,10 +70,10 @@ const LIFEBOAT: readonly Row[] = [
   ["no configuration",         { configuration: { value: undefined } },                     ["‼ there is no LifeboatConfiguration: the defaults are in force, and no conditions say how Lifeboat is"]],
   ["a wrong configuration",    { configuration: configuration({ marking: "Never" }) },      ["× the LifeboatConfiguration is not in force: spec.marking: expected one of Auto, Impersonate, Evict"]],
   ["without effect",           { configuration: configuration({ descheduling: { intervalSeconds: 60 } }) }, ["‼ a setting has no effect: descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground"]],
-  ["no way to mark",           { granted: without(IMPERSONATION, CONSTRAINED, BY_EVICTION) }, ["× Lifeboat lacks 1 permission of impersonation.yaml or optional/constrained-impersonation.yaml or optional/marking-by-eviction.yaml: impersonate serviceaccounts/kubevirt-apiserver in namespace kubevirt: no VM is marked, unless by KubeVirt's own webhook"]],
+  ["no way to mark",           { granted: without(IMPERSONATION, CONSTRAINED, BY_EVICTION) }, ["× Lifeboat lacks 1 permission of impersonation.yaml or optional/constrained-impersonation/constrained-impersonation.yaml or optional/marking-by-eviction/marking-by-eviction.yaml: impersonate serviceaccounts/kubevirt-apiserver in namespace kubevirt: no VM is marked, unless by KubeVirt's own webhook"]],
   ["one way to mark",          { granted: without(IMPERSONATION, CONSTRAINED) },            []],
   ["one that is not enough",   { granted: without(IMPERSONATION, CONSTRAINED), configuration: configuration({ marking: "Impersonate" }) }, [expect.stringContaining("× Lifeboat lacks 1 permission of impersonation.yaml or optional/constrained")]],
-  ["a Service of the cluster", { webhooks: { evictions: { value: webhook("evictions", { url: undefined }) }, deletions: { value: undefined } } }, []],
+  ["a Service of the cluster", { webhooks: { evictions: { value: webhook("evictions", service("evictions")) }, deletions: { value: undefined } } }, []],
   ["the guard holds nothing",  { webhooks: both() },                                        ["‼ the guard is installed and holds nothing: none of its feature gates is on"]],
   ["the guard is switched off", { webhooks: both(), configuration: configuration({ featureGates: gates(PREEMPTION), guard: { mode: "Off" } }) }, ["‼ the guard is installed and holds nothing: guard.mode is Off"]],
   ["the guard in order",       { webhooks: both(), configuration: GUARDING, relay: RELAY, site: SITE }, []],
@@ -99,7 +102,7 @@ const TRIAL: readonly Row[] = [
 
 // prettier-ignore
 const RELAYS: readonly Row[] = [
-  ["Lifeboat in the cluster",  { inside: RELAY, configuration: GUARDING, webhooks: { evictions: { value: webhook("evictions", { url: undefined }) }, deletions: { value: webhook("deletions", { url: undefined }) } } }, []],
+  ["Lifeboat in the cluster",  { inside: RELAY, configuration: GUARDING, webhooks: { evictions: { value: webhook("evictions", service("evictions")) }, deletions: { value: webhook("deletions", service("deletions")) } } }, []],
   ["not one replica of that",  { inside: { value: { wanted: 2, available: 0, message: "" } } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
   ["none is needed",           { relay: { value: undefined } },                             []],
   ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is looked at every ten minutes only, which is too late"]],

@@ -63,15 +63,15 @@ export function filesNeeded(settings: Settings): readonly (readonly string[])[] 
   return [
     ["kubernetes/rbac.yaml"],
     MARKING[settings.marking],
-    ...optional("guard.yaml", isGuarding),
-    ...optional("descheduler-support.yaml", isAnnotating(settings)),
-    ...optional("descheduling.yaml", settings.featureGates.includes("EvictionsInBackground")),
-    ...optional("shield.yaml", isShieldWanted(settings)),
+    ...optional("guard", isGuarding),
+    ...optional("descheduler-support", isAnnotating(settings)),
+    ...optional("descheduling", settings.featureGates.includes("EvictionsInBackground")),
+    ...optional("shield", isShieldWanted(settings)),
   ];
 }
 
-function optional(file: string, isNeeded: boolean): readonly (readonly string[])[] {
-  return isNeeded ? [[`kubernetes/optional/${file}`]] : [];
+function optional(name: string, isNeeded: boolean): readonly (readonly string[])[] {
+  return isNeeded ? [[`kubernetes/optional/${name}/${name}.yaml`]] : [];
 }
 
 const IMPERSONATING = [
