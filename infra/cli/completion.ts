@@ -25,16 +25,14 @@ export function completion(commands: readonly Command[]): Command {
   };
 }
 
-/** The words before the one that is being typed decide; nodes, pods, namespaces and contexts are kubectl's to list. */
+/** The words before the one that is being typed decide; nodes, pods and VMs are kubectl's to list. */
 function scriptOf(shell: "bash" | "zsh", commands: readonly Command[]): string {
-  const cases = [...nextWords(commands)].map(([before, next]) => `    "${before}") next="${next.join(" ")}" ;;`);
   const zsh = shell === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : "";
   return `${zsh}_lifeboat() {
   local current="\${COMP_WORDS[COMP_CWORD]}" words=() word next=""
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do [[ $word == -* ]] || words+=("$word"); done
   case "\${words[*]}" in
-${cases.join("\n")}
-    "explain node "* | "drain "*) next="${NODE_FLAGS}" ;;
+${[...wordCases(commands), ...flagCases(commands)].join("\n")}
   esac
   case "\${words[*]}" in
     "explain node" | drain) [[ $current == -* ]] || next="$(kubectl get nodes -o name 2>/dev/null | sed 's|^node/||')" ;;
@@ -47,14 +45,21 @@ complete -F _lifeboat lifeboat kubectl-lifeboat
 `;
 }
 
-const NODE_FLAGS = "";
-
-function nextWords(commands: readonly Command[]): ReadonlyMap<string, readonly string[]> {
-  const next = new Map<string, string[]>();
-  const add = (before: string, word: string) => next.set(before, [...new Set([...(next.get(before) ?? []), word])]);
-  for (const { words, flags } of commands) {
-    for (const [at, word] of words.entries()) add(words.slice(0, at).join(" "), word);
-    for (const flag of Object.keys({ ...COMMON_FLAGS, ...flags })) add(words.join(" "), `--${flag}`);
+/** Commands, and what follows `explain`. */
+function wordCases(commands: readonly Command[]): readonly string[] {
+  const next = new Map<string, Set<string>>();
+  for (const { words } of commands) {
+    for (const [at, word] of words.entries()) {
+      const before = words.slice(0, at).join(" ");
+      next.set(before, (next.get(before) ?? new Set()).add(word));
+    }
   }
-  return next;
+  return [...next].map(([before, words]) => `    "${before}") next="${[...words].join(" ")}" ;;`);
+}
+
+function flagCases(commands: readonly Command[]): readonly string[] {
+  return commands.map(({ words, flags }) => {
+    const all = Object.keys({ ...COMMON_FLAGS, ...flags }).map((flag) => `--${flag}`);
+    return `    "${words.join(" ")}" | "${words.join(" ")} "*) next="${all.join(" ")}" ;;`;
+  });
 }

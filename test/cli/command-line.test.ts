@@ -67,6 +67,8 @@ test.runIf(bash).each([
   ["explain ",         "node pod"],
   ["explain node --f", "--force"],
   ["evacuations --al", "--all-namespaces"],
+  ["explain node n --d", "--delete-emptydir-data"],
+  ["drain node-1 --wait", "--wait-for-blocked"],
 ])("completion: lifeboat %s<tab>", async (typed, expected) => {
   const { out } = await lifeboat("completion bash", person);
   const words = ["lifeboat", ...typed.split(" ")];
