@@ -12,13 +12,11 @@ const SCHEDULER = "system:kube-scheduler";
 const GRACE_SECONDS = 300;
 const KUBEVIRT = { namespace: kubevirt.KUBEVIRT_NAMESPACE, name: "kubevirt" };
 
-/** The guard lets a deletion go after a moment. */
 async function start(maxPodGracePeriodSeconds: number, { configuration, ...options }: StageOptions = {}): Promise<Vm> {
   stage = await startStage({
     optional: ["optional/guard/guard.yaml", "optional/shield/shield.yaml"],
     configuration: {
       featureGates: { PreemptionEvictionLiveMigration: true, NodePressureEvictionLiveMigration: true },
-      guard: { deadlineSeconds: { Preemption: 1 } },
       shield: { maxPodGracePeriodSeconds },
       ...configuration,
     },
@@ -29,20 +27,26 @@ async function start(maxPodGracePeriodSeconds: number, { configuration, ...optio
   return await createVm(stage, "victim", { terminationGracePeriodSeconds: GRACE_SECONDS });
 }
 
-/** As the scheduler does, until its deletion is let go: the launcher gets SIGTERM. */
-async function preempt({ metadata }: Pod): Promise<void> {
-  const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
+/** As the scheduler does once the guard's deadline is over: its deletion is let go, and the launcher gets SIGTERM. */
+async function preemptAtLast({ metadata }: Pod): Promise<void> {
+  const longAgo = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+Z$/, "Z");
   const condition = {
     type: "DisruptionTarget",
     status: "True",
     reason: "PreemptionByScheduler",
-    lastTransitionTime: now,
+    lastTransitionTime: longAgo,
   };
   const body = { status: { conditions: [condition] } };
   await stage.client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
   const scheduler = stage.client.as(SCHEDULER, ["system:authenticated"]);
   const path = `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}`;
   expect((await scheduler.raw({ method: "DELETE", path })).code).toBe(200);
+}
+
+/** A drain has asked for it; its migration may still wait for its turn. */
+async function beginToMove(vm: Vm): Promise<void> {
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["Migrating"]);
 }
 
 const refusals = async ({ uid }: Vm) => {
@@ -56,7 +60,8 @@ describe("a preempted VM whose migration waits in KubeVirt's queue past the guar
   test("with the shield its guest waits for its turn, and moves", async () => {
     const vm = await start(600);
     await closeQueue(stage.client);
-    await preempt(await vm.pod());
+    await beginToMove(vm);
+    await preemptAtLast(await vm.pod());
     await expect.poll(() => refusals(vm)).toBeGreaterThan(0);
     await openQueue(stage.client);
     expect((await vm.untilMoved()).status?.phase).toBe("Running");
@@ -67,7 +72,8 @@ describe("a preempted VM whose migration waits in KubeVirt's queue past the guar
   test("without it its guest shuts down at once", async () => {
     const vm = await start(0);
     await closeQueue(stage.client);
-    await preempt(await vm.pod());
+    await beginToMove(vm);
+    await preemptAtLast(await vm.pod());
     await expect.poll(() => phaseOf(vm)).toBe("Succeeded");
     expect(await refusals(vm)).toBe(0);
   });
@@ -77,7 +83,8 @@ test("a VM whose evacuation is abandoned after SIGTERM is let go, and shuts down
   const evacuation = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600, adoptSeconds: 0 };
   const vm = await start(600, { ...ALONE, configuration: { evacuation } });
   stage.sandbox.migrations.configure({ seconds: 3, outcome: () => "Failed" });
-  await preempt(await vm.pod());
+  await beginToMove(vm);
+  await preemptAtLast(await vm.pod());
   expect(await labelOf(vm)).toBeDefined();
   await expect.poll(vm.phases, { timeout: 10_000 }).toEqual(["Abandoned"]);
   // Failed: its launcher would have destroyed it.
