@@ -11,10 +11,12 @@ export interface Arguments {
   readonly story: StoryName;
   /** Do not stay up after the story, even on a terminal. */
   readonly exit: boolean;
+  /** Lifeboat is pods of its cluster, and no Worker beside it. */
+  readonly inCluster: boolean;
   readonly help: boolean;
 }
 
-export const USAGE = `Usage: npm start [-- [STORY] [--exit]]
+export const USAGE = `Usage: npm start [-- [STORY] [--in-cluster] [--exit]]
 
 Each story happens in two clusters: one goes without Lifeboat, or without what the story is about. Stories:
   drain        a node full of virtual machines is drained (the default)
@@ -25,14 +27,16 @@ Each story happens in two clusters: one goes without Lifeboat, or without what t
   descheduler  a lopsided cluster is balanced, a few VMs at a time; then another, without the gate for that
 
 Options:
-  --exit   exit when the story is told, instead of leaving the clusters up to play with
-  --help   show this text
+  --in-cluster   Lifeboat is two pods of its cluster, instead of a Worker beside it
+  --exit         exit when the story is told, instead of leaving the clusters up to play with
+  --help         show this text
 
 The exit code is 0 if all went well with Lifeboat, and no virtual machine was lost.`;
 
 export function parseArguments(args: readonly string[]): Arguments {
-  const { values, positionals } = readArguments(args, { exit: FLAG, help: HELP });
+  const { values, positionals } = readArguments(args, { exit: FLAG, "in-cluster": FLAG, help: HELP });
+  const { "in-cluster": inCluster, exit, help } = values;
   const [story = "drain", second] = positionals.map((name) => nameOf(STORIES, name, "unknown story"));
   if (second !== undefined) throw new UsageError(`one story at a time: ${story}, then ${second}`);
-  return { story, ...values };
+  return { story, exit, inCluster, help };
 }

@@ -10,6 +10,8 @@ import type { ActorOptions } from "../sandbox/actors/actor.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { configureLifeboat } from "../tools/apply.ts";
 import { startLifeboat, type Lifeboat } from "../tools/lifeboat.ts";
+import { serverImages } from "../tools/in-cluster.ts";
+import { installInCluster } from "./in-cluster.ts";
 import { installRelay, type RelayTo, startRelayBeside } from "../tools/relay.ts";
 import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import { startOwner } from "./owner.ts";
@@ -46,19 +48,24 @@ export interface ClusterOptions extends Pick<SandboxOptions, "eviction"> {
   readonly configuration: Configuration | undefined;
   /** Further files of infra/kubernetes. */
   readonly optional: readonly string[];
+  /** Lifeboat is pods of it, and no Worker beside it. */
+  readonly inCluster: boolean;
 }
 
-type Running<T> = T & { stop(): Promise<void> };
+export type Running<T> = T & { stop(): Promise<void> };
 
 const MIGRATION_SECONDS = 2;
+const CLUSTER = "sandbox";
 
 export async function startCluster(options: ClusterOptions): Promise<Running<Cluster>> {
-  const { name, folder, configuration, eviction } = options;
-  const workloads = { workloads: true, migrationSeconds: MIGRATION_SECONDS };
-  const sandbox = await startSandbox({ ...workloads, ...(eviction && { eviction }) });
+  const { name, folder, configuration, eviction, inCluster } = options;
+  const images = inCluster ? serverImages({ cluster: CLUSTER }) : new Map<never, never>();
+  const own = { workloads: true, migrationSeconds: MIGRATION_SECONDS, images };
+  const sandbox = await startSandbox({ ...own, ...(eviction && { eviction }) });
   const { client, stats, url: server } = sandbox;
+  const install = inCluster ? installInCluster : installLifeboat;
   const owner = startOwner({ client, clock: systemClock });
-  const lifeboat = configuration && (await installLifeboat(sandbox, configuration, options));
+  const lifeboat = configuration && (await install(sandbox, configuration, options));
   const kubeconfig = join(folder, `kubeconfig-${name}`);
   await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
   return {
@@ -75,8 +82,6 @@ export async function startCluster(options: ClusterOptions): Promise<Running<Clu
     },
   };
 }
-
-const CLUSTER = "sandbox";
 
 async function installLifeboat(
   sandbox: Sandbox,

@@ -9,7 +9,7 @@ import { createScreen } from "./screen.ts";
 /** The exit code if a signal ends the story; once it is told, the exit code is what it came to. */
 const INTERRUPTED = 130;
 
-async function start({ story, exit }: Arguments): Promise<number> {
+async function start({ story, inCluster, exit }: Arguments): Promise<number> {
   let code = INTERRUPTED;
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(code));
   const screen = createScreen(process.stdout);
@@ -18,6 +18,7 @@ async function start({ story, exit }: Arguments): Promise<number> {
   const { run } = await import("./run.ts");
   await run({
     story,
+    inCluster,
     screen,
     stayUp: process.stdout.isTTY && !exit,
     onTold: (well) => (code = well ? 0 : 1),

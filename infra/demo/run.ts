@@ -25,6 +25,8 @@ const STORY: Readonly<Record<StoryName, readonly Story[]>> = {
 
 export interface RunOptions {
   readonly story: StoryName;
+  /** Lifeboat is pods of its cluster. */
+  readonly inCluster: boolean;
   readonly screen: Screen;
   /** Until a signal comes. */
   readonly stayUp: boolean;
@@ -45,8 +47,8 @@ export async function run({ story, onTold, ...options }: RunOptions): Promise<vo
   }
 }
 
-async function perform(story: Story, { screen, stayUp, onTold }: Omit<RunOptions, "story">): Promise<void> {
-  const stage = await setStage(story.setting);
+async function perform(story: Story, { inCluster, screen, stayUp, onTold }: Omit<RunOptions, "story">): Promise<void> {
+  const stage = await setStage(story.setting, inCluster);
   try {
     const { withIt } = await both(stage, ({ client }) => story.setScene(client));
     await both(stage, async ({ lifeboat }) => lifeboat?.post("/reconcile"));
@@ -56,6 +58,8 @@ async function perform(story: Story, { screen, stayUp, onTold }: Omit<RunOptions
     screen.print(`Another cluster is just like this one, but without ${story.about}.`);
     onTold(await story.tell(stage, screen));
     if (!stayUp) return;
+    // A pod of it may have moved: from here on it answers elsewhere.
+    if (inCluster) await lifeboatOf(stage.withIt).post("/reconcile");
     screen.print(...invitation(stage, story));
     await new Promise<never>(() => undefined);
   } finally {

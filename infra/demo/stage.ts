@@ -33,13 +33,13 @@ export interface Stage extends Pair<Cluster> {
   stop(): Promise<void>;
 }
 
-export async function setStage({ lifeboat, ...options }: Setting): Promise<Stage> {
-  await buildWorker();
+export async function setStage({ lifeboat, ...options }: Setting, inCluster: boolean): Promise<Stage> {
+  if (!inCluster) await buildWorker();
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
   // However this process ends, an administrator's token does not stay behind.
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const cluster = (name: string, configuration: Configuration | undefined) =>
-    startCluster({ ...options, folder, name, configuration });
+    startCluster({ ...options, folder, name, configuration, inCluster });
   const [without, withIt] = await Promise.all([cluster("without", lifeboat.without), cluster("with", lifeboat.withIt)]);
   return {
     without,

@@ -48,6 +48,14 @@ test("the whole story, to its end", { timeout: 120_000 }, async () => {
   expect(code).toBe(0);
 });
 
+test("the same, and Lifeboat is two pods of its cluster", { timeout: 120_000 }, async () => {
+  const { code, lines, stderr } = await start("--in-cluster");
+  expect(stderr).toBe("");
+  expect(lines.some((line) => line.endsWith("node/node-1 drained"))).toBe(true);
+  expect(lines.at(-2)).toBe("VMs lost: 0");
+  expect(code).toBe(0);
+});
+
 // prettier-ignore
 const stories: readonly [string, number, RegExp, readonly string[]][] = [
   // story       lost  with Lifeboat                               and so it was told, in this order

@@ -10,7 +10,7 @@ import { UsageError } from "../../infra/tools/console/arguments.ts";
 import * as sandbox from "../../infra/tools/sandbox-command-line.ts";
 
 const TOOLS = {
-  start: { parse: demo.parseArguments, defaults: { story: "drain", exit: false, help: false } },
+  start: { parse: demo.parseArguments, defaults: { story: "drain", exit: false, inCluster: false, help: false } },
   bench: {
     parse: bench.parseArguments,
     defaults: { parts: PARTS, quick: false, help: false, out: resolve(".build/bench.json") },
@@ -30,6 +30,7 @@ type Tool = keyof typeof TOOLS;
 test.each<[Tool, string, object]>([
   ["start",   "",                                {}],
   ["start",   "--exit pressure",                 { story: "pressure", exit: true }],
+  ["start",   "--in-cluster",                    { inCluster: true }],
   ["start",   "drain -h",                        { help: true }],
   ["bench",   "",                                {}],
   ["bench",   "startup --quick sandbox",         { parts: ["sandbox", "startup"], quick: true }],

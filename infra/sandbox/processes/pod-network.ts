@@ -9,12 +9,14 @@ import type { Pod } from "../actors/resources.ts";
 export class PodNetwork {
   readonly #ports = new Map<string, ReadonlyMap<number, number>>();
 
-  /** For each of the first container's ports. */
-  async open({ metadata, spec }: Pod): Promise<ReadonlyMap<number, number>> {
+  /**
+   * For each of the first container's ports, again with each start: another program of this machine may have taken one
+   * before the process did.
+   */
+  async open({ metadata, spec }: Pod): Promise<void> {
     const ports = new Map<number, number>();
     for (const { containerPort } of spec?.containers[0]?.ports ?? []) ports.set(containerPort, await freePort());
     this.#ports.set(metadata.uid, ports);
-    return ports;
   }
 
   portOf(podUid: string, containerPort: number): number | undefined {

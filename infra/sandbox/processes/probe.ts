@@ -21,11 +21,11 @@ type Container = NonNullable<Pod["spec"]>["containers"][number];
 export async function probeReadiness(container: Container, { portOf, onResult, signal }: ProbeOptions): Promise<void> {
   const { readinessProbe: probe } = container;
   if (probe?.httpGet === undefined) return onResult(true);
-  const url = urlOf(container, probe.httpGet, portOf);
+  const { httpGet } = probe;
   const { periodSeconds, failureThreshold, timeoutSeconds } = { ...DEFAULTS, ...probe };
   let failures = failureThreshold;
   while (!signal.aborted) {
-    const isPassed = await ask(url, timeoutSeconds);
+    const isPassed = await ask(urlOf(container, httpGet, portOf), timeoutSeconds);
     failures = isPassed ? 0 : failures + 1;
     if (!signal.aborted && (isPassed || failures >= failureThreshold)) onResult(isPassed);
     const pauseMs = failures >= failureThreshold ? FIRST_PERIOD_MS : periodSeconds * 1000;

@@ -68,15 +68,14 @@ export function startProcesses(options: ProcessOptions): Processes {
     runtime.supervise(uid, NO_LIMIT_MS);
     const running: Running = { pod, root: await mkdtemp(join(tmpdir(), "pod-")), stopped: new AbortController() };
     all.set(uid, running);
-    const ports = await network.open(pod);
     await mount(running);
     const { root } = running;
-    const portOf = (port: number) => ports.get(port) ?? port;
-    const program = run({ env: environmentOf(pod, apiServer), root, portOf });
-    execute(running, program);
-    const [container] = pod.spec?.containers ?? [];
+    const portOf = (port: number) => network.portOf(uid, port) ?? port;
+    const container = { env: environmentOf(pod, apiServer), root, portOf };
+    await execute(running, () => run(container));
+    const [probed] = pod.spec?.containers ?? [];
     const onResult = (isReady: boolean) => runtime.setReady(uid, isReady);
-    if (container !== undefined) await probeReadiness(container, { portOf, onResult, signal: running.stopped.signal });
+    if (probed !== undefined) await probeReadiness(probed, { portOf, onResult, signal: running.stopped.signal });
   };
 
   const mount = (running: Running): Promise<void> => (running.mounting = mountAll(running));
@@ -89,9 +88,11 @@ export function startProcesses(options: ProcessOptions): Processes {
     if (Number.isFinite(seconds)) running.cancel = clock.setTimer(seconds * 1000, () => void tried(mount(running)));
   };
 
-  const execute = (running: Running, program: Program): void => {
+  const execute = async (running: Running, run: () => Program): Promise<void> => {
     const { uid } = running.pod.metadata;
-    if (running.stopped.signal.aborted) return;
+    await network.open(running.pod);
+    if (running.stopped.signal.aborted) return network.close(uid);
+    const program = run();
     const child = spawn(program.command, [...program.args], { env: { ...program.env }, stdio: "pipe" });
     running.child = child;
     const { onOutput = () => undefined } = program;
@@ -101,7 +102,7 @@ export function startProcesses(options: ProcessOptions): Processes {
       runtime.setReady(uid, false);
       running.cancel = combined(
         running.cancel,
-        clock.setTimer(RESTART_MS, () => execute(running, program)),
+        clock.setTimer(RESTART_MS, () => remember(execute(running, run))),
       );
     });
   };

@@ -82,8 +82,8 @@ async function ready() {
 async function only() {
   const [pod] = await ready();
   if (pod === undefined) throw new Error("no pod is ready");
-  const port = sandbox.processes.portOf(pod.metadata.uid, 80);
-  const ask = async (path = "/") => await (await fetch(`http://127.0.0.1:${port}${path}`)).json();
+  const port = () => sandbox.processes.portOf(pod.metadata.uid, 80);
+  const ask = async (path = "/") => await (await fetch(`http://127.0.0.1:${port()}${path}`)).json();
   return { pod, ask: ask as (path?: string) => Promise<{ env: Record<string, string>; token: string; pid: number }> };
 }
 

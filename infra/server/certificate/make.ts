@@ -32,7 +32,8 @@ export async function makeCertificate(host: string, validity: Validity): Promise
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension([{ type: "dns", value: host }]),
+      // The second is for `kubectl port-forward`.
+      new x509.SubjectAlternativeNameExtension([host, "localhost"].map((value) => ({ type: "dns", value }))),
     ],
   });
   const pkcs8 = await crypto.subtle.exportKey("pkcs8", keys.privateKey);

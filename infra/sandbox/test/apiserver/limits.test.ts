@@ -17,21 +17,6 @@ test.each(["pods/p/log", "pods/p/exec", "pods/p/portforward", "pods/p/attach", "
   },
 );
 
-test("a webhook reached through a Service", async () => {
-  const base = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-  const webhook = {
-    name: "in.cluster.example.com",
-    clientConfig: { service: { name: "s", namespace: "default" } },
-    rules: [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] }],
-    admissionReviewVersions: ["v1"],
-    sideEffects: "None",
-  };
-  await started.admin.send({ method: "POST", path: base, body: { metadata: { name: "w" }, webhooks: [webhook] } });
-  const path = "/api/v1/namespaces/default/configmaps";
-  const { body } = await started.admin.send({ method: "POST", path, body: { metadata: { name: "c" } } });
-  expect(body.message).toMatch(/clientConfig\.service is not supported here, use clientConfig\.url$/);
-});
-
 test("custom kinds whose versions differ", async () => {
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   const body = {
