@@ -3,6 +3,7 @@
  * Owns: which names are public. In this repository other code imports the files themselves.
  */
 export { startSandbox, type Sandbox, type SandboxOptions } from "./sandbox.ts";
+export type { Container, Images, Program } from "./processes/images.ts";
 export {
   createNode,
   createVirtualMachine,
