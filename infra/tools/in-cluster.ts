@@ -73,7 +73,8 @@ export function serverImages({ cluster = "local", onOutput }: ImageOptions = {})
   const image = Deployment.parse(deployment).spec.template.spec.containers[0]?.image ?? "";
   const run = ({ env, root: POD_ROOT, portOf }: Container): Program => ({
     command: process.execPath,
-    args: [`${root}infra/server/main.ts`],
+    args: imageArguments(),
+    cwd: root,
     env: {
       ...env,
       POD_ROOT,
@@ -84,6 +85,12 @@ export function serverImages({ cluster = "local", onOutput }: ImageOptions = {})
     ...(onOutput && { onOutput }),
   });
   return new Map([[image, run]]);
+}
+
+/** Of Node, as the image has them. */
+function imageArguments(): readonly string[] {
+  const [, words = "[]"] = /^CMD (.*)$/m.exec(readFileSync(`${root}infra/Dockerfile`, "utf8")) ?? [];
+  return z.array(z.string()).parse(JSON.parse(words));
 }
 
 function read(file: string): string {

@@ -16,6 +16,8 @@ export interface Container {
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
+  /** As an image's working directory. */
+  readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
   readonly onOutput?: (text: string) => void;
 }

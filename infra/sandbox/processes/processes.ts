@@ -93,9 +93,9 @@ export function startProcesses(options: ProcessOptions): Processes {
     await network.open(running.pod);
     if (running.stopped.signal.aborted) return network.close(uid);
     const program = run();
-    const child = spawn(program.command, [...program.args], { env: { ...program.env }, stdio: "pipe" });
+    const { command, args, cwd, env, onOutput = () => undefined } = program;
+    const child = spawn(command, [...args], { env: { ...env }, stdio: "pipe", ...(cwd !== undefined && { cwd }) });
     running.child = child;
-    const { onOutput = () => undefined } = program;
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", onOutput);
     child.once("close", (code) => {
       if (runtime.wasSignalled(uid) || running.stopped.signal.aborted) return runtime.exit(uid, code ?? KILLED);
