@@ -71,7 +71,7 @@ test("it watches as the relay does, and creates nothing of its own", () => {
   const [relay] = parse("relay/kubernetes/rbac.yaml");
   expect(rules.slice(0, -1)).toEqual(Rules.parse(relay).rules);
   expect([...rules.slice(-1), ...Rules.parse(find("Role")).rules]).toMatchObject([
-    { resourceNames: [...WEBHOOK_CONFIGURATIONS], verbs: ["get", "patch"] },
+    { resourceNames: [...WEBHOOK_CONFIGURATIONS], verbs: ["patch"] },
     { resources: ["secrets"], resourceNames: [NAME], verbs: ["get", "patch"] },
     { resources: ["leases"], resourceNames: [NAME], verbs: ["get", "patch"] },
   ]);
