@@ -34,7 +34,8 @@ export interface Listener {
  */
 const IDLE_MS = 120_000;
 
-export async function listen(answer: Answer, port: number, { certPem: cert, keyPem: key }: Pair): Promise<Listener> {
+export async function listen(answer: Answer, port: number, first: Pair): Promise<Listener> {
+  let presented = first;
   const begun = new Set<Promise<unknown>>();
   const context: ExecutionContext = {
     waitUntil(promise) {
@@ -48,14 +49,18 @@ export async function listen(answer: Answer, port: number, { certPem: cert, keyP
   // Hono's own Request and Response classes are quicker, but would replace those of the whole process.
   const handle = getRequestListener(ask, { overrideGlobalObjects: false });
   let isTurningAway = false;
-  const server = createServer({ cert, key }, (request: IncomingMessage, response: ServerResponse) => {
+  const server = createServer(contextOf(first), (request: IncomingMessage, response: ServerResponse) => {
     if (isTurningAway) response.setHeader("connection", "close");
     void handle(request, response);
   });
   server.keepAliveTimeout = IDLE_MS;
   return {
     port: await portOf(server, port),
-    present: (pair) => server.setSecureContext({ cert: pair.certPem, key: pair.keyPem }),
+    present(pair) {
+      // A new context forgets the sessions that clients could resume.
+      if (pair.certPem !== presented.certPem) server.setSecureContext(contextOf(pair));
+      presented = pair;
+    },
     ask,
     turnAway: () => void (isTurningAway = true),
     async close() {
@@ -63,6 +68,10 @@ export async function listen(answer: Answer, port: number, { certPem: cert, keyP
       while (begun.size > 0) await Promise.all(begun);
     },
   };
+}
+
+function contextOf({ certPem: cert, keyPem: key }: Pair) {
+  return { cert, key };
 }
 
 async function portOf(server: Server, port: number): Promise<number> {

@@ -3,7 +3,7 @@
  * Owns: environment, signals, exit codes. Does not own: what the server does (server.ts).
  */
 import { systemClock } from "../relay/clock.ts";
-import { createLog } from "../relay/log.ts";
+import { createLog, reasonOf } from "../relay/log.ts";
 import { podAccount } from "./account.ts";
 import { parseEnvironment } from "./environment.ts";
 import { startServer } from "./server.ts";
@@ -14,7 +14,11 @@ const parsed = parseEnvironment(process.env);
 if (parsed.ok) {
   const environment = parsed.value;
   const account = podAccount(environment.root);
-  const server = await startServer({ environment, account, clock: systemClock, log });
+  const onFatal = (error: unknown) => {
+    log("error", "cannot listen", { reason: reasonOf(error) });
+    process.exit(1);
+  };
+  const server = await startServer({ environment, account, clock: systemClock, log, onFatal });
   log("info", "started", { server: account.server, port: server.port });
   const stop = async () => {
     log("info", "stopping");

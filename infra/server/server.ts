@@ -3,6 +3,7 @@
  * Owns: the wiring, starting and ending. Does not own: doors and ticks (functions/), watching (infra/relay).
  */
 import { randomBytes } from "node:crypto";
+import type { ExecutionContext } from "hono";
 import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
 import { newIsolateState } from "../../functions/target.ts";
@@ -26,6 +27,8 @@ export interface ServerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly log: Log;
+  /** The doors cannot be opened: another process may succeed. */
+  readonly onFatal: (error: unknown) => void;
 }
 
 export interface Server {
@@ -39,7 +42,8 @@ const REQUEST_MS = 5_000;
 /** So long, no longer ready, it still takes reviews: until every node has heard that it is going. */
 const LEAVING_MS = 5_000;
 
-export async function startServer({ environment, account, clock, log }: ServerOptions): Promise<Server> {
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { environment, account, clock, log, onFatal } = options;
   const { cluster, httpsPort, identity } = environment;
   const platform: Platform = {
     fetch: (url, init) => fetch(url, init),
@@ -62,6 +66,7 @@ export async function startServer({ environment, account, clock, log }: ServerOp
   };
   const told = (doing: string) => (error: unknown) => log("error", "failed", { doing, reason: reasonOf(error) });
 
+  const answer = (request: Request, context: ExecutionContext) => app.fetch(request, env(), context);
   let listener: Listener | undefined;
   let relay: Relay | undefined;
   let isLeaving = false;
@@ -69,7 +74,8 @@ export async function startServer({ environment, account, clock, log }: ServerOp
     tokens = doors;
     listener?.present(pair);
     if (listener !== undefined) return;
-    const opened = await listen((request, context) => app.fetch(request, env(), context), httpsPort, pair);
+    const opened = await listen(answer, httpsPort, pair).catch(onFatal);
+    if (opened === undefined) return;
     listener = opened;
     relay = startRelay({
       kubeConfig: account.kubeConfig,
