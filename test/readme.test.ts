@@ -83,7 +83,9 @@ describe.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])("%s", (document) => {
 
 test.each(["README.md", "CONTRIBUTING.md"])("every script that %s names is there", (document) => {
   const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(textOf("package.json")));
-  const named = [...textOf(document).matchAll(/\bnpm (?:run )?(?!run\b|ci\b|install\b)([a-z]+)/g)].map(([, name = ""]) => name);
+  const named = [...textOf(document).matchAll(/\bnpm (?:run )?(?!run\b|ci\b|install\b)([a-z]+)/g)].map(
+    ([, name = ""]) => name,
+  );
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
 

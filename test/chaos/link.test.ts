@@ -79,7 +79,7 @@ test("a limit counts from when it is set, and can be lifted", async () => {
 
 test("what is under way when it dies gets no answer", async () => {
   open();
-  sandbox.apiServer.faults.inject({ effect: { type: "Latency", milliseconds: 2000 }, times: 1 });
+  sandbox.apiServer.faults.inject({ effect: { type: "Latency", milliseconds: 20_000 }, times: 1 });
   const underWay = send("GET", MAPS);
   await expect.poll(() => sandbox.apiServer.faults.injected.length).toBe(1);
   link.cut();
