@@ -19,8 +19,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   links.close("worker");
-  for (const { metadata } of (await sandbox.client.list(configMaps, "default")).items)
-    await sandbox.client.delete(configMaps, metadata);
+  for (const name of await created()) await sandbox.client.delete(configMaps, { namespace: "default", name });
 });
 afterAll(async () => {
   await links.stop();
@@ -42,6 +41,7 @@ async function send(method: string, path: string, body?: object): Promise<number
 }
 
 const create = (name: string) => send("POST", MAPS, { metadata: { name } });
+/** The cluster's own is put back as soon as it is gone. */
 const created = async () =>
   (await sandbox.client.list(configMaps, "default")).items
     .map(({ metadata }) => metadata.name)
