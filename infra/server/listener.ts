@@ -3,7 +3,6 @@
  * Owns: the listener, its certificate, what runs after an answer, and ending without losing a request. Does not own: the
  * app's answers.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { getRequestListener } from "@hono/node-server";
 import type { ExecutionContext } from "hono";
@@ -46,13 +45,16 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
     props: {},
   };
   const ask = async (request: Request) => await answer(request, context);
-  // Hono's own Request and Response classes are quicker, but would replace those of the whole process.
-  const handle = getRequestListener(ask, { overrideGlobalObjects: false });
   let isTurningAway = false;
-  const server = createServer(contextOf(first), (request: IncomingMessage, response: ServerResponse) => {
-    if (isTurningAway) response.setHeader("connection", "close");
-    void handle(request, response);
-  });
+  const answerOverTls = async (request: Request) => {
+    const response = await ask(request);
+    // Said with the answer, not when the review came in: it may have been held, and its connection would stay open.
+    if (isTurningAway) response.headers.set("connection", "close");
+    return response;
+  };
+  // Hono's own Request and Response classes are quicker, but would replace those of the whole process.
+  const handle = getRequestListener(answerOverTls, { overrideGlobalObjects: false });
+  const server = createServer(contextOf(first), (request, response) => void handle(request, response));
   server.keepAliveTimeout = IDLE_MS;
   return {
     port: await portOf(server, port),
@@ -64,6 +66,7 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
     ask,
     turnAway: () => void (isTurningAway = true),
     async close() {
+      isTurningAway = true;
       await new Promise<void>((resolve) => server.close(() => resolve()));
       while (begun.size > 0) await Promise.all(begun);
     },
