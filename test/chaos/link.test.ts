@@ -79,8 +79,10 @@ test("a limit counts from when it is set, and can be lifted", async () => {
 
 test("what is under way when it dies gets no answer", async () => {
   open();
-  sandbox.apiServer.faults.inject({ effect: { type: "Latency", milliseconds: 20_000 }, times: 1 });
-  const underWay = send("GET", MAPS);
+  // The controllers of the cluster list and create.
+  const match = { resources: ["configmaps"], verbs: ["get"], namespaces: ["default"] };
+  sandbox.apiServer.faults.inject({ match, effect: { type: "Latency", milliseconds: 20_000 }, times: 1 });
+  const underWay = send("GET", `${MAPS}/a`);
   await expect.poll(() => sandbox.apiServer.faults.injected.length).toBe(1);
   link.cut();
   expect(await underWay).toBeUndefined();
