@@ -12,6 +12,7 @@ import type { Settings } from "../../shared/policy/settings.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { kubeFetch } from "./kube-fetch.ts";
+import { quoted } from "./print.ts";
 
 export interface ConnectionOptions {
   readonly kubeconfig?: string | undefined;
@@ -97,11 +98,11 @@ function listening(fetch: Fetch, server: string) {
       const [path = ""] = url.slice(server.length).split("?");
       const request = `${init.method ?? "GET"} ${path}`;
       const warning = response.headers.get("warning");
-      if (warning) warnings.set(request, warning);
+      if (warning) warnings.set(request, quoted(warning));
       if (response.status < 400) return response;
       const text = await response.text();
       const said = Status.safeParse(parsed(text));
-      if (said.success) refusals.set(request, said.data.message);
+      if (said.success) refusals.set(request, quoted(said.data.message));
       return new Response(text, { status: response.status });
     } catch (error) {
       trouble = rootOf(error);

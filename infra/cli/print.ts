@@ -52,3 +52,8 @@ export function plain(text: string): string {
   // eslint-disable-next-line no-control-regex
   return text.replaceAll(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/g, "\u{FFFD}");
 }
+
+/** What an API server says. One that cannot call a webhook repeats its URL, whose path holds the token. */
+export function quoted(text: string): string {
+  return plain(text).replaceAll(/https?:\/\/([^/\s"\\]+)[^\s"\\]*/g, "https://$1/…");
+}

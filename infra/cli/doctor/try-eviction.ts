@@ -10,7 +10,7 @@ import { readSome } from "../../../shared/cluster/read.ts";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
 import { COMPONENT_LABEL, CREATED_BY_LABEL, LAUNCHER_COMPONENT } from "../../../shared/policy/names.ts";
 import type { Connection } from "../connection.ts";
-import { plain } from "../print.ts";
+import { quoted } from "../print.ts";
 import type { Read } from "./check.ts";
 import type { EvictionTrial } from "./facts.ts";
 import { OWN } from "./permissions.ts";
@@ -70,10 +70,5 @@ async function evict(
   });
   const { message } = Answer.safeParse(body).data ?? { message: "" };
   const warnings = connection.warnings.get(`POST ${path}`) ?? "";
-  return { pod: `${key.namespace}/${key.name}`, code, message: told(message), warnings: told(warnings) };
-}
-
-/** An API server that cannot call a webhook repeats its URL, which holds the token. */
-function told(text: string): string {
-  return plain(text).replaceAll(/https?:\/\/([^/\s"\\]+)[^\s"\\]*/g, "https://$1/…");
+  return { pod: `${key.namespace}/${key.name}`, code, message: quoted(message), warnings };
 }

@@ -8,6 +8,7 @@ import { requestEviction } from "../../../shared/descheduling/writes/evict.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
+import { quoted } from "../print.ts";
 import { isBlocked } from "./blocked.ts";
 import type { Subject } from "./subjects.ts";
 
@@ -24,7 +25,8 @@ export interface Evictions {
 export function createEvictions(connection: Connection, gracePeriodSeconds: number | undefined): Evictions {
   const notBefore = new Map<string, number>();
   const ask = async ({ key, pod, verdict }: Subject, refusals: Map<string, string>) => {
-    const { code, message } = await requestEviction(connection.send(), pod, { gracePeriodSeconds });
+    const { code, message: said } = await requestEviction(connection.send(), pod, { gracePeriodSeconds });
+    const message = quoted(said);
     if (code < 300 || code === 404 || code === 409) return;
     if (isNotPermitted(code, message)) throw new Failed(`you are not allowed to evict pod ${keyOf(pod)}: ${message}`);
     if (verdict.eviction?.allowed === true) refusals.set(key, message);

@@ -10,6 +10,7 @@ import type { NamespacedName } from "../../../shared/policy/facts.ts";
 import { keyOf } from "../../../shared/policy/facts.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
+import { quoted } from "../print.ts";
 import { isBlocked } from "./blocked.ts";
 import type { Subject } from "./subjects.ts";
 
@@ -81,7 +82,7 @@ export async function changeState(
   const request = { method: "PUT", path, body: {}, bodiless: true, expect: [403, 404, 409, 500] } as const;
   const { code, body } = await connection.send()(request);
   if (code < 300) return undefined;
-  const { message } = parseAnswer(Status, body, `PUT ${path}`);
+  const message = quoted(parseAnswer(Status, body, `PUT ${path}`).message);
   if (code === 403) throw new Failed(`you are not allowed to ${change} VM ${keyOf(vm)}: ${message}`);
   return message;
 }
