@@ -139,6 +139,14 @@ describe("--stop-blocked", () => {
     expect(await on.nodeOf(name)).toBe(node);
   });
 
+  test("a VM that its owner is to move is not stopped: 3", async () => {
+    const node = await on.freshNode();
+    const name = await on.withObject(node, "Always", "External");
+    const { code, err } = await on.lifeboat(["drain", node, "--stop-blocked", "--yes"]);
+    expect({ code, isStopped: err.includes("is being stopped") }).toEqual({ code: 3, isStopped: false });
+    expect((await on.vmi(name)).status).toMatchObject({ phase: "Running", nodeName: node });
+  });
+
   test("--restart starts it again elsewhere: 0", async () => {
     const node = await on.freshNode();
     const name = await on.withObject(node, "Always");

@@ -149,10 +149,10 @@ export function useDrains(options: StageOptions = {}) {
     nodeOf: async (name: string) => (await vmi(name)).status?.nodeName,
     isGone: async (name: string) =>
       (await stage().client.get(virtualMachineInstances, { namespace: NAMESPACE, name })) === undefined,
-    /** With a VirtualMachine object; it cannot move. */
-    async withObject(node: string, runStrategy: string) {
+    /** With a VirtualMachine object; it cannot move, unless its owner is to move it. */
+    async withObject(node: string, runStrategy: string, evictionStrategy: "LiveMigrate" | "External" = "LiveMigrate") {
       const name = named("vm");
-      const vm = { namespace: NAMESPACE, name, node, evictionStrategy: "LiveMigrate", migratable: false };
+      const vm = { namespace: NAMESPACE, name, node, evictionStrategy, migratable: evictionStrategy === "External" };
       await createVirtualMachine(stage().client, runStrategy, vm);
       return name;
     },

@@ -42,8 +42,11 @@ export interface Choice {
   readonly others: readonly string[];
 }
 
-/** A budget is of another party, who has not said that the VM may stop. */
-const NOT_STOPPED = new Set(["BudgetExhausted", "SeveralBudgets"]);
+/**
+ * A budget is of another party, who has not said that the VM may stop. The owner of an External VM can move it, or empties the
+ * node of a cluster of its own first.
+ */
+const NOT_STOPPED = new Set(["BudgetExhausted", "SeveralBudgets", "External"]);
 
 export async function stoppableOf(subjects: readonly Subject[], connection: Connection): Promise<Choice> {
   const blocked = subjects.filter((subject) => isBlocked(subject) && !NOT_STOPPED.has(subject.verdict.reason));
