@@ -80,6 +80,14 @@ test("from nothing to the first evacuated VM; a second time changes nothing", as
   expect(second.out.filter((line) => !line.endsWith(" unchanged"))).toEqual([]);
 });
 
+test("a part that is added later leaves the gates of the others on", async () => {
+  await install("--with guard");
+  expect((await install("--with descheduler-support")).code).toBe(0);
+  expect((await sandbox.client.get(CONFIGURATIONS, { name: "lifeboat" })) as unknown).toMatchObject({
+    spec: { featureGates: { PreemptionEvictionLiveMigration: true, DeschedulerSupport: true } },
+  });
+});
+
 test("--dry-run and --export change nothing; --export is what is applied, in the same order", async () => {
   const dry = await install("--dry-run");
   expect(dry.out.every((line) => line.endsWith(" created (dry run)"))).toBe(true);

@@ -6,6 +6,7 @@ import * as z from "zod/mini";
 import type { ApiAnswer, Send } from "../../../shared/cluster/transport.ts";
 import { Failed } from "../failed.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
+import { withGatesOf } from "./plan.ts";
 
 export type Change = "created" | "configured" | "unchanged";
 
@@ -42,7 +43,7 @@ export class Applier {
       method: "PATCH",
       path,
       query,
-      body: manifest,
+      body: withGatesOf(before.body, manifest),
       contentType: "application/apply-patch+yaml",
     } as const;
     const after = await this.#send()({ ...apply, expect: dryRun ? [404] : [] });

@@ -120,3 +120,14 @@ function configuration(parts: readonly Part[]): readonly Manifest[] {
   const kind = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
   return [{ ...kind, metadata: { name: "lifeboat" }, spec: { featureGates } }];
 }
+
+const Configured = z.looseObject({ spec: z.looseObject({ featureGates: z.record(z.string(), z.boolean()) }) });
+
+/** A gate that is on stays on: it may be that of a part which an earlier installation added, and whose webhook is still there. */
+export function withGatesOf(before: unknown, manifest: Manifest): Manifest {
+  const [planned, found] = [Configured.safeParse(manifest), Configured.safeParse(before)];
+  if (manifest.kind !== "LifeboatConfiguration" || !planned.success || !found.success) return manifest;
+  const on = Object.entries(found.data.spec.featureGates).filter(([, isOn]) => isOn);
+  const { spec } = planned.data;
+  return { ...manifest, spec: { ...spec, featureGates: { ...Object.fromEntries(on), ...spec.featureGates } } };
+}
