@@ -11,6 +11,7 @@ import { explainNode } from "./explain-node.ts";
 import { explainPod } from "./explain-pod.ts";
 import { install } from "./install/install.ts";
 import { uninstall } from "./install/uninstall.ts";
+import { upgrade } from "./install/upgrade.ts";
 
 export const COMMANDS: readonly Command[] = [
   explainNode,
@@ -21,6 +22,7 @@ export const COMMANDS: readonly Command[] = [
   cancel,
   doctor,
   install,
+  upgrade,
   uninstall,
 ];
 

@@ -75,6 +75,12 @@ test("from nothing to the first evacuated VM; a second time changes nothing", as
     spec: { featureGates: { PreemptionEvictionLiveMigration: true } },
   });
 
+  const upgraded = await lifeboat("upgrade", { kubeconfig: sandbox.kubeconfig });
+  expect({ code: upgraded.code, changed: upgraded.out.filter((line) => !line.endsWith(" unchanged")) }).toEqual({
+    code: 0,
+    changed: [],
+  });
+
   const second = await install("--with guard,migration-policy");
   expect(second.code).toBe(0);
   expect(second.out.filter((line) => !line.endsWith(" unchanged"))).toEqual([]);
@@ -97,6 +103,14 @@ test("--dry-run and --export change nothing; --export is what is applied, in the
   );
   expect(await sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" })).toBeUndefined();
   await expect(stat(entryFile())).rejects.toThrow("ENOENT");
+});
+
+test("upgrade of nothing", async () => {
+  const { code, err } = await lifeboat("upgrade", { kubeconfig: sandbox.kubeconfig });
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: [expect.stringContaining("Lifeboat is not installed in this cluster")],
+  });
 });
 
 test("the Worker is never told: what to do, then exit code 1, and no webhook", async () => {

@@ -56,14 +56,14 @@ function homeOf({ worker, image, caBundle }: InstallOptions, at: { url: string; 
   return worker === undefined ? { in: "Cluster", image } : { in: "Worker", ...at, ...caBundle };
 }
 
-interface Applying {
+export interface Applying {
   readonly applier: Applier;
   readonly host: Host;
   readonly dryRun: boolean;
 }
 
 /** Says of each object what has become of it, as kubectl apply does. */
-async function applyAll(manifests: readonly Manifest[], { applier, host, dryRun }: Applying): Promise<void> {
+export async function applyAll(manifests: readonly Manifest[], { applier, host, dryRun }: Applying): Promise<void> {
   for (const manifest of manifests) {
     const change = await applier.apply(manifest, dryRun);
     host.stdout.write(`${nameOf(manifest)} ${change}${dryRun ? " (dry run)" : ""}\n`);
@@ -123,7 +123,7 @@ const Deployment = z.object({
 });
 
 /** Once every replica is of this installation, and ready. The token is the server's own, which it adds to the webhooks itself. */
-async function readyServer(
+export async function readyServer(
   planned: readonly Manifest[],
   { applier, host, dryRun }: Applying,
   seconds: number,

@@ -77,7 +77,7 @@ export function readInstall(args: readonly string[]) {
   return { values, options };
 }
 
-function imageOf(image = DEFAULT_IMAGE): string {
+export function imageOf(image = DEFAULT_IMAGE): string {
   if (image !== undefined && image !== "") return image;
   throw new UsageError("--image: expected the image of infra/server: this build of the command knows of none");
 }
