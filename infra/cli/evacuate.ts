@@ -4,6 +4,7 @@
  */
 import * as z from "zod/mini";
 import { activeEvacuation, newEvacuation } from "../../shared/policy/evacuation/identity.ts";
+import { isEnd } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationFacts, EvacuationStatus, NamespacedName } from "../../shared/policy/facts.ts";
 import { FLAG } from "../tools/console/arguments.ts";
 import { type Command, COMMON_USAGE, connectionOf, formOf, readCommand } from "./command.ts";
@@ -28,7 +29,7 @@ up. One that is under way already is joined.
   -o, --output FORM           name: print the Evacuation's name, and wait for nothing
 ${COMMON_USAGE}
 
-Exit code: 0 taken up, with --wait: moved; 1 not.
+Exit code: 0 taken up, with --wait: moved; 1 not, for example because the VM cannot migrate.
 `,
   flags: FLAGS,
   async run(args, host, opened) {
@@ -39,7 +40,8 @@ Exit code: 0 taken up, with --wait: moved; 1 not.
     const evacuation = await begin({ namespace: connection.namespace, name }, connection, host);
     host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
     if (form === "name") return EXIT.done;
-    const isReached = ({ phase }: EvacuationStatus) => phase === "Moved" || (!values.wait && phase !== undefined);
+    const isReached = ({ phase }: EvacuationStatus) =>
+      phase === "Moved" || (!values.wait && phase !== undefined && !isEnd(phase));
     return await follow(evacuation, { connection, host, isReached });
   },
 };

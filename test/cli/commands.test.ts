@@ -165,4 +165,12 @@ describe("evacuate, evacuations, cancel", () => {
     await stage.restartWorker();
     expect((await call("cancel pinned", inMinutes())).code).toBe(0);
   });
+
+  test("a VM that cannot migrate is given up at once: 1, and the reason", async () => {
+    const { code, err } = await call("evacuate pinned", inMinutes());
+    expect({ code, end: err.at(-1) }).toEqual({
+      code: 1,
+      end: expect.stringMatching(/^Abandoned \(.+\) – the VM is not live-migratable: /),
+    });
+  });
 });
