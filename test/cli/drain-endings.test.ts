@@ -34,7 +34,7 @@ describe("what goes on for long", () => {
     const words = ["drain", node, "--timeout", "1h"];
     const stopped = await on.lifeboat(words, { interruptAt: isCordonedSaid });
     expect(stopped.code).toBe(130);
-    expect(stopped.out).toContain(`interrupted, node/${node} stays cordoned: 3 left`);
+    expect(stopped.out).toContain(`interrupted, node/${node} stays cordoned: 3 left (nothing has left)`);
     expect(stopped.out).toContain(`lifeboat drain ${node} --timeout 1h`);
     expect(stopped.out).toContain(`kubectl uncordon ${node}`);
     expect(await on.isCordoned(node)).toBe(true);

@@ -47,7 +47,7 @@ export function startLinesOf({ startLines }: Pick<Stops, "startLines">): readonl
 
 function headline({ node, ending, seconds, progress, left }: Ended, paint: Paint): string {
   const took = durationText(seconds);
-  const done = fatesText(progress.fates());
+  const done = fatesText(progress.fates(), ending);
   const count = left.filter((subject) => !isMinor(subject)).length;
   switch (ending) {
     case "Drained":
@@ -68,12 +68,12 @@ const FATES: readonly (readonly [Fate, one: string, many: string])[] = [
   ["evicted", "other pod evicted", "other pods evicted"],
 ];
 
-function fatesText(fates: ReadonlyMap<Fate, number>): string {
+function fatesText(fates: ReadonlyMap<Fate, number>, ending: Ending): string {
   const texts = FATES.flatMap(([fate, one, many]) => {
     const count = fates.get(fate) ?? 0;
     return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
   });
-  return texts.join(", ") || "nothing had to leave";
+  return texts.join(", ") || (ending === "Drained" ? "nothing had to leave" : "nothing has left");
 }
 
 /** What is in the way, with its remedy; the others by name. */
