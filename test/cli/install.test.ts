@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import { type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
+import { manifestsIn } from "../../infra/cli/install/manifests.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
 import { trust } from "../functions/support/test-cluster.ts";
@@ -92,6 +93,27 @@ test("a part that is added later leaves the gates of the others on", async () =>
   expect((await sandbox.client.get(CONFIGURATIONS, { name: "lifeboat" })) as unknown).toMatchObject({
     spec: { featureGates: { PreemptionEvictionLiveMigration: true, DeschedulerSupport: true } },
   });
+});
+
+test("a cluster that Lifeboat in the cluster has worked for: its webhook leads to the Worker, with nothing of the Service left", async () => {
+  const [shipped] = manifestsIn("kubernetes/webhook.yaml");
+  const webhook = z.looseObject({ webhooks: z.array(z.looseObject({})) }).parse(shipped);
+  const service = {
+    namespace: "lifeboat-system",
+    name: "lifeboat-server",
+    path: "/clusters/local/admission/evictions/old",
+  };
+  const clientConfig = { service, caBundle: Buffer.from(sandbox.authority.caPem).toString("base64") };
+  const body = { ...webhook, webhooks: webhook.webhooks.map((one) => ({ ...one, clientConfig })) };
+  const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  expect((await sandbox.client.raw({ method: "POST", path, body })).code).toBe(201);
+
+  expect((await install()).code).toBe(0);
+  const found = await sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" });
+  expect(found as unknown).toMatchObject({
+    webhooks: [{ clientConfig: { url: expect.stringContaining(worker.url) } }],
+  });
+  expect(JSON.stringify(found)).not.toContain(service.name);
 });
 
 test("--dry-run and --export change nothing; --export is what is applied, in the same order", async () => {

@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import type { ApiAnswer, Send } from "../../../shared/cluster/transport.ts";
 import { Failed } from "../failed.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
-import { withGatesOf } from "./plan.ts";
+import { turned, withGatesOf } from "./plan.ts";
 
 export type Change = "created" | "configured" | "unchanged";
 
@@ -38,6 +38,11 @@ export class Applier {
       throw new Failed(`this cluster does not serve ${manifest.apiVersion} ${manifest.kind}`);
     }
     const before = await this.#send()({ method: "GET", path, expect: [404] });
+    const turns = turned(before.body, manifest);
+    if (turns.length > 0) {
+      if (dryRun) return "configured";
+      await this.#send()({ method: "PATCH", path, body: turns, query: { fieldManager: MANAGER } });
+    }
     const query = { fieldManager: MANAGER, force: "true", ...(dryRun && { dryRun: "All" }) };
     const apply = {
       method: "PATCH",

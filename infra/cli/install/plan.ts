@@ -131,3 +131,22 @@ export function withGatesOf(before: unknown, manifest: Manifest): Manifest {
   const { spec } = planned.data;
   return { ...manifest, spec: { ...spec, featureGates: { ...Object.fromEntries(on), ...spec.featureGates } } };
 }
+
+const ClientConfig = z.looseObject({ url: z.string().optional(), service: z.unknown().optional() });
+const Pointed = z.looseObject({ webhooks: z.array(z.looseObject({ name: z.string(), clientConfig: ClientConfig })) });
+
+/**
+ * A JSON patch for webhooks that lead to the other form of Lifeboat, a URL instead of a Service or the reverse. Fields of one form that
+ * another manager has written (kubectl, or the server with its path and caBundle) would outlast an apply of the other one, and both
+ * together are refused.
+ */
+export function turned(before: unknown, manifest: Manifest): readonly object[] {
+  const [planned, found] = [Pointed.safeParse(manifest), Pointed.safeParse(before)];
+  if (!isWebhook(manifest) || !planned.success || !found.success) return [];
+  const byName = new Map(planned.data.webhooks.map(({ name, clientConfig }) => [name, clientConfig]));
+  return found.data.webhooks.flatMap(({ name, clientConfig }, index) => {
+    const value = byName.get(name);
+    const isSame = value === undefined || Boolean(value.url) === Boolean(clientConfig.url);
+    return isSame ? [] : [{ op: "replace", path: `/webhooks/${index}/clientConfig`, value }];
+  });
+}
