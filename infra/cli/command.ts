@@ -79,8 +79,12 @@ export function secondsOf(flag: string, text: string): number {
 export function formOf<T extends string>(text: string | undefined, forms: readonly T[]): T | undefined {
   if (text === undefined) return undefined;
   const form = forms.find((one) => one === text);
-  if (form === undefined) throw new UsageError(`--output: expected ${forms.join(", ")}, got "${text}"`);
+  if (form === undefined) throw new UsageError(`--output: expected ${listOf(forms)}, got "${text}"`);
   return form;
+}
+
+function listOf(words: readonly string[]): string {
+  return words.join(", ").replace(/, ([^,]+)$/, " or $1");
 }
 
 /** The one word that is no flag. */

@@ -3,7 +3,7 @@
  * Owns: the scripts. Does not own: which commands and flags there are.
  */
 import { UsageError } from "../tools/console/arguments.ts";
-import { type Command, COMMON_FLAGS, nameIn, readCommand } from "./command.ts";
+import { type Command, COMMON_FLAGS, noWords, readCommand } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
 
 export function completion(commands: readonly Command[]): Command {
@@ -17,8 +17,10 @@ export function completion(commands: readonly Command[]): Command {
 `,
     flags: {},
     async run(args, host) {
-      const shell = nameIn(readCommand(args, {}).positionals, "SHELL");
+      const [shell, ...more] = readCommand(args, {}).positionals;
+      if (shell === undefined) throw new UsageError("SHELL: expected bash or zsh");
       if (shell !== "bash" && shell !== "zsh") throw new UsageError(`SHELL: expected bash or zsh, got "${shell}"`);
+      noWords(more);
       host.stdout.write(scriptOf(shell, commands));
       return await Promise.resolve(EXIT.done);
     },

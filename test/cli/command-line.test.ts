@@ -30,7 +30,7 @@ test.each([
   ["explain node",                            "NODE: expected a name"],
   ["explain node a b",                        'unexpected argument "b"'],
   ["explain node a --forse",                  "Unknown option '--forse'"],
-  ["explain node a -o xml",                   '--output: expected json, yaml, wide, got "xml"'],
+  ["explain node a -o xml",                   '--output: expected json, yaml or wide, got "xml"'],
   ["explain pod",                             "POD: expected a name"],
   ["evacuations web",                         'unexpected argument "web"'],
   ["evacuations --request-timeout 5 minutes", 'unexpected argument "minutes"'],
@@ -40,6 +40,8 @@ test.each([
   ["evacuate vm/",                            "VM: expected the name of a virtual machine"],
   ["evacuate web mail",                       'VM: expected one name, got "web mail"'],
   ["cancel pod/web",                          'VM: expected one name, got "pod/web"'],
+  ["completion",                              "SHELL: expected bash or zsh"],
+  ["install --worker https://a.example",      '--cluster NAME is needed: the context\'s name "jane@sandbox" has more in it than letters, digits'],
   ["completion fish",                         'SHELL: expected bash or zsh, got "fish"'],
 ])("lifeboat %s: exit code 2, nothing on stdout, %s", async (line, message) => {
   const { code, out, err } = await lifeboat(line, person);

@@ -24,7 +24,7 @@ export const install: Command = {
   async run(args, host, opened) {
     const { values, options } = readInstall(args);
     const connection = connectionOf(values, host, opened);
-    const cluster = options.worker === undefined ? "" : clusterNameOf(values.cluster ?? connection.context);
+    const cluster = options.worker === undefined ? "" : clusterNameOf(values.cluster, connection.context);
     const facts = await readClusterFacts(connection);
     const site = { ...facts, parts: options.parts };
     const url = `${options.worker ?? ""}/clusters/${cluster}`;

@@ -89,7 +89,10 @@ function workerUrlOf(text: string): string {
 }
 
 /** As the registry takes it. */
-export function clusterNameOf(name: string): string {
+export function clusterNameOf(said: string | undefined, context: string): string {
+  const name = said ?? context;
   if (/^[A-Za-z0-9][\w.-]{0,127}$/.test(name)) return name;
-  throw new UsageError(`--cluster: expected letters, digits, ".", "_" and "-", got "${name}"`);
+  const expected = 'letters, digits, ".", "_" and "-"';
+  if (said !== undefined) throw new UsageError(`--cluster: expected ${expected}, got "${said}"`);
+  throw new UsageError(`--cluster NAME is needed: the context's name "${context}" has more in it than ${expected}`);
 }
