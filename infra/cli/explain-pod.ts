@@ -21,6 +21,8 @@ server's: explain node takes them into account.
 
   -o, --output FORM           json or yaml
 ${COMMON_USAGE}
+
+Exit code: 0 answered, whatever the answer is; 1 the question could not be answered.
 `,
   flags: {},
   async run(args, host, opened) {
@@ -42,13 +44,26 @@ ${COMMON_USAGE}
   },
 };
 
+/** What the answer means for the guest, where the answer alone could be misread: "refused" is how a VM begins to move. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  StrategyNone: "the guest is shut down",
+  EvacuationTriggered: "the eviction starts an evacuation of the VM; the caller asks again until the VM has left",
+  EvacuationInProgress: "the VM is already being evacuated; the caller asks again until the VM has left",
+};
+
 function printExplanation(explanation: NonNullable<ReturnType<typeof explanationOf>>, host: Host): void {
   const { pod, decision, cooldown, facts } = explanation;
   const paint = paintFor(host.stdout, host);
   const verdict = decision.allowed ? paint("allowed", "green") : paint("refused (429)", "yellow");
   const words = "message" in decision ? [decision.message] : decision.warnings;
+  const outcome = OUTCOMES[decision.reason];
   const vm = facts.vmi === undefined ? [] : [`VM ${keyOf(facts.vmi)}, eviction strategy ${facts.vmi.strategy}`];
   host.stdout.write(`pod ${pod}: an eviction would be ${verdict}: ${decision.reason}\n`);
-  for (const line of [...vm, ...words, ...(cooldown === undefined ? [] : [cooldown])])
+  for (const line of [
+    ...vm,
+    ...(outcome === undefined ? [] : [outcome]),
+    ...words,
+    ...(cooldown === undefined ? [] : [cooldown]),
+  ])
     host.stdout.write(`  ${plain(line)}\n`);
 }

@@ -76,6 +76,13 @@ describe("explain pod", () => {
     expect(out).toContain("  VM vms/pinned, eviction strategy LiveMigrate");
   });
 
+  test("refused, and yet the VM moves: said", async () => {
+    const pod = (await launcherOf(stage.client, "web")).metadata.name;
+    const { out } = await call(`explain pod ${pod}`);
+    expect(out[0]).toMatch(/refused \(429\): EvacuationTriggered$/);
+    expect(out).toContain("  the eviction starts an evacuation of the VM; the caller asks again until the VM has left");
+  });
+
   test("-o json is what the door answers", async () => {
     const pod = (await launcherOf(stage.client, "web")).metadata.name;
     const { out } = await call(`explain pod ${pod} -o json`);
