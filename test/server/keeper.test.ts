@@ -25,11 +25,14 @@ beforeEach(async () => {
 });
 afterEach(() => sandbox.stop());
 
+const lookOnce = async (use: (identity: Identity) => void) =>
+  await look({ cluster: "local", send: () => send, clock, use, onFailure: () => undefined });
+
 /** A replica looks until there is nothing to do for now; resolves to what it serves. */
 async function settle(): Promise<Identity> {
   const used: Identity[] = [];
   const use = (identity: Identity) => void used.push(identity);
-  while ((await look({ cluster: "local", send: () => send, clock, use, onFailure: () => undefined })) === 0);
+  while ((await lookOnce(use)) === 0);
   const last = used.at(-1);
   if (last === undefined) throw new Error("nothing to serve");
   return last;
@@ -96,6 +99,12 @@ test("renewed: announced before it is served, and the old one is trusted a while
   clock.advance(10 * MINUTE);
   expect(await settle()).toEqual({ pair: renewed, ...tokens });
   expect(same(await bundle())).toEqual(same([renewed.certPem]));
+});
+
+test("a Secret that may not be changed is a failure, and not asked for again and again", async () => {
+  await sandbox.client.delete(secrets, SERVER);
+  await sandbox.client.create(secrets, { metadata: SERVER, immutable: true });
+  await expect(lookOnce(() => undefined)).rejects.toThrow("422");
 });
 
 test("applying the manifests again keeps both fields; what was taken out comes back", async () => {

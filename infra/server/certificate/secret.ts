@@ -42,10 +42,11 @@ export async function readSecret(send: Send): Promise<ServerSecret> {
   return parseAnswer(Secret, body, `GET ${PATH}`);
 }
 
-/** Conflict: another replica was first. */
+/** Conflict: another replica was first. A Secret that may not be changed (immutable, or by a policy) is a failure. */
 export async function changeSecret(send: Send, { resourceVersion }: ServerSecret, change: Change): Promise<ActResult> {
   const encoded = Object.entries(change).map(
     ([key, text]) => [key, text === null ? null : Buffer.from(text).toString("base64")] as const,
   );
-  return await patch(send, PATH, { metadata: { resourceVersion }, data: Object.fromEntries(encoded) });
+  const body = { metadata: { resourceVersion }, data: Object.fromEntries(encoded) };
+  return await patch(send, PATH, body, { 409: "Conflict" });
 }
