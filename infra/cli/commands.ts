@@ -12,6 +12,7 @@ import { explainPod } from "./explain-pod.ts";
 import { install } from "./install/install.ts";
 import { uninstall } from "./install/uninstall.ts";
 import { upgrade } from "./install/upgrade.ts";
+import { version } from "./version.ts";
 
 export const COMMANDS: readonly Command[] = [
   explainNode,
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
   install,
   upgrade,
   uninstall,
+  version,
 ];
 
 export const ALL_COMMANDS: readonly Command[] = [...COMMANDS, completion(COMMANDS)];

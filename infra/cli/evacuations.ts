@@ -4,7 +4,7 @@
  */
 import * as z from "zod/mini";
 import { readAll } from "../../shared/cluster/read.ts";
-import { FLAG } from "../tools/console/arguments.ts";
+import { FLAG, UsageError } from "../tools/console/arguments.ts";
 import { ALL_NAMESPACES, type Command, COMMON_USAGE, connectionOf, formOf, noWords, readCommand } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { EXIT } from "./exit-code.ts";
@@ -54,6 +54,9 @@ ${COMMON_USAGE}
     const { values, positionals } = readCommand(args, FLAGS);
     noWords(positionals);
     const form = formOf(values.output, ["json", "yaml", "name", "wide"]);
+    if (values.watch && form !== undefined && form !== "wide") {
+      throw new UsageError(`--watch: expected no --output but wide, got "${form}"`);
+    }
     const connection = connectionOf(values, host, opened);
     const namespace = values["all-namespaces"] ? undefined : connection.namespace;
     const listed = await list(connection, namespace);

@@ -3,7 +3,7 @@
  * Owns: help, and what is said when a command fails. Does not own: commands.
  */
 import { UsageError } from "../tools/console/arguments.ts";
-import { findCommand, helpText } from "./commands.ts";
+import { ALL_COMMANDS, findCommand, helpText } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { wordsOf } from "./failed.ts";
@@ -16,7 +16,9 @@ export async function run(args: readonly string[], host: Host): Promise<ExitCode
   }
   const found = findCommand(args);
   if (found === undefined) {
-    host.stderr.write(`error: unknown command "${args.join(" ")}"\n\n${helpText()}`);
+    const isBegun = ALL_COMMANDS.some(({ words }) => words.length > 1 && words[0] === args[0]);
+    const what = isBegun ? `expected one of these after "${args[0]}"` : `unknown command "${args.join(" ")}"`;
+    host.stderr.write(`error: ${what}\n\n${helpText()}`);
     return EXIT.usage;
   }
   const { command, rest } = found;

@@ -26,12 +26,13 @@ describe("help", () => {
 // prettier-ignore
 test.each([
   ["sail",                                    'unknown command "sail'],
-  ["explain",                                 'unknown command "explain'],
+  ["explain", 'expected one of these after "explain"'],
   ["explain node",                            "NODE: expected a name"],
   ["explain node a b",                        'unexpected argument "b"'],
   ["explain node a --forse",                  "Unknown option '--forse'"],
   ["explain node a -o xml",                   '--output: expected json, yaml or wide, got "xml"'],
   ["explain pod",                             "POD: expected a name"],
+  ["evacuations -w -o json",                  '--watch: expected no --output but wide, got "json"'],
   ["evacuations web",                         'unexpected argument "web"'],
   ["evacuations --request-timeout 5 minutes", 'unexpected argument "minutes"'],
   ["evacuations --request-timeout soon",      '--request-timeout: expected a time such as 30s, 5m or 1h, got "soon"'],

@@ -26,7 +26,7 @@ describe("explain node", () => {
     expect({ code, err, verdict: out[0] }).toEqual({
       code: 0,
       err: [],
-      verdict: "√ Drains: node01 can be drained: 1 VMs move, none is shut down",
+      verdict: "√ Drains: node01 can be drained; VMs that move: 1, that are shut down: none",
     });
     expect(out[1]).toMatch(/^ {2}about \d+s to \d+s for 1 VM \(/);
     expect(out.at(-1)).toMatch(/^vms +web +Moves +node0[23] +EvacuationTriggered$/);

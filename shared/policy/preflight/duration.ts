@@ -35,7 +35,7 @@ export function durationOf(moving: readonly VmiFacts[], w: World): DrainTime | u
         Array.from({ length: places.atOnce }, (_, i) => (i < places.taken ? (before[i] ?? 0) : 0)),
       ),
     },
-    basis: [pace.basis, ...(places.taken > 0 ? [`${places.taken} places are taken by VMs of other nodes`] : [])].join(
+    basis: [pace.basis, ...(places.taken > 0 ? [`places taken by VMs of other nodes: ${places.taken}`] : [])].join(
       "; ",
     ),
   };
@@ -69,7 +69,7 @@ function paceOf({ settings: { limits }, vmis }: World) {
     return guestMemory > 0 && movedInSeconds > 0 ? [guestMemory / movedInSeconds] : [];
   });
   if (rates.length > 0) {
-    const basis = `as fast as the ${rates.length} VMs on this node that have migrated before, with the memory that they have`;
+    const basis = `as fast as VMs on this node have migrated before, with the memory that they have: ${rates.length} of them`;
     return { fast: Math.max(...rates), slow: Math.min(...rates), basis };
   }
   const limit = limits.bandwidthPerMigration ?? Infinity;

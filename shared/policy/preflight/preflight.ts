@@ -74,14 +74,18 @@ function summaryOf(
   const homeless = pods.filter(({ room }) => room?.fits === false).length;
   switch (verdict) {
     case "Blocks":
-      return `a drain of ${node} does not end: ${Blocked} of its pods cannot be evicted until a person changes something`;
+      return `a drain of ${node} does not end: ${count(Blocked, "pod")} cannot be evicted until a person changes something`;
     case "NoRoom":
-      return `a drain of ${node} does not end: ${homeless} of its VMs have no room on another node`;
+      return `a drain of ${node} does not end: no other node has room for ${count(homeless, "VM")} of it`;
     case "Unknown":
       return `nothing is in the way of a drain of ${node} as far as can be seen, but not everything can`;
     case "DrainsWithShutdowns":
-      return `${node} can be drained: ${Moves + Waits} VMs move, ${ShutsDown} are shut down`;
+      return `${node} can be drained; VMs that move: ${Moves + Waits}, that are shut down: ${ShutsDown}`;
     case "Drains":
-      return `${node} can be drained: ${Moves + Waits} VMs move, none is shut down`;
+      return `${node} can be drained; VMs that move: ${Moves + Waits}, that are shut down: none`;
   }
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }

@@ -21,7 +21,7 @@ describe("a VM that cannot migrate blocks a drain for ever", () => {
     const { verdict, summary, pods } = vm(PINNED);
     expect({ verdict, summary }).toEqual({
       verdict: "Blocks",
-      summary: "a drain of node01 does not end: 1 of its pods cannot be evicted until a person changes something",
+      summary: "a drain of node01 does not end: 1 pod cannot be evicted until a person changes something",
     });
     expect(pods[0]?.message).toContain(MOBILITY.pinned.reason);
     expect(pods[0]?.remedy).toContain("LiveMigrateIfPossible");
@@ -115,7 +115,7 @@ describe("which VMs maintenance stops is known before, VM by VM", () => {
   test("harvester/harvester#5069: those that their owners let be stopped are named, the others move", () => {
     const pods = [launcher("web"), launcher("db")];
     const answer = preflight(facts({ pods, vmis: [vmiOf("web"), vmiOf("db", { evictionStrategy: "None" })] }));
-    expect(answer.summary).toBe("node01 can be drained: 1 VMs move, 1 are shut down");
+    expect(answer.summary).toBe("node01 can be drained; VMs that move: 1, that are shut down: 1");
     expect(answer.pods.map(({ vmi, outcome }) => [vmi, outcome])).toEqual([
       ["web", "Moves"],
       ["db", "ShutsDown"],
