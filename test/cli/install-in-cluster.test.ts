@@ -79,6 +79,8 @@ test("from nothing to the first drained node; again, nothing changes; upgraded, 
   const removed = await call("uninstall --yes");
   expect(removed.code).toBe(0);
   expect(removed.out).toContain("customresourcedefinition.apiextensions.k8s.io/evacuations.lifeboat.dev deleted");
+  const last = (part: string) => removed.out.findLastIndex((line) => line.startsWith(part));
+  expect(removed.out.findIndex((line) => line.endsWith(" cleaned"))).toBeGreaterThan(last("clusterrolebinding"));
   await expect
     .poll(async () => (await everything()).filter((line) => !before.includes(line) && !isKubeVirts(line)))
     .toEqual([]);

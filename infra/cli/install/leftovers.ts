@@ -6,6 +6,7 @@ import * as z from "zod/mini";
 import { object, type Resource } from "../../../shared/cluster/paths.ts";
 import { readAll } from "../../../shared/cluster/read.ts";
 import type { Send } from "../../../shared/cluster/transport.ts";
+import type { NamespacedName } from "../../../shared/policy/facts.ts";
 import * as names from "../../../shared/policy/names.ts";
 
 const LABELS = [names.EVACUATION_LABEL, names.SHIELD_LABEL] as const;
@@ -72,9 +73,9 @@ async function deleteBudgets(send: () => Send): Promise<number> {
 }
 
 /** VMs that are still marked. Only KubeVirt's own account may take a mark off. */
-export async function markedVms(send: () => Send): Promise<readonly string[]> {
+export async function markedVms(send: () => Send): Promise<readonly NamespacedName[]> {
   const resource = "virtualmachineinstances";
   const found = await readAll(send(), { resource, schema: Vmi, onOddItem: () => undefined });
   const marked = found.filter(({ status }) => status.evacuationNodeName !== undefined);
-  return marked.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
+  return marked.map(({ metadata }) => metadata);
 }

@@ -84,8 +84,9 @@ async function removeAll(present: readonly Manifest[], { applier, connection, ho
   await remove(present.filter(isWebhook));
   if ((await applier.pathOf(EVACUATION)) !== undefined) await withdrawAll(connection, host);
   await remove(present.filter(isDeployment));
-  await sayCleaned(connection, host);
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
+  // Last: a Worker, or a pod that is still ending, would write it all again as long as it has its permissions.
+  await sayCleaned(connection, host);
 }
 
 async function agree(connection: Connection, host: Host): Promise<void> {
@@ -152,7 +153,9 @@ async function sayCleaned({ send }: Connection, host: Host): Promise<void> {
 
 async function leftOf({ send }: Connection): Promise<readonly string[]> {
   const marked = await markedVms(send);
-  const marks = marked.map((vm) => `‼ VM ${vm} is still marked: KubeVirt moves it, or: virtctl evacuate-cancel vm`);
+  const marks = marked.map(({ namespace, name }) => {
+    return `‼ VM ${namespace}/${name} is still marked: KubeVirt moves it, or: virtctl evacuate-cancel vmi ${name} -n ${namespace}`;
+  });
   return [
     ...marks,
     "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
