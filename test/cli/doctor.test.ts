@@ -181,7 +181,7 @@ describe("broken", () => {
     const { code, out } = await doctor();
     expect(trouble(out)).toEqual([
       ...["Ready", "Permitted", "WebhookCalled"].flatMap((type) => outdated(type)),
-      "  × Lifeboat lacks 1 permission of optional/guard.yaml",
+      "  × Lifeboat lacks 1 permission of optional/guard/guard.yaml",
       "      delete pods: a pod that the taint manager gave up on stays past its deadline",
       "      kubectl apply -f infra/kubernetes/optional/guard.yaml",
       "  × PreemptionEvictionLiveMigration is on, and webhook lifeboat-guard is missing",
