@@ -151,3 +151,11 @@ test("no request but dry runs and questions changes anything", async () => {
     ["POST", "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction", "All"],
   ]);
 });
+
+test("Lifeboat in the cluster does not answer: its log is what to look at, not an address that no host resolves", () => {
+  const trial = { value: { pod: "apps/virt-launcher-web", code: 500, message: "EOF", warnings: "" } };
+  const inside = { value: { wanted: 2, available: 2, message: "" } };
+  expect(judgeTrial(facts({ trial, inside }))).toMatchObject([
+    { status: "failed", fix: "kubectl -n lifeboat-system logs deployment/lifeboat-server" },
+  ]);
+});

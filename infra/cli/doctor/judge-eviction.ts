@@ -64,9 +64,12 @@ function causes(message: string, facts: Facts): readonly string[] {
 
 function fixOf(facts: Facts): string {
   if (valueOf(facts.webhooks.evictions) === undefined) return INSTALL;
+  // A Service has an address, too, which no host resolves.
+  if (valueOf(facts.inside) !== undefined) return "kubectl -n lifeboat-system logs deployment/lifeboat-server";
   const { base } = addressOf(facts, "evictions") ?? {};
-  if (base !== undefined) return `curl ${base}/healthz, on a host of the API server; ${README}, "Reaching the Worker"`;
-  return valueOf(facts.inside) === undefined ? INSTALL : "kubectl -n lifeboat-system logs deployment/lifeboat-server";
+  return base === undefined
+    ? INSTALL
+    : `curl ${base}/healthz, on a host of the API server; ${README}, "Reaching the Worker"`;
 }
 
 const README = "infra/kubernetes/README.md";
