@@ -49,7 +49,13 @@ interface CommonValues {
 
 /** Reads the flags that the command has, and those that all have. */
 export function readCommand<T extends ParseArgsOptionsConfig>(args: readonly string[], flags: T) {
-  return readArguments(args, { ...COMMON_FLAGS, ...flags });
+  try {
+    return readArguments(args, { ...COMMON_FLAGS, ...flags });
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    // Node's advice on words that begin with "-": no name does.
+    throw new UsageError(error.message.replace(/\. To specify a positional argument .*$/s, ""), { cause: error });
+  }
 }
 
 export function connectionOf(values: CommonValues, host: Host, opened: Opened): Connection {

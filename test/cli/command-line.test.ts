@@ -49,6 +49,11 @@ test.each([
   expect({ code, out, message: err[0] }).toEqual({ code: 2, out: [], message: expect.stringContaining(message) });
 });
 
+test("a flag that there is not: named, without advice on words that begin with -", async () => {
+  const { err } = await lifeboat("explain node a --forse", person);
+  expect(err[0]).toBe("error: Unknown option '--forse'");
+});
+
 const NO_CONTEXT = "apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n";
 // prettier-ignore
 test.each([
