@@ -54,25 +54,31 @@ ${COMMON_USAGE}
     const { values, positionals } = readCommand(args, FLAGS);
     noWords(positionals);
     const form = formOf(values.output, ["json", "yaml", "name", "wide"]);
-    if (values.watch && form !== undefined && form !== "wide") {
-      throw new UsageError(`--watch: expected no --output but wide, got "${form}"`);
-    }
+    if (values.watch) refuseData(form);
     const connection = connectionOf(values, host, opened);
     const namespace = values["all-namespaces"] ? undefined : connection.namespace;
     const listed = await list(connection, namespace);
-    if (form === "json" || form === "yaml") {
-      printData({ apiVersion: "v1", kind: "List", items: listed }, form, host);
-    } else if (form === "name") {
-      for (const { metadata } of listed) host.stdout.write(`evacuation.lifeboat.dev/${metadata.name}\n`);
-    } else {
-      const view = { wide: form === "wide", all: namespace === undefined, now: host.now };
-      if (listed.length === 0) host.stderr.write(nothing(namespace));
-      else printRows(listed, view, host);
-      if (values.watch) return await watch(listed, view, { host, look: () => list(connection, namespace) });
+    if (form !== undefined && form !== "wide") {
+      printAs(form, listed, host);
+      return EXIT.done;
     }
-    return EXIT.done;
+    const view = { wide: form === "wide", all: namespace === undefined, now: host.now };
+    if (listed.length === 0) host.stderr.write(nothing(namespace));
+    else printRows(listed, view, host);
+    if (!values.watch) return EXIT.done;
+    return await watch(listed, view, { host, look: () => list(connection, namespace) });
   },
 };
+
+function refuseData(form: string | undefined): void {
+  if (form === undefined || form === "wide") return;
+  throw new UsageError(`--watch: expected no --output but wide, got "${form}"`);
+}
+
+function printAs(form: "json" | "yaml" | "name", listed: readonly Evacuation[], host: Host): void {
+  if (form !== "name") return printData({ apiVersion: "v1", kind: "List", items: listed }, form, host);
+  for (const { metadata } of listed) host.stdout.write(`evacuation.lifeboat.dev/${metadata.name}\n`);
+}
 
 interface View {
   readonly wide: boolean;

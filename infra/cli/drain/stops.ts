@@ -62,12 +62,16 @@ function createStops(wanted: readonly Stoppable[], { connection, restart, say }:
   const off = new Map<string, Stoppable>();
   const toStart = new Map<string, Stoppable>();
   const stop = async (vm: Stoppable) => {
-    const refusal = await changeState("stop", vm, connection);
+    off.set(vm.key, vm);
+    const refusal = await changeState("stop", vm, connection).catch((error: unknown) => {
+      say(`${vm.key} may have been stopped: no answer came. To start it again: ${startLine(vm)}`);
+      throw error;
+    });
     if (refusal !== undefined) {
       chosen.delete(vm.key);
+      off.delete(vm.key);
       return say(`${vm.key} is not stopped: ${refusal}`);
     }
-    off.set(vm.key, vm);
     if (restart && vm.startsAgain) toStart.set(vm.key, vm);
     say(`${vm.key} is being stopped`);
   };

@@ -175,7 +175,7 @@ async function readyWorker(
   await untilReady(worker, { host, seconds, onUnknown: () => host.stderr.write(giveEntry(file, cluster)) });
   if (host.interrupted.aborted) throw new Failed(`stopped before the webhook: run the same command again`);
   host.stderr.write("√ the Worker can work in this cluster\n");
-  await scanAll(worker, host);
+  await scanAll(worker, { host, seconds });
   host.stderr.write("√ the Worker has looked at every VM\n");
   return tokens.webhookToken;
 }

@@ -17,6 +17,7 @@ const Readyz = z.object({
 });
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
 const LOOK_MS = 5000;
+const SCAN_MS = 1000;
 
 /** How it stands: `Ready`, `Unknown` cluster, or what is wrong. */
 export async function askReadyz(worker: Worker): Promise<"Ready" | "UnknownCluster" | readonly string[]> {
@@ -28,37 +29,44 @@ export async function askReadyz(worker: Worker): Promise<"Ready" | "UnknownClust
   return checks.data.checks.filter(({ ok }) => !ok).map(({ name, message = "failed" }) => `${name}: ${message}`);
 }
 
-/** Until the Worker knows the cluster and can work in it. `onUnknown` is told once. */
+interface Waiting {
+  readonly host: Host;
+  readonly seconds: number;
+}
+
+/** Until the Worker knows the cluster and can work in it. `onUnknown` is told once, and so is what is wrong. */
 export async function untilReady(
   worker: Worker,
-  { host, seconds, onUnknown }: { readonly host: Host; readonly seconds: number; readonly onUnknown: () => void },
+  { host, seconds, onUnknown }: Waiting & { readonly onUnknown: () => void },
 ): Promise<void> {
   const until = host.now().getTime() + seconds * 1000;
-  let told = false;
+  let told = "";
   while (!host.interrupted.aborted) {
     const found = await askReadyz(worker);
     if (found === "Ready") return;
-    if (found === "UnknownCluster" && !told) onUnknown();
-    told = true;
-    if (host.now().getTime() > until) {
-      const why = found === "UnknownCluster" ? "it does not know this cluster, or this entry of it" : found.join("; ");
-      throw new Failed(`the Worker is not ready: ${why}`);
-    }
+    const why = found === "UnknownCluster" ? "it does not know this cluster, or this entry of it" : found.join("; ");
+    if (why !== told && found === "UnknownCluster") onUnknown();
+    else if (why !== told) host.stderr.write(`The Worker is not ready yet: ${why}\n`);
+    told = why;
+    if (host.now().getTime() > until) throw new Failed(`the Worker is not ready: ${why}`);
     await host.wait(LOOK_MS);
   }
 }
 
 /** The first full scan, in as many requests as it takes. */
-export async function scanAll(worker: Worker, host: Host): Promise<void> {
+export async function scanAll(worker: Worker, { host, seconds }: Waiting): Promise<void> {
+  const until = host.now().getTime() + seconds * 1000;
   while (!host.interrupted.aborted) {
     const { code, body } = await ask(worker, "POST", "/reconcile", worker.webhookToken);
     const scanned = Scanned.safeParse(body);
     if (!scanned.success || (code !== 200 && code !== 202))
       throw new Failed(`the first full scan: the Worker answers ${code}`);
-    if (code === 200 && scanned.data.failures === 0) return;
-    if (code === 200)
-      throw new Failed(`the first full scan: ${scanned.data.failures} failures; the Worker's log has them`);
-    host.stderr.write(`  ${scanned.data.left ?? 0} left to look at\n`);
+    const { failures, left = 0 } = scanned.data;
+    if (code === 200 && failures === 0) return;
+    if (code === 200) throw new Failed(`the first full scan failed ${failures} times; the Worker's log says why`);
+    host.stderr.write(`  ${left} left to look at\n`);
+    if (host.now().getTime() > until) throw new Failed(`the first full scan has not ended: ${left} left to look at`);
+    await host.wait(SCAN_MS);
   }
 }
 
