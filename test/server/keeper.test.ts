@@ -107,6 +107,17 @@ test("a Secret that may not be changed is a failure, and not asked for again and
   await expect(lookOnce(() => undefined)).rejects.toThrow("422");
 });
 
+test.each(["tls.crt", "next.crt"])("what is no certificate, in %s, is replaced", async (key) => {
+  const { pair } = await settle();
+  await sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data: { [key]: base64("broken") } } });
+  clock.advance(60 * DAY);
+  await settle();
+  clock.advance(10 * MINUTE);
+  const { pair: renewed } = await settle();
+  expect(renewed).not.toEqual(pair);
+  expect(same(await bundle())).toContain(new X509Certificate(renewed.certPem).fingerprint256);
+});
+
 test("applying the manifests again keeps both fields; what was taken out comes back", async () => {
   const { pair } = await settle();
   const before = await clientConfigs();

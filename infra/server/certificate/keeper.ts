@@ -64,16 +64,16 @@ export async function look({ cluster, send, clock, use }: KeeperOptions): Promis
 
 /** The same certificates are the same text, whichever of them is served. */
 function bundleOf({ data }: ServerSecret): string {
-  const certificates = [data["tls.crt"], data["next.crt"], data["previous.crt"]].filter((pem) => pem !== undefined);
+  const certificates = [data["tls.crt"], data["next.crt"], data["previous.crt"]];
   return certificates
-    .map((pem) => `${pem.trim()}\n`)
+    .flatMap((pem) => (pem === undefined || validityOf(pem) === undefined ? [] : [`${pem.trim()}\n`]))
     .toSorted()
     .join("");
 }
 
 function identityOf({ data }: ServerSecret): Identity | undefined {
   const { "tls.crt": certPem, "tls.key": keyPem, webhookToken, operatorToken } = data;
-  if (certPem === undefined || keyPem === undefined) return undefined;
+  if (certPem === undefined || keyPem === undefined || validityOf(certPem) === undefined) return undefined;
   if (webhookToken === undefined || operatorToken === undefined) return undefined;
   return { pair: { certPem, keyPem }, webhookToken, operatorToken };
 }
@@ -90,10 +90,15 @@ function validitiesOf({ data }: ServerSecret): Kept<Validity> {
   return { ...(serving && { serving }), ...(next && { next }), ...(previous && { previous }) };
 }
 
+/** What is no certificate counts as none, so that a new one takes its place. */
 function validityOf(pem: string | undefined): Validity | undefined {
   if (pem === undefined) return undefined;
-  const { validFromDate: notBefore, validToDate: notAfter } = new X509Certificate(pem);
-  return { notBefore, notAfter };
+  try {
+    const { validFromDate: notBefore, validToDate: notAfter } = new X509Certificate(pem);
+    return { notBefore, notAfter };
+  } catch {
+    return undefined;
+  }
 }
 
 async function changeOf(kept: Kept<Validity>, secret: ServerSecret, now: Date): Promise<Change> {
