@@ -69,7 +69,9 @@ function isAgreed({ options, found, subjects }: Run, stops: Stops): boolean {
   if (options.yes || found.verdict === "Drains") return true;
   if (found.verdict !== "Blocks") return false;
   const isLeft = subjects.some((subject) => isBlocked(subject) && !stops.chosen.has(subject.key));
-  return options.waitForBlocked || !isLeft;
+  // To stop what blocks is no answer to what else the drain would do.
+  const isMore = found.pods.some(({ outcome, room }) => outcome === "ShutsDown" || room?.fits === false);
+  return options.waitForBlocked || !(isLeft || isMore);
 }
 
 interface Beginning {
