@@ -87,7 +87,7 @@ function noCluster(context: string | undefined): string {
 
 const Status = z.object({ message: z.string() });
 
-/** Notes what shared/cluster drops on purpose: there it could end in an answer to somebody else, here the person has asked. */
+/** Notes what shared/cluster drops on purpose: a Worker would pass it on to its caller, the command tells the person who asked. */
 function listening(fetch: Fetch, server: string) {
   const refusals = new Map<string, string>();
   const warnings = new Map<string, string>();

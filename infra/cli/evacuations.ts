@@ -120,7 +120,7 @@ function rowOf({ metadata, spec, status }: Evacuation, { wide, all, now }: View)
   return [...(all ? [metadata.namespace] : []), ...row, ...more];
 }
 
-/** A look every two seconds: a watch of its own would tell no more, and would have to be mended when it breaks. */
+/** A look every two seconds: a watch would tell no more, and the command would have to open it again when it breaks. */
 async function watch(
   listed: readonly Evacuation[],
   view: View,

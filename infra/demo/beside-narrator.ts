@@ -5,7 +5,7 @@
 import type { BesideRow } from "./beside.ts";
 import { renderBesideChanges, renderSaid, type BesideFrame } from "./beside-view.ts";
 import type { TimeLine } from "../tools/console/time-line.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "../tools/console/screen.ts";
 import type { Pair } from "./stage.ts";
 import type { World } from "./world.ts";
 

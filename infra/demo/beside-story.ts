@@ -9,7 +9,7 @@ import { NAME, renderBeside, renderOutcome } from "./beside-view.ts";
 import type { Cluster } from "./cluster.ts";
 import { showEvacuations } from "./evacuations.ts";
 import { startTimeLine } from "../tools/console/time-line.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "../tools/console/screen.ts";
 import { both, type Pair, type Stage } from "./stage.ts";
 import { summarize } from "./summary.ts";
 import { readWorld, watchWorld } from "./watch.ts";

@@ -13,7 +13,7 @@ import { NODES, setScene } from "./descheduler-scene.ts";
 import { NAME, renderBalance, renderDescheduling, renderJudgement } from "./descheduler-view.ts";
 import { showEvacuations } from "./evacuations.ts";
 import { startTimeLine } from "../tools/console/time-line.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "../tools/console/screen.ts";
 import { both, type Pair, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
 import { readWorld, watchWorld } from "./watch.ts";

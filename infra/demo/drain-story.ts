@@ -13,7 +13,7 @@ import { DRAINED_NODE, REFUSED, removeObstacle, setScene } from "./scene.ts";
 import { showEvacuations } from "./evacuations.ts";
 import { showPreflight } from "./preflight.ts";
 import { startTimeLine } from "../tools/console/time-line.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "../tools/console/screen.ts";
 import { both, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
 import { summarize } from "./summary.ts";

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { endingOf, evacuations } from "../tools/evacuations.ts";
 import { renderEvacuations } from "./evacuations-view.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "../tools/console/screen.ts";
 
 const LOOK_EVERY_MS = 200;
 /** The relay tells Lifeboat of a VM that has moved within a second: only a broken cluster takes this long. */

@@ -4,7 +4,7 @@
  */
 import { parseArguments, USAGE, type Arguments } from "./arguments.ts";
 import { runTool } from "../tools/console/arguments.ts";
-import { createScreen } from "./screen.ts";
+import { createScreen } from "../tools/console/screen.ts";
 
 /** The exit code if a signal ends the story; once it is told, the exit code is what it came to. */
 const INTERRUPTED = 130;

@@ -4,7 +4,7 @@
  */
 import { parseDrainLine } from "./drain-output.ts";
 import type { TimeLine } from "../tools/console/time-line.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "../tools/console/screen.ts";
 import type { NodeLine, Row } from "./rows.ts";
 import { renderChanges, renderFrame } from "./view.ts";
 

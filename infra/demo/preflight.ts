@@ -4,7 +4,7 @@
  */
 import type { Host } from "../cli/host.ts";
 import { run } from "../cli/run.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "../tools/console/screen.ts";
 
 export async function showPreflight(node: string, kubeconfig: string, screen: Screen): Promise<void> {
   const said: string[] = [];

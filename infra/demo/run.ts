@@ -9,7 +9,7 @@ import { drain } from "./drain-story.ts";
 import { preemption } from "./preemption-story.ts";
 import { pressure } from "./pressure-story.ts";
 import { shield } from "./shield-story.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "../tools/console/screen.ts";
 import { both, setStage, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
 import { taint } from "./taint-story.ts";

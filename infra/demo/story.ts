@@ -4,7 +4,7 @@
  */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import type { LifeboatBeside } from "./cluster.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "../tools/console/screen.ts";
 import type { Setting, Stage } from "./stage.ts";
 
 export interface Scene {

@@ -74,7 +74,7 @@ export class Leadership {
       renewTime: microTime(clock.now()),
       ...(!isOwn && { acquireTime: microTime(clock.now()), leaseTransitions: lease.transitions + 1 }),
     });
-    // From before the request: nobody else can have counted for longer.
+    // From before the request: no other replica can have counted for longer.
     this.#until = isWritten ? asked + LEASE_SECONDS * 1000 : 0;
   }
 

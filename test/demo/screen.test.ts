@@ -1,6 +1,6 @@
 /** A terminal whose last lines are drawn over again, and a log. */
 import { expect, test } from "vitest";
-import { createScreen, type Output, type Screen } from "../../infra/demo/screen.ts";
+import { createScreen, type Output, type Screen } from "../../infra/tools/console/screen.ts";
 
 const ESCAPE = "\u001B[";
 

@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect } from "vitest";
 import type { Look } from "../../infra/demo/look.ts";
-import type { Screen } from "../../infra/demo/screen.ts";
+import type { Screen } from "../../infra/tools/console/screen.ts";
 import { startTimeLine } from "../../infra/tools/console/time-line.ts";
 
 export const PLAIN: Look = { width: 120, colour: false };
