@@ -21,6 +21,7 @@ import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
 import { clusterReadyz } from "./readyz.ts";
 import { isCallersFault, RejectionError, rejectProblems, renderRejection, unavailable } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
+import type { createPages } from "./page/pages.ts";
 import * as targets from "./target.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
@@ -93,6 +94,14 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
   app.get("/healthz", (c) => c.json({ healthy: true }));
   app.get("/readyz", (c) => fleetReadyz(c));
 
+  // Loaded with the first visit: an API server that waits for an answer never pays for the pages.
+  let pages: ReturnType<typeof createPages> | undefined;
+  const page = async (c: AppContext) => {
+    pages ??= (await import("./page/pages.ts")).createPages(platform, state);
+    return await pages.fetch(c.req.raw, c.env, contextOf(c));
+  };
+  for (const path of ["/", "/signin", "/signout", "/fleet/*", "/assets/*"]) app.all(path, page);
+
   app.notFound((c) => reject(c, new RejectionError("NotFound")));
   app.onError((error, c) => {
     if (error instanceof RejectionError) return reject(c, error);
@@ -101,6 +110,15 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
     return reject(c, new RejectionError("InternalError"));
   });
   return app;
+}
+
+/** Absent in a test that asks the app itself. */
+function contextOf(c: AppContext): AppContext["executionCtx"] | undefined {
+  try {
+    return c.executionCtx;
+  } catch {
+    return undefined;
+  }
 }
 
 function limitTo(bytes: number) {

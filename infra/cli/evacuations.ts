@@ -9,7 +9,8 @@ import { ALL_NAMESPACES, type Command, COMMON_USAGE, connectionOf, formOf, noWor
 import type { Connection } from "./connection.ts";
 import { EXIT } from "./exit-code.ts";
 import type { Host } from "./host.ts";
-import { durationText, plain, printData, printTable } from "./print.ts";
+import { durationText } from "../../shared/policy/duration-text.ts";
+import { plain, printData, printTable } from "./print.ts";
 
 const FLAGS = { ...ALL_NAMESPACES, watch: { ...FLAG, short: "w" } } as const;
 const LOOK_MS = 2000;

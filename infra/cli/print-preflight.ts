@@ -4,7 +4,8 @@
  */
 import type { NodeVerdict, PodVerdict, Preflight } from "../../shared/policy/preflight/result.ts";
 import type { Host, Stream } from "./host.ts";
-import { durationText, type Paint, paintFor, plain, printTable } from "./print.ts";
+import { durationText } from "../../shared/policy/duration-text.ts";
+import { type Paint, paintFor, plain, printTable } from "./print.ts";
 
 const MARKS = {
   Drains: ["√", "green"],

@@ -1,7 +1,7 @@
 /** What Lifeboat's full scans have written about themselves into the LifeboatConfiguration, and how long ago that became so. */
 import type { Condition } from "../../../shared/policy/configuration-status.ts";
 import type { ConfigurationFacts } from "../../../shared/cluster/kinds/lifeboat.ts";
-import { durationText } from "../print.ts";
+import { durationText } from "../../../shared/policy/duration-text.ts";
 import { failed, type Finding, ok, warning } from "./check.ts";
 
 const FIXES = {

@@ -1,5 +1,5 @@
 /** Lifeboat's token of this cluster: its age, and whether the API server goes on accepting it. */
-import { durationText } from "../print.ts";
+import { durationText } from "../../../shared/policy/duration-text.ts";
 import { type Finding, judged, ok, warning } from "./check.ts";
 import type { Facts } from "./facts.ts";
 import { judgeCondition } from "./judge-conditions.ts";

@@ -4,7 +4,8 @@
  */
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { isInTheWay, troubleOf } from "../print-preflight.ts";
-import { durationText, type Paint } from "../print.ts";
+import { durationText } from "../../../shared/policy/duration-text.ts";
+import { type Paint } from "../print.ts";
 import type { Stops } from "./stops.ts";
 import type { Fate, Progress } from "./progress.ts";
 import { isMinor, type Subject } from "./subjects.ts";

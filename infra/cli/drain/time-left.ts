@@ -3,7 +3,7 @@
  * Owns: the estimate, in words. Pure. Does not own: that of the whole drain (shared/policy/preflight/duration.ts).
  */
 import type { DrainTime } from "../../../shared/policy/preflight/result.ts";
-import { durationText } from "../print.ts";
+import { durationText } from "../../../shared/policy/duration-text.ts";
 
 export interface Pace {
   /** VMs that this drain has moved, and that are still to move. */

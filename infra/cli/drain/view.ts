@@ -2,7 +2,8 @@
  * How a drain looks: on a terminal a line with a bar for each VM, drawn over again; elsewhere a line for each change.
  * Owns: layout, widths. Pure. Does not own: what is in the rows (rows.ts), the terminal (tools/console/screen.ts).
  */
-import { durationText, type Paint, plain } from "../print.ts";
+import { durationText } from "../../../shared/policy/duration-text.ts";
+import { type Paint, plain } from "../print.ts";
 import type { Mood, Row } from "./rows.ts";
 
 export interface ViewedRow extends Row {

@@ -1,0 +1,62 @@
+/**
+ * The pages for people: which address shows what, to whom.
+ * Owns: their routes, security headers, finding out who visits. Does not own: signing in (sign-in.ts), acts (acts.ts), what is shown
+ * (views/), the doors for programs (app.ts).
+ */
+import { getCookie } from "hono/cookie";
+import { HonoBase } from "hono/hono-base";
+import { TrieRouter } from "hono/router/trie-router";
+import { secureHeaders } from "hono/secure-headers";
+import type { Env, Platform } from "../env.ts";
+import { RejectionError } from "../rejection.ts";
+import { findEntry, type IsolateState, targetOf } from "../target.ts";
+import { type Asset, ASSETS } from "./assets/assets.ts";
+import { RecentReads } from "./recent.ts";
+import { COOKIE, findGrant } from "./session.ts";
+import { show } from "./show.ts";
+import { clusterPage } from "./views/cluster.ts";
+import { nodePage } from "./views/node.ts";
+import type { LivePage, PageContext, Visit } from "./visit.ts";
+
+/** Nothing but what this Worker itself serves, and no script or style in the document. */
+const CONTENT_SECURITY_POLICY = {
+  defaultSrc: ["'none'"],
+  styleSrc: ["'self'"],
+  scriptSrc: ["'self'"],
+  connectSrc: ["'self'"],
+  imgSrc: ["'self'"],
+  formAction: ["'self'"],
+  baseUri: ["'none'"],
+  frameAncestors: ["'none'"],
+};
+
+export function createPages(platform: Platform, state: IsolateState): HonoBase<{ Bindings: Env }> {
+  const app = new HonoBase<{ Bindings: Env }>({ router: new TrieRouter() });
+
+  /** Throws Unauthorized: the sign-in page is shown instead. */
+  const visitOf = async (c: PageContext): Promise<Visit> => {
+    const surroundings = { env: c.env, platform, state };
+    const cluster = c.req.param("cluster") ?? "";
+    const entry = await findEntry(cluster, surroundings);
+    const visitor = await findGrant(getCookie(c, COOKIE), { cluster, entry, now: platform.now() });
+    if (visitor === undefined) throw new RejectionError("Unauthorized");
+    return { target: targetOf(cluster, entry, surroundings), visitor };
+  };
+  const live = <F>(page: (visit: Visit, c: PageContext) => LivePage<F>) => {
+    const recent = new RecentReads<F>();
+    return async (c: PageContext) => {
+      const visit = await visitOf(c);
+      return await show(c, page(visit, c), { visit, recent });
+    };
+  };
+
+  app.use(secureHeaders({ contentSecurityPolicy: CONTENT_SECURITY_POLICY, referrerPolicy: "no-referrer" }));
+  app.get("/fleet/:cluster", live(clusterPage));
+  app.get("/fleet/:cluster/nodes/:node", live(nodePage));
+  for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));
+  return app;
+}
+
+function serve(c: PageContext, { type, content }: Asset): Response {
+  return c.body(content, 200, { "content-type": type, "cache-control": "public, max-age=31536000, immutable" });
+}
