@@ -2,7 +2,8 @@
  * The frame of every page.
  * Owns: the document around `main`. Does not own: what is in it (views/), how it looks (assets/style.ts).
  */
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
+import { durationText } from "../../shared/policy/duration-text.ts";
 import { ASSETS } from "./assets/assets.ts";
 import { fleetPath } from "./paths.ts";
 import type { Html } from "./visit.ts";
@@ -11,12 +12,19 @@ export interface Frame {
   readonly title: string;
   /** Absent: nobody is signed in. */
   readonly visitor?: string;
-  /** Where the script finds the stream of this page; absent on a page that does not change. */
-  readonly stream?: string;
-  readonly main: Html;
+  /** Absent on a page that does not change. */
+  readonly live?: Live;
+  readonly main: Html | string;
 }
 
-export function layout({ title, visitor, stream, main }: Frame): Html {
+interface Live {
+  /** Of the page, and of its stream. */
+  readonly path: string;
+  /** Of what is shown. */
+  readonly ageSeconds: number;
+}
+
+export function layout({ title, visitor, live, main }: Frame): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -24,19 +32,35 @@ export function layout({ title, visitor, stream, main }: Frame): Html {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>${title} · Lifeboat</title>
+        <link rel="icon" type="image/svg+xml" href="${ASSETS.icon.path}" />
         <link rel="stylesheet" href="${ASSETS.style.path}" />
         <script src="${ASSETS.script.path}" defer></script>
       </head>
       <body>
         <a class="skip" href="#main">Skip to content</a>
-        <header>
-          <a class="home" href="${fleetPath()}">Lifeboat</a>${visitor === undefined ? "" : signOut(visitor)}
+        <header class="top">
+          <a class="home" href="${fleetPath()}"
+            ><img src="${ASSETS.icon.path}" alt="" width="28" height="28" />Lifeboat</a
+          >
+          ${live === undefined ? "" : asOf(live)} ${visitor === undefined ? "" : signOut(visitor)}
         </header>
-        <main id="main" ${stream === undefined ? "" : html`data-stream="${stream}"`}>${main}</main>
+        <main id="main" tabindex="-1">${typeof main === "string" ? raw(main) : main}</main>
       </body>
     </html> `;
 }
 
+/** The script keeps it true. */
+function asOf({ path, ageSeconds }: Live): Html {
+  return html`<p class="asof" id="asof" data-stream="${path}" data-age="${ageSeconds.toFixed(1)}">
+    <span class="dot" aria-hidden="true"></span>
+    <span class="words">as of ${durationText(ageSeconds)} ago</span>
+    <a href="${path}">Refresh</a>
+  </p>`;
+}
+
 function signOut(visitor: string): Html {
-  return html`<form method="post" action="/signout"><span>${visitor}</span> <button>Sign out</button></form>`;
+  return html`<form class="visitor" method="post" action="/signout">
+    <span>${visitor}</span>
+    <button type="submit">Sign out</button>
+  </form>`;
 }

@@ -1,54 +1,69 @@
 /**
  * Shows a live page: as a document, or as a stream of what its `main` becomes.
- * Owns: reading through what other watchers have read, headers of the answer, the stream's life. Does not own: what is shown.
+ * Owns: reading through what other watchers have read, what is said while a cluster cannot be reached. Does not own: what is
+ * shown (views/), how long a stream lasts (stream.ts).
  */
 import { html } from "hono/html";
-import { streamSSE } from "hono/streaming";
 import { ClusterError } from "../../shared/cluster/failure.ts";
 import { layout } from "./layout.ts";
-import type { RecentReads } from "./recent.ts";
+import { commandLine } from "./parts/command.ts";
+import { notice } from "./parts/notice.ts";
+import { ago } from "./parts/time.ts";
+import type { Recent, RecentReads } from "./recent.ts";
+import { type Look, stream } from "./stream.ts";
 import type { Html, LivePage, PageContext, Seen, Visit } from "./visit.ts";
 
-/** A stream ends after so long, and the browser opens the next one: a Worker's invocation has a limited number of requests. */
-const STREAM_MS = 4 * 60_000;
-const REFRESH_MS = 2000;
+interface Showing<F> {
+  readonly page: LivePage<F>;
+  readonly visit: Visit;
+  readonly recent: RecentReads<F>;
+}
 
 export async function show<F>(
   c: PageContext,
   page: LivePage<F>,
-  { visit, recent }: { readonly visit: Visit; readonly recent: RecentReads<F> },
+  { visit, recent }: Omit<Showing<F>, "page">,
 ): Promise<Response> {
-  const shared = { ...page, key: `${visit.target.name} ${page.key}` };
-  if (c.req.header("accept")?.includes("text/event-stream") === true) return stream(c, shared, { visit, recent });
-  const main = await mainOf(shared, visit, recent);
-  return c.html(await layout({ title: page.title, visitor: visit.visitor.name, stream: c.req.path, main }));
+  const shown = { page: { ...page, key: `${visit.target.name} ${page.key}` }, visit, recent };
+  if (c.req.header("accept")?.includes("text/event-stream") === true) {
+    return stream(c, () => lookAt(shown), visit.target.platform);
+  }
+  const { main, ageSeconds } = await lookAt(shown);
+  c.header("cache-control", "no-store");
+  const live = { path: c.req.path, ageSeconds };
+  return c.html(await layout({ title: page.title, visitor: visit.visitor.name, live, main }));
 }
 
-async function mainOf<F>(page: LivePage<F>, visit: Visit, recent: RecentReads<F>): Promise<Html> {
-  const { platform, name: cluster } = visit.target;
-  const seen = (readAt: Date): Seen => ({ cluster, visitor: visit.visitor, now: platform.now(), readAt });
+/** One that has been shown stays on the page while its cluster cannot be reached. */
+async function lookAt<F>({ page, visit, recent }: Showing<F>): Promise<Look> {
+  const { name: cluster, platform } = visit.target;
+  const rendered = async ({ facts, readAt }: Recent<F>, before: Html | "" = ""): Promise<Look> => {
+    const now = platform.now();
+    const seen: Seen = { cluster, visitor: visit.visitor, now, readAt };
+    const main = String(await html`${before}${page.view(facts, seen)}`);
+    return { main, ageSeconds: (now.getTime() - readAt.getTime()) / 1000 };
+  };
   try {
-    const { facts, readAt } = await recent.get(page, platform);
-    return page.view(facts, seen(readAt));
+    return await rendered(await recent.get(page, platform));
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     const last = recent.last(page.key);
-    const banner = html`<p role="alert">The API server of ${cluster} cannot be reached: ${error.message}</p>`;
-    return last === undefined ? banner : html`${banner}${page.view(last.facts, seen(last.readAt))}`;
+    if (last !== undefined) return await rendered(last, unreachable(error, last.readAt, platform.now()));
+    const main = await html`<h1>${page.title}</h1>
+      ${unreachable(error)}`;
+    return { main: String(main), ageSeconds: 0 };
   }
 }
 
-function stream<F>(
-  c: PageContext,
-  page: LivePage<F>,
-  from: { readonly visit: Visit; readonly recent: RecentReads<F> },
-) {
-  const { platform } = from.visit.target;
-  const end = platform.now().getTime() + STREAM_MS;
-  return streamSSE(c, async (events) => {
-    while (!events.aborted && platform.now().getTime() < end) {
-      await events.writeSSE({ event: "main", data: String(await mainOf(page, from.visit, from.recent)) });
-      await platform.sleep(REFRESH_MS);
-    }
-  });
+function unreachable({ message }: ClusterError, readAt?: Date, now?: Date): Html {
+  const seenLast =
+    readAt === undefined || now === undefined
+      ? "Nothing has been read from it yet."
+      : html`What you see below was read ${ago(readAt, now)}.`;
+  return notice(
+    "bad",
+    html`<p><strong>Lifeboat cannot read from this cluster.</strong> ${seenLast}</p>
+      <p>${message}. Evictions are then answered as the webhook's <code>failurePolicy</code> says.</p>
+      ${commandLine("lifeboat doctor")}`,
+  );
 }

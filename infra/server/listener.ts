@@ -3,6 +3,7 @@
  * Owns: the listener, its certificate, what runs after an answer, and ending without losing a request. Does not own: the
  * app's answers.
  */
+import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { getRequestListener } from "@hono/node-server";
 import type { ExecutionContext } from "hono";
@@ -54,7 +55,12 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
   };
   // Hono's own Request and Response classes are quicker, but would replace those of the whole process.
   const handle = getRequestListener(answerOverTls, { overrideGlobalObjects: false });
-  const server = createServer(contextOf(first), (request, response) => void handle(request, response));
+  const open = new Set<ServerResponse>();
+  const server = createServer(contextOf(first), (request, response) => {
+    open.add(response);
+    response.on("close", () => open.delete(response));
+    void handle(request, response);
+  });
   server.keepAliveTimeout = IDLE_MS;
   return {
     port: await portOf(server, port),
@@ -67,10 +73,16 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
     turnAway: () => void (isTurningAway = true),
     async close() {
       isTurningAway = true;
+      // A page's stream goes on for minutes; the browser opens the next one elsewhere.
+      for (const response of open) if (isStream(response)) response.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
       while (begun.size > 0) await Promise.all(begun);
     },
   };
+}
+
+function isStream(response: ServerResponse): boolean {
+  return String(response.getHeader("content-type")).startsWith("text/event-stream");
 }
 
 function contextOf({ certPem: cert, keyPem: key }: Pair) {

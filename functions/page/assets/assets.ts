@@ -2,8 +2,9 @@
  * The style sheet and the script, as they are served.
  * Owns: their addresses, which change with their content, so that a browser may keep them for good.
  */
+import { ICON } from "./icon.ts";
 import { SCRIPT } from "./script.ts";
-import { STYLE } from "./style.ts";
+import { STYLE } from "./style/style.ts";
 
 export interface Asset {
   readonly path: string;
@@ -19,6 +20,7 @@ function versionOf(text: string): string {
 }
 
 export const ASSETS = {
+  icon: { path: `/assets/${versionOf(ICON)}.svg`, type: "image/svg+xml", content: ICON },
   style: { path: `/assets/${versionOf(STYLE)}.css`, type: "text/css; charset=utf-8", content: STYLE },
   script: { path: `/assets/${versionOf(SCRIPT)}.js`, type: "text/javascript; charset=utf-8", content: SCRIPT },
 } as const satisfies Record<string, Asset>;

@@ -2,7 +2,9 @@
 import { html } from "hono/html";
 import type { Html } from "../visit.ts";
 
-/** The script adds a button that copies it. */
+/** The button is shown where there is a script that copies. */
 export function commandLine(text: string): Html {
-  return html`<code class="command">${text}</code>`;
+  return html`<span class="command"
+    ><code>${text}</code><button type="button" aria-label="Copy: ${text}">Copy</button></span
+  >`;
 }

@@ -10,3 +10,8 @@ export function ago(time: string | Date, now: Date): Html {
   const words = durationText((now.getTime() - at.getTime()) / 1000);
   return html`<time datetime="${at.toISOString()}" title="${at.toISOString()}">${words} ago</time>`;
 }
+
+/** "3m20s": how long something takes or has taken, as of now. */
+export function lasting(seconds: number): Html {
+  return html`<time datetime="PT${Math.max(0, Math.round(seconds))}S">${durationText(seconds)}</time>`;
+}

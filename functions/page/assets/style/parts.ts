@@ -1,0 +1,74 @@
+/** What pages are put together from: the classes that parts/ and views/ use. */
+export const PARTS = `.badge { display: inline-flex; align-items: center; gap: .4em; padding: .1em .6em; border-radius: 99px; font-size: var(--s); font-weight: 600; letter-spacing: 0; line-height: 1.55; white-space: nowrap; }
+.badge::before { content: ""; width: .5em; height: .5em; border-radius: 50%; background: currentColor; flex: none; }
+.badge.bad::before { border-radius: 1px; transform: rotate(45deg); }
+.badge.warn::before { border-radius: 1px; }
+.badge.quiet::before { background: none; box-shadow: inset 0 0 0 1.5px currentColor; }
+.good { --tone: var(--good); --tone-ground: var(--good-ground); }
+.busy { --tone: var(--busy); --tone-ground: var(--busy-ground); }
+.warn { --tone: var(--warn); --tone-ground: var(--warn-ground); }
+.bad { --tone: var(--bad); --tone-ground: var(--bad-ground); }
+.quiet { --tone: var(--quiet); --tone-ground: var(--quiet-ground); }
+.badge { color: var(--tone); background: var(--tone-ground); }
+.notice { padding: var(--4) var(--5); margin: 0 0 var(--4); background: var(--tone-ground); border-inline-start: 4px solid var(--tone); border-radius: 4px var(--radius) var(--radius) 4px; }
+.notice > :last-child { margin-bottom: 0; }
+.notice strong, .notice h2, .notice h3 { color: var(--tone); }
+.notice h2 { margin: 0 0 var(--2); }
+.command { display: flex; align-items: stretch; width: fit-content; max-width: 100%; margin: var(--2) 0; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; color: var(--text); font-size: var(--s); }
+.command code { padding: var(--2) var(--3); overflow-x: auto; white-space: pre; scrollbar-width: thin; }
+.command code::before { content: "$ "; color: var(--muted); user-select: none; }
+.command button { display: none; flex: none; min-width: 4.75rem; border: 0; border-inline-start: 1px solid var(--line); border-radius: 0 7px 7px 0; background: none; color: var(--accent); font-weight: 600; }
+.script .command button { display: block; }
+button, .button { font: inherit; font-size: var(--s); font-weight: 600; padding: .45em 1em; min-height: 2.25rem; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); cursor: pointer; text-decoration: none; display: inline-flex; align-items: center; justify-content: center; }
+button:hover, .button:hover { background: var(--raised); }
+button.primary, .button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
+button.primary:hover, .button.primary:hover { filter: brightness(1.08); }
+button.danger, .button.danger { border-color: var(--bad); color: var(--bad); }
+.acts { display: flex; flex-wrap: wrap; gap: var(--2); margin: var(--4) 0; padding: 0; list-style: none; }
+.card { background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); box-shadow: var(--shadow); padding: var(--5); }
+.card > :first-child { margin-top: 0; }
+.card > :last-child { margin-bottom: 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: var(--4); margin: 0 0 var(--4); padding: 0; list-style: none; }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 10.5rem), 1fr)); gap: 1px; margin: 0 0 var(--5); background: var(--line); border: 1px solid var(--line); border-radius: var(--radius); overflow: hidden; box-shadow: var(--shadow); }
+.facts > div { padding: var(--3) var(--4); background: var(--surface); }
+.facts dt { font-size: var(--xs); font-weight: 600; color: var(--muted); }
+.facts dd { margin: var(--1) 0 0; font-weight: 560; }
+.progress { display: flex; flex-wrap: wrap; align-items: center; gap: var(--2) var(--4); margin: var(--4) 0; }
+.progress strong { font-size: var(--l); font-weight: 650; letter-spacing: -.01em; }
+progress { appearance: none; flex: 1 1 12rem; height: .625rem; border: 0; border-radius: 99px; overflow: hidden; background: var(--line); }
+progress::-webkit-progress-bar { background: var(--line); }
+progress::-webkit-progress-value { background: var(--accent); border-radius: 99px; }
+progress::-moz-progress-bar { background: var(--accent); border-radius: 99px; }
+.blockers { display: grid; gap: var(--3); margin: 0 0 var(--5); padding: 0; list-style: none; }
+.blockers > li { padding: var(--4) var(--5); background: var(--surface); border: 1px solid var(--line); border-inline-start: 4px solid var(--tone, var(--bad)); border-radius: 4px var(--radius) var(--radius) 4px; box-shadow: var(--shadow); }
+.blockers > li > :last-child { margin-bottom: 0; }
+.blockers p { margin-bottom: var(--2); }
+.rows { width: 100%; border-collapse: separate; border-spacing: 0; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); box-shadow: var(--shadow); font-size: var(--s); margin: 0 0 var(--4); }
+.rows caption { text-align: start; padding: 0 0 var(--2); color: var(--muted); }
+.rows th, .rows td { padding: .6rem var(--4); text-align: start; vertical-align: top; border-bottom: 1px solid var(--line); }
+.rows thead th { font-size: var(--xs); font-weight: 600; color: var(--muted); white-space: nowrap; background: var(--raised); }
+.rows thead th:first-child { border-top-left-radius: var(--radius); } .rows thead th:last-child { border-top-right-radius: var(--radius); }
+.rows tbody tr:last-child > * { border-bottom: 0; }
+.rows tbody th { font-weight: 600; }
+.rows p { margin: 0; max-width: 60ch; }
+.move { white-space: nowrap; }
+.empty { padding: var(--6) var(--5); text-align: center; background: var(--surface); border: 1px dashed var(--strong); border-radius: var(--radius); color: var(--muted); }
+.empty p { margin-inline: auto; }
+.empty .command { margin-inline: auto; }
+details { margin: 0 0 var(--4); }
+summary { cursor: pointer; font-weight: 600; padding: var(--2) 0; }
+label { display: block; font-weight: 600; margin-bottom: var(--1); }
+input, select { font: inherit; width: 100%; max-width: 32rem; min-height: 2.5rem; padding: .4em .75em; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); margin-bottom: var(--4); }
+@media (max-width: 40rem) {
+  .rows, .rows tbody, .rows tr, .rows td, .rows tbody th { display: block; }
+  .rows thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
+  .rows tr { padding: var(--3) var(--4); border-bottom: 1px solid var(--line); }
+  .rows tbody tr:last-child { border: 0; }
+  .rows th, .rows td { padding: .15rem 0; border: 0; }
+  .rows td[data-label] { display: grid; grid-template-columns: 7rem minmax(0, 1fr); gap: var(--2); }
+  .rows td[data-label]::before { content: attr(data-label); color: var(--muted); }
+  .rows td[data-label]:empty { display: none; }
+  .card, .notice, .blockers > li { padding: var(--4); }
+  .move { white-space: normal; }
+}
+`;
