@@ -4,7 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Browser, chromium } from "playwright-core";
@@ -24,6 +24,16 @@ const QUIET = [
 /** The package unpacks it, fonts, and libraries that a bare machine lacks, into the temporary folder. */
 const UNPACK = 'await (await import("@sparticuz/chromium")).default.executablePath()';
 
+/** The package's own file looks for them where another machine has them. */
+const FONTS = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>/usr/share/fonts</dir>
+  <dir>${FOLDER}/fonts</dir>
+  <cachedir>${FOLDER}/fonts-cache</cachedir>
+</fontconfig>
+`;
+
 /** The first time takes seconds. */
 export async function openBrowser(): Promise<Browser> {
   if (!existsSync(FOLDER)) await unpack();
@@ -42,6 +52,7 @@ async function unpack(): Promise<void> {
   // In a process of its own: there the package changes LD_LIBRARY_PATH, which is none of workerd's business.
   const env = { ...process.env, TMPDIR: aside, AWS_LAMBDA_JS_RUNTIME: "nodejs24.x" };
   await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", UNPACK], { cwd: ROOT, env });
+  await writeFile(`${aside}/fonts/fonts.conf`, FONTS);
   // The one that came first counts.
   await rename(aside, FOLDER).catch(() => rm(aside, { recursive: true }));
 }
