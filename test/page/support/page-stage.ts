@@ -1,0 +1,57 @@
+/**
+ * A sandbox cluster, the bundled Worker in workerd, and a visitor who has signed in.
+ * Owns: starting these for a test. Does not own: the browser (browser/), expectations.
+ */
+import { applyLifeboat, configureLifeboat } from "../../../infra/tools/apply.ts";
+import { createNode } from "../../../infra/sandbox/fleet.ts";
+import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { type RunningWorker, startWorker } from "../../../infra/tools/worker.ts";
+import { COOKIE, signGrant } from "../../../functions/page/session.ts";
+import { trust } from "../../functions/support/test-cluster.ts";
+import { type CountingProxy, startCountingProxy } from "./counting-proxy.ts";
+
+export const CLUSTER = "harbour";
+export const NODES = ["node01", "node02", "node03"] as const;
+export const TOKENS = {
+  webhookToken: "the-webhook-token-of-pages",
+  operatorToken: "the-operator-token-of-pages",
+} as const;
+
+export interface PageStage {
+  readonly sandbox: Sandbox;
+  readonly worker: RunningWorker;
+  /** On the Worker's way to the API server. */
+  readonly proxy: CountingProxy;
+  /** Of one who may act; `false`: of one who only looks. */
+  cookie(mayAct?: boolean): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export async function startPageStage(): Promise<PageStage> {
+  const sandbox = await startSandbox({ migrationSeconds: 0.2, terminationSeconds: 0.05 });
+  trust(sandbox);
+  const { client, caPem, authority } = sandbox;
+  const proxy = await startCountingProxy(sandbox);
+  const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem });
+  const entry = { server: proxy.url, token, ...TOKENS };
+  const worker = await startWorker({ authority, clusters: { [CLUSTER]: entry } });
+  const url = `${worker.url}/clusters/${CLUSTER}/admission/evictions/${TOKENS.webhookToken}`;
+  await applyLifeboat(client, { url, caPem });
+  await configureLifeboat(client, { evacuation: { backoffSeconds: 0.2 } });
+  for (const name of NODES) await createNode(client, name);
+  return {
+    sandbox,
+    worker,
+    proxy,
+    async cookie(mayAct = true) {
+      const until = Math.floor(Date.now() / 1000) + 3600;
+      const grant = await signGrant({ cluster: CLUSTER, name: "operator", mayAct, until }, { ...entry, headers: {} });
+      return `${COOKIE}=${grant}`;
+    },
+    async stop() {
+      await worker.stop();
+      await sandbox.stop();
+      await proxy.stop();
+    },
+  };
+}
