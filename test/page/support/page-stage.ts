@@ -19,7 +19,10 @@ export const TOKENS = {
 
 export interface PageStage {
   readonly sandbox: Sandbox;
-  readonly worker: RunningWorker;
+  readonly worker: Pick<RunningWorker, "url" | "fetch">;
+  /** Lifeboat down, and back at the same address. */
+  stopWorker(): Promise<void>;
+  restartWorker(): Promise<void>;
   /** On the Worker's way to the API server. */
   readonly proxy: CountingProxy;
   /** Of one who may act; `false`: of one who only looks. */
@@ -34,14 +37,19 @@ export async function startPageStage(): Promise<PageStage> {
   const proxy = await startCountingProxy(sandbox);
   const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem });
   const entry = { server: proxy.url, token, ...TOKENS };
-  const worker = await startWorker({ authority, clusters: { [CLUSTER]: entry } });
+  const start = (port = 0) => startWorker({ authority, clusters: { [CLUSTER]: entry }, port });
+  let worker = await start();
   const url = `${worker.url}/clusters/${CLUSTER}/admission/evictions/${TOKENS.webhookToken}`;
   await applyLifeboat(client, { url, caPem });
   await configureLifeboat(client, { evacuation: { backoffSeconds: 0.2 } });
   for (const name of NODES) await createNode(client, name);
   return {
     sandbox,
-    worker,
+    worker: { url: worker.url, fetch: (path, init) => worker.fetch(path, init) },
+    stopWorker: () => worker.stop(),
+    async restartWorker() {
+      worker = await start(worker.port);
+    },
     proxy,
     async cookie(mayAct = true) {
       const until = Math.floor(Date.now() / 1000) + 3600;
