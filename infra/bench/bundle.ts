@@ -11,7 +11,7 @@ import { buildWorker } from "../tools/build-worker.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-export type Bundle = "lifeboat" | "collecting" | "ticking" | "floor" | "hono" | "empty";
+export type Bundle = "lifeboat" | "collecting" | "ticking" | "floor" | "reading" | "hono" | "empty";
 
 /** Resolves to the path of the bundle. */
 export async function bundle(name: Bundle): Promise<string> {

@@ -11,6 +11,7 @@ import { runAdmission } from "./parts/admission.ts";
 import { runDescheduling } from "./parts/descheduling.ts";
 import { runDrain } from "./parts/drain.ts";
 import { runFleets } from "./parts/fleet.ts";
+import { runPage } from "./parts/page.ts";
 import { runPreflight } from "./parts/preflight.ts";
 import { runReconcile } from "./parts/reconcile.ts";
 import { runSandbox } from "./parts/sandbox.ts";
@@ -25,6 +26,7 @@ const RUN: Readonly<Record<Part, RunPart>> = {
   reconcile: runReconcile,
   descheduling: runDescheduling,
   preflight: runPreflight,
+  page: runPage,
   drain: runDrain,
   fleet: runFleets,
 };

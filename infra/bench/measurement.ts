@@ -12,6 +12,7 @@ export const PARTS = [
   "reconcile",
   "descheduling",
   "preflight",
+  "page",
   "drain",
   "fleet",
 ] as const;
@@ -61,6 +62,17 @@ export interface Floor {
 export function measuredAgainst(named: Named, samples: readonly number[], floor: Floor): Measurement {
   const against = { what: floor.what, median: summarize(floor.samples).median };
   return { ...measured(named, samples), against, ratio: summarize(pairedRatios(samples, floor.samples)) };
+}
+
+/** The 95th percentiles of both, and their ratio. */
+export function measuredP95Against(named: Named, samples: readonly number[], floor: Floor): Measurement {
+  const [value, bare] = [percentile(samples, 95), percentile(floor.samples, 95)];
+  return {
+    ...named,
+    value: { ...summarize(samples), median: value },
+    against: { what: floor.what, median: bare },
+    ratio: summarize([value / bare]),
+  };
 }
 
 /** Undefined without a target. */

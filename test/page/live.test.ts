@@ -19,9 +19,9 @@ async function costOf(watchers: number): Promise<number> {
   const cookie = await stage.cookie();
   const watching = await Promise.all(Array.from({ length: watchers }, () => watch(url, cookie)));
   await Promise.all(watching.map((one) => one.next("asof")));
-  const before = stage.proxy.count();
+  const before = stage.proxy.paths.length;
   for (let i = 0; i < 3; i++) await Promise.all(watching.map((one) => one.next("asof")));
-  const cost = stage.proxy.count() - before;
+  const cost = stage.proxy.paths.length - before;
   await Promise.all(watching.map((one) => one.leave()));
   return cost;
 }

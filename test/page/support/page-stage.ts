@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
 import { type RunningWorker, startWorker } from "../../../infra/tools/worker.ts";
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import { trust } from "../../functions/support/test-cluster.ts";
-import { type CountingProxy, startCountingProxy } from "./counting-proxy.ts";
+import { type ApiProxy, startApiProxy } from "../../../infra/tools/api-proxy.ts";
 
 export const CLUSTER = "harbour";
 export const NODES = ["node01", "node02", "node03"] as const;
@@ -24,7 +24,7 @@ export interface PageStage {
   stopWorker(): Promise<void>;
   restartWorker(): Promise<void>;
   /** On the Worker's way to the API server. */
-  readonly proxy: CountingProxy;
+  readonly proxy: ApiProxy;
   /** Of one who may act; `false`: of one who only looks. */
   cookie(mayAct?: boolean): Promise<string>;
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ export async function startPageStage(): Promise<PageStage> {
   const sandbox = await startSandbox({ migrationSeconds: 0.2, terminationSeconds: 0.05 });
   trust(sandbox);
   const { client, caPem, authority } = sandbox;
-  const proxy = await startCountingProxy(sandbox);
+  const proxy = await startApiProxy(sandbox);
   const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem });
   const entry = { server: proxy.url, token, ...TOKENS };
   const start = (port = 0) => startWorker({ authority, clusters: { [CLUSTER]: entry }, port });

@@ -1,31 +1,29 @@
 /**
- * A way to an API server on which requests are counted, and which can be cut.
+ * A way to an API server that can be watched and cut.
  * Owns: passing on. Does not own: either end.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { request } from "node:https";
-import type { AddressInfo } from "node:net";
-import type { Sandbox } from "../../../infra/sandbox/sandbox.ts";
 
-export interface CountingProxy {
+export interface ApiProxy {
   /** For `CLUSTERS`. */
   readonly url: string;
-  /** Requests so far. */
-  count(): number;
+  /** Of all requests so far, with their queries. */
+  readonly paths: readonly string[];
   /** While it is cut, connections are closed without an answer. */
   cut: boolean;
   stop(): Promise<void>;
 }
 
-export async function startCountingProxy({ url, caPem }: Pick<Sandbox, "url" | "caPem">): Promise<CountingProxy> {
-  let count = 0;
-  const proxy = { cut: false };
+export async function startApiProxy(apiServer: { readonly url: string; readonly caPem: string }): Promise<ApiProxy> {
+  const paths: string[] = [];
+  const state = { cut: false };
   const pass = (asked: IncomingMessage, answer: ServerResponse) => {
-    if (proxy.cut) return void asked.socket.destroy();
-    count++;
+    if (state.cut) return void asked.socket.destroy();
+    paths.push(asked.url ?? "");
     const { method, headers } = asked;
-    const onward = request(`${url}${asked.url}`, { method, headers, ca: caPem }, (response) => {
+    const onward = request(`${apiServer.url}${asked.url}`, { method, headers, ca: apiServer.caPem }, (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers);
       response.pipe(answer);
     });
@@ -34,11 +32,11 @@ export async function startCountingProxy({ url, caPem }: Pick<Sandbox, "url" | "
   };
   const server = createServer(pass).listen(0, "127.0.0.1");
   await once(server, "listening");
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It listens on a port.
-  const { port } = server.address() as AddressInfo;
-  return Object.assign(proxy, {
-    url: `http://127.0.0.1:${port}`,
-    count: () => count,
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the proxy does not listen on a port");
+  return Object.assign(state, {
+    url: `http://127.0.0.1:${address.port}`,
+    paths,
     async stop() {
       server.closeAllConnections();
       server.close();
