@@ -28,6 +28,7 @@ const REJECTIONS = {
   UnsupportedMediaType: { code: 415, field: "content-type", message: "expected another content type" },
   PodNotFound: { code: 404, field: "name", message: "no such pod in the cluster" },
   NodeNotFound: { code: 404, field: "node", message: "no such node in the cluster" },
+  VmNotFound: { code: 404, field: "name", message: "no such VMI in the cluster, nor anything left of one" },
   NotEvacuating: { code: 404, field: "name", message: "no evacuation of this VMI is under way" },
   DrainTaint: { code: 409, message: "the node carries the drain taint: remove that first" },
   ClusterUnavailable: { code: 502, message: "the API server cannot be asked" },

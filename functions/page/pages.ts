@@ -15,6 +15,7 @@ import { RecentReads } from "./recent.ts";
 import { COOKIE, findGrant } from "./session.ts";
 import { show } from "./show.ts";
 import { clusterPage } from "./views/cluster.ts";
+import { answerError } from "./views/error.ts";
 import { nodePage } from "./views/node.ts";
 import type { LivePage, PageContext, Visit } from "./visit.ts";
 
@@ -53,6 +54,8 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   app.use(secureHeaders({ contentSecurityPolicy: CONTENT_SECURITY_POLICY, referrerPolicy: "no-referrer" }));
   app.get("/fleet/:cluster", live(clusterPage));
   app.get("/fleet/:cluster/nodes/:node", live(nodePage));
+  app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
+  app.onError((error, c) => answerError(c, error, platform));
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));
   return app;
 }

@@ -4,6 +4,8 @@ import type { NamespacedName } from "../../shared/policy/facts.ts";
 const join = (...parts: readonly string[]) => `/${parts.map(encodeURIComponent).join("/")}`;
 
 export const fleetPath = () => "/";
+/** `to`: the page to come back to. */
+export const signInPath = (to: string) => `/signin?to=${encodeURIComponent(to)}`;
 export const clusterPath = (cluster: string) => join("fleet", cluster);
 export const nodePath = (cluster: string, node: string) => join("fleet", cluster, "nodes", node);
 export const vmPath = (cluster: string, { namespace, name }: NamespacedName) =>

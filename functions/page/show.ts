@@ -11,11 +11,11 @@ import { notice } from "./parts/notice.ts";
 import { ago } from "./parts/time.ts";
 import type { Recent, RecentReads } from "./recent.ts";
 import { type Look, stream } from "./stream.ts";
-import type { Html, LivePage, PageContext, Seen, Visit } from "./visit.ts";
+import type { Html, LivePage, PageContext, Seen, Viewing } from "./visit.ts";
 
 interface Showing<F> {
   readonly page: LivePage<F>;
-  readonly visit: Visit;
+  readonly visit: Viewing;
   readonly recent: RecentReads<F>;
 }
 

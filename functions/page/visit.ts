@@ -25,6 +25,12 @@ export interface Visit {
   readonly visitor: Visitor;
 }
 
+/** Of a page that may be about one cluster, or about all that the visitor may look at. */
+export interface Viewing {
+  readonly target: Pick<Target, "name" | "platform">;
+  readonly visitor: Visitor;
+}
+
 /** What every view is told beside its facts. */
 export interface Seen {
   /** As the cluster is called in `CLUSTERS`; in the fleet page the empty string. */
