@@ -7,7 +7,7 @@ import { ClusterError } from "../shared/cluster/failure.ts";
 import type { ConfigProblem } from "../shared/config/problem.ts";
 import type { Platform } from "./env.ts";
 
-export type ErrorCode = 400 | 401 | 404 | 409 | 413 | 415 | 500 | 502 | 503 | 504;
+export type ErrorCode = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 502 | 503 | 504;
 
 interface Known {
   readonly code: ErrorCode;
@@ -21,6 +21,7 @@ const REJECTIONS = {
   NotFound: { code: 404, message: "no such route" },
   UnknownCluster: { code: 404, field: "cluster", message: "no such cluster in CLUSTERS" },
   Unauthorized: { code: 401, message: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path" },
+  Forbidden: { code: 403, message: "you may only look at this cluster" },
   BadSignature: { code: 401, message: "expected Standard Webhooks headers, signed with the cluster's relaySecret, at most 5 minutes old" },
   InvalidConfiguration: { code: 503, message: "invalid" },
   BadRequest: { code: 400, field: "body", message: "invalid" },

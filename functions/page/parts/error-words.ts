@@ -46,13 +46,12 @@ const BY_REASON: Partial<Record<Reason, ErrorWords>> = {
     todo: "Try again in a moment. If it stays so, look at the API server, and at the way from Lifeboat to it.",
     command: "lifeboat doctor",
   },
-};
-
-const FORBIDDEN: ErrorWords = {
-  title: "You may not do this",
-  happened: "You have signed in, but not as a user who may do what you asked for. Nothing was changed.",
-  todo: "Ask an administrator of the cluster for the permission to patch evacuations, or to do it for you.",
-  command: "kubectl auth can-i patch evacuations.lifeboat.dev -A",
+  Forbidden: {
+    title: "You may not do this",
+    happened: "You have signed in, but not as a user who may do what you asked for. Nothing was changed.",
+    todo: "Ask an administrator of the cluster for the permission to patch evacuations, or to do it for you.",
+    command: "kubectl auth can-i patch evacuations.lifeboat.dev -A",
+  },
 };
 
 const ANY_MISTAKE: ErrorWords = {
@@ -70,7 +69,6 @@ const ANY_DEFECT: ErrorWords = {
 export function errorWords({ code, body }: RenderedError): ErrorWords {
   const known = BY_REASON[body.error.reason];
   if (known !== undefined) return known;
-  if (Number(code) === 403) return FORBIDDEN;
   return code < 500 ? { ...ANY_MISTAKE, happened: sentence(body.error.message) } : ANY_DEFECT;
 }
 
