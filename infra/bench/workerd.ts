@@ -7,11 +7,12 @@ import { once } from "node:events";
 import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
+import { modulesOf } from "../tools/build-worker.ts";
 import { liveHeapMiB } from "./live-heap.ts";
 
 export interface BareWorkerd {
@@ -46,9 +47,16 @@ function executable(): string {
 export async function startBareWorkerd(options: BareWorkerdOptions): Promise<BareWorkerd> {
   // A folder that no other user can read: CLUSTERS holds tokens.
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-bench-"));
-  await writeFile(join(folder, "config.capnp"), await configurationOf(options));
+  const modules = await modulesOf(options.bundle);
+  await writeFile(
+    join(folder, "config.capnp"),
+    await configurationOf(
+      options,
+      modules.map((path) => basename(path)),
+    ),
+  );
   // Embedded: parsing a configuration with the source as a text in it would be measured as start-up.
-  await copyFile(options.bundle, join(folder, "index.js"));
+  for (const module of modules) await copyFile(module, join(folder, basename(module)));
   // V8 leaves what it says in a buffer, which is lost when workerd is ended: line by line it is not.
   const serve = [executable(), "serve", "config.capnp", "--control-fd=3"];
   const [command = "", ...args] = options.traceHeap === true ? ["stdbuf", "--output=L", ...serve] : serve;
@@ -82,7 +90,10 @@ async function listeningPort(control: unknown): Promise<number> {
 }
 
 /** Cap'n Proto's text takes JSON's strings. */
-async function configurationOf({ clusters, caPem, traceHeap }: BareWorkerdOptions): Promise<string> {
+async function configurationOf(
+  { clusters, caPem, traceHeap }: BareWorkerdOptions,
+  modules: readonly string[],
+): Promise<string> {
   const text = JSON.stringify;
   const bindings = clusters ? `bindings = [(name = "CLUSTERS", text = ${text(text(clusters))})],` : "";
   const trusted = caPem ? `, tlsOptions = (trustBrowserCas = true, trustedCertificates = [${text(caPem)}])` : "";
@@ -97,7 +108,7 @@ const config :Workerd.Config = (
   ${flags}
 );
 const worker :Workerd.Worker = (
-  modules = [(name = "index.js", esModule = embed "index.js")],
+  modules = [${modules.map((module) => `(name = ${text(module)}, esModule = embed ${text(module)})`).join(", ")}],
   ${bindings}
   compatibilityDate = "${await compatibilityDate()}",
 );

@@ -3,11 +3,13 @@
  * Owns: running it over HTTPS with a certificate of the sandbox's authority. Does not own: building it, what it does.
  */
 import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { Miniflare, NoOpLog, type RequestInit, type Response } from "miniflare";
 import type { Authority } from "../sandbox/certificates.ts";
 import { seal } from "../../shared/config/sealed-entry.ts";
+import { modulesOf } from "./build-worker.ts";
 
 export interface ClusterEntry {
   readonly server: string;
@@ -68,12 +70,14 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { authority, trusted = [], clusters, port = 0, onLog = () => undefined } = options;
-  const { bundle = `${root}.build/index.js`, registry = false, variables = {} } = options;
+  const { bundle = `${root}.build/index/index.js`, registry = false, variables = {} } = options;
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
   const key = crypto.getRandomValues(new Uint8Array(32));
   const REGISTRY_KEY = Buffer.from(key).toString("base64");
+  const modules = await modulesOf(bundle);
   const worker = new Miniflare({
-    modules: [{ type: "ESModule", path: bundle }],
+    modules: modules.map((path) => ({ type: "ESModule", path })),
+    modulesRoot: dirname(bundle),
     compatibilityDate: compatibilityDate(),
     bindings: {
       CLUSTERS: typeof clusters === "string" ? clusters : JSON.stringify(clusters),

@@ -1,12 +1,30 @@
 /** What is deployed is what runs, and nothing besides: a stray import is a kilobyte in every isolate. */
 import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
 import * as z from "zod";
 import { describe, expect, test } from "vitest";
-import { buildWorker } from "../../infra/tools/build-worker.ts";
+import { buildWorker, modulesOf } from "../../infra/tools/build-worker.ts";
 
 const Sources = z.object({ sources: z.array(z.string()) });
 
-const { sources } = Sources.parse(JSON.parse(await readFile(`${await buildWorker()}.map`, "utf8")));
+const modules = await modulesOf(await buildWorker());
+const sources = await sourcesOf(modules);
+const sourcesAtStart = await sourcesOf(await importedBy(modules[0] ?? ""));
+
+async function sourcesOf(paths: Iterable<string>): Promise<readonly string[]> {
+  const maps = await Promise.all([...paths].map(async (path) => JSON.parse(await readFile(`${path}.map`, "utf8"))));
+  return maps.flatMap((map) => Sources.parse(map).sources);
+}
+
+/** With itself; not what it would load later. */
+async function importedBy(path: string, found = new Set<string>()): Promise<Set<string>> {
+  if (found.has(path)) return found;
+  found.add(path);
+  const imports = (await readFile(path, "utf8")).matchAll(/(?:\bfrom|\bimport)"\.\/([^"]+)"/g);
+  for (const [, name] of imports)
+    await importedBy(modules.find((module) => basename(module) === name) ?? `${name} is no module`, found);
+  return found;
+}
 
 test("every door is in it", () => {
   expect(sources.filter((source) => source.endsWith("functions/index.ts"))).toHaveLength(1);
@@ -29,5 +47,17 @@ describe("not in it", () => {
   test("packages besides the three", () => {
     const names = sources.flatMap((source) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? []);
     expect(new Set(names)).toEqual(new Set(["hono", "js-yaml", "zod"]));
+  });
+});
+
+describe("in it, but not loaded before it is needed", () => {
+  // prettier-ignore
+  test.each([
+    ["the pages",                          /\/functions\/page\//],
+    ["what only the pages use",            /\/hono\/.*\/(?:html|cookie|secure-headers)\//],
+    ["the parser of descheduling policies", /\/js-yaml\//],
+  ])("%s", (_, later) => {
+    expect(sources.filter((source) => later.test(source))).not.toEqual([]);
+    expect(sourcesAtStart.filter((source) => later.test(source))).toEqual([]);
   });
 });
