@@ -33,6 +33,7 @@ export const FAULTS = {
   WatchCuts:        { weight: 3, says: "watches of the control plane and KubeVirt break" },
   Compaction:       { weight: 2, says: "changes of the past are forgotten: 410" },
   Outage:           { weight: 4, says: "the API server is away for a while", breaksOff: true, breaksVirtApi: true },
+  Blind:            { weight: 4, says: "it refuses Lifeboat's token for a while: 401", breaksOff: true },
   BrokenReviews:    { weight: 5, says: "its calls about evictions break, before Lifeboat has them or after" },
   // The Workers
   WorkerKilled:     { weight: 6, says: "a Worker dies between two writes, another one comes at its address", silences: true, breaksOff: true },
@@ -58,6 +59,7 @@ export const FAULTS = {
   DrainTakenBack:   { weight: 3, says: "the drain is broken off and its node uncordoned, which withdraws what it asked for; then it is begun again" },
   OperatorCancels:  { weight: 4, says: "an operator cancels evacuations, at Lifeboat's door or by kubectl" },
   OperatorEvacuates: { weight: 3, says: "an operator creates Evacuations by kubectl" },
+  EvacuationsDeleted: { weight: 3, says: "an operator deletes Evacuations: what has ended, and in vain what has not" },
   MarkRemoved:      { weight: 3, says: "a user removes the mark from VMIs" },
   // On top of the drain
   DrainTaint:       { weight: 3, says: "the node carries the drain taint as well" },

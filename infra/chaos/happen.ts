@@ -10,12 +10,12 @@ import { nodes, pods } from "../sandbox/actors/resources.ts";
 import { USERS } from "../sandbox/identities.ts";
 import { isFinal, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
 import { createPod } from "../sandbox/workloads.ts";
-import { endingOf, evacuations } from "../tools/evacuations.ts";
-import { inject } from "./inject.ts";
+import { inject, refuseToken } from "./inject.ts";
 import type { Happening, VmHappening } from "./moment.ts";
 import { begin, giveUp } from "./under-way.ts";
 import { RETIRED_TAINT } from "./descheduler-policy.ts";
 import { persist } from "./persist.ts";
+import { operate } from "./operator.ts";
 import { PREEMPTOR } from "./scene.ts";
 import type { Stage } from "./stage.ts";
 
@@ -25,9 +25,6 @@ const MAINTENANCE = { key: "maintenance", value: "now", effect: "NoExecute" };
 const NODE_ENDS_AFTER_MS = 3_600_000;
 const LITTLE_MEMORY = "1Gi";
 const FEW_PROCESSES = "500";
-/** What the door answers if there was an evacuation to cancel. */
-const CANCELLED = 200;
-
 /** Resolves to whether anything is another than before; what is refused may also throw. */
 export async function happen(happening: Happening, stage: Stage): Promise<boolean> {
   const { arena, scene, crew, drain } = stage;
@@ -38,6 +35,9 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
       return true;
     case "suspend API server":
       await suspend(happening.ms, stage);
+      return true;
+    case "refuse token":
+      await refuseToken(happening.ms, stage);
       return true;
     case "close idle connections":
       arena.closeIdleAfter(happening.ms);
@@ -63,6 +63,7 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
     case "withdraw":
     case "evacuate":
     case "unmark":
+    case "delete evacuations":
       return await happenToVm(happening, stage);
     case "break off drain":
       return drain.breakOff(happening.ms);
@@ -141,7 +142,7 @@ async function taintForAWhile(ms: number, stage: Stage): Promise<true> {
 
 /** What cannot be done any more is not done: the VM may be gone, or be migrating already. */
 async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<boolean> {
-  const { arena, scene, crew, deleted } = stage;
+  const { arena, scene, deleted } = stage;
   const { client } = arena.sandbox;
   const key = { namespace: scene.namespace, name: vm };
   switch (does) {
@@ -156,37 +157,12 @@ async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<bool
       await persist(() => client.delete(virtualMachineInstances, key));
       return true;
     case "cancel":
-      return (await crew.alive[0]?.ask("DELETE", `/evacuations/${key.namespace}/${vm}`)) === CANCELLED;
     case "withdraw":
-      return await withdraw(stage, key);
-    case "evacuate": {
-      const metadata = { generateName: `${vm}-by-hand-`, namespace: key.namespace };
-      await client.create(evacuations, { metadata, spec: { virtualMachineInstance: { name: vm } } });
-      return true;
-    }
+    case "evacuate":
     case "unmark":
-      await unmark(stage, key);
-      return true;
+    case "delete evacuations":
+      return await operate(does, key, stage);
   }
-}
-
-/** By `kubectl patch`, of every evacuation of the VM that goes on. */
-async function withdraw({ arena }: Stage, key: { namespace: string; name: string }): Promise<boolean> {
-  const active = [...arena.observer.evacuations.list()].filter((evacuation) => {
-    const { metadata, spec } = evacuation;
-    const isOfVm = metadata.namespace === key.namespace && spec.virtualMachineInstance.name === key.name;
-    return isOfVm && endingOf(evacuation) === undefined;
-  });
-  const body = { spec: { intent: "Withdrawn" } };
-  for (const { metadata } of active) await arena.sandbox.client.patch(evacuations, metadata, { type: "merge", body });
-  return active.length > 0;
-}
-
-/** As virt-api: it undoes what other clients write into the status. Throws if there is no mark. */
-async function unmark({ arena }: Stage, key: { namespace: string; name: string }): Promise<void> {
-  const virtApi = arena.sandbox.client.as(USERS.virtApi.user, USERS.virtApi.groups);
-  const body = [{ op: "remove", path: "/status/evacuationNodeName" }];
-  await virtApi.patch(virtualMachineInstances, key, { type: "json", body });
 }
 
 /** Everything is as it was, except for what has become of the VMs. */

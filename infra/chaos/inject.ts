@@ -2,6 +2,7 @@
  * Faults of the API server: whose requests they meet.
  * Owns: that. Does not own: what each fault does (sandbox/apiserver/faults.ts), when it begins and ends (happen.ts).
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Effect, FaultMatch } from "../sandbox/apiserver/faults.ts";
 import { USERS } from "../sandbox/identities.ts";
 import type { Whom } from "./moment.ts";
@@ -29,6 +30,16 @@ interface Injection {
   readonly effect: Effect;
   readonly probability: number;
   readonly verbs?: readonly string[];
+}
+
+/** Lifeboat's own requests, and not those that it makes as another account. */
+export async function refuseToken(ms: number, { arena }: Stage): Promise<void> {
+  const accept = arena.sandbox.apiServer.faults.inject({
+    effect: { type: "Error", code: 401 },
+    match: { users: LIFEBOAT },
+  });
+  await delay(ms);
+  accept();
 }
 
 export function inject({ whom, effect, probability, verbs }: Injection, { arena }: Stage): void {

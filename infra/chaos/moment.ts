@@ -17,7 +17,7 @@ export type Happening =
       readonly probability: number;
       readonly verbs?: readonly string[];
     }
-  | { readonly does: "suspend API server" | "close idle connections"; readonly ms: number }
+  | { readonly does: "suspend API server" | "close idle connections" | "refuse token"; readonly ms: number }
   | { readonly does: "compact" }
   | { readonly does: "silence Lifeboat"; readonly ms: number }
   | {
@@ -34,7 +34,8 @@ export type Happening =
         | "cancel"
         | "withdraw"
         | "evacuate"
-        | "unmark";
+        | "unmark"
+        | "delete evacuations";
       readonly vm: string;
     }
   | { readonly does: "break off drain" | "take drain back"; readonly ms: number }

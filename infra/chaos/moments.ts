@@ -59,6 +59,8 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   Compaction: (random, { calmAt }) => several(random, [1, 3], (at) => ({ at, does: "compact" }), calmAt),
   Outage: (random, { calmAt }) =>
     several(random, [1, 2], (at) => ({ at, does: "suspend API server", ms: random.int(100, 1200) }), calmAt),
+  Blind: (random, { calmAt }) =>
+    several(random, [1, 2], (at) => ({ at, does: "refuse token", ms: random.int(200, 2000) }), calmAt),
   WorkerKilled: undefined,
   WorkerDown: (random, { calmAt }) =>
     several(random, [1, 2], (at) => ({ at, does: "silence Lifeboat", ms: random.int(200, 1500) }), calmAt),
@@ -85,6 +87,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
     several(random, [1, 3], (at) => ({ at, does: "take drain back", ms: random.int(50, 1500) }), calmAt),
   OperatorCancels: (random, setting) => toSome(random, setting, ["cancel", "withdraw"]),
   OperatorEvacuates: (random, setting) => toSome(random, notRetired(setting), ["evacuate"]),
+  EvacuationsDeleted: (random, setting) => [1, 2, 3].flatMap(() => toSome(random, setting, ["delete evacuations"])),
   MarkRemoved: (random, setting) => toSome(random, setting, ["unmark"]),
   DrainTaint: (random, { calmAt }) => [{ at: random.int(0, calmAt), does: "drain taint" }],
   Preemption: (random) => [{ at: random.int(0, 1000), does: "preempt" }],

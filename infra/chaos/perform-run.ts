@@ -84,7 +84,8 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   const refused: string[] = [];
   const onRefused = (pod: string) => void refused.push(pod);
   const drain = startDrain({ client, node: scene.nodeOf.Drained, retryMs: plan.retryMs, onRefused });
-  const stage: Stage = { arena, plan, scene, crew, drain, deleted: new Set(), terminations: new Set() };
+  const { report } = ledger;
+  const stage: Stage = { arena, plan, scene, crew, drain, report, deleted: new Set(), terminations: new Set() };
   crew.arm();
   const ticking = startTicking(stage);
   const relay = plan.relayed ? arena.startRelay() : undefined;

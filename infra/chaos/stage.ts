@@ -15,6 +15,8 @@ export interface Stage {
   readonly scene: Scene;
   readonly crew: Crew;
   readonly drain: Drain;
+  /** Tells of what must never be. */
+  readonly report: (what: string) => void;
   /** Keys of VMIs that their owners have deleted. */
   readonly deleted: Set<string>;
   /** Of nodes that are being ended. */

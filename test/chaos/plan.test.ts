@@ -50,6 +50,8 @@ test.each<[boolean, readonly FaultName[]]>([
   [true,  ["WorkerKilled", "DrainTaint", "ControllerToggled"]],
   [true,  ["BrokenReviews", "Preemption", "NoExecuteTaint"]],
   [true,  ["BrokenReviews", "ForeignMigrations"]],
+  [true,  ["Blind", "Preemption", "NodeTermination"]],
+  [false, ["Blind", "SoftEviction"]],
   [false, ["RefusedVms", "ForeignMigrations"]],
   [false, ["ControllerOff", "ControllerToggled"]],
 ])("may be combined, %s: %j", (agrees, faults) => expect(agree(faults)).toBe(agrees));

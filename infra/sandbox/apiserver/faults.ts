@@ -34,7 +34,7 @@ export type Effect =
 
 const OF_CALLS: readonly Effect["type"][] = ["LostReview", "LostVerdict"];
 
-export type ErrorCode = 409 | 422 | 429 | 500 | 503;
+export type ErrorCode = 401 | 409 | 422 | 429 | 500 | 503;
 
 /** A missing field matches everything. */
 export interface FaultMatch {
@@ -68,8 +68,13 @@ export class FaultPlan {
     this.seed = seed;
   }
 
-  inject(...faults: readonly Fault[]): void {
-    for (const fault of faults) this.#faults.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY });
+  /** The function takes these faults away again. */
+  inject(...faults: readonly Fault[]): () => void {
+    const added = faults.map((fault) => ({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
+    this.#faults.push(...added);
+    return () => {
+      for (const entry of added) entry.left = 0;
+    };
   }
 
   clear(): void {
@@ -132,6 +137,7 @@ export function failWith(
 ): never {
   const { group, resource, name } = info.isResource ? info : { group: "", resource: "", name: "" };
   const failures: Readonly<Record<ErrorCode, Failure>> = {
+    401: { reason: "Unauthorized" },
     409: { reason: "Conflict", resource: { group, resource }, name, message: MESSAGE },
     422: { reason: "PatchRejected" },
     429: { reason: "TooManyRequests", message: MESSAGE, retryAfterSeconds },

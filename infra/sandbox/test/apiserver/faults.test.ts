@@ -26,11 +26,12 @@ beforeEach(async () => {
 
 const create = (name: string) => started.admin.send({ method: "POST", path: MAPS, body: map(name) });
 const read = (name: string) => started.admin.send({ method: "GET", path: `${MAPS}/${name}` });
-const inject = (fault: Fault): void => started.server.faults.inject(fault);
+const inject = (fault: Fault) => started.server.faults.inject(fault);
 
 describe("errors by verb and kind", () => {
   const match = { verbs: ["create"], resources: ["configmaps"] };
   test.each([
+    [401, "Unauthorized"],
     [409, "Conflict"],
     [422, "Invalid"],
     [429, "TooManyRequests"],
@@ -41,6 +42,15 @@ describe("errors by verb and kind", () => {
     expect((await create("a")).body).toMatchObject({ kind: "Status", status: "Failure", code, reason });
     expect((await read("a")).code, "nothing was done").toBe(404);
     expect((await create("a")).code, "once").toBe(201);
+  });
+
+  test("until it is taken away", async () => {
+    const takeAway = inject({ match, effect: { type: "Error", code: 500 } });
+    inject({ match: { verbs: ["get"] }, effect: { type: "Error", code: 503 } });
+    expect((await create("a")).code).toBe(500);
+    takeAway();
+    expect((await create("a")).code).toBe(201);
+    expect((await read("a")).code, "another fault").toBe(503);
   });
 
   test("429 says when to come back", async () => {
