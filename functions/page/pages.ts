@@ -11,11 +11,15 @@ import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";
 import { findEntry, type IsolateState, targetOf } from "../target.ts";
 import { type Asset, ASSETS } from "./assets/assets.ts";
+import { type Glance, Glances } from "./glance.ts";
+import { openClusters } from "./open-clusters.ts";
+import { clusterPath } from "./paths.ts";
 import { RecentReads } from "./recent.ts";
 import { COOKIE, findGrant } from "./session.ts";
 import { show } from "./show.ts";
 import { clusterPage } from "./views/cluster.ts";
 import { answerError } from "./views/error.ts";
+import { fleetPage } from "./views/fleet.ts";
 import { nodePage } from "./views/node.ts";
 import type { LivePage, PageContext, Visit } from "./visit.ts";
 
@@ -51,7 +55,22 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     };
   };
 
+  /** Who opens one cluster only is led to it. */
+  const glances = new Glances();
+  const fleets = new RecentReads<ReadonlyMap<string, Glance>>();
+  const fleet = async (c: PageContext) => {
+    const open = await openClusters(getCookie(c, COOKIE), { env: c.env, platform, state });
+    const [first, ...others] = open.visits;
+    if (first !== undefined && others.length === 0) return c.redirect(clusterPath(first.target.name), 303);
+    const visitor = { name: first?.visitor.name ?? "", mayAct: false };
+    return await show(c, fleetPage(open, glances), {
+      visit: { target: { name: "", platform }, visitor },
+      recent: fleets,
+    });
+  };
+
   app.use(secureHeaders({ contentSecurityPolicy: CONTENT_SECURITY_POLICY, referrerPolicy: "no-referrer" }));
+  app.get("/", fleet);
   app.get("/fleet/:cluster", live(clusterPage));
   app.get("/fleet/:cluster/nodes/:node", live(nodePage));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));

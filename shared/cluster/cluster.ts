@@ -19,7 +19,7 @@ import { preflightReads } from "./preflight-reads.ts";
 import { proveAnnotating, proveMarking } from "./prove.ts";
 import { readConfiguration } from "./read-configuration.ts";
 import { readRefusal } from "./read-refusal.ts";
-import { type OnOddItem, parseAnswer, readAll, readItems, readOne } from "./read.ts";
+import { countAll, type OnOddItem, parseAnswer, readAll, readItems, readOne } from "./read.ts";
 import { type Endpoint, type Send, sender } from "./transport.ts";
 import { patch } from "./write.ts";
 
@@ -112,6 +112,7 @@ const LONGEST_LABEL = 63;
 
 function vmiReads(send: Send, onOddItem: OnOddItem) {
   return {
+    countVmis: () => countAll(send, "virtualmachineinstances"),
     getVmi: (key: NamespacedName) => readOne(send, "virtualmachineinstances", key, Vmi),
     /** `Migrating`: those handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
     listVmis(scope: "All" | "Migrating" | "Shielded" | { readonly node: string }) {

@@ -57,6 +57,15 @@ export async function readItems(
   return parseAnswer(Page, body, `GET ${path}`).items;
 }
 
+/** How many there are, as a page of one says; undefined: the API server does not count them. */
+export async function countAll(send: Send, resource: Resource): Promise<number | undefined> {
+  const path = collection(resource);
+  const { body } = await send({ method: "GET", path, query: { limit: "1" } });
+  const { items, metadata } = parseAnswer(Page, body, `GET ${path}`);
+  const remaining = metadata.continue === undefined ? 0 : metadata.remainingItemCount;
+  return remaining === undefined ? undefined : items.length + remaining;
+}
+
 /** Those of them that parse. */
 export async function readSome<S extends z.ZodMiniType>(
   send: Send,

@@ -27,6 +27,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
   return {
     getPod: (key) => when("getPod", () => fake.pods.get(key)),
     getVmi: (key) => when("getVmi", () => fake.vmis.get(key)),
+    countVmis: () => when("countVmis", () => fake.vmis.list().length),
     getNode: (name) => when("getNode", () => fake.nodes.get({ name })),
     getBudget: (key) => when("getBudget", () => fake.budgets.get(key)),
     listVmis: (scope) => when("listVmis", () => fake.vmis.list((vmi) => isInScope(vmi, scope))),

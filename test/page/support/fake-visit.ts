@@ -1,0 +1,61 @@
+/**
+ * A visit of a page over a fake cluster: read and rendered, without HTTP.
+ * Owns: the visitor. Does not own: what is in the cluster (fake-cluster.ts, fixtures.ts).
+ */
+import type { Html, LivePage, Seen, Visit, Visitor } from "../../../functions/page/visit.ts";
+import type { Before } from "../../fake-cluster/connect.ts";
+import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
+import { type FakeDoors, openFakeDoors } from "../../functions/support/fake-doors.ts";
+
+interface VisitOptions {
+  readonly cluster?: string;
+  readonly before?: Before;
+  readonly visitor?: Partial<Visitor>;
+  /** Lifeboat's own, of the cluster. */
+  readonly token?: string;
+}
+
+export interface FakeVisit extends Visit {
+  readonly doors: FakeDoors;
+}
+
+export function visitTo(
+  fake: FakeCluster,
+  { cluster = "prod", before, visitor, ...tweak }: VisitOptions = {},
+): FakeVisit {
+  const doors = openFakeDoors(fake, before, tweak);
+  return { doors, target: { ...doors.target, name: cluster }, visitor: { name: "operator", mayAct: true, ...visitor } };
+}
+
+/** What the page shows in `main`. */
+export async function look<F>(page: LivePage<F>, { target, visitor }: Visit): Promise<string> {
+  const readAt = target.platform.now();
+  const facts = await page.read();
+  const seen: Seen = { cluster: target.name, visitor, now: target.platform.now(), readAt };
+  return await textOf(page.view(facts, seen));
+}
+
+export async function textOf(content: Html): Promise<string> {
+  return String(await content);
+}
+
+/** Without markup, and spaces joined: as it is read. */
+export function words(main: string): string {
+  return main
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll("&#39;", "'")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+}
+
+/** What a tenant may put into a name or a message. */
+export const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>\u202e\u0007\u0000&amp;`;
+
+/** Whether anything of `HOSTILE` has become markup. */
+export function isEscaped(main: string): boolean {
+  return !/<script|<img|onerror=alert\(1\)>"?[^&]*<\/script/i.test(main) && !main.includes(`"'>`);
+}
