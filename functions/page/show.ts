@@ -8,6 +8,7 @@ import { ClusterError } from "../../shared/cluster/failure.ts";
 import { layout } from "./layout.ts";
 import { commandLine } from "./parts/command.ts";
 import { notice } from "./parts/notice.ts";
+import { sentence } from "./parts/sentence.ts";
 import { ago } from "./parts/time.ts";
 import type { Recent, RecentReads } from "./recent.ts";
 import { type Look, stream } from "./stream.ts";
@@ -63,7 +64,7 @@ function unreachable({ message }: ClusterError, readAt?: Date, now?: Date): Html
   return notice(
     "bad",
     html`<p><strong>Lifeboat cannot read from this cluster.</strong> ${seenLast}</p>
-      <p>${message}. Evictions are then answered as the webhook's <code>failurePolicy</code> says.</p>
+      <p>${sentence(message)} Evictions are then answered as the webhook's <code>failurePolicy</code> says.</p>
       ${commandLine("lifeboat doctor")}`,
   );
 }

@@ -5,6 +5,7 @@ import { type OpenClusters, MOST_CLUSTERS } from "../open-clusters.ts";
 import { commandLine } from "../parts/command.ts";
 import { counted, fleetVerdict, inOrder, needyOf, stateOf, underWayOf } from "../parts/fleet-words.ts";
 import { badge, phaseBadge } from "../parts/phase.ts";
+import { sentence } from "../parts/sentence.ts";
 import { ago } from "../parts/time.ts";
 import type { LeftNode } from "../parts/under-way.ts";
 import { clusterPath, nodePath, signInPath } from "../paths.ts";
@@ -49,7 +50,7 @@ function clusterCard(name: string, glance: Glance, { now }: Seen): Html {
 function unread(name: string, glance: Exclude<Glance, { result: "Reached" }>, now: Date): Html {
   const why =
     glance.result === "Unreachable"
-      ? html`<p>${glance.why}.</p>
+      ? html`<p>${sentence(glance.why)}</p>
           ${commandLine("lifeboat doctor")}`
       : html`<p>The other clusters took so long that there was no time to ask this one. It comes first next time.</p>`;
   return html`${why} ${glance.last === undefined ? "" : pastOf(name, glance.last, now)}`;

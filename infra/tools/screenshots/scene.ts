@@ -11,6 +11,7 @@ import { type Sandbox, startSandbox } from "../../sandbox/sandbox.ts";
 import { applyLifeboat, configureLifeboat } from "../apply.ts";
 import { buildWorker } from "../build-worker.ts";
 import { createNodes, createVms } from "../scene.ts";
+import { tickTime } from "../tick-times.ts";
 import { type RunningWorker, startWorker } from "../worker.ts";
 
 export const OPERATOR_TOKEN = "the-operator-token-of-the-pictures";
@@ -76,6 +77,7 @@ export async function setScene(): Promise<Scene> {
     await createNodes(one.client, NODES);
   }
   await perform(sandbox);
+  for (const one of sandboxes.slice(1)) await createVms(one.client, elsewhere("crm"));
   const ticking = keepTicking(worker);
   const draining = new AbortController();
   return {
@@ -133,7 +135,8 @@ function keepTicking(worker: RunningWorker) {
   const stopped = new AbortController();
   const ticking = (async () => {
     while (!stopped.signal.aborted) {
-      await worker.scheduled();
+      // Whatever the time is: full scans say what is wrong in each cluster.
+      for (const name of CLUSTERS) await worker.scheduled(tickTime(name, "full"));
       await delay(TICK_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
   })();

@@ -11,6 +11,7 @@ export const PARTS = `.badge { display: inline-flex; align-items: center; gap: .
 .quiet { --tone: var(--quiet); --tone-ground: var(--quiet-ground); }
 .badge { color: var(--tone); background: var(--tone-ground); }
 .notice { padding: var(--4) var(--5); margin: 0 0 var(--4); background: var(--tone-ground); border-inline-start: 4px solid var(--tone); border-radius: 4px var(--radius) var(--radius) 4px; }
+h1 + .notice, h1 + .facts, h1 + .cards, h1 + .card { margin-top: var(--5); }
 .notice > :last-child { margin-bottom: 0; }
 .notice strong, .notice h2, .notice h3 { color: var(--tone); }
 .notice h2 { margin: 0 0 var(--2); }
@@ -28,9 +29,10 @@ button.danger, .button.danger { border-color: var(--bad); color: var(--bad); }
 .card { background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); box-shadow: var(--shadow); padding: var(--5); }
 .card > :first-child { margin-top: 0; }
 .card > :last-child { margin-bottom: 0; }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: var(--4); margin: 0 0 var(--4); padding: 0; list-style: none; }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 10.5rem), 1fr)); gap: 1px; margin: 0 0 var(--5); background: var(--line); border: 1px solid var(--line); border-radius: var(--radius); overflow: hidden; box-shadow: var(--shadow); }
-.facts > div { padding: var(--3) var(--4); background: var(--surface); }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: var(--4); align-items: start; margin: 0 0 var(--4); padding: 0; list-style: none; }
+.card h2 { margin: 0 0 var(--3); }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 10.5rem), 1fr)); gap: 1px; margin: 0 0 var(--5); background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); overflow: hidden; box-shadow: var(--shadow); }
+.facts > div { padding: var(--3) var(--4); box-shadow: 0 0 0 1px var(--line); }
 .facts dt { font-size: var(--xs); font-weight: 600; color: var(--muted); }
 .facts dd { margin: var(--1) 0 0; font-weight: 560; }
 .progress { display: flex; flex-wrap: wrap; align-items: center; gap: var(--2) var(--4); margin: var(--4) 0; }
