@@ -1,0 +1,87 @@
+/** What is shown instead of a page, and to whom. */
+import { expect, test } from "vitest";
+import { COOKIE, signGrant, withGrant } from "../../functions/page/session.ts";
+import { entry, NOW, openDoors, TOKENS } from "../functions/support/doors.ts";
+import { HOSTILE, isEscaped, words } from "./support/fake-visit.ts";
+
+const NOWHERE = "http://127.0.0.1:1";
+const CLUSTERS = { prod: entry(NOWHERE), staging: entry(NOWHERE), unbound: entry("binding:NONE"), bad: { server: 1 } };
+const UNTIL = Math.floor(NOW.getTime() / 1000) + 3600;
+
+async function cookieFor(...clusters: readonly string[]): Promise<string> {
+  let cookie: string | undefined;
+  for (const cluster of clusters) {
+    const grant = { cluster, name: "operator", mayAct: true, until: UNTIL };
+    const signer = { server: "", token: "", webhookToken: TOKENS.webhookToken, operatorToken: TOKENS.operatorToken };
+    cookie = withGrant(cookie, cluster, await signGrant(grant, { ...signer, headers: {} }));
+  }
+  return `${COOKIE}=${cookie}`;
+}
+
+const doors = openDoors({ CLUSTERS });
+
+async function visit(path: string, clusters: readonly string[], accept = "text/html") {
+  return await doors.request(path, { headers: { accept, cookie: await cookieFor(...clusters) } });
+}
+
+// prettier-ignore
+const PAGES: readonly (readonly [path: string, code: number, title: string])[] = [
+  ["/fleet",                     404, "No such page"],
+  ["/fleet/prod/nodes",          404, "No such page"],
+  ["/fleet/nowhere",             404, "No such cluster"],
+  ["/fleet/bad",                 503, "Lifeboat is not set up for this cluster"],
+  ["/fleet/unbound",             503, "Lifeboat is not set up for this cluster"],
+];
+
+test.each(PAGES)("%s is answered %i: %s", async (path, code, title) => {
+  const answer = await visit(path, ["prod", "unbound"]);
+  expect(answer).toMatchObject({ code, contentType: "text/html; charset=UTF-8" });
+  expect(answer.text).toContain(`<h1>${title}</h1>`);
+  expect(words(answer.text)).toContain("To the fleet");
+});
+
+test("programs get the same as JSON", async () => {
+  const answer = await visit("/fleet/nowhere", ["prod"], "application/json");
+  expect(answer).toMatchObject({ code: 404, body: { error: { reason: "UnknownCluster" } } });
+});
+
+test("an unexpected error is told in the log only", async () => {
+  const secret = "what nobody should see";
+  const CLUSTER_REGISTRY = { get: () => Promise.reject(new Error(secret)), list: () => Promise.reject(new Error("")) };
+  const broken = openDoors({ CLUSTER_REGISTRY });
+  const answer = await broken.request("/fleet/prod", { headers: { accept: "text/html" } });
+  expect(answer.code).toBe(500);
+  expect(words(answer.text)).toContain("Something went wrong");
+  expect(answer.text).not.toContain(secret);
+  expect(JSON.stringify(broken.log)).toContain(secret);
+});
+
+test.each(["/", "/fleet/prod", "/fleet/prod/nodes/node01"])("%s leads a stranger to sign in", async (path) => {
+  const answer = await doors.request(path, { headers: { accept: "text/html" } });
+  expect(answer.code).toBe(303);
+  expect((await visit(path, [], "text/event-stream")).code).toBe(401);
+});
+
+test("a cookie for one cluster opens no other", async () => {
+  expect((await visit("/fleet/staging", ["prod"])).code).toBe(303);
+});
+
+test("the fleet of one who has signed in to one cluster is that cluster", async () => {
+  expect(await visit("/", ["prod"])).toMatchObject({ code: 303 });
+});
+
+test("the fleet shows the clusters that the cookie opens, and no others", async () => {
+  const forged = `${await cookieFor("prod", "staging", "unbound")}~${btoa(JSON.stringify(["bad", "x", true, UNTIL]))}.x`;
+  const { code, text } = await doors.request("/", { headers: { accept: "text/html", cookie: forged } });
+  expect(code).toBe(200);
+  expect(words(text)).toContain("2 clusters cannot be reached.");
+  expect(text).toContain('href="/fleet/prod"');
+  expect(text).toContain('href="/fleet/staging"');
+  expect(text).not.toContain('href="/fleet/unbound"');
+  expect(words(text)).toContain("You are not signed in any more to bad, unbound");
+});
+
+test("a hostile address stays text", async () => {
+  const { text } = await visit(`/fleet/${encodeURIComponent(HOSTILE)}`, ["prod"]);
+  expect(isEscaped(text)).toBe(true);
+});
