@@ -116,13 +116,12 @@ async function perform(sandbox: Sandbox): Promise<void> {
     node: NODE,
     ...(reason !== undefined && { migratable: false, reason }),
   }));
-  const elsewhere = NODES.filter((node) => node !== NODE).map((node, i): VirtualMachine => ({
-    namespace: "shop",
-    name: `api-${i + 1}`,
-    evictionStrategy: "LiveMigrate",
-    node,
-  }));
-  await createVms(sandbox.client, [...here, ...elsewhere]);
+  await createVms(sandbox.client, [...here, ...elsewhere("shop")]);
+}
+
+function elsewhere(namespace: string): readonly VirtualMachine[] {
+  const others = NODES.filter((node) => node !== NODE);
+  return others.map((node, i) => ({ namespace, name: `api-${i + 1}`, evictionStrategy: "LiveMigrate", node }));
 }
 
 async function drain(client: KubeClient, signal: AbortSignal): Promise<void> {
