@@ -11,6 +11,7 @@ import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";
 import { findEntry, type IsolateState, targetOf } from "../target.ts";
 import { type Asset, ASSETS } from "./assets/assets.ts";
+import type { Census } from "./cluster-reads.ts";
 import { type Glance, Glances } from "./glance.ts";
 import { openClusters } from "./open-clusters.ts";
 import { clusterPath } from "./paths.ts";
@@ -55,6 +56,7 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     };
   };
 
+  const census = new RecentReads<Census>();
   /** Who opens one cluster only is led to it. */
   const glances = new Glances();
   const fleets = new RecentReads<ReadonlyMap<string, Glance>>();
@@ -71,7 +73,10 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
 
   app.use(secureHeaders({ contentSecurityPolicy: CONTENT_SECURITY_POLICY, referrerPolicy: "no-referrer" }));
   app.get("/", fleet);
-  app.get("/fleet/:cluster", live(clusterPage));
+  app.get(
+    "/fleet/:cluster",
+    live((visit) => clusterPage(visit, census)),
+  );
   app.get("/fleet/:cluster/nodes/:node", live(nodePage));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
   app.onError((error, c) => answerError(c, error, platform));

@@ -2,6 +2,7 @@
  * What a visitor is told instead of the page that they asked for: what has happened, and what to do.
  * Owns: the words. Does not own: codes and reasons (functions/rejection.ts), the document (views/error.ts).
  */
+import { sentence } from "./sentence.ts";
 import type { Reason, RenderedError } from "../../rejection.ts";
 
 export interface ErrorWords {
@@ -70,9 +71,4 @@ export function errorWords({ code, body }: RenderedError): ErrorWords {
   const known = BY_REASON[body.error.reason];
   if (known !== undefined) return known;
   return code < 500 ? { ...ANY_MISTAKE, happened: sentence(body.error.message) } : ANY_DEFECT;
-}
-
-/** A message of ours begins with a small letter and has no full stop. */
-function sentence(message: string): string {
-  return `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
 }

@@ -6,6 +6,7 @@ import { commandLine } from "../parts/command.ts";
 import { counted, fleetVerdict, inOrder, needyOf, stateOf, underWayOf } from "../parts/fleet-words.ts";
 import { badge, phaseBadge } from "../parts/phase.ts";
 import { sentence } from "../parts/sentence.ts";
+import { told, visible } from "../parts/text.ts";
 import { ago } from "../parts/time.ts";
 import type { LeftNode } from "../parts/under-way.ts";
 import { clusterPath, nodePath, signInPath } from "../paths.ts";
@@ -42,7 +43,7 @@ export function fleetPage({ visits, closed, more }: OpenClusters, glances: Glanc
 function clusterCard(name: string, glance: Glance, { now }: Seen): Html {
   const { mood, word } = stateOf(glance);
   return html`<li class="card">
-    <h2><a href="${clusterPath(name)}">${name}</a> ${badge(word, mood)}</h2>
+    <h2><a href="${clusterPath(name)}">${visible(name)}</a> ${badge(word, mood)}</h2>
     ${glance.result === "Reached" ? summaryOf(name, glance.summary) : unread(name, glance, now)}
   </li>`;
 }
@@ -68,7 +69,7 @@ function summaryOf(name: string, summary: Summary): Html {
   return html`${first.map(
       ({ mood, title, message }) =>
         html`<div class="notice ${mood}">
-          <p><strong>${title}.</strong> ${message}</p>
+          <p><strong>${title}.</strong> ${told(message)}</p>
         </div>`,
     )}
     ${rest > 0 ? html`<p><a href="${clusterPath(name)}">${counted(rest, "more problem")}</a></p>` : ""}
@@ -95,7 +96,7 @@ function fact(term: string, value: Html | string): Html {
 function nodeLinks(cluster: string, nodes: readonly LeftNode[]): Html {
   const more = nodes.length - MOST_NODES;
   const links = nodes.slice(0, MOST_NODES).map(({ name, leaving }, i) => {
-    return html`${i === 0 ? "" : ", "}<a href="${nodePath(cluster, name)}">${name}</a> (${leaving})`;
+    return html`${i === 0 ? "" : ", "}<a href="${nodePath(cluster, name)}">${visible(name)}</a> (${leaving})`;
   });
   return html`${links}${more > 0 ? html` and <a href="${clusterPath(cluster)}">${counted(more, "more node")}</a>` : ""}`;
 }
@@ -113,7 +114,7 @@ function leftOut(closed: readonly string[], more: number): Html {
     You have signed in to ${counted(more, "more cluster")}: this page shows ${MOST_CLUSTERS} of them.
   </p>`;
   const again = html`<p class="muted">
-    You are not signed in any more to ${closed.join(", ")}. <a href="${signInPath("/")}">Sign in again</a>
+    You are not signed in any more to ${visible(closed.join(", "))}. <a href="${signInPath("/")}">Sign in again</a>
   </p>`;
   return html`${closed.length > 0 ? again : ""} ${more > 0 ? isTooMany : ""}
     <p class="acts"><a href="${signInPath("/")}">Sign in to another cluster</a></p>`;

@@ -55,7 +55,8 @@ export function words(main: string): string {
 /** What a tenant may put into a name or a message. */
 export const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>\u202e\u0007\u0000&amp;`;
 
-/** Whether anything of `HOSTILE` has become markup. */
+/** Whether nothing of `HOSTILE` is markup, and nothing turns the text around it. */
 export function isEscaped(main: string): boolean {
-  return ["<script>alert", "<img src=x", `"'>`].every((markup) => !main.includes(markup));
+  const isMarkup = ["<script>alert", "<img src=x", `"'>`].some((markup) => main.includes(markup));
+  return !isMarkup && !["\u202e", "\u0007", "\u0000"].some((unseen) => main.includes(unseen));
 }

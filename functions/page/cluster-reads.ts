@@ -1,0 +1,107 @@
+/**
+ * What the page of a cluster shows: its Evacuations, its nodes, and what is wrong with Lifeboat in it.
+ * Owns: which requests that takes, and how often. Does not own: order and words (parts/), what is shown (views/cluster.ts).
+ *
+ * Evacuations are read each time; nodes and the number of VMs on each, which are large and change slowly, now and then.
+ */
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { ClusterError } from "../../shared/cluster/failure.ts";
+import { expiryOf } from "../../shared/config/token-expiry.ts";
+import { judgeCredential } from "../../shared/policy/credential.ts";
+import type { ConfigProblem } from "../../shared/config/problem.ts";
+import type { EvacuationFacts, NodeFacts } from "../../shared/policy/facts.ts";
+import { isFinal } from "../../shared/policy/facts.ts";
+import { carriesDrainTaint } from "../../shared/policy/kube/taints.ts";
+import type { Settings } from "../../shared/policy/settings.ts";
+import type { Target } from "../target.ts";
+import { type ClusterProblem, clusterProblems } from "./parts/cluster-problems.ts";
+import { type LeftNode, leftNodes } from "./parts/under-way.ts";
+import type { RecentReads } from "./recent.ts";
+
+/** Nodes, and how many VMs are on each. */
+export interface Census {
+  readonly nodes: readonly NodeFacts[];
+  /** Of the whole cluster; undefined: the API server does not say. */
+  readonly vms: number | undefined;
+  /** Undefined: there are too many of them to be read for this. */
+  readonly vmsOn: ReadonlyMap<string, number> | undefined;
+}
+
+export interface ClusterView {
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly census: Census;
+  /** With how many VMs are still there, where that was read. */
+  readonly leftNodes: readonly (LeftNode & { readonly staying: number | undefined })[];
+  readonly problems: readonly ClusterProblem[];
+  readonly settings: Settings;
+}
+
+const READ_SECONDS = 10;
+const CENSUS_MAX_AGE_MS = 15_000;
+/** VMs that are read to be counted: two megabytes for each hundred. */
+const MOST_COUNTED = 1000;
+/** Nodes whose VMs are read each time. */
+const MOST_LEFT_NODES = 8;
+
+export async function readCluster(target: Target, recent: RecentReads<Census>): Promise<ClusterView> {
+  const cluster = target.connect(READ_SECONDS);
+  const key = target.name;
+  const census = { key, maxAgeMs: CENSUS_MAX_AGE_MS, read: () => takeCensus(cluster) };
+  const [evacuations, loaded, configuration, { facts }] = await Promise.all([
+    cluster.listEvacuations("All"),
+    target.settings(cluster),
+    cluster.getConfiguration().catch(unlessItIsNoAnswer),
+    recent.get(census, target.platform),
+  ]);
+  const { settings } = loaded;
+  const cordoned = new Set(facts.nodes.filter((node) => isEmptied(node, settings)).map(({ name }) => name));
+  const left = leftNodes(evacuations, (node) => cordoned.has(node));
+  const credential = judgeCredential(
+    { expiresAt: expiryOf(target.entry.token), rejected: false },
+    target.platform.now(),
+  );
+  return {
+    evacuations,
+    census: facts,
+    leftNodes: await Promise.all(
+      left.map(async (node, i) => ({
+        ...node,
+        staying: i < MOST_LEFT_NODES ? await countOn(node.name, cluster) : undefined,
+      })),
+    ),
+    problems: problemsOf(clusterProblems(configuration?.conditions ?? [], credential), loaded.problems),
+    settings,
+  };
+}
+
+function isEmptied(node: NodeFacts, settings: Settings): boolean {
+  return node.unschedulable || carriesDrainTaint(node, settings);
+}
+
+async function takeCensus(cluster: Cluster): Promise<Census> {
+  const [nodes, vms] = await Promise.all([cluster.listNodes(), cluster.countVmis().catch(unlessItIsNoAnswer)]);
+  if (vms === undefined || vms > MOST_COUNTED) return { nodes, vms, vmsOn: undefined };
+  const running = (await cluster.listVmis("All")).filter((vmi) => !isFinal(vmi));
+  const byNode = Map.groupBy(running, ({ nodeName }) => nodeName ?? "");
+  return { nodes, vms, vmsOn: new Map([...byNode].map(([node, there]) => [node, there.length])) };
+}
+
+async function countOn(node: string, cluster: Cluster): Promise<number | undefined> {
+  const there = await cluster.listVmis({ node }).catch(unlessItIsNoAnswer);
+  return there?.filter((vmi) => !isFinal(vmi)).length;
+}
+
+/** What cannot be read does not keep the rest from being shown. */
+function unlessItIsNoAnswer(error: unknown): undefined {
+  if (!(error instanceof ClusterError)) throw error;
+}
+
+/** What the last full scan has said already is not said twice. */
+function problemsOf(known: readonly ClusterProblem[], found: readonly ConfigProblem[]): readonly ClusterProblem[] {
+  const isKnown = (field: string) => known.some(({ message }) => message.includes(field));
+  return [...known, ...found.filter(({ field }) => !isKnown(field)).map(settingsProblem)];
+}
+
+function settingsProblem({ field, message }: ConfigProblem): ClusterProblem {
+  return { mood: "warn", title: `${field} is not in force as written`, message, command: "lifeboat doctor" };
+}

@@ -1,0 +1,89 @@
+/** Evacuations as a table: of a cluster, or of a VM. */
+import { html } from "hono/html";
+import { endOf } from "./under-way.ts";
+import { isActive } from "../../../shared/policy/evacuation/phase.ts";
+import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
+import { nodePath, vmPath } from "../paths.ts";
+import type { Html } from "../visit.ts";
+import { CAUSE_WORDS } from "./phase-words.ts";
+import { phaseBadge } from "./phase.ts";
+import { told, visible } from "./text.ts";
+import { ago, lasting } from "./time.ts";
+
+export interface EvacuationRows {
+  readonly cluster: string;
+  readonly caption: Html | string;
+  readonly evacuations: readonly EvacuationFacts[];
+  /** So many are shown; the rest is counted. */
+  readonly most: number;
+  readonly now: Date;
+  /** Of one VM: each row need not say which. */
+  readonly ofOneVm?: boolean;
+}
+
+export function evacuationRows({ cluster, caption, evacuations, most, now, ofOneVm = false }: EvacuationRows): Html {
+  const shown = evacuations.slice(0, most);
+  const more = evacuations.length - shown.length;
+  return html`<table class="rows">
+      <caption>
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${ofOneVm ? "" : html`<th scope="col">VM</th>`}
+          <th scope="col">Phase</th>
+          <th scope="col">From → to</th>
+          <th scope="col">Cause</th>
+          <th scope="col">Attempts</th>
+          <th scope="col">When</th>
+          <th scope="col">Message</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${shown.map((one) => rowOf(one, { cluster, now, ofOneVm }))}
+      </tbody>
+    </table>
+    ${more > 0 ? html`<p class="muted">${more} more: <code>kubectl get evacuations -A</code> lists all.</p>` : ""}`;
+}
+
+function rowOf(
+  one: EvacuationFacts,
+  { cluster, now, ofOneVm }: Required<Pick<EvacuationRows, "cluster" | "now" | "ofOneVm">>,
+): Html {
+  const { spec, status } = one;
+  return html`<tr>
+    ${ofOneVm ? "" : html`<th scope="row">${vmLink(cluster, one)}</th>`}
+    <td data-label="Phase">${phaseBadge(status.phase)}</td>
+    <td data-label="From → to">${move(cluster, status.sourceNode, status.targetNode)}</td>
+    <td data-label="Cause">${CAUSE_WORDS[spec.cause]}${askedBy(spec.requestedBy)}</td>
+    <td data-label="Attempts">${status.attempts === 0 ? "" : String(status.attempts)}</td>
+    <td data-label="When">${whenOf(one, now)}</td>
+    <td data-label="Message">${told(status.message)}</td>
+  </tr>`;
+}
+
+export function vmLink(cluster: string, { namespace, spec }: EvacuationFacts): Html {
+  const { vmiName: name } = spec;
+  return html`<a href="${vmPath(cluster, { namespace, name })}">${visible(`${namespace}/${name}`)}</a>`;
+}
+
+export function move(cluster: string, from: string | undefined, to: string | undefined): Html {
+  return html`<span class="move"
+    >${nodeLink(cluster, from)}${to === undefined ? "" : html` → ${nodeLink(cluster, to)}`}</span
+  >`;
+}
+
+export function nodeLink(cluster: string, node: string | undefined): Html | "" {
+  return node === undefined || node === "" ? "" : html`<a href="${nodePath(cluster, node)}">${visible(node)}</a>`;
+}
+
+function askedBy(name: string): Html | "" {
+  return name === "" ? "" : html` <span class="muted">asked by ${told(name)}</span>`;
+}
+
+/** Since when, or when it ended and how long it took. */
+function whenOf(one: EvacuationFacts, now: Date): Html {
+  const end = endOf(one);
+  if (isActive(one) || end === 0) return ago(new Date(one.createdAt), now);
+  return html`${ago(new Date(end), now)}, took ${lasting((end - one.createdAt) / 1000)}`;
+}

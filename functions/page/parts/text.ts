@@ -1,0 +1,31 @@
+/**
+ * What a cluster or another person has written, for a page and for a shell.
+ * Owns: that it cannot pass for something else there. Does not own: escaping of markup (the `html` template's).
+ */
+import { html } from "hono/html";
+import type { Html } from "../visit.ts";
+
+const LONGEST = 1024;
+/** Control characters, and those that turn the direction of what follows them. */
+// oxlint-disable-next-line no-control-regex
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/g;
+
+/** Words of another party: isolated, so that they turn nothing around them. */
+export function told(text: string | undefined): Html | "" {
+  if (text === undefined || text === "") return "";
+  const isLong = text.length > LONGEST;
+  return html`<bdi>${visible(isLong ? `${text.slice(0, LONGEST).toWellFormed()}…` : text)}</bdi>`;
+}
+
+export function visible(text: string): string {
+  return text.replaceAll(UNSEEN, " ");
+}
+
+/** Words of a command line, quoted where a shell would take them for more than a word. */
+export function shellLine(...words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(" ");
+}
+
+function quoted(word: string): string {
+  return `'${visible(word).replaceAll("'", String.raw`'\''`)}'`;
+}
