@@ -7,6 +7,7 @@ import type { Action, NewEvacuation } from "../policy/action.ts";
 import { counterKey } from "../policy/counters.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
+import { isNameless } from "../policy/evacuation/identity.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import { ConfigMap } from "./kinds/kubernetes.ts";
 import { Evacuation } from "./kinds/lifeboat.ts";
@@ -101,8 +102,8 @@ async function createMigration(action: ActionOf<"CreateMigration">, send: Send):
 }
 
 /**
- * What was created, or what another function created under the same name, unless that has ended. Conflict: look again, for
- * the next name.
+ * What was created, or what another function created under the same name, unless that has ended; where that only knew of a mark, with
+ * who asked. Conflict: look again, for the next name.
  */
 export async function createEvacuation(evacuation: NewEvacuation, send: Send): Promise<EvacuationFacts | "Conflict"> {
   const path = collection("evacuations", evacuation.namespace);
@@ -110,7 +111,16 @@ export async function createEvacuation(evacuation: NewEvacuation, send: Send): P
   if (answer.code < 300) return parseAnswer(Evacuation, answer.body, `POST ${path}`);
   const found = await readOne(send, "evacuations", evacuation, Evacuation);
   const isJoined = found !== undefined && isActive(found) && found.spec.pod?.uid === evacuation.spec.pod?.uid;
-  return isJoined ? found : "Conflict";
+  if (!isJoined) return "Conflict";
+  return isNameless(found) && !isNameless(evacuation) ? await nameRequester(found, evacuation, send) : found;
+}
+
+async function nameRequester(found: EvacuationFacts, { spec }: NewEvacuation, send: Send): Promise<EvacuationFacts> {
+  const path = object("evacuations", found);
+  const body = { metadata: { uid: found.uid }, spec: { requestedBy: manifests.userOf(spec) } };
+  // 409, 404: it has gone meanwhile. 422: another request was faster, or the definition is that of an older version.
+  const answer = await send({ method: "PATCH", path, body, expect: [404, 409, 422] });
+  return answer.code < 300 ? parseAnswer(Evacuation, answer.body, `PATCH ${path}`) : found;
 }
 
 /** Attempts at counters that another function writes at the same time: a count is worth no more. */

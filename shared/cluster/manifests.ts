@@ -28,17 +28,21 @@ export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">
 }
 
 export function evacuation({ namespace, name, spec }: NewEvacuation): unknown {
-  const { vmiName, requestedBy, ...rest } = spec;
+  const { vmiName, ...rest } = spec;
   return {
     apiVersion: "lifeboat.dev/v1alpha1",
     kind: "Evacuation",
     metadata: { namespace, name, labels: MANAGED },
-    spec: { virtualMachineInstance: { name: vmiName }, requestedBy: requestedBy.slice(0, LONGEST_USER), ...rest },
+    spec: { virtualMachineInstance: { name: vmiName }, ...rest, requestedBy: userOf(spec) },
   };
 }
 
 /** As the CRD's schema allows. */
 const LONGEST_USER = 1024;
+
+export function userOf({ requestedBy }: NewEvacuation["spec"]): string {
+  return requestedBy.slice(0, LONGEST_USER);
+}
 
 /** Since the epoch: a valid label value. */
 export function secondsOf(now: Date): string {

@@ -174,7 +174,7 @@ export interface EvacuationStatus {
   readonly conditions: readonly EvacuationCondition[];
 }
 
-/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable but for the intent. */
+/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable but for the intent, and for who asked where only a mark did. */
 export interface EvacuationSpec {
   readonly vmiName: string;
   readonly cause: Cause;

@@ -48,6 +48,9 @@ export const SHIELD_LABEL = "lifeboat.dev/shield";
 export const SHIELD_PLUGIN = "lifeboat-shield";
 export const PLUGINS_GATE = "Plugins";
 
+/** `spec.requestedBy` where nothing but a mark told of the evacuation: the next request puts its user there. */
+export const FOUND_MARKED = "KubeVirt";
+
 /** On a migration that serves an evacuation: why the VM has to leave, and the `Evacuation`. */
 export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
 export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";

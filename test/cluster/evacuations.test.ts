@@ -91,6 +91,14 @@ describe("create", () => {
     );
   });
 
+  test("where a mark began it: the first request that joins it says who asked, and no later one", async () => {
+    const found = await begun("found-marked", { requestedBy: "KubeVirt" });
+    const named = await cluster.createEvacuation(planned("found-marked", { requestedBy: "jane" }));
+    expect(named).toMatchObject({ uid: found.uid, spec: { requestedBy: "jane" } });
+    expect(await cluster.createEvacuation(planned("found-marked", { requestedBy: "joe" }))).toEqual(named);
+    expect(await look("found-marked")).toEqual(named);
+  });
+
   test("who asked is told as far as there is room", async () => {
     expect((await begun("long-user", { requestedBy: "u".repeat(3000) })).spec.requestedBy).toHaveLength(1024);
   });

@@ -9,6 +9,7 @@ import type { ConfigurationFacts } from "../../shared/cluster/kinds/lifeboat.ts"
 import type { Action, NewEvacuation, Story } from "../../shared/policy/action.ts";
 import type { WebhookFacts } from "../../shared/policy/budget/budget-mode.ts";
 import { counterKey } from "../../shared/policy/counters.ts";
+import { isNameless, withRequester } from "../../shared/policy/evacuation/identity.ts";
 import { isActive } from "../../shared/policy/evacuation/phase.ts";
 import {
   type BudgetFacts,
@@ -25,8 +26,7 @@ import type { Installation } from "../../shared/policy/webhooks/facts.ts";
 import type { Refusal } from "../../shared/policy/shield/shield.ts";
 import { budget, NOW, without } from "../policy/fixtures.ts";
 import { FakeDescheduling } from "./fake-descheduling.ts";
-import { Shelf } from "./shelf.ts";
-import { always, isVersion } from "./shelf.ts";
+import { always, isUnmoved, isVersion, Shelf } from "./shelf.ts";
 
 type Write<V extends Action["verb"]> = Extract<Action, { verb: V }>;
 
@@ -130,7 +130,12 @@ export class FakeCluster {
   /** One that exists is joined, unless it has ended or is about another pod. */
   createEvacuation({ namespace, name, spec }: NewEvacuation): EvacuationFacts | "Conflict" {
     const found = this.evacuations.get({ namespace, name });
-    if (found !== undefined) return isActive(found) && found.spec.pod?.uid === spec.pod?.uid ? found : "Conflict";
+    if (found !== undefined) {
+      if (!isActive(found) || found.spec.pod?.uid !== spec.pod?.uid) return "Conflict";
+      const named = () => ({ ...found, ...withRequester(found, spec.requestedBy) });
+      if (isNameless(found)) this.evacuations.change(found, always, named);
+      return this.evacuations.get(found) ?? "Conflict";
+    }
     const identity = this.#identity();
     // Each is younger than the last one.
     const createdAt = this.now().getTime() + Number(identity.resourceVersion);
@@ -236,12 +241,6 @@ export class FakeCluster {
     this.story.push(story);
     return story.counter === undefined ? "Done" : this.addToCounters(new Map([[story.counter, 1]]));
   }
-}
-
-/** What every patch of a VMI tests. */
-function isUnmoved(found: VmiFacts, seen: VmiFacts): boolean {
-  const keys = ["uid", "nodeName", "evacuationNodeName"] as const;
-  return keys.every((key) => found[key] === seen[key]);
 }
 
 function occasionOf({ about, reason, occasion }: Story): string {

@@ -3,7 +3,7 @@
  * Owns: versions, and writes on condition. Does not own: the conditions (fake-cluster.ts).
  */
 import type { ActResult } from "../../shared/cluster/write.ts";
-import { keyOf } from "../../shared/policy/facts.ts";
+import { keyOf, type VmiFacts } from "../../shared/policy/facts.ts";
 
 /** Nodes have no namespace. */
 export interface Key {
@@ -65,4 +65,10 @@ export function always(): boolean {
 
 export function isVersion(seen: { readonly uid: string; readonly resourceVersion: string }) {
   return (found: typeof seen) => found.uid === seen.uid && found.resourceVersion === seen.resourceVersion;
+}
+
+/** What every patch of a VMI tests. */
+export function isUnmoved(found: VmiFacts, seen: VmiFacts): boolean {
+  const keys = ["uid", "nodeName", "evacuationNodeName"] as const;
+  return keys.every((key) => found[key] === seen[key]);
 }

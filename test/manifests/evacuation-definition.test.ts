@@ -68,6 +68,7 @@ describe("a change of the spec", () => {
   const IMMUTABLE = "only intent can change: create another Evacuation for anything else";
   const RESUMED = "a withdrawn Evacuation cannot be resumed: create another one";
   const WITHDRAWN = { ...VM, intent: "Withdrawn" };
+  const MARKED = { ...VM, requestedBy: "KubeVirt" };
 
   // prettier-ignore
   test.each<[string, object, object, string | undefined]>([
@@ -82,6 +83,8 @@ describe("a change of the spec", () => {
     ["cause, to its default", FULL,       { cause: null },                                IMMUTABLE],
     ["requestedBy",           FULL,       { requestedBy: "x" },                           IMMUTABLE],
     ["requestedBy, new",      VM,         { requestedBy: "x" },                           IMMUTABLE],
+    ["requestedBy, found marked", MARKED, { requestedBy: "x" },                           undefined],
+    ["… gone",                MARKED,     { requestedBy: null },                          IMMUTABLE],
     ["requestedBy, gone",     FULL,       { requestedBy: null },                          IMMUTABLE],
     ["deadline",              FULL,       { deadline: LATER },                            IMMUTABLE],
     ["deadline, new",         VM,         { deadline: TIME },                             IMMUTABLE],

@@ -4,6 +4,7 @@
  */
 import { type Action, tell } from "../action.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
+import { FOUND_MARKED } from "../names.ts";
 import { activeEvacuation, type Beginning, newEvacuation, restingEvacuation } from "./identity.ts";
 import { type EvacuationWorld, ofVmi } from "./world.ts";
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";
@@ -35,7 +36,7 @@ function byMark(vmi: VmiFacts, resting: EvacuationFacts | undefined, { settings 
   if (strategyOf(vmi, settings) === "None") return undefined;
   const cause = vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
   const told = `found marked for evacuation from node ${vmi.nodeName} (cause ${cause})`;
-  return { cause, requestedBy: resting?.spec.requestedBy ?? "KubeVirt", told };
+  return { cause, requestedBy: resting?.spec.requestedBy ?? FOUND_MARKED, told };
 }
 
 function byTaint(vmi: VmiFacts, resting: EvacuationFacts | undefined, { settings }: EvacuationWorld): Told | undefined {

@@ -8,6 +8,7 @@ import type { NewEvacuation } from "../action.ts";
 import type { Cause } from "../cause.ts";
 import type { EvacuationFacts, EvacuationSpec, VmiFacts } from "../facts.ts";
 import { derivedName, hash8 } from "../kube/object-name.ts";
+import { FOUND_MARKED } from "../names.ts";
 import { isActive } from "./phase.ts";
 import { secondsUntil } from "../time.ts";
 
@@ -90,6 +91,16 @@ export function newEvacuation(
   const subject = hash8(uid ?? `${vmi.uid}/${vmi.nodeName ?? ""}`);
   const ordinal = 1 + Math.max(0, ...evacuations.map((e) => ordinalOf(e, vmi, subject)));
   return { namespace: vmi.namespace, name: nameOf(vmi, subject, ordinal), spec };
+}
+
+/** KubeVirt's webhook marked the VM, and another function saw the mark before the same request was reviewed here. */
+export function isNameless({ spec }: NewEvacuation): boolean {
+  return spec.requestedBy === FOUND_MARKED;
+}
+
+/** To be created once more: that puts the user into the one that is there. */
+export function withRequester({ namespace, name, spec }: EvacuationFacts, requestedBy: string): NewEvacuation {
+  return { namespace, name, spec: { ...spec, requestedBy } };
 }
 
 /** As the CRD's schema allows. A drain that goes on for days fails more often. */

@@ -7,7 +7,13 @@ import { desiredBudget, ensureBudget } from "../budget/budget.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import type { Cause } from "../cause.ts";
 import { refusalKey } from "../counters.ts";
-import { activeEvacuation, newEvacuation, restingEvacuation } from "../evacuation/identity.ts";
+import {
+  activeEvacuation,
+  isNameless,
+  newEvacuation,
+  restingEvacuation,
+  withRequester,
+} from "../evacuation/identity.ts";
 import { type Moment, secondsUntil } from "../time.ts";
 import {
   type EvictionStrategy,
@@ -210,7 +216,7 @@ function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi, raced = false } = f;
   const { joined, resting } = knownEvacuations(f);
   // The look that lost the race has written its Evacuation only: the Event is sent now.
-  const isTold = joined !== undefined && !raced;
+  const isTold = joined !== undefined && !isNameless(joined) && !raced;
   const begun = isTold ? {} : joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
   if (raced) return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), begun);
   const ended = joined === undefined ? resting?.status.phase : undefined;
@@ -229,14 +235,15 @@ function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
   return { joined, resting: restingEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
 }
 
-/** Creates an Evacuation that records who asked, unless there is one to join. */
+/** Creates an Evacuation that records who asked, unless there is one to join: that gets the user where it names none. */
 function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
   const { vmi, pod, request } = f;
-  const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
-  const evacuation = joined ?? newEvacuation(vmi, asked, f);
+  const requestedBy = request.username;
+  const asked = { cause: request.cause, requestedBy, pod: { name: pod.name, uid: pod.uid } };
+  const evacuation = joined === undefined ? newEvacuation(vmi, asked, f) : withRequester(joined, requestedBy);
   const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
   return {
-    actions: joined === undefined ? [{ verb: "CreateEvacuation", evacuation }] : [],
+    actions: joined === undefined || isNameless(joined) ? [{ verb: "CreateEvacuation", evacuation }] : [],
     story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
   };
 }

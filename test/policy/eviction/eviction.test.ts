@@ -27,6 +27,7 @@ import {
 const NONE = "Allow StrategyNone";
 const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, Mark, tell";
 const TRIGGERED_PINNED = "Deny EvacuationTriggered: EnsureBudget 2, CreateEvacuation, Mark, tell";
+const foundMarked = newborn({ spec: { requestedBy: "KubeVirt" } });
 const JOINED = "Deny EvacuationTriggered: GrowBudget, Mark, tell";
 const IN_PROGRESS = "Deny EvacuationInProgress: EnsureBudget 2";
 const BEGUN_BY_KUBEVIRT = "Deny EvacuationInProgress: EnsureBudget 2, CreateEvacuation, tell";
@@ -101,6 +102,8 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["about the pod that it has left",                   { evacuations: [ofFormerPod] },                            TRIGGERED],
   // KubeVirt's webhook reviews the same request
   ["it has marked the VM first",                       { vmi: marked() },                                         BEGUN_BY_KUBEVIRT],
+  ["… another function has seen that mark first: the Evacuation gets the user", { vmi: marked(), evacuations: [foundMarked] }, BEGUN_BY_KUBEVIRT],
+  ["… and the mark is gone",                           { evacuations: [foundMarked] },                            "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, Mark, tell"],
   ["our own mark has failed its test",                 { vmi: marked(), evacuations: [newborn()], raced: true },  "Deny EvacuationTriggered: EnsureBudget 2, tell"],
   ["… and the VM has moved: its old pod is a leftover", { vmi: marked(elsewhere), raced: true },                  "Deny MigrationTarget: EnsureBudget 2"],
 ])("%s", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));
@@ -125,8 +128,12 @@ describe("an evacuation begins", () => {
     ]);
   });
 
-  test("… where KubeVirt has marked the VM: the Evacuation tells who asked", () => {
+  test("… where KubeVirt has marked the VM: the Evacuation tells who asked, whichever function begins it", () => {
     expect(decided({ vmi: marked(), request }).actions).toContainEqual(begun);
+    const { name, spec } = foundMarked;
+    const named = { namespace: "apps", name, spec: { ...spec, requestedBy: request.username } };
+    const { actions } = decided({ vmi: marked(), evacuations: [foundMarked], request });
+    expect(actions).toContainEqual({ verb: "CreateEvacuation", evacuation: named });
   });
 });
 

@@ -31,7 +31,8 @@ ${tables.firstRequestTable()}
 
 _Evacuated_: an Evacuation is created, the VM's disruption budget grown and the VM marked, all before the answer. If the VM has
 an Evacuation already, for the drain taint or by hand, the request joins it. If KubeVirt's own webhook has marked the VM first, for
-the same request, Lifeboat still creates the Evacuation, which says who asked.
+the same request, Lifeboat still creates the Evacuation, which says who asked. Where a look at the
+VM has begun it because of that mark, it says \`KubeVirt\`, and the next request puts its user there.
 
 A value of \`evictionStrategy\` that KubeVirt does not know is refused with 429, naming field and value.
 
