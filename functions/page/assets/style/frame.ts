@@ -33,7 +33,7 @@ main { padding-block: var(--6) var(--7); }
 .crumbs ol { display: flex; flex-wrap: wrap; gap: var(--1) var(--2); list-style: none; margin: 0; padding: 0; }
 .crumbs li + li::before { content: "/"; margin-right: var(--2); color: var(--strong); }
 .lead { font-size: var(--l); line-height: 1.45; margin: var(--3) 0 var(--5); max-width: 68ch; text-wrap: pretty; }
-@media (max-width: 40rem) { .visitor span { display: none; } .asof { order: 3; width: 100%; } main { padding-top: var(--5); } }
+@media (max-width: 40rem) { .visitor { margin-inline-start: auto; } .visitor span { display: none; } .asof { order: 3; width: 100%; } main { padding-top: var(--5); } }
 @media (prefers-reduced-motion: no-preference) { .asof[data-state=live] .dot { animation: pulse 2s ease-in-out infinite; } @keyframes pulse { 50% { opacity: .35; } } }
 @media (forced-colors: active) { .badge, .notice, .card { border: 1px solid; } .asof .dot { background: CanvasText; } }
 @media print { .top, .acts, .command button, .skip { display: none !important; } body { background: #fff; } .card, .notice, .rows { break-inside: avoid; box-shadow: none; } details > * { display: block; } }

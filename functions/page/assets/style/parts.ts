@@ -16,7 +16,7 @@ h1 + .notice, h1 + .facts, h1 + .cards, h1 + .card { margin-top: var(--5); }
 .notice strong, .notice h2, .notice h3 { color: var(--tone); }
 .notice h2 { margin: 0 0 var(--2); }
 .command { display: flex; align-items: stretch; width: fit-content; max-width: 100%; margin: var(--2) 0; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; color: var(--text); font-size: var(--s); }
-.command code { padding: var(--2) var(--3); overflow-x: auto; white-space: pre; scrollbar-width: thin; }
+.command code { min-width: 0; padding: var(--2) var(--3); overflow-x: auto; white-space: pre; scrollbar-width: thin; }
 .command code::before { content: "$ "; color: var(--muted); user-select: none; }
 .command button { display: none; flex: none; min-width: 4.75rem; border: 0; border-inline-start: 1px solid var(--line); border-radius: 0 7px 7px 0; background: none; color: var(--accent); font-weight: 600; }
 .script .command button { display: block; }
@@ -37,11 +37,13 @@ button.danger, .button.danger { border-color: var(--bad); color: var(--bad); }
 .facts dd { margin: var(--1) 0 0; font-weight: 560; }
 .progress { display: flex; flex-wrap: wrap; align-items: center; gap: var(--2) var(--4); margin: var(--4) 0; }
 .progress strong { font-size: var(--l); font-weight: 650; letter-spacing: -.01em; }
-progress { appearance: none; flex: 1 1 12rem; height: .625rem; border: 0; border-radius: 99px; overflow: hidden; background: var(--line); }
+.rows .progress { margin: 0; }
+.rows .progress strong { font-size: inherit; }
+progress { appearance: none; flex: 1 1 8rem; min-width: 6rem; height: .625rem; border: 0; border-radius: 99px; overflow: hidden; background: var(--line); }
 progress::-webkit-progress-bar { background: var(--line); }
 progress::-webkit-progress-value { background: var(--accent); border-radius: 99px; }
 progress::-moz-progress-bar { background: var(--accent); border-radius: 99px; }
-.blockers { display: grid; gap: var(--3); margin: 0 0 var(--5); padding: 0; list-style: none; }
+.blockers { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--3); margin: 0 0 var(--5); padding: 0; list-style: none; }
 .blockers > li { padding: var(--4) var(--5); background: var(--surface); border: 1px solid var(--line); border-inline-start: 4px solid var(--tone, var(--bad)); border-radius: 4px var(--radius) var(--radius) 4px; box-shadow: var(--shadow); }
 .blockers > li > :last-child { margin-bottom: 0; }
 .blockers p { margin-bottom: var(--2); }
@@ -67,8 +69,9 @@ input, select { font: inherit; width: 100%; max-width: 32rem; min-height: 2.5rem
   .rows tr { padding: var(--3) var(--4); border-bottom: 1px solid var(--line); }
   .rows tbody tr:last-child { border: 0; }
   .rows th, .rows td { padding: .15rem 0; border: 0; }
-  .rows td[data-label] { display: grid; grid-template-columns: 7rem minmax(0, 1fr); gap: var(--2); }
-  .rows td[data-label]::before { content: attr(data-label); color: var(--muted); }
+  .rows caption { display: block; padding: var(--3) var(--4) 0; }
+  .rows td[data-label] { position: relative; padding-inline-start: 7.25rem; min-height: 1.6em; }
+  .rows td[data-label]::before { content: attr(data-label); position: absolute; inset-inline-start: 0; width: 7rem; color: var(--muted); }
   .rows td[data-label]:empty { display: none; }
   .card, .notice, .blockers > li { padding: var(--4); }
   .move { white-space: normal; }
