@@ -7,6 +7,7 @@ import { getCookie } from "hono/cookie";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
 import { secureHeaders } from "hono/secure-headers";
+import type { NamespacedName } from "../../shared/policy/facts.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";
 import { findEntry, type IsolateState, targetOf } from "../target.ts";
@@ -22,6 +23,7 @@ import { clusterPage } from "./views/cluster.ts";
 import { answerError } from "./views/error.ts";
 import { fleetPage } from "./views/fleet.ts";
 import { nodePage } from "./views/node.ts";
+import { vmPage } from "./views/vm.ts";
 import type { LivePage, PageContext, Visit } from "./visit.ts";
 
 /** Nothing but what this Worker itself serves, and no script or style in the document. */
@@ -77,11 +79,19 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     "/fleet/:cluster",
     live((visit) => clusterPage(visit, census)),
   );
+  app.get(
+    "/fleet/:cluster/vms/:namespace/:name",
+    live((visit, c) => vmPage(visit, vmIn(c))),
+  );
   app.get("/fleet/:cluster/nodes/:node", live(nodePage));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
   app.onError((error, c) => answerError(c, error, platform));
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));
   return app;
+}
+
+function vmIn(c: PageContext): NamespacedName {
+  return { namespace: c.req.param("namespace") ?? "", name: c.req.param("name") ?? "" };
 }
 
 function serve(c: PageContext, { type, content }: Asset): Response {

@@ -3,7 +3,7 @@
  * Owns: how the answer is printed. Does not own: the answer (shared/policy/eviction).
  */
 import { reviewEviction } from "../../shared/pass/eviction.ts";
-import { explanationOf } from "../../shared/pass/explanation.ts";
+import { explanationOf, OUTCOMES } from "../../shared/pass/explanation.ts";
 import { keyOf } from "../../shared/policy/facts.ts";
 import { type Command, COMMON_USAGE, connectionOf, formOf, nameIn, readCommand } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
@@ -42,13 +42,6 @@ Exit code: 0 answered, whatever the answer is; 1 the question could not be answe
     else printData(explanation, form, host);
     return EXIT.done;
   },
-};
-
-/** What the answer means for the guest, where the answer alone could be misread: "refused" is how a VM begins to move. */
-const OUTCOMES: Readonly<Record<string, string>> = {
-  StrategyNone: "the guest is shut down",
-  EvacuationTriggered: "the eviction starts an evacuation of the VM; the caller asks again until the VM has left",
-  EvacuationInProgress: "the VM is already being evacuated; the caller asks again until the VM has left",
 };
 
 function printExplanation(explanation: NonNullable<ReturnType<typeof explanationOf>>, host: Host): void {

@@ -8,6 +8,13 @@ import { keyOf, type VmiFacts } from "../policy/facts.ts";
 import type { Settings } from "../policy/settings.ts";
 import type { Review } from "./eviction.ts";
 
+/** What the answer means for the guest, where the answer alone could be misread: "refused" is how a VM begins to move. */
+export const OUTCOMES: Readonly<Record<string, string>> = {
+  StrategyNone: "the guest is shut down",
+  EvacuationTriggered: "the eviction starts an evacuation of the VM; the caller asks again until the VM has left",
+  EvacuationInProgress: "the VM is already being evacuated; the caller asks again until the VM has left",
+};
+
 /** Undefined: there is no such pod. */
 export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decision">) {
   const { pod, vmi } = facts;
@@ -33,7 +40,7 @@ export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decis
 }
 
 /** As written, where it is none that we know: to call it None would explain the opposite of the decision. */
-function strategyInForce(vmi: VmiFacts, settings: Settings): string {
+export function strategyInForce(vmi: VmiFacts, settings: Settings): string {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : resolved.value;
 }

@@ -81,7 +81,7 @@ test("a cluster that cannot be reached says why, and what was true before", asyn
   visit.doors.pass(60);
   for (let i = 0; i < 2; i++) {
     const main = words(await fleet([visit], { glances }));
-    expect(main).toContain("Cannot be reached the API server cannot be reached");
+    expect(main).toContain("Cannot be reached The API server cannot be reached");
     expect(main).toMatch(/What was true 6\ds ago : Under way Blocked 1/);
     visit.doors.pass(5);
   }

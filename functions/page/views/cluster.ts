@@ -10,6 +10,7 @@ import { nodeRows } from "../parts/node-rows.ts";
 import { badge, phaseBadge } from "../parts/phase.ts";
 import { CAUSE_WORDS, PHASE_WORDS, whoCanChange } from "../parts/phase-words.ts";
 import { problemList } from "../parts/problem-list.ts";
+import { sentence } from "../parts/sentence.ts";
 import { shellLine, told, visible } from "../parts/text.ts";
 import { ago, lasting } from "../parts/time.ts";
 import { type Sorted, sortEvacuations } from "../parts/under-way.ts";
@@ -167,7 +168,7 @@ function needyItem(one: EvacuationFacts, cluster: string, now: Date): Html {
       <strong>${vmLink(cluster, one)}</strong> ${phaseBadge(phase)} ${move(cluster, status.sourceNode, undefined)}
       <span class="muted">${CAUSE_WORDS[spec.cause]}, ${ago(new Date(one.createdAt), now)}</span>
     </p>
-    <p>The VM ${PHASE_WORDS[phase].means}${attempts(one, now)}. ${told(status.message)}</p>
+    <p>The VM ${PHASE_WORDS[phase].means}${attempts(one, now)}. ${told(sentence(status.message ?? ""))}</p>
     ${who === undefined ? "" : html`<p>Who can change it: ${who}.</p>`}
     ${commandLine(shellLine("kubectl", "describe", "evacuation", one.name, "-n", namespace))}
   </li>`;
