@@ -9,7 +9,8 @@ import { USERS } from "../sandbox/identities.ts";
 import { kubeconfigOf } from "../sandbox/kubeconfig.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../sandbox/kubevirt/manifests.ts";
 import { applyManifests } from "../sandbox/manifests.ts";
-import { configureLifeboat, definitions, readManifests } from "../tools/apply.ts";
+import { manifestsIn } from "../cli/install/manifests.ts";
+import { configureLifeboat, definitions } from "../tools/apply.ts";
 import { startChild } from "./child.ts";
 
 const Started = z.object({ url: z.string(), caPem: z.string(), slowUrls: z.array(z.string()) });
@@ -67,7 +68,7 @@ export async function installLifeboat(
   configuration: Readonly<Record<string, unknown>>,
   optional: readonly string[] = [],
 ): Promise<void> {
-  const shipped = [...definitions(), ...SHIPPED, ...optional].flatMap(readManifests);
-  await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT, ...shipped]);
+  const shipped = [...SHIPPED, ...optional].flatMap((file) => manifestsIn(`kubernetes/${file}`));
+  await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT, ...definitions(), ...shipped]);
   await configureLifeboat(client, configuration);
 }

@@ -49,8 +49,8 @@ export async function startArena(onLog?: (line: string) => void): Promise<Arena>
   const { client, authority, caPem, url } = sandbox;
   sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
   const front = await startFront(authority);
-  const door = `${front.url}/admission/evictions/${WEBHOOK_TOKEN}`;
-  const { token } = await applyLifeboat(client, { url: door, caPem, optional: OPTIONAL });
+  const asked = { url: front.url, webhookToken: WEBHOOK_TOKEN, caPem };
+  const { token } = await applyLifeboat(client, { ...asked, optional: OPTIONAL });
   const links = await startLinks({ url, caPem });
   const site = { authority, links, token, webhookToken: WEBHOOK_TOKEN, relaySecret: RELAY_SECRET };
   const instances = await startInstances({ ...site, ...(onLog && { onLog }) });

@@ -1,20 +1,22 @@
 /**
- * Installs Lifeboat in a cluster from the shipped manifests, as an administrator does with `kubectl apply -k`.
- * Owns: filling in what is site-specific, waiting for the token. Does not own: the manifests (infra/kubernetes).
+ * Installs Lifeboat in a cluster as `lifeboat install` does, without its command line.
+ * Owns: the cluster's client as the command's, waiting for the token. Does not own: what is applied and how (infra/cli/install).
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { load, loadAll } from "js-yaml";
-import * as z from "zod";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Send } from "../../shared/cluster/transport.ts";
+import type { Host } from "../cli/host.ts";
+import { Applier } from "../cli/install/apply.ts";
+import { applyAll } from "../cli/install/install.ts";
+import { type Manifest, manifestsIn } from "../cli/install/manifests.ts";
+import { DEFINITIONS, type Home, plan } from "../cli/install/plan.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
-import type { Manifest } from "../sandbox/actors/rbac.ts";
 import { type KubeObject, type Resource, secrets } from "../sandbox/actors/resources.ts";
 import { waitFor } from "../sandbox/actors/wait-for.ts";
-import { applyManifests } from "../sandbox/manifests.ts";
 
 export interface Site {
-  /** Where the Worker answers evictions of this cluster, webhook token included; its other doors are beside that one. */
+  /** Where the Worker answers for this cluster, without a trailing slash. */
   readonly url: string;
+  readonly webhookToken: string;
   /** The authority of the Worker's certificate. */
   readonly caPem: string;
   /** Further files of infra/kubernetes, for example `optional/configuration/configuration.yaml`. */
@@ -26,15 +28,6 @@ export interface Installed {
   readonly token: string;
 }
 
-const folder = fileURLToPath(new URL("../kubernetes/", import.meta.url));
-const Kustomization = z.object({ resources: z.array(z.string()) });
-const Manifests = z.array(
-  z.looseObject({
-    apiVersion: z.string(),
-    kind: z.string(),
-    metadata: z.looseObject({ name: z.string(), namespace: z.string().exactOptional() }),
-  }),
-);
 export interface LifeboatConfiguration extends KubeObject {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: {
@@ -52,11 +45,9 @@ const CONFIGURATION = { name: "lifeboat" };
 const TOKEN_SECRET = { namespace: "lifeboat-system", name: "lifeboat-token" };
 
 export async function applyLifeboat(client: KubeClient, site: Site): Promise<Installed> {
-  const manifests = shippedFiles(site.optional).flatMap(readManifests);
-  await applyManifests(
-    client,
-    manifests.map((manifest) => (isWebhookConfiguration(manifest) ? pointTo(manifest, site) : manifest)),
-  );
+  const { url, webhookToken, caPem, optional } = site;
+  const home = { in: "Worker", url, webhookToken, caBundle: Buffer.from(caPem).toString("base64") } as const;
+  await applyAsCommand(client, plannedFor(home, optional));
   const secret = await waitFor(client, {
     resource: secrets,
     key: TOKEN_SECRET,
@@ -66,15 +57,42 @@ export async function applyLifeboat(client: KubeClient, site: Site): Promise<Ins
   return { token: Buffer.from(secret.data?.["token"] ?? "", "base64").toString() };
 }
 
-/** Of infra/kubernetes: those of its kustomization, and further ones. */
-export function shippedFiles(optional: readonly string[] = []): readonly string[] {
-  const { resources } = Kustomization.parse(load(read("kustomization.yaml")));
-  return [...new Set([...definitions(), ...resources, ...optional])];
+/** As `kubectl apply -k infra/kubernetes` has it: with the impersonation that every supported Kubernetes knows. */
+const ANY_KUBERNETES = 33;
+
+/** `optional`: further files of infra/kubernetes. */
+export function plannedFor(home: Home, optional: readonly string[] = []): readonly Manifest[] {
+  const parts = [{ files: optional.map((file) => `kubernetes/${file}`), gates: [] }];
+  return plan({ minor: ANY_KUBERNETES, kubevirtNamespace: "kubevirt", parts, home });
+}
+
+export async function applyAsCommand(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
+  const applier = new Applier(() => sendOver(client));
+  await applyAll(manifests, { applier, host: SILENT, dryRun: false });
+}
+
+const SILENT: Host = {
+  stdout: { write: () => true },
+  stderr: { write: () => true },
+  env: {},
+  now: () => new Date(),
+  wait: () => delay(20),
+  interrupted: new AbortController().signal,
+  ask: () => Promise.resolve(undefined),
+};
+
+function sendOver(client: KubeClient): Send {
+  return async ({ expect = [], ...request }) => {
+    const contentType = Array.isArray(request.body) ? "application/json-patch+json" : "application/json";
+    const { code, body } = await client.raw({ contentType, ...request });
+    if (code < 300 || expect.includes(code)) return { code, body, bytes: 0 };
+    throw new Error(`${request.method} ${request.path}: ${code} ${JSON.stringify(body)}`);
+  };
 }
 
 /** Of the custom resources: before any of those, and before anything that may read them. */
-export function definitions(): readonly string[] {
-  return readdirSync(`${folder}crds`).map((file) => `crds/${file}`);
+export function definitions(): readonly Manifest[] {
+  return DEFINITIONS.flatMap((file) => manifestsIn(`kubernetes/${file}`));
 }
 
 /** Replaces the spec of the cluster's LifeboatConfiguration. */
@@ -85,30 +103,4 @@ export async function configureLifeboat(client: KubeClient, spec: Readonly<Recor
     const body = [{ op: "add", path: "/spec", value: spec }];
     await client.patch(lifeboatConfigurations, CONFIGURATION, { type: "json", body });
   }
-}
-
-interface WebhookConfiguration extends Manifest {
-  readonly webhooks: readonly { readonly name: string; readonly clientConfig: { readonly url: string } }[];
-}
-
-function isWebhookConfiguration(manifest: Manifest): manifest is WebhookConfiguration {
-  return manifest.kind === "ValidatingWebhookConfiguration";
-}
-
-function pointTo(configuration: WebhookConfiguration, { url, caPem }: Site): Manifest {
-  const caBundle = Buffer.from(caPem).toString("base64");
-  const webhooks = configuration.webhooks.map((webhook) => {
-    const [door = ""] = /admission\/\w+/.exec(webhook.clientConfig.url) ?? [];
-    return { ...webhook, clientConfig: { url: url.replace(/admission\/\w+/, door), caBundle } };
-  });
-  return { ...configuration, webhooks } as Manifest;
-}
-
-/** Of a file of infra/kubernetes. */
-export function readManifests(file: string): readonly Manifest[] {
-  return Manifests.parse(loadAll(read(file)));
-}
-
-function read(file: string): string {
-  return readFileSync(`${folder}${file}`, "utf8");
 }

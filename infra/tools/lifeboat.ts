@@ -36,7 +36,7 @@ export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions =
   // The webhook's URL names the Worker's port, and the Worker needs the token that comes with the manifests.
   const port = await freePort();
   const url = `https://127.0.0.1:${port}/clusters/${cluster}`;
-  const { token } = await applyLifeboat(client, { url: `${url}/admission/evictions/${webhookToken}`, caPem, optional });
+  const { token } = await applyLifeboat(client, { url, webhookToken, caPem, optional });
   const clusters = { [cluster]: { server, token, webhookToken, operatorToken, ...entry } };
   const worker = await startWorker({ authority, clusters, port, queue, ...(onLog && { onLog }) });
   return { worker, url, webhookToken, operatorToken };

@@ -31,11 +31,11 @@ beforeAll(async () => {
   );
   if (east === undefined || west === undefined) throw new Error("no sandboxes");
   clusters = { east, west };
-  const nowhere = "https://127.0.0.1:1/";
+  const nowhere = { url: "https://127.0.0.1:1", webhookToken: "none" };
   const entries = await Promise.all(
     NAMES.map(async (name) => {
       const { client, caPem, url: server } = clusters[name];
-      const { token } = await applyLifeboat(client, { url: nowhere, caPem });
+      const { token } = await applyLifeboat(client, { ...nowhere, caPem });
       tokens[name] = token;
       return [name, { server, token, webhookToken: `the-token-of-${name}` }] as const;
     }),
@@ -47,8 +47,8 @@ beforeAll(async () => {
     onLog: (line) => logged.push(line),
   });
   for (const name of NAMES) {
-    const url = `${worker.url}/clusters/${name}/admission/evictions/the-token-of-${name}`;
-    await applyLifeboat(clusters[name].client, { url, caPem: east.caPem });
+    const site = { url: `${worker.url}/clusters/${name}`, webhookToken: `the-token-of-${name}` };
+    await applyLifeboat(clusters[name].client, { ...site, caPem: east.caPem });
     await configureLifeboat(clusters[name].client, { evacuation: { adoptSeconds: 0 } });
     for (const node of ["node01", "node02"]) await createNode(clusters[name].client, node);
     await createVirtualMachineInstance(clusters[name].client, {

@@ -47,17 +47,22 @@ export interface Form {
   /** At the same address. */
   restart(): Promise<void>;
   another(): Promise<RunningForm>;
+  /** Applies the manifests once more. */
+  reinstall(optional: readonly string[]): Promise<void>;
+  /** `clientConfig`s of the webhook for evictions with which the API server would not reach it. */
+  misleading(): readonly object[];
 }
 
 export async function startWorkerForm(sandbox: Sandbox, options: FormOptions): Promise<Form> {
   const { client, authority, url: server } = sandbox;
   const { cluster, webhookToken, optional, entry, onLog, configure } = options;
-  const site = (url: string) => ({ url, caPem: authority.caPem, optional });
-  const { token } = await applyLifeboat(client, site("https://127.0.0.1:1/"));
+  const install = (url: string, files = optional) =>
+    applyLifeboat(client, { url: `${url}/clusters/${cluster}`, webhookToken, caPem: authority.caPem, optional: files });
+  const { token } = await install("https://127.0.0.1:1");
   const clusters = { [cluster]: { server, token, webhookToken, ...entry } };
   const start = (port: number) => startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
   let worker = await start(0);
-  await applyLifeboat(client, site(`${worker.url}/clusters/${cluster}/admission/evictions/${webhookToken}`));
+  await install(worker.url);
   await configure();
   return {
     current: () => worker,
@@ -65,5 +70,14 @@ export async function startWorkerForm(sandbox: Sandbox, options: FormOptions): P
       worker = await start(worker.port);
     },
     another: () => start(0),
+    async reinstall(files) {
+      await install(worker.url, files);
+    },
+    misleading: () =>
+      [
+        `clusters/${cluster}/admission/evictions/a-token-that-opens-nothing`,
+        `clusters/other/admission/evictions/${webhookToken}`,
+        "somewhere/else",
+      ].map((path) => ({ url: `${worker.url}/${path}` })),
   };
 }

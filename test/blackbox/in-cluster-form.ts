@@ -9,9 +9,10 @@ import { request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { deployments, nodes, pods, type Resource, secrets } from "../../infra/sandbox/actors/resources.ts";
 import * as z from "zod/mini";
-import type { Manifest } from "../../infra/sandbox/actors/rbac.ts";
+import type { Manifest } from "../../infra/cli/install/manifests.ts";
+import { isDeployment } from "../../infra/cli/install/plan.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { applyManifests } from "../../infra/sandbox/manifests.ts";
+import { applyAsCommand } from "../../infra/tools/apply.ts";
 import { HOST } from "../../infra/server/names.ts";
 import { inClusterManifests, SERVER } from "../../infra/tools/in-cluster.ts";
 import type { Answered, Asked, Form, FormOptions, RunningForm } from "./form.ts";
@@ -31,16 +32,14 @@ const TAINT = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedul
 export async function startInClusterForm(sandbox: Sandbox, options: FormOptions): Promise<Form> {
   const { client } = sandbox;
   const { cluster, webhookToken, optional, configure } = options;
-  const manifests = inClusterManifests(optional);
-  await applyManifests(
-    client,
-    manifests.filter(({ kind }) => kind !== "Deployment"),
-  );
+  const install = (files: readonly string[], isWanted: (manifest: Manifest) => boolean) =>
+    applyAsCommand(client, inClusterManifests(files).filter(isWanted).map(placed));
+  await install(optional, (manifest) => !isDeployment(manifest));
   const tokens = { webhookToken: base64(webhookToken), operatorToken: base64(webhookToken) };
   await client.patch(secrets, SERVER, { type: "merge", body: { data: tokens } });
   await configure();
   await client.create(nodes, { metadata: { name: NODE, labels: LABELS }, spec: { taints: [TAINT] } });
-  await applyManifests(client, manifests.filter(({ kind }) => kind === "Deployment").map(placed));
+  await install(optional, isDeployment);
   const scale = async (replicas: number) => {
     await client.patch(deployments, SERVER, { type: "merge", body: { spec: { replicas } } });
   };
@@ -78,7 +77,16 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
     },
   };
   await start();
-  return { current: () => running, restart: start, another: () => Promise.resolve({ ...running, stop: nothing }) };
+  return {
+    current: () => running,
+    restart: start,
+    another: () => Promise.resolve({ ...running, stop: nothing }),
+    async reinstall(files) {
+      await install(files, (manifest) => !isDeployment(manifest));
+      await until("is asked", isAsked);
+    },
+    misleading: () => [{ service: { ...SERVER, name: "elsewhere" } }, { url: "https://elsewhere.example.com" }],
+  };
 }
 
 const isReadyCondition = ({ type, status }: { readonly type: string; readonly status: string }) =>
@@ -90,12 +98,13 @@ const Deployment = z.looseObject({
 
 /** On its own node, and one of them. */
 function placed(manifest: Manifest): Manifest {
+  if (!isDeployment(manifest)) return manifest;
   const { spec } = Deployment.parse(manifest);
   const template = {
     ...spec.template,
     spec: { ...spec.template.spec, nodeSelector: LABELS, tolerations: TOLERATIONS },
   };
-  return Object.assign({}, manifest, { spec: { ...spec, replicas: 1, template } });
+  return { ...manifest, spec: { ...spec, replicas: 1, template } };
 }
 
 /** Outside of a test, too: some stages are set before all of them. */

@@ -44,6 +44,10 @@ export interface Stage {
   anotherWorker(): Promise<RunningForm>;
   /** A minute passes; every tenth one brings a full scan. */
   tick(): Promise<void>;
+  /** Applies Lifeboat's manifests once more, with further files of infra/kubernetes. */
+  reinstall(optional?: readonly string[]): Promise<void>;
+  /** `clientConfig`s of the webhook for evictions with which the API server would not reach Lifeboat. */
+  misleading(): readonly object[];
   configure(configuration: Readonly<Record<string, unknown>>): Promise<void>;
   createVm(
     vm: Omit<VirtualMachine, "namespace"> & { readonly namespace?: string },
@@ -107,6 +111,8 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     restartWorker: () => form.restart(),
     anotherWorker: () => form.another(),
     tick: () => minutes.tick(),
+    reinstall: (files = []) => form.reinstall(files),
+    misleading: () => form.misleading(),
     configure,
     createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
     async patience(seconds) {

@@ -1,13 +1,12 @@
 /** Lifeboat notices that the API server no longer asks it: its webhook objects deleted, edited, and put right again. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { events } from "../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat, lifeboatConfigurations } from "../../infra/tools/apply.ts";
+import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import { type Stage, startStage, WEBHOOK_CONFIGURATIONS, WEBHOOK_TOKEN } from "./stage.ts";
 import { evict, launcherOf } from "./vm.ts";
 
 const OBJECT = { name: "lifeboat" };
 const GUARD = { name: "lifeboat-guard" };
-const WRONG_TOKEN = "a-token-that-opens-nothing";
 
 let stage: Stage;
 const logged: string[] = [];
@@ -45,11 +44,6 @@ async function edit(path: string, value: unknown, object = OBJECT): Promise<void
   await stage.client.patch(WEBHOOK_CONFIGURATIONS, object, { type: "json", body });
 }
 
-async function install(optional: readonly string[] = []): Promise<void> {
-  const url = `${stage.worker().url}/clusters/sandbox/admission/evictions/${WEBHOOK_TOKEN}`;
-  await applyLifeboat(stage.client, { url, caPem: stage.sandbox.authority.caPem, optional });
-}
-
 test("installed, and asked: True", async () => {
   await expectCondition(/^Unknown NotObserved/);
   await evict(stage.client, await launcherOf(stage.client, "web"));
@@ -65,25 +59,25 @@ test("deleted: False, an Event and a metric", async () => {
 });
 
 test("installed again: so it is said, and True only once it is called", async () => {
-  await install();
+  await stage.reinstall();
   await expectCondition(/^Unknown NotObserved/);
   expect(await told("WebhookFixed")).toEqual(["lifeboat: The webhooks are as Lifeboat expects them again"]);
   await evict(stage.client, await launcherOf(stage.client, "web"));
   await expectCondition(/^True Called/);
 });
 
-test("a URL with another token: the field is named, and no part of the URL", async () => {
-  await edit("clientConfig/url", `${stage.worker().url}/clusters/sandbox/admission/evictions/${WRONG_TOKEN}`);
-  await expectCondition(/^False WebhookMisconfigured lifeboat: clientConfig\.url: expected a webhookToken/);
-  await edit("clientConfig/url", `${stage.worker().url}/clusters/other/admission/evictions/${WEBHOOK_TOKEN}`);
-  await expectCondition(/^False WebhookMisconfigured lifeboat: clientConfig\.url: expected a path that ends in/);
-  const said = [logged, await told("WebhookNotCalled"), await condition()].flat().join("\n");
-  expect(logged.join("\n")).toContain("WebhookNotCalled");
-  for (const secret of [WRONG_TOKEN, WEBHOOK_TOKEN]) expect(said).not.toContain(secret);
+test("leading elsewhere: the field is named, and no part of where it leads", async () => {
+  for (const clientConfig of stage.misleading()) {
+    await edit("clientConfig", clientConfig);
+    await expectCondition(/^False WebhookMisconfigured lifeboat: clientConfig\.(url|service): expected/);
+    const said = [logged, await told("WebhookNotCalled"), await condition()].flat().join("\n");
+    expect(logged.join("\n")).toContain("WebhookNotCalled");
+    for (const secret of ["a-token-that", WEBHOOK_TOKEN, "elsewhere"]) expect(said).not.toContain(secret);
+  }
 });
 
 test("what an administrator narrows is a remark; rules that ask nothing are a problem", async () => {
-  await install();
+  await stage.reinstall();
   await edit("failurePolicy", "Fail");
   await evict(stage.client, await launcherOf(stage.client, "web"));
   await expectCondition(/^True Called .*; lifeboat: failurePolicy: Fail, not Ignore$/);
@@ -92,14 +86,14 @@ test("what an administrator narrows is a remark; rules that ask nothing are a pr
 });
 
 test("the guard: installed as shipped, then edited, then gone, which is no mistake", async () => {
-  await install(["optional/guard/guard.yaml"]);
+  await stage.reinstall(["optional/guard/guard.yaml"]);
   await expectCondition(/^Unknown NotObserved/);
   const [evictions, deletions] = ["evictions", "deletions"].map(
     (door) => `lifeboat_webhook_problems{webhook="${door}"}`,
   );
   expect(await problems()).toEqual([`${evictions} 0`, `${deletions} 0`]);
-  await edit("clientConfig/url", "https://127.0.0.1:1/somewhere/else", GUARD);
-  await expectCondition(/^False WebhookMisconfigured lifeboat-guard: clientConfig\.url/);
+  await edit("clientConfig", stage.misleading()[0], GUARD);
+  await expectCondition(/^False WebhookMisconfigured lifeboat-guard: clientConfig\.(url|service)/);
   expect(await problems()).toEqual([`${evictions} 0`, `${deletions} 1`]);
   await stage.client.delete(WEBHOOK_CONFIGURATIONS, GUARD);
   await expectCondition(/^Unknown NotObserved/);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import * as z from "zod/mini";
 import { kubeVirts } from "../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
-import { definitions, readManifests } from "../../infra/tools/apply.ts";
+import { definitions } from "../../infra/tools/apply.ts";
 import { type Stage, WEBHOOK_CONFIGURATIONS } from "../blackbox/stage.ts";
 import {
   CLUSTER_ROLES,
@@ -221,7 +221,7 @@ describe("broken", () => {
 
   test("the kind Evacuation is gone", async () => {
     await stage.client.delete(DEFINITIONS, { name: "evacuations.lifeboat.dev" });
-    onTestFinished(() => applyManifests(stage.client, definitions().flatMap(readManifests)));
+    onTestFinished(() => applyManifests(stage.client, definitions()));
     const { code, out } = await doctor();
     expect(trouble(out).slice(0, 3)).toEqual([
       "  × lifeboat.dev/v1alpha1: evacuations not served",

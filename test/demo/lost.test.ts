@@ -5,7 +5,7 @@ import { preemption } from "../../infra/demo/preemption-story.ts";
 import { systemClock } from "../../infra/sandbox/actors/clock.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { definitions, readManifests } from "../../infra/tools/apply.ts";
+import { definitions } from "../../infra/tools/apply.ts";
 import { recordingScreen } from "./screens.ts";
 
 async function inhabited({ client, stats, url: server }: Sandbox): Promise<Cluster> {
@@ -21,7 +21,7 @@ test("in the cluster that is said to have Lifeboat there are its kinds, and noth
   const { printed, screen } = recordingScreen();
   const stop = () => Promise.all([without.stop(), withIt.stop()]).then(() => undefined);
   try {
-    await applyManifests(withIt.client, definitions().flatMap(readManifests));
+    await applyManifests(withIt.client, definitions());
     const stage = { without: await inhabited(without), withIt: await inhabited(withIt), stop };
     expect(await preemption.tell(stage, screen)).toBe(false);
   } finally {

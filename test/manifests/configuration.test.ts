@@ -16,7 +16,7 @@ const UNKNOWN_GATE = `unknown feature gate: expected ${GATES} or ${FEATURE_GATES
 let sandbox: Sandbox;
 beforeAll(async () => {
   sandbox = await startSandbox({ empty: true });
-  const manifests: readonly Applied[] = definitions().flatMap(readManifests);
+  const manifests: readonly Applied[] = definitions();
   await applyManifests(sandbox.client, manifests);
 });
 afterAll(() => sandbox.stop());

@@ -6,6 +6,7 @@ import { applyLifeboat } from "../../infra/tools/apply.ts";
 import { defaultConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import { type ReviewRecorder, startReviewRecorder } from "./review-recorder.ts";
 
+const TOKEN = "token";
 let sandbox: Sandbox;
 let webhook: ReviewRecorder;
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
   // Without nodes only the tests delete pods.
   sandbox = await startSandbox({ terminationSeconds: 0 });
   webhook = await startReviewRecorder(sandbox.authority);
-  const site = { url: `${webhook.url}/admission/evictions`, caPem: sandbox.caPem };
+  const site = { url: webhook.url, webhookToken: TOKEN, caPem: sandbox.caPem };
   await applyLifeboat(sandbox.client, {
     ...site,
     optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml"],
@@ -49,8 +50,8 @@ async function evict(path: string, query = "", apiVersion = "policy/v1"): Promis
   return asked();
 }
 
-const eviction = (name: string) => [`CREATE ${name} at /admission/evictions`];
-const deletion = (name: string) => [`DELETE ${name} at /admission/deletions`];
+const eviction = (name: string) => [`CREATE ${name} at /admission/evictions/${TOKEN}`];
+const deletion = (name: string) => [`DELETE ${name} at /admission/deletions/${TOKEN}`];
 
 describe("an eviction of a pod named", () => {
   // prettier-ignore

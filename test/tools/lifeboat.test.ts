@@ -23,8 +23,7 @@ afterAll(async () => {
 test("installed again, the token stays what it was", async () => {
   const key = { namespace: "lifeboat-system", name: "lifeboat-token" };
   const before = await sandbox.client.get(secrets, key);
-  const url = `${lifeboat.url}/admission/evictions/${lifeboat.webhookToken}`;
-  const { token } = await applyLifeboat(sandbox.client, { url, caPem: sandbox.caPem });
+  const { token } = await applyLifeboat(sandbox.client, { ...lifeboat, caPem: sandbox.caPem });
   const after = await sandbox.client.get(secrets, key);
   expect(after?.data).toEqual(before?.data);
   const answer = await sandbox.client.raw({

@@ -11,7 +11,7 @@ export interface Site {
   readonly minor: number;
   /** Where KubeVirt is installed. */
   readonly kubevirtNamespace: string;
-  readonly parts: readonly Part[];
+  readonly parts: readonly Pick<Part, "files" | "gates">[];
   readonly home: Home;
 }
 
@@ -31,9 +31,10 @@ export type Home =
 const CONSTRAINED_IMPERSONATION = 36;
 const SHIPPED_KUBEVIRT_NAMESPACE = "kubevirt";
 
+/** Before everything else: what follows may be of these kinds. */
+export const DEFINITIONS = ["crds/evacuations.yaml", "crds/lifeboatconfigurations.yaml"] as const;
 const BASE = [
-  "crds/evacuations.yaml",
-  "crds/lifeboatconfigurations.yaml",
+  ...DEFINITIONS,
   "namespace.yaml",
   "serviceaccount.yaml",
   "rbac.yaml",
@@ -113,7 +114,7 @@ function ofImage(deployment: Manifest, image: string): unknown {
 }
 
 /** Only the gates: what else is set is the administrator's. */
-function configuration(parts: readonly Part[]): readonly Manifest[] {
+function configuration(parts: Site["parts"]): readonly Manifest[] {
   const gates = new Set(parts.flatMap((part) => part.gates));
   if (gates.size === 0) return [];
   const featureGates = Object.fromEntries([...gates].map((gate) => [gate, true]));

@@ -54,8 +54,8 @@ export async function startTestCluster(optional: readonly string[] = [], clock =
   trust(sandbox);
   const { client } = sandbox;
   await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT]);
-  const url = `https://127.0.0.1:1/clusters/prod/admission/evictions/${TOKENS.webhookToken}`;
-  const { token } = await applyLifeboat(client, { url, caPem: sandbox.caPem, optional });
+  const site = { url: "https://127.0.0.1:1/clusters/prod", webhookToken: TOKENS.webhookToken };
+  const { token } = await applyLifeboat(client, { ...site, caPem: sandbox.caPem, optional });
   await client.create(core.namespaces, { metadata: { name: NAMESPACE } });
   await client.create(core.nodes, { metadata: { name: "node01" }, spec: {} });
   const vmis = kubevirt.virtualMachineInstances;
