@@ -2,6 +2,8 @@
  * A preflight for people: the verdict, what is in the way, then the pods.
  * Owns: order and form. Does not own: what is said.
  */
+import { isInTheWay } from "../../shared/policy/preflight/in-the-way.ts";
+import { subjectOf } from "../../shared/policy/progress/subjects.ts";
 import type { NodeVerdict, PodVerdict, Preflight } from "../../shared/policy/preflight/result.ts";
 import type { Host, Stream } from "./host.ts";
 import { durationText } from "../../shared/policy/duration-text.ts";
@@ -30,11 +32,6 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
   }
 }
 
-/** What a person has to know of before the drain. */
-export function isInTheWay({ outcome, room }: PodVerdict): boolean {
-  return outcome === "Blocked" || outcome === "ShutsDown" || room?.fits === false;
-}
-
 /** What happens to the VMs; ordinary pods are many, and nothing happens to them that one would not expect. */
 function isWorthALine(pod: PodVerdict): boolean {
   return pod.vmi !== undefined || isInTheWay(pod);
@@ -51,10 +48,6 @@ export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
     `${mark} ${subjectOf(pod)}: ${plain(said)}`,
     ...(remedy === undefined ? [] : [`    ${paint(plain(remedy), "dim")}`]),
   ];
-}
-
-export function subjectOf({ namespace, name, vmi }: PodVerdict): string {
-  return vmi === undefined ? `pod ${namespace}/${name}` : `VM ${namespace}/${vmi}`;
 }
 
 function rowOf(wide: boolean) {

@@ -2,8 +2,8 @@
  * What is in the way of a drain until a person changes something.
  * Owns: when a refusal counts as that, and saying each once. Does not own: the verdict (shared/policy/preflight).
  */
-import { isInTheWay } from "../print-preflight.ts";
-import type { Subject } from "./subjects.ts";
+import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
+import type { Subject } from "../../../shared/policy/progress/subjects.ts";
 
 /** Such a refusal ends by itself in most clusters: a replica becomes ready elsewhere, the VM's owner takes the VM up. */
 const PATIENCE_MS: ReadonlyMap<string, number> = new Map([

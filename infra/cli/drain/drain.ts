@@ -24,7 +24,8 @@ import { type DrainOptions, FLAGS, readOptions, USAGE } from "./options.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { refusalOf } from "./question.ts";
 import { chooseStops, NO_STOPS, type Stops } from "./stops.ts";
-import { createLook, type Subject, subjectsOf } from "./subjects.ts";
+import { createLook } from "./look.ts";
+import { type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
 
 export const drain: Command = {
   words: ["drain"],

@@ -13,7 +13,7 @@ import type { Ending } from "./ending.ts";
 import type { Evictions } from "./evictions.ts";
 import type { Progress } from "./progress.ts";
 import type { Stops } from "./stops.ts";
-import type { Subject } from "./subjects.ts";
+import type { Subject } from "../../../shared/policy/progress/subjects.ts";
 
 const LOOK_MS = 2000;
 /** While only a person can go on. */

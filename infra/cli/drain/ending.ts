@@ -3,12 +3,13 @@
  * Owns: the last words, exit codes. Does not own: when it ends (empty-node.ts).
  */
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { isInTheWay, troubleOf } from "../print-preflight.ts";
+import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
+import { troubleOf } from "../print-preflight.ts";
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { type Paint } from "../print.ts";
 import type { Stops } from "./stops.ts";
 import type { Fate, Progress } from "./progress.ts";
-import { isMinor, type Subject } from "./subjects.ts";
+import { isMinor, type Subject } from "../../../shared/policy/progress/subjects.ts";
 
 /** `Blocked`: all that could leave has left. */
 export type Ending = "Drained" | "Blocked" | "TimedOut" | "Interrupted";

@@ -1,6 +1,6 @@
 /**
  * What has become of each VM and pod since the drain began.
- * Owns: the rows over time, showing what has changed. Does not own: their words (rows.ts), layout (view.ts).
+ * Owns: the rows over time, showing what has changed. Does not own: their words (shared/policy/progress), layout (view.ts).
  */
 import type { NamespacedName, VmiFacts } from "../../../shared/policy/facts.ts";
 import { isFinal } from "../../../shared/policy/facts.ts";
@@ -9,9 +9,9 @@ import type { Screen } from "../../tools/console/screen.ts";
 import type { Host } from "../host.ts";
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { paintFor } from "../print.ts";
-import { type Row, rowOf } from "./rows.ts";
-import { isMinor, type Subject } from "./subjects.ts";
-import { timeLeft } from "./time-left.ts";
+import { type Row, rowOf } from "../../../shared/policy/progress/stage.ts";
+import { isMinor, type Subject } from "../../../shared/policy/progress/subjects.ts";
+import { timeLeft } from "../../../shared/policy/progress/time-left.ts";
 import { changeLine, frameLines } from "./view.ts";
 
 export type Fate = "moved" | "shut down" | "stopped" | "evicted";

@@ -12,7 +12,7 @@ import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { quoted } from "../print.ts";
 import { isBlocked } from "./blocked.ts";
-import type { Subject } from "./subjects.ts";
+import type { Subject } from "../../../shared/policy/progress/subjects.ts";
 
 /** What `stop` leaves behind. `start` after it: as before; else what the VM is left with, and what brings it back. */
 interface AfterStop {

@@ -6,7 +6,7 @@ import type { Connection } from "../connection.ts";
 import type { Host } from "../host.ts";
 import { isYes } from "./question.ts";
 import { changeState, startLine, type Stoppable, stoppableOf } from "./stop.ts";
-import type { Subject } from "./subjects.ts";
+import type { Subject } from "../../../shared/policy/progress/subjects.ts";
 
 const START_TRIES = 10;
 

@@ -1,10 +1,10 @@
 /**
  * How a drain looks: on a terminal a line with a bar for each VM, drawn over again; elsewhere a line for each change.
- * Owns: layout, widths. Pure. Does not own: what is in the rows (rows.ts), the terminal (tools/console/screen.ts).
+ * Owns: layout, widths. Pure. Does not own: what is in the rows (shared/policy/progress), the terminal (tools/console/screen.ts).
  */
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { type Paint, plain } from "../print.ts";
-import type { Mood, Row } from "./rows.ts";
+import type { Mood, Row } from "../../../shared/policy/progress/stage.ts";
 
 export interface ViewedRow extends Row {
   /** For how long it has been so. */

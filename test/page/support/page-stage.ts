@@ -39,7 +39,7 @@ export async function startPageStage(): Promise<PageStage> {
   const entry = { server: proxy.url, token, ...TOKENS };
   const start = (port = 0) => startWorker({ authority, clusters: { [CLUSTER]: entry }, port });
   let worker = await start();
-  const url = `${worker.url}/clusters/${CLUSTER}/admission/evictions/${TOKENS.webhookToken}`;
+  const url = `${worker.url}/clusters/${CLUSTER}`;
   await applyLifeboat(client, { url, caPem });
   await configureLifeboat(client, { evacuation: { backoffSeconds: 0.2 } });
   for (const name of NODES) await createNode(client, name);

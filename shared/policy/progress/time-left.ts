@@ -1,9 +1,9 @@
 /**
  * How long a drain still takes.
- * Owns: the estimate, in words. Pure. Does not own: that of the whole drain (shared/policy/preflight/duration.ts).
+ * Owns: the estimate, in words. Pure. Does not own: that of the whole drain (../preflight/duration.ts).
  */
-import type { DrainTime } from "../../../shared/policy/preflight/result.ts";
-import { durationText } from "../../../shared/policy/duration-text.ts";
+import type { DrainTime } from "../preflight/result.ts";
+import { durationText } from "../duration-text.ts";
 
 export interface Pace {
   /** VMs that this drain has moved, and that are still to move. */
