@@ -15,6 +15,7 @@ import { type Asset, ASSETS } from "./assets/assets.ts";
 import type { Census } from "./cluster-reads.ts";
 import { type Glance, Glances } from "./glance.ts";
 import { openClusters } from "./open-clusters.ts";
+import type { Forecast } from "./node-reads.ts";
 import { clusterPath } from "./paths.ts";
 import { RecentReads } from "./recent.ts";
 import { COOKIE, findGrant } from "./session.ts";
@@ -83,7 +84,11 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     "/fleet/:cluster/vms/:namespace/:name",
     live((visit, c) => vmPage(visit, vmIn(c))),
   );
-  app.get("/fleet/:cluster/nodes/:node", live(nodePage));
+  const forecasts = new RecentReads<Forecast>();
+  app.get(
+    "/fleet/:cluster/nodes/:node",
+    live((visit, c) => nodePage(visit, c.req.param("node") ?? "", forecasts)),
+  );
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
   app.onError((error, c) => answerError(c, error, platform));
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));

@@ -19,6 +19,8 @@ const QUIET = [
   "--disable-component-update",
   "--disable-sync",
   "--disable-quic",
+  // A container may have too little shared memory for a picture.
+  "--disable-dev-shm-usage",
 ];
 
 /** The package unpacks it, fonts, and libraries that a bare machine lacks, into the temporary folder. */

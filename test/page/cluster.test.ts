@@ -35,7 +35,7 @@ async function seen(fake: FakeCluster, options: Parameters<typeof visitTo>[1] = 
 const SAID: readonly (readonly [what: string, fake: FakeCluster, told: string])[] = [
   ["a quiet cluster",     clusterOf([]), "All is quiet: 0 VMs on 1 node."],
   ["an empty state",      clusterOf([]), "No VM is leaving its node."],
-  ["what moves",          clusterOf([of("web")]), "apps/web Pending node01 an eviction, as kubectl drain asks for asked by admin 60s ago KubeVirt's evacuation"],
+  ["what moves",          clusterOf([of("web")]), "apps/web Pending node01 an eviction (kubectl drain) asked by admin 60s ago KubeVirt's evacuation"],
   ["where it has gone",   clusterOf([ended("web", "Moved", { status: { targetNode: "node02" } })]), "apps/web Moved node01 → node02"],
   ["how long that took",  clusterOf([ended("web", "Moved", { status: { completionTime: time(-30) } })]), "30s ago , took 30s"],
   ["who can change it",   clusterOf([of("web", { status: { phase: "WaitingForOwner" } })]), "Who can change it: its owner (the controller that set evictionStrategy External)"],
@@ -57,7 +57,7 @@ test("a node that is being emptied: what has gone, what is left", async () => {
   fake.vmis.put(vmi(), vmi({ name: "db", uid: "db" }), vmi({ name: "done", uid: "done", phase: "Succeeded" }));
   const main = await seen(fake);
   expect(main).toContain("1 VM needs attention, 1 node is being emptied. 3 VMs on 1 node.");
-  expect(main).toContain("node01 3 of 5 1 blocked an eviction, as kubectl drain asks for asked by admin");
+  expect(main).toContain("node01 3 of 5 1 blocked an eviction (kubectl drain) asked by admin");
   expect(main).toContain("lifeboat explain node node01");
 });
 

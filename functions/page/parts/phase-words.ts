@@ -39,7 +39,7 @@ export const PHASE_WORDS: Readonly<Record<Phase, PhaseWords>> = {
 
 /** Why a VM has to leave, after "because of" or alone. */
 export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
-  ApiEviction: "an eviction, as kubectl drain asks for",
+  ApiEviction: "an eviction (kubectl drain)",
   Descheduler: "a descheduler",
   Preemption: "a pod of higher priority",
   NoExecuteTaint: "a NoExecute taint",

@@ -3,18 +3,13 @@
  * Owns: when a refusal counts as that, and saying each once. Does not own: the verdict (shared/policy/preflight).
  */
 import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
-import type { Subject } from "../../../shared/policy/progress/subjects.ts";
+import { isBlocked, type Subject } from "../../../shared/policy/progress/subjects.ts";
 
 /** Such a refusal ends by itself in most clusters: a replica becomes ready elsewhere, the VM's owner takes the VM up. */
 const PATIENCE_MS: ReadonlyMap<string, number> = new Map([
   ["BudgetExhausted", 60_000],
   ["External", 60_000],
 ]);
-
-/** An owner that migrates an External VM itself does what is needed. */
-export function isBlocked({ verdict, vmi }: Subject): boolean {
-  return verdict.outcome === "Blocked" && vmi?.isMigrating !== true;
-}
 
 export interface Blockers {
   /** Those that have been blocked for so long that nothing but a person will change it. */

@@ -16,7 +16,7 @@ import { EXIT_OF, observeNode } from "../explain-node.ts";
 import type { Host } from "../host.ts";
 import { printPreflight } from "../print-preflight.ts";
 import { paintFor } from "../print.ts";
-import { createBlockers, isBlocked } from "./blocked.ts";
+import { createBlockers } from "./blocked.ts";
 import { type Emptying, emptyNode } from "./empty-node.ts";
 import { endingLines, EXIT_OF_ENDING, startLinesOf } from "./ending.ts";
 import { createEvictions } from "./evictions.ts";
@@ -25,7 +25,7 @@ import { createProgress, type Progress } from "./progress.ts";
 import { refusalOf } from "./question.ts";
 import { chooseStops, NO_STOPS, type Stops } from "./stops.ts";
 import { createLook } from "./look.ts";
-import { type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
+import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
 
 export const drain: Command = {
   words: ["drain"],

@@ -11,8 +11,7 @@ import { keyOf } from "../../../shared/policy/facts.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { quoted } from "../print.ts";
-import { isBlocked } from "./blocked.ts";
-import type { Subject } from "../../../shared/policy/progress/subjects.ts";
+import { isBlocked, type Subject } from "../../../shared/policy/progress/subjects.ts";
 
 /** What `stop` leaves behind. `start` after it: as before; else what the VM is left with, and what brings it back. */
 interface AfterStop {

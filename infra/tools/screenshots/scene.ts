@@ -96,8 +96,8 @@ export async function setScene(): Promise<Scene> {
 const TOKENS = { webhookToken: WEBHOOK_TOKEN, operatorToken: OPERATOR_TOKEN };
 
 async function install(sandbox: Sandbox, name: string, worker: string, caPem = sandbox.authority.caPem) {
-  const url = `${worker}/clusters/${name}/admission/evictions/${WEBHOOK_TOKEN}`;
-  const { token } = await applyLifeboat(sandbox.client, { url, caPem });
+  const url = `${worker}/clusters/${name}`;
+  const { token } = await applyLifeboat(sandbox.client, { url, webhookToken: WEBHOOK_TOKEN, caPem });
   return [name, { server: sandbox.url, token, ...TOKENS }] as const;
 }
 

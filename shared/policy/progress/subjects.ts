@@ -59,3 +59,8 @@ export function subjectOf({ namespace, name, vmi }: PodVerdict): string {
 export function isMinor({ verdict: { outcome, vmi } }: Subject): boolean {
   return outcome === "Follows" || (outcome === "Ended" && vmi === undefined);
 }
+
+/** Until a person changes something. An owner that migrates an External VM itself does what is needed. */
+export function isBlocked({ verdict, vmi }: Subject): boolean {
+  return verdict.outcome === "Blocked" && vmi?.isMigrating !== true;
+}

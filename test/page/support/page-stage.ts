@@ -35,12 +35,16 @@ export async function startPageStage(): Promise<PageStage> {
   trust(sandbox);
   const { client, caPem, authority } = sandbox;
   const proxy = await startApiProxy(sandbox);
-  const { token } = await applyLifeboat(client, { url: "https://127.0.0.1:1/", caPem });
+  const { token } = await applyLifeboat(client, {
+    url: "https://127.0.0.1:1",
+    webhookToken: TOKENS.webhookToken,
+    caPem,
+  });
   const entry = { server: proxy.url, token, ...TOKENS };
   const start = (port = 0) => startWorker({ authority, clusters: { [CLUSTER]: entry }, port });
   let worker = await start();
   const url = `${worker.url}/clusters/${CLUSTER}`;
-  await applyLifeboat(client, { url, caPem });
+  await applyLifeboat(client, { url, webhookToken: TOKENS.webhookToken, caPem });
   await configureLifeboat(client, { evacuation: { backoffSeconds: 0.2 } });
   for (const name of NODES) await createNode(client, name);
   return {

@@ -47,13 +47,19 @@ progress::-moz-progress-bar { background: var(--accent); border-radius: 99px; }
 .blockers > li { padding: var(--4) var(--5); background: var(--surface); border: 1px solid var(--line); border-inline-start: 4px solid var(--tone, var(--bad)); border-radius: 4px var(--radius) var(--radius) 4px; box-shadow: var(--shadow); }
 .blockers > li > :last-child { margin-bottom: 0; }
 .blockers p { margin-bottom: var(--2); }
+.blockers h3 { display: flex; flex-wrap: wrap; align-items: center; gap: var(--1) var(--2); }
+.blockers li ul { margin: var(--2) 0; padding-inline-start: 1.25rem; color: var(--muted); font-size: var(--s); }
+.blockers li ul a { font-weight: 600; }
 .rows { width: 100%; border-collapse: separate; border-spacing: 0; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); box-shadow: var(--shadow); font-size: var(--s); margin: 0 0 var(--4); }
 .rows caption { text-align: start; padding: 0 0 var(--2); color: var(--muted); }
 .rows th, .rows td { padding: .6rem var(--4); text-align: start; vertical-align: top; border-bottom: 1px solid var(--line); }
 .rows thead th { font-size: var(--xs); font-weight: 600; color: var(--muted); white-space: nowrap; background: var(--raised); }
 .rows thead th:first-child { border-top-left-radius: var(--radius); } .rows thead th:last-child { border-top-right-radius: var(--radius); }
 .rows tbody tr:last-child > * { border-bottom: 0; }
-.rows tbody th { font-weight: 600; }
+.rows tbody th { font-weight: 600; min-width: 8rem; }
+.rows td { overflow-wrap: break-word; }
+.rows td[data-label='What happens'], .rows td[data-label=Message], .rows td[data-label=Why] { overflow-wrap: anywhere; min-width: 12rem; }
+.rows td[data-label=Act] { white-space: nowrap; }
 .rows p { margin: 0; max-width: 60ch; }
 .move { white-space: nowrap; }
 .empty { padding: var(--6) var(--5); text-align: center; background: var(--surface); border: 1px dashed var(--strong); border-radius: var(--radius); color: var(--muted); }

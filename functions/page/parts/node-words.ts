@@ -1,0 +1,56 @@
+/**
+ * What is true of a node, in sentences.
+ * Owns: these words. Does not own: how far it is (shared/policy/progress).
+ */
+import type { Blocker } from "../../../shared/policy/progress/blockers.ts";
+import type { NodeProgress, NodeState } from "../../../shared/policy/progress/node-progress.ts";
+import type { NodeVerdict } from "../../../shared/policy/preflight/result.ts";
+import { counted } from "./fleet-words.ts";
+import type { Mood } from "./phase.ts";
+
+export const STATE: Readonly<Record<NodeState, readonly [word: string, mood: Mood]>> = {
+  Emptying: ["Being emptied", "busy"],
+  Emptied: ["Empty of VMs", "good"],
+  Cordoned: ["Cordoned", "warn"],
+  InUse: ["In use", "quiet"],
+};
+
+export const VERDICT: Readonly<Record<NodeVerdict, readonly [word: string, mood: Mood]>> = {
+  Drains: ["A drain succeeds", "good"],
+  DrainsWithShutdowns: ["A drain succeeds, with shutdowns", "warn"],
+  Unknown: ["Not certain", "warn"],
+  NoRoom: ["Not enough room", "bad"],
+  Blocks: ["A drain does not end", "bad"],
+};
+
+/** One line: what is happening, and whether it ends by itself. */
+export function leadOf(progress: NodeProgress, blockers: readonly Blocker[]): string {
+  const { here, gone } = progress;
+  switch (progress.state) {
+    case "Emptying":
+      return `${gone.length} of ${counted(gone.length + here.length, "VM")} ${gone.length === 1 ? "has" : "have"} left this node. ${restOf(progress, blockers)}`;
+    case "Emptied":
+      return "No VM is left on this node. The node takes no new pods.";
+    case "Cordoned":
+      return `The node takes no new pods. Nothing asks its ${counted(here.length, "VM")} to leave yet.`;
+    case "InUse":
+      return here.length === 0
+        ? "No VM runs on this node."
+        : `${counted(here.length, "VM")} ${here.length === 1 ? "runs" : "run"} on this node. Nobody empties it.`;
+  }
+}
+
+function restOf({ here }: NodeProgress, blockers: readonly Blocker[]): string {
+  const count = (mood: string) => here.filter(({ row }) => row.mood === mood).length;
+  const stuck = blockers
+    .filter(({ kind }) => kind === "Blocked" || kind === "NoRoom")
+    .flatMap(({ held }) => held).length;
+  const [moving, waiting] = [count("moving"), count("waiting")];
+  const said = [
+    ...(moving > 0 ? [`${moving} ${moving === 1 ? "is" : "are"} moving`] : []),
+    ...(waiting > 0 ? [`${waiting} ${waiting === 1 ? "waits" : "wait"}`] : []),
+  ].join(", ");
+  const going = said === "" ? "" : `${said}. `;
+  if (stuck === 0) return `${going}Nothing blocks.`;
+  return `${going}${stuck} cannot leave until a person changes something.`;
+}

@@ -1,0 +1,59 @@
+/** What a drain of a node would come to, as it was last looked at. */
+import { html } from "hono/html";
+import { durationText } from "../../../shared/policy/duration-text.ts";
+import type { DrainTime, Outcome, Preflight } from "../../../shared/policy/preflight/result.ts";
+import type { NodeView } from "../node-reads.ts";
+import type { Html } from "../visit.ts";
+import { commandLine } from "./command.ts";
+import { type Fact, factList } from "./fact-list.ts";
+import { counted } from "./fleet-words.ts";
+import { VERDICT } from "./node-words.ts";
+import { badge } from "./phase.ts";
+import { sentence } from "./sentence.ts";
+import { shellLine, told } from "./text.ts";
+import { ago } from "./time.ts";
+
+const OUTCOMES: Readonly<Partial<Record<Outcome, string>>> = {
+  Moves: "VMs that move",
+  ShutsDown: "Guests shut down",
+  Blocked: "Blocked",
+  Waits: "Wait",
+  Evicted: "Other pods evicted",
+  Stays: "Pods that stay",
+};
+
+export function preflightPart({ preflight, preflightAt, progress, node }: NodeView, now: Date): Html {
+  return html`<section>
+    <h2>
+      ${progress.state === "Emptying" ? "The whole drain" : "Would a drain succeed?"}
+      ${badge(...VERDICT[preflight.verdict])}
+    </h2>
+    <p>${told(sentence(preflight.summary))} <span class="muted">Looked at ${ago(preflightAt, now)}.</span></p>
+    ${factList([...outcomesOf(preflight), ...timeOf(preflight.time)])}
+    ${
+      preflight.unknown.length === 0
+        ? ""
+        : html`<p>Could not be read, or is not looked at: ${told(preflight.unknown.join("; "))}.</p>`
+    }
+    ${commandLine(shellLine("lifeboat", "explain", "node", node.name))}
+    ${commandLine(shellLine("lifeboat", "drain", node.name))}
+  </section>`;
+}
+
+function outcomesOf({ counts }: Preflight): readonly Fact[] {
+  return Object.entries(OUTCOMES).map(([outcome, words]) => {
+    const count = Object.entries(counts).find(([name]) => name === outcome)?.[1] ?? 0;
+    return [words, count === 0 ? "" : String(count)];
+  });
+}
+
+function timeOf(time: DrainTime | undefined): readonly Fact[] {
+  if (time === undefined || time.moves === 0) return [];
+  const [least, most] = [durationText(time.seconds.least), durationText(time.seconds.most)];
+  const range = least === most ? `about ${least}` : `${least} to ${most}`;
+  return [
+    ["Takes", range],
+    ["How", time.waves === 1 ? "all at once" : `${time.atOnce} at a time, in ${counted(time.waves, "wave")}`],
+    ["Rests on", told(time.basis)],
+  ];
+}

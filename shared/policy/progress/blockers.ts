@@ -1,0 +1,62 @@
+/**
+ * What is in the way of emptying a node, in groups: the same reason once, with everything it holds up.
+ * Owns: what counts as in the way, and the order. Does not own: reasons and remedies (../preflight), words on pages.
+ */
+import type { PodVerdict } from "../preflight/result.ts";
+import { isBlocked, type Subject } from "./subjects.ts";
+
+/**
+ * `Blocked`: nothing but a person ends it. `NoRoom`: no other node has room for the VM. `Waits`: it may end by itself. `ShutsDown`: it is in
+ * nobody's way, but a guest ends.
+ */
+export const KINDS = ["Blocked", "NoRoom", "Waits", "ShutsDown"] as const;
+export type BlockerKind = (typeof KINDS)[number];
+
+export interface Blocker {
+  readonly kind: BlockerKind;
+  readonly reason: string;
+  readonly remedy?: string;
+  /** At least one; each with its own message. */
+  readonly held: readonly { readonly subject: Subject; readonly message: string }[];
+}
+
+/** `roomOf`: what a preflight has found for a pod, which may be some time ago. */
+export function blockersOf(
+  subjects: readonly Subject[],
+  roomOf: (pod: PodVerdict) => PodVerdict["room"] = ({ room }) => room,
+): readonly Blocker[] {
+  const groups = new Map<string, Blocker>();
+  for (const subject of subjects) {
+    const found = blockerOf(subject, roomOf(subject.verdict));
+    if (found === undefined) continue;
+    const known = groups.get(`${found.kind} ${found.reason}`);
+    groups.set(`${found.kind} ${found.reason}`, known ? { ...known, held: [...known.held, ...found.held] } : found);
+  }
+  return [...groups.values()].toSorted(
+    (a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || b.held.length - a.held.length,
+  );
+}
+
+function blockerOf(subject: Subject, room: PodVerdict["room"]): Blocker | undefined {
+  const kind = kindOf(subject, room);
+  if (kind === undefined) return undefined;
+  const { reason, remedy } = subject.verdict;
+  const held = [{ subject, message: messageOf(kind, subject, room) }];
+  if (kind === "NoRoom") return { kind, reason: "NoRoom", held };
+  return { kind, reason, ...(remedy !== undefined && { remedy }), held };
+}
+
+function kindOf(subject: Subject, room: PodVerdict["room"]): BlockerKind | undefined {
+  const { verdict, vmi } = subject;
+  if (isBlocked(subject)) return "Blocked";
+  if (vmi?.isMigrating === true) return undefined;
+  if (room?.fits === false) return "NoRoom";
+  if (verdict.outcome === "ShutsDown") return "ShutsDown";
+  return verdict.outcome === "Waits" && verdict.remedy !== undefined ? "Waits" : undefined;
+}
+
+function messageOf(kind: BlockerKind, { verdict, evacuation }: Subject, room: PodVerdict["room"]): string {
+  if (kind === "NoRoom") return room?.closest?.message ?? "no other node has room for it";
+  // What the Evacuation says tells more than what an eviction is answered.
+  return kind === "Waits" ? (evacuation?.status.message ?? verdict.message) : verdict.message;
+}

@@ -1,0 +1,118 @@
+/**
+ * How far the emptying of a node is: what has gone, what is left, and what is in the way.
+ * Owns: counting and sorting. Does not own: what blocks, in groups (blockers.ts), how long it takes (time-left.ts), words on pages.
+ */
+import type { Cause } from "../cause.ts";
+import { isActive } from "../evacuation/phase.ts";
+import { type EvacuationFacts, keyOf, type NodeFacts } from "../facts.ts";
+import { carriesDrainTaint } from "../kube/taints.ts";
+import type { PreflightFacts } from "../preflight/facts.ts";
+import type { Settings } from "../settings.ts";
+import { type Mood, type Row, rowOf } from "./stage.ts";
+import { isMinor, type Subject, subjectsOf } from "./subjects.ts";
+
+/**
+ * `Emptying`: VMs are asked to leave. `Emptied`: cordoned or tainted, and nothing is left that would leave. `Cordoned`: no new pods, but
+ * nobody asks its VMs to leave. `InUse`: none of these; single VMs may move.
+ */
+export type NodeState = "Emptying" | "Emptied" | "Cordoned" | "InUse";
+
+export interface VmProgress {
+  readonly subject: Subject;
+  readonly row: Row;
+}
+
+export interface NodeProgress {
+  readonly state: NodeState;
+  /** VMs that are still here and are to leave if the node is drained: what blocks first, then what moves. */
+  readonly here: readonly VmProgress[];
+  /** Evacuations of VMs that have left, newest first: of the time that Evacuations are kept. */
+  readonly gone: readonly EvacuationFacts[];
+  /** Evacuations that have not ended, of VMs here. */
+  readonly active: readonly EvacuationFacts[];
+  /** Of the active ones, else of those that have gone; most frequent first. */
+  readonly causes: readonly Cause[];
+  readonly requestedBy: readonly string[];
+  /** Milliseconds since the epoch: when the first of all these began. */
+  readonly since: number | undefined;
+  /** Ordinary pods that a drain evicts. */
+  readonly pods: readonly Subject[];
+}
+
+type Looked = Omit<PreflightFacts, "node"> & { readonly node: NodeFacts };
+
+export function nodeProgress(f: PreflightFacts, subjects: readonly Subject[] = subjectsOf(f)): NodeProgress {
+  const here = vmsHere(subjects);
+  const active = f.evacuations.filter((one) => isActive(one) && isFrom(one, f.node));
+  const gone = goneFrom(f);
+  const told = active.length > 0 ? active : gone;
+  return {
+    state: stateOf(f, { here, active }),
+    here,
+    gone,
+    active,
+    causes: byFrequency(told.map(({ spec }) => spec.cause)),
+    requestedBy: byFrequency(told.flatMap(({ spec }) => (spec.requestedBy === "" ? [] : [spec.requestedBy]))),
+    since: told.length === 0 ? undefined : Math.min(...[...active, ...gone].map(({ createdAt }) => createdAt)),
+    pods: subjects.filter((one) => one.verdict.vmi === undefined && !isMinor(one)),
+  };
+}
+
+function stateOf(
+  { node, settings }: Pick<Looked, "node" | "settings">,
+  { here, active }: Pick<NodeProgress, "here" | "active">,
+): NodeState {
+  if (isClosed(node, settings)) {
+    if (here.length === 0) return "Emptied";
+    return active.length > 0 ? "Emptying" : "Cordoned";
+  }
+  return active.length > 1 ? "Emptying" : "InUse";
+}
+
+function isClosed(node: NodeFacts, settings: Settings): boolean {
+  return node.unschedulable || carriesDrainTaint(node, settings);
+}
+
+const ORDER = { blocked: 0, moving: 1, waiting: 2, gone: 3 } as const satisfies Record<Mood, number>;
+
+/** Each VM once: of several pods the first that says more than that it waits. */
+function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
+  const found = new Map<string, VmProgress>();
+  for (const subject of subjects) {
+    if (subject.verdict.vmi === undefined || isMinor(subject) || subject.verdict.outcome === "Ended") continue;
+    const row = rowOf(subject, false);
+    const known = found.get(subject.key);
+    if (known === undefined || ORDER[row.mood] < ORDER[known.row.mood]) found.set(subject.key, { subject, row });
+  }
+  return [...found.values()].toSorted(
+    (a, b) => ORDER[a.row.mood] - ORDER[b.row.mood] || b.row.stage - a.row.stage || (a.row.key < b.row.key ? -1 : 1),
+  );
+}
+
+function isFrom({ status: { sourceNode } }: EvacuationFacts, { name }: Pick<NodeFacts, "name">): boolean {
+  return sourceNode === name;
+}
+
+/** The newest of each VM that is not here any more. */
+function goneFrom({ evacuations, node, vmis }: Pick<Looked, "evacuations" | "node" | "vmis">) {
+  const here = new Set(vmis.filter(({ nodeName }) => nodeName === node.name).map(keyOf));
+  const newest = new Map<string, EvacuationFacts>();
+  for (const one of evacuations) {
+    const key = keyOf({ namespace: one.namespace, name: one.spec.vmiName });
+    const hasLeft = one.status.phase === "Moved" || one.status.phase === "Gone";
+    if (!hasLeft || !isFrom(one, node) || here.has(key)) continue;
+    const known = newest.get(key);
+    if (known === undefined || known.createdAt < one.createdAt) newest.set(key, one);
+  }
+  return [...newest.values()].toSorted((a, b) => endOf(b) - endOf(a));
+}
+
+function endOf({ status: { completionTime }, createdAt }: EvacuationFacts): number {
+  return Date.parse(completionTime ?? "") || createdAt;
+}
+
+function byFrequency<T extends string>(values: readonly T[]): readonly T[] {
+  const counts = new Map<T, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].toSorted(([, a], [, b]) => b - a).map(([value]) => value);
+}
