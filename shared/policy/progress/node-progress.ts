@@ -43,11 +43,12 @@ type Looked = Omit<PreflightFacts, "node"> & { readonly node: NodeFacts };
 
 export function nodeProgress(f: PreflightFacts, subjects: readonly Subject[] = subjectsOf(f)): NodeProgress {
   const here = vmsHere(subjects);
-  const active = f.evacuations.filter((one) => isActive(one) && isFrom(one, f.node));
-  const gone = goneFrom(f);
+  const isHere = vmisOn(f);
+  const active = f.evacuations.filter((one) => isActive(one) && isFrom(one, f.node) && isHere(one));
+  const gone = goneFrom(f, isHere);
   const told = active.length > 0 ? active : gone;
   return {
-    state: stateOf(f, { here, active }),
+    state: stateOf(f, { here, active, gone }),
     here,
     gone,
     active,
@@ -60,11 +61,12 @@ export function nodeProgress(f: PreflightFacts, subjects: readonly Subject[] = s
 
 function stateOf(
   { node, settings }: Pick<Looked, "node" | "settings">,
-  { here, active }: Pick<NodeProgress, "here" | "active">,
+  { here, active, gone }: Pick<NodeProgress, "here" | "active" | "gone">,
 ): NodeState {
   if (isClosed(node, settings)) {
     if (here.length === 0) return "Emptied";
-    return active.length > 0 ? "Emptying" : "Cordoned";
+    // What is left may be pinned: the drain asks for it again and again, and nothing of that is seen in the cluster.
+    return active.length + gone.length > 0 ? "Emptying" : "Cordoned";
   }
   return active.length > 1 ? "Emptying" : "InUse";
 }
@@ -93,14 +95,21 @@ function isFrom({ status: { sourceNode } }: EvacuationFacts, { name }: Pick<Node
   return sourceNode === name;
 }
 
-/** The newest of each VM that is not here any more. */
-function goneFrom({ evacuations, node, vmis }: Pick<Looked, "evacuations" | "node" | "vmis">) {
+function vmisOn({ node, vmis }: Pick<Looked, "node" | "vmis">): (evacuation: EvacuationFacts) => boolean {
   const here = new Set(vmis.filter(({ nodeName }) => nodeName === node.name).map(keyOf));
+  return ({ namespace, spec }) => here.has(keyOf({ namespace, name: spec.vmiName }));
+}
+
+/** The newest of each VM that is not here any more, also where no function has looked at it since. */
+function goneFrom(
+  { evacuations, node }: Pick<Looked, "evacuations" | "node">,
+  isHere: (evacuation: EvacuationFacts) => boolean,
+): readonly EvacuationFacts[] {
   const newest = new Map<string, EvacuationFacts>();
   for (const one of evacuations) {
     const key = keyOf({ namespace: one.namespace, name: one.spec.vmiName });
-    const hasLeft = one.status.phase === "Moved" || one.status.phase === "Gone";
-    if (!hasLeft || !isFrom(one, node) || here.has(key)) continue;
+    const hasLeft = one.status.phase === "Moved" || one.status.phase === "Gone" || isActive(one);
+    if (!hasLeft || !isFrom(one, node) || isHere(one)) continue;
     const known = newest.get(key);
     if (known === undefined || known.createdAt < one.createdAt) newest.set(key, one);
   }
