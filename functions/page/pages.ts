@@ -21,6 +21,7 @@ import { RecentReads } from "./recent.ts";
 import { COOKIE, findGrant } from "./session.ts";
 import { show } from "./show.ts";
 import { clusterPage } from "./views/cluster.ts";
+import { configurationPage } from "./views/configuration.ts";
 import { answerError } from "./views/error.ts";
 import { fleetPage } from "./views/fleet.ts";
 import { nodePage } from "./views/node.ts";
@@ -89,6 +90,7 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     "/fleet/:cluster/nodes/:node",
     live((visit, c) => nodePage(visit, c.req.param("node") ?? "", forecasts)),
   );
+  app.get("/fleet/:cluster/configuration", live(configurationPage));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
   app.onError((error, c) => answerError(c, error, platform));
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));
