@@ -42,11 +42,11 @@ const ON = { featureGates: { EvictionsInBackground: true } };
 // prettier-ignore
 const SAID: readonly (readonly [what: string, fake: FakeCluster, told: string])[] = [
   ["no configuration",          new FakeCluster(), "This cluster has no LifeboatConfiguration: the defaults are in force."],
-  ["an empty one",              clusterOf({}), "Nothing is set: the defaults are in force."],
+  ["an empty one",              clusterOf({}), "The defaults are in force."],
   ["a default",                 clusterOf({}), "evacuation.maxAttempts 5 default"],
   ["what is set",               clusterOf({ evacuation: { maxAttempts: 3 } }), "evacuation.maxAttempts 3 set default 5"],
-  ["how many",                  clusterOf({ evacuation: { maxAttempts: 3 } }), "1 key is set; all others have their defaults."],
-  ["what is set to its default", clusterOf({ marking: "Auto" }), "marking Auto set reconcilers"],
+  ["how many",                  clusterOf({ evacuation: { maxAttempts: 3 } }), "1 key set; all others have their defaults."],
+  ["what is set to its default", clusterOf({ marking: "Auto" }), "marking Auto default reconcilers"],
   ["durations in words",        clusterOf({}), "evacuation.historySeconds 3600s (60m) default"],
   ["a duration by cause",       clusterOf({}), "guard.deadlineSeconds.NoExecuteTaint 300s (5m) default"],
   ["what is written in vain",   clusterOf({ guard: { mode: "Maybe" } }), "guard.mode Hold set not in force written: Maybe"],

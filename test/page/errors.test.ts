@@ -40,6 +40,11 @@ test.each(PAGES)("%s is answered %i: %s", async (path, code, title) => {
   expect(words(answer.text)).toContain("To the fleet");
 });
 
+test("from a page below a cluster's one leads back to the cluster", async () => {
+  const { text } = await visit("/fleet/a%2Fb/nodes", ["prod"]);
+  expect(text).toContain('<a href="/fleet/a%2Fb">To the cluster</a>');
+});
+
 test("programs get the same as JSON", async () => {
   const answer = await visit("/fleet/nowhere", ["prod"], "application/json");
   expect(answer).toMatchObject({ code: 404, body: { error: { reason: "UnknownCluster" } } });

@@ -39,10 +39,10 @@ function configured(conditions: readonly (typeof BAD_WEBHOOK)[], fake = new Fake
 // prettier-ignore
 const CLUSTERS: readonly (readonly [what: string, fake: FakeCluster, state: string, told: string])[] = [
   ["nothing happens",        clusterWith(),                           "Nothing to do",          "Under way nothing"],
-  ["a VM moves",             clusterWith(evacuation()),               "VMs are moving",         "Under way Pending 1"],
+  ["a VM moves",             clusterWith(evacuation()),               "VMs are moving",         "Under way 1 Pending"],
   ["a VM is blocked",        clusterWith(BLOCKED),                    "Needs a person",         "Waits for a person 1 VM"],
   ["its node is told",       clusterWith(BLOCKED),                    "Needs a person",         "VMs are leaving node01 (1)"],
-  ["an attempt has failed",  clusterWith(evacuation({ status: { phase: "BackingOff" } })), "Tries again", "BackingOff 1"],
+  ["an attempt has failed",  clusterWith(evacuation({ status: { phase: "BackingOff" } })), "Tries again", "1 BackingOff"],
   ["webhook is missing",     configured([BAD_WEBHOOK]),               "Lifeboat has a problem", "The API server does not ask Lifeboat about evictions. lifeboat: absent"],
   ["not known to be called", configured([{ ...BAD_WEBHOOK, status: "Unknown" }]), "Nothing to do", "No eviction has been seen yet."],
 ];
@@ -68,7 +68,7 @@ test("those that need a person come first", async () => {
   const main = words(await fleet(visits));
   const at = ["c-blocked", "d-gone", "b-moving", "a-quiet"].map((name) => main.indexOf(name));
   expect(at).toEqual(at.toSorted((a, b) => a - b));
-  expect(main).toContain("1 cluster cannot be reached, 1 cluster needs a person, 2 VMs are to leave their node.");
+  expect(main).toContain("1 cluster cannot be reached, 1 VM waits for a person, 1 VM is leaving.");
 });
 
 test("a cluster that cannot be reached says why, and what was true before", async () => {
@@ -82,7 +82,7 @@ test("a cluster that cannot be reached says why, and what was true before", asyn
   for (let i = 0; i < 2; i++) {
     const main = words(await fleet([visit], { glances }));
     expect(main).toContain("Cannot be reached The API server cannot be reached");
-    expect(main).toMatch(/What was true 6\ds ago : Under way Blocked 1/);
+    expect(main).toMatch(/What was true 6\ds ago : Under way 1 Blocked/);
     visit.doors.pass(5);
   }
   isUp = true;

@@ -48,7 +48,7 @@ const SAID: readonly (readonly [what: string, scene: Scene, told: string])[] = [
   ["one of an owner",            { vm: vmi(EXTERNAL) }, "Eviction strategy External its own"],
   ["where it runs",              { vm: vmi() }, "Runs on node01"],
   ["that it has just moved",     { vm: vmi({ movedAt: Date.parse(time(-60)), movedInSeconds: 12 }) }, "Last moved 60s ago , took 12s"],
-  ["what moves it",              { vm: vmi(), evacuations: [evacuation({ status: { phase: "Migrating", targetNode: "node02" } })] }, "The VM is moving to another node. It is to leave its node because of an eviction (kubectl drain)."],
+  ["what moves it",              { vm: vmi(), evacuations: [evacuation({ status: { phase: "Migrating", targetNode: "node02" } })] }, "The VM moves to another node as soon as KubeVirt lets it. It has to leave its node because of an eviction (kubectl drain)."],
   ["how often it has failed",    { vm: vmi(), evacuations: [evacuation({ status: { phase: "BackingOff", attempts: 2, nextAttemptTime: time(60) } })] }, "Failed attempts 2 of 5 Next attempt in 60s"],
   ["how long a deletion waits",  { vm: vmi(), evacuations: [evacuation({ spec: { cause: "Preemption", deadline: time(100) } })] }, "Deletion held for 1"],
   ["its conditions",             { vm: vmi(), evacuations: [evacuation()] }, "Marked True 60s ago status.evacuationNodeName is node01"],

@@ -67,7 +67,8 @@ export function vmLink(cluster: string, { namespace, spec }: EvacuationFacts): H
   return html`<a href="${vmPath(cluster, { namespace, name })}">${visible(`${namespace}/${name}`)}</a>`;
 }
 
-export function move(cluster: string, from: string | undefined, to: string | undefined): Html {
+export function move(cluster: string, from: string | undefined, to: string | undefined): Html | "" {
+  if (from === undefined && to === undefined) return "";
   return html`<span class="move"
     >${nodeLink(cluster, from)}${to === undefined ? "" : html` → ${nodeLink(cluster, to)}`}</span
   >`;

@@ -33,7 +33,7 @@ export function stateOf(glance: Glance): State {
 }
 
 function stateOfReached(summary: Summary): State {
-  if (summary.problems.some(({ mood }) => mood === "bad")) return { mood: "bad", word: "Lifeboat has a problem" };
+  if (hasProblem(summary)) return { mood: "bad", word: "Lifeboat has a problem" };
   if (needyOf(summary) > 0) return { mood: "bad", word: "Needs a person" };
   if ((summary.phases.get("BackingOff") ?? 0) > 0) return { mood: "warn", word: "Tries again" };
   if (underWayOf(summary) > 0) return { mood: "busy", word: "VMs are moving" };
@@ -56,16 +56,20 @@ export function fleetVerdict(glances: ReadonlyMap<string, Glance>): string {
   const all = [...glances.values()];
   const summaries = all.flatMap((glance) => (glance.result === "Reached" ? [glance.summary] : []));
   const unreachable = all.filter(({ result }) => result === "Unreachable").length;
-  const troubled = all.filter((glance) => glance.result === "Reached" && stateOf(glance).mood === "bad").length;
-  const moving = summaries.reduce((sum, summary) => sum + underWayOf(summary), 0);
+  const troubled = summaries.filter(hasProblem).length;
+  const needy = summaries.reduce((sum, summary) => sum + needyOf(summary), 0);
+  const moving = summaries.reduce((sum, summary) => sum + underWayOf(summary), 0) - needy;
   const said = [
     ...(unreachable > 0 ? [`${counted(unreachable, "cluster")} cannot be reached`] : []),
-    ...(troubled > 0 ? [`${counted(troubled, "cluster")} ${troubled === 1 ? "needs" : "need"} a person`] : []),
-    ...(moving > 0
-      ? [`${counted(moving, "VM")} ${moving === 1 ? "is" : "are"} to leave ${moving === 1 ? "its" : "their"} node`]
-      : []),
+    ...(troubled > 0 ? [`Lifeboat has a problem in ${counted(troubled, "cluster")}`] : []),
+    ...(needy > 0 ? [`${counted(needy, "VM")} ${needy === 1 ? "waits" : "wait"} for a person`] : []),
+    ...(moving > 0 ? [`${counted(moving, "VM")} ${moving === 1 ? "is" : "are"} leaving`] : []),
   ];
   return said.length === 0 ? "No VM has to leave its node." : `${said.join(", ")}.`;
+}
+
+function hasProblem({ problems }: Summary): boolean {
+  return problems.some(({ mood }) => mood === "bad");
 }
 
 export function counted(count: number, noun: string): string {

@@ -14,7 +14,7 @@ interface PhaseWords {
 
 export const PHASE_WORDS: Readonly<Record<Phase, PhaseWords>> = {
   Pending: { means: "is to move; KubeVirt has not begun its migration yet" },
-  Migrating: { means: "is moving to another node" },
+  Migrating: { means: "moves to another node as soon as KubeVirt lets it" },
   BackingOff: {
     means: "could not be moved; Lifeboat waits, and then tries again",
     whoCanChange: REMEDY.BackingOff,

@@ -12,7 +12,7 @@ export interface SettingValue {
   readonly key: string;
   readonly value: string;
   readonly source: "default" | "set";
-  /** Of one that is set to something else. */
+  /** Where that is not what is in force. */
   readonly fallback?: string;
   /** What is written, where something else is in force. */
   readonly written?: string;
@@ -33,15 +33,17 @@ interface Values {
   readonly fallback: unknown;
 }
 
+/** The API server writes defaults into the object: that a key is there says nothing. */
 function settingValue(key: string, values: Values): SettingValue {
-  const isSet = values.written !== undefined;
-  const [value, written, fallback] = [values.value, values.written, values.fallback].map((one) => textOf(key, one));
+  const [value, fallback] = [textOf(key, values.value), textOf(key, values.fallback)];
+  const written = values.written === undefined ? value : textOf(key, values.written);
+  const isSet = value !== fallback || written !== value;
   return {
     key,
-    value: value ?? "",
+    value,
     source: isSet ? "set" : "default",
-    ...(isSet && fallback !== undefined && fallback !== value ? { fallback } : {}),
-    ...(isSet && written !== undefined && written !== value ? { written } : {}),
+    ...(value === fallback ? {} : { fallback }),
+    ...(written === value ? {} : { written }),
   };
 }
 

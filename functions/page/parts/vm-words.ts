@@ -28,7 +28,7 @@ export function vmVerdict(view: VmView): string {
   if (isFinal(vmi)) return "The VM has ended. What is left is its past.";
   if (current !== undefined) {
     const { spec, status } = current;
-    return `The VM ${PHASE_WORDS[status.phase ?? "Pending"].means}. It is to leave its node because of ${CAUSE_WORDS[spec.cause]}.`;
+    return `The VM ${PHASE_WORDS[status.phase ?? "Pending"].means}. It has to leave its node because of ${CAUSE_WORDS[spec.cause]}.`;
   }
   return `The VM stays where it is. ${evictionWords(view).outcome}`;
 }

@@ -1,6 +1,7 @@
 /** A cluster: the nodes that are being emptied, what needs a person, what goes on, and every node. */
 import { html } from "hono/html";
 import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
+import { secondsUntil } from "../../../shared/policy/time.ts";
 import { type Census, type ClusterView, readCluster } from "../cluster-reads.ts";
 import { commandLine } from "../parts/command.ts";
 import { crumbs } from "../parts/crumbs.ts";
@@ -176,7 +177,7 @@ function needyItem(one: EvacuationFacts, cluster: string, now: Date): Html {
 
 function attempts({ status: { attempts: failed, nextAttemptTime } }: EvacuationFacts, now: Date): Html | "" {
   if (failed === 0) return "";
-  const left = (Date.parse(nextAttemptTime ?? "") - now.getTime()) / 1000;
+  const left = secondsUntil(nextAttemptTime, now);
   const next = left > 0 ? html`, the next in ${lasting(left)}` : "";
   return html` (${counted(failed, "failed attempt")}${next})`;
 }

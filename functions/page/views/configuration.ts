@@ -77,9 +77,7 @@ function configurationView(view: ConfigurationView, { cluster, now }: Seen): Htm
 function verdict({ configuration }: ConfigurationView, own: readonly SettingValue[]): string {
   if (configuration === undefined) return "This cluster has no LifeboatConfiguration: the defaults are in force.";
   const set = own.filter(({ source }) => source === "set").length;
-  return set === 0
-    ? "Nothing is set: the defaults are in force."
-    : `${counted(set, "key")} ${set === 1 ? "is" : "are"} set; all others have their defaults.`;
+  return set === 0 ? "The defaults are in force." : `${counted(set, "key")} set; all others have their defaults.`;
 }
 
 function remarks(title: string, lines: readonly string[]): Html | "" {
@@ -155,8 +153,8 @@ function webhookCard({ installed, comparison }: Compared): Html {
     <p>
       ${door === "evictions" ? "Asks before an eviction." : "Asks before a deletion that no budget stops: the guard."}
     </p>
-    ${problems.map((line) => html`<p><strong>${told(sentence(line))}</strong></p>`)}
-    ${said.map((line) => html`<p>${told(sentence(line))}</p>`)}
+    ${problems.map((line) => html`<p><strong>${told(line)}</strong></p>`)}
+    ${said.map((line) => html`<p>${told(line)}</p>`)}
     ${webhooks.map(
       ({ failurePolicy, timeoutSeconds }) =>
         html`<p class="muted">failurePolicy ${told(failurePolicy)}, timeout ${timeoutSeconds}s</p>`,

@@ -7,7 +7,7 @@ import { layout } from "../layout.ts";
 import { commandLine } from "../parts/command.ts";
 import { errorWords } from "../parts/error-words.ts";
 import { fleetPath, signInPath } from "../paths.ts";
-import type { PageContext } from "../visit.ts";
+import type { Html, PageContext } from "../visit.ts";
 
 /** As a page for a browser that shows it, as JSON for the script and for programs. */
 export async function answerError(c: PageContext, error: unknown, platform: Platform): Promise<Response> {
@@ -22,8 +22,14 @@ export async function answerError(c: PageContext, error: unknown, platform: Plat
     <p class="lead">${happened}</p>
     <p>${todo}</p>
     ${command === undefined ? "" : commandLine(command)}
-    <p class="acts"><a href="${fleetPath()}">To the fleet</a></p>`;
+    <p class="acts">${clusterLink(c)}<a href="${fleetPath()}">To the fleet</a></p>`;
   return c.html(await layout({ title, main }), code);
+}
+
+/** From a page below that of a cluster. */
+function clusterLink({ req }: PageContext): Html | "" {
+  const [, path] = /^(\/fleet\/[^/]+)\/./.exec(req.path) ?? [];
+  return path === undefined ? "" : html`<a href="${path}">To the cluster</a> `;
 }
 
 function rejectionOf(error: unknown, { log }: Platform): RejectionError {

@@ -77,7 +77,7 @@ function summaryOf(name: string, summary: Summary): Html {
       <div>
         <dt>Under way</dt>
         <dd>
-          ${underWayOf(summary) === 0 ? "nothing" : [...phases].map(([phase, n]) => html`${phaseBadge(phase)} ${n} `)}
+          ${underWayOf(summary) === 0 ? "nothing" : [...phases].map(([phase, n]) => html`${n} ${phaseBadge(phase)} `)}
         </dd>
       </div>
       ${needy === 0 ? "" : fact("Waits for a person", counted(needy, "VM"))}

@@ -4,13 +4,15 @@ import { cooldownReason } from "../../../shared/policy/evacuation/cooldown.ts";
 import { strategyInForce } from "../../../shared/pass/explanation.ts";
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../../../shared/policy/facts.ts";
 import { VMI_NAME_LABEL } from "../../../shared/policy/names.ts";
+import type { Settings } from "../../../shared/policy/settings.ts";
+import { secondsUntil } from "../../../shared/policy/time.ts";
 import { commandLine } from "../parts/command.ts";
 import { crumbs } from "../parts/crumbs.ts";
 import { evacuationRows, move, nodeLink } from "../parts/evacuation-rows.ts";
 import { factList, type Fact } from "../parts/fact-list.ts";
 import { migrationRows } from "../parts/migration-rows.ts";
 import { badge, phaseBadge } from "../parts/phase.ts";
-import { CAUSE_WORDS, PHASE_WORDS, whoCanChange } from "../parts/phase-words.ts";
+import { CAUSE_WORDS, whoCanChange } from "../parts/phase-words.ts";
 import { sentence } from "../parts/sentence.ts";
 import { shellLine, told, visible } from "../parts/text.ts";
 import { ago, lasting } from "../parts/time.ts";
@@ -40,7 +42,7 @@ function vmView(view: VmView, { cluster, visitor, now }: Seen): Html {
   return html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}
     <h1>${visible(name)} <span class="muted">in ${visible(namespace)}</span></h1>
     <p class="lead">${vmVerdict(view)}</p>
-    ${current === undefined ? "" : currentPart(current, view, { cluster, now })} ${acts(view, cluster, visitor.mayAct)}
+    ${acts(view, cluster, visitor.mayAct)} ${current === undefined ? "" : currentPart(current, view, { cluster, now })}
     ${vmi === undefined ? "" : runningPart(view, vmi, { cluster, now })}
     <section>
       <h2>Evacuations</h2>
@@ -86,12 +88,23 @@ function vmView(view: VmView, { cluster, visitor, now }: Seen): Html {
 type Place = Pick<Seen, "cluster" | "now">;
 
 function currentPart(current: EvacuationFacts, { settings }: VmView, { cluster, now }: Place): Html {
+  const { status } = current;
+  const who = whoCanChange(status.phase ?? "Pending", status.reason);
+  return html`<section>
+    <h2>Under way ${phaseBadge(status.phase)}</h2>
+    <p>${told(sentence(status.message ?? ""))}</p>
+    ${who === undefined ? "" : html`<p>Who can change it: ${who}.</p>`}
+    ${factList(evacuationFacts(current, settings, { cluster, now }))} ${conditionRows(current, now)}
+    ${commandLine(shellLine("kubectl", "describe", "evacuation", current.name, "-n", current.namespace))}
+  </section>`;
+}
+
+function evacuationFacts(current: EvacuationFacts, settings: Settings, { cluster, now }: Place): readonly Fact[] {
   const { spec, status } = current;
-  const phase = status.phase ?? "Pending";
-  const who = whoCanChange(phase, status.reason);
-  const next = (Date.parse(status.nextAttemptTime ?? "") - now.getTime()) / 1000;
-  const deadline = (Date.parse(spec.deadline ?? "") - now.getTime()) / 1000;
-  const facts: readonly Fact[] = [
+  // Its time is kept while the next attempt goes on.
+  const next = status.phase === "BackingOff" ? secondsUntil(status.nextAttemptTime, now) : 0;
+  const deadline = secondsUntil(spec.deadline, now);
+  return [
     ["From → to", move(cluster, status.sourceNode, status.targetNode)],
     ["Because of", CAUSE_WORDS[spec.cause]],
     ["Asked by", told(spec.requestedBy)],
@@ -101,13 +114,6 @@ function currentPart(current: EvacuationFacts, { settings }: VmView, { cluster, 
     ["Deletion held for", deadline > 0 ? lasting(deadline) : ""],
     ["Migration", told(status.migration?.name)],
   ];
-  return html`<section>
-    <h2>Under way ${phaseBadge(status.phase)}</h2>
-    <p>The VM ${PHASE_WORDS[phase].means}. ${told(sentence(status.message ?? ""))}</p>
-    ${who === undefined ? "" : html`<p>Who can change it: ${who}.</p>`} ${factList(facts)}
-    ${conditionRows(current, now)}
-    ${commandLine(shellLine("kubectl", "describe", "evacuation", current.name, "-n", current.namespace))}
-  </section>`;
 }
 
 function conditionRows({ status: { conditions } }: EvacuationFacts, now: Date): Html | "" {
