@@ -10,7 +10,7 @@ import { expiryOf } from "../../shared/config/token-expiry.ts";
 import { judgeCredential } from "../../shared/policy/credential.ts";
 import type { ConfigProblem } from "../../shared/config/problem.ts";
 import type { EvacuationFacts, NodeFacts } from "../../shared/policy/facts.ts";
-import { isFinal } from "../../shared/policy/facts.ts";
+import { isFinal, keyOf } from "../../shared/policy/facts.ts";
 import { carriesDrainTaint } from "../../shared/policy/kube/taints.ts";
 import type { Settings } from "../../shared/policy/settings.ts";
 import type { Target } from "../target.ts";
@@ -30,10 +30,15 @@ export interface Census {
 export interface ClusterView {
   readonly evacuations: readonly EvacuationFacts[];
   readonly census: Census;
-  /** With how many VMs are still there, where that was read. */
-  readonly leftNodes: readonly (LeftNode & { readonly staying: number | undefined })[];
+  readonly leftNodes: readonly LeftNodeView[];
   readonly problems: readonly ClusterProblem[];
   readonly settings: Settings;
+}
+
+export interface LeftNodeView extends Omit<LeftNode, "gone"> {
+  readonly gone: number;
+  /** VMs that are still there, where that was read. */
+  readonly staying: number | undefined;
 }
 
 const READ_SECONDS = 10;
@@ -54,8 +59,8 @@ export async function readCluster(target: Target, recent: RecentReads<Census>): 
     recent.get(census, target.platform),
   ]);
   const { settings } = loaded;
-  const cordoned = new Set(facts.nodes.filter((node) => isEmptied(node, settings)).map(({ name }) => name));
-  const left = leftNodes(evacuations, (node) => cordoned.has(node));
+  const closed = new Set(facts.nodes.filter((node) => isClosed(node, settings)).map(({ name }) => name));
+  const left = leftNodes(evacuations, (node) => closed.has(node));
   const credential = judgeCredential(
     { expiresAt: expiryOf(target.entry.token), rejected: false },
     target.platform.now(),
@@ -63,18 +68,13 @@ export async function readCluster(target: Target, recent: RecentReads<Census>): 
   return {
     evacuations,
     census: facts,
-    leftNodes: await Promise.all(
-      left.map(async (node, i) => ({
-        ...node,
-        staying: i < MOST_LEFT_NODES ? await countOn(node.name, cluster) : undefined,
-      })),
-    ),
+    leftNodes: await Promise.all(left.map((node, i) => lookAt(node, i < MOST_LEFT_NODES ? cluster : undefined))),
     problems: problemsOf(clusterProblems(configuration?.conditions ?? [], credential), loaded.problems),
     settings,
   };
 }
 
-function isEmptied(node: NodeFacts, settings: Settings): boolean {
+function isClosed(node: NodeFacts, settings: Settings): boolean {
   return node.unschedulable || carriesDrainTaint(node, settings);
 }
 
@@ -86,9 +86,11 @@ async function takeCensus(cluster: Cluster): Promise<Census> {
   return { nodes, vms, vmsOn: new Map([...byNode].map(([node, there]) => [node, there.length])) };
 }
 
-async function countOn(node: string, cluster: Cluster): Promise<number | undefined> {
-  const there = await cluster.listVmis({ node }).catch(unlessItIsNoAnswer);
-  return there?.filter((vmi) => !isFinal(vmi)).length;
+async function lookAt(node: LeftNode, cluster: Cluster | undefined): Promise<LeftNodeView> {
+  const vmis = await cluster?.listVmis({ node: node.name }).catch(unlessItIsNoAnswer);
+  const here = vmis && new Set(vmis.filter((vmi) => !isFinal(vmi)).map(keyOf));
+  // A VM may have come back.
+  return { ...node, gone: node.gone.filter((key) => here?.has(key) !== true).length, staying: here?.size };
 }
 
 /** What cannot be read does not keep the rest from being shown. */

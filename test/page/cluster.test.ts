@@ -61,6 +61,18 @@ test("a node that is being emptied: what has gone, what is left", async () => {
   expect(main).toContain("lifeboat explain node node01");
 });
 
+test("a VM that has come back has not gone", async () => {
+  const fake = clusterOf([ended("web", "Moved"), ended("db", "Moved")], [node({ unschedulable: true })]);
+  fake.vmis.put(vmi());
+  expect(await seen(fake)).toContain("node01 1 of 2");
+});
+
+test("a node that is open, and that one VM leaves, is not being emptied", async () => {
+  expect(await seen(clusterOf([of("web")]))).not.toContain("Nodes being emptied");
+  expect(await seen(clusterOf([of("web"), of("db")]))).toContain("node01 0 of 2");
+  expect(await seen(clusterOf([of("web")], [node({ unschedulable: true })]))).toContain("node01 0 of 1");
+});
+
 test("an emptied node stays until it is uncordoned", async () => {
   const moved = ended("web", "Moved");
   expect(await seen(clusterOf([moved], [node({ unschedulable: true })]))).toContain("node01 1 of 1");

@@ -51,7 +51,7 @@ function rowOf(
   { cluster, now, ofOneVm }: Required<Pick<EvacuationRows, "cluster" | "now" | "ofOneVm">>,
 ): Html {
   const { spec, status } = one;
-  return html`<tr>
+  return html`<tr data-key="${one.uid}">
     ${ofOneVm ? "" : html`<th scope="row">${vmLink(cluster, one)}</th>`}
     <td data-label="Phase">${phaseBadge(status.phase)}</td>
     <td data-label="From → to">${move(cluster, status.sourceNode, status.targetNode)}</td>

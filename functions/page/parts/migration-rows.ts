@@ -29,7 +29,7 @@ export function migrationRows(cluster: string, migrations: readonly MigrationFac
       <tbody>
         ${newest.slice(0, MOST_MIGRATIONS).map(
           (one) =>
-            html`<tr>
+            html`<tr data-key="${one.uid}">
               <th scope="row">${told(one.name)}</th>
               <td data-label="Phase">${badge(visible(one.phase) || "New", moodOf(one))}</td>
               <td data-label="From → to">${move(cluster, one.sourceNode, one.targetNode)}</td>

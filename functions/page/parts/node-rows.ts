@@ -32,7 +32,7 @@ export function nodeRows(cluster: string, { nodes, vmsOn }: Census, settings: Se
       <tbody>
         ${all.slice(0, MOST_NODES).map(
           ({ node: { name }, states }) =>
-            html`<tr>
+            html`<tr data-key="${visible(name)}">
               <th scope="row">${nodeLink(cluster, name)}</th>
               ${vmsOn === undefined ? "" : html`<td data-label="VMs">${String(vmsOn.get(name) ?? 0)}</td>`}
               <td data-label="State">

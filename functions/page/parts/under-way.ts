@@ -80,19 +80,23 @@ export interface LeftNode {
   readonly leaving: number;
   /** Of these, so many cannot go on without a person. */
   readonly blocked: number;
-  /** Have left within the time that Evacuations are kept. */
-  readonly gone: number;
+  /** VMs that have left within the time that Evacuations are kept: their keys. One of them may be back. */
+  readonly gone: readonly string[];
 }
 
-/** Most of what cannot go on first. `isEmptied`: of a node that nothing leaves any more, whether it is still to be empty. */
+/**
+ * Most of what cannot go on first. `isClosed`: cordoned or tainted; a node that is not loses a single VM now and then, and of one that
+ * is, what has left counts, too. Absent: that is not known, and each node that a VM leaves is named.
+ */
 export function leftNodes(
   evacuations: readonly EvacuationFacts[],
-  isEmptied: (node: string) => boolean = () => false,
+  isClosed?: (node: string) => boolean,
 ): readonly LeftNode[] {
   const concerned = evacuations.filter(({ spec }) => EMPTYING.has(spec.cause));
   const nodes = [...Map.groupBy(concerned, ({ status }) => status.sourceNode ?? "")].flatMap(([name, own]) => {
-    const isLeft = name !== "" && (own.some(isActive) || isEmptied(name));
-    return isLeft ? [leftNode(name, own)] : [];
+    const active = own.filter(isActive).length;
+    const isLeft = isClosed === undefined ? active > 0 : active > 1 || isClosed(name);
+    return name !== "" && isLeft ? [leftNode(name, own)] : [];
   });
   return nodes.toSorted(
     (a, b) => b.blocked - a.blocked || b.leaving - a.leaving || a.since - b.since || (a.name < b.name ? -1 : 1),
@@ -109,7 +113,7 @@ function leftNode(name: string, own: readonly EvacuationFacts[]): LeftNode {
     since: Math.min(...own.map(({ createdAt }) => createdAt)),
     leaving: active.length,
     blocked: active.filter(({ status: { phase } }) => phase === "Blocked" || phase === "WaitingForOwner").length,
-    gone: new Set(left.map(keyOfVm)).size,
+    gone: [...new Set(left.map(keyOfVm))],
   };
 }
 

@@ -125,7 +125,7 @@ function leftNodeRows({ leftNodes }: ClusterView, cluster: string, now: Date): H
 
 function leftNodeRow(node: ClusterView["leftNodes"][number], cluster: string, now: Date): Html {
   const { name, blocked, causes, requestedBy, since } = node;
-  return html`<tr>
+  return html`<tr data-key="${visible(name)}">
     <th scope="row">${nodeLink(cluster, name)}</th>
     <td data-label="VMs gone">${gone(node)}</td>
     <td data-label="Blocked">${blocked === 0 ? "" : badge(`${blocked} blocked`, "bad")}</td>
@@ -164,7 +164,7 @@ function needyItem(one: EvacuationFacts, cluster: string, now: Date): Html {
   const { namespace, spec, status } = one;
   const phase = status.phase ?? "Pending";
   const who = whoCanChange(phase, status.reason);
-  return html`<li>
+  return html`<li data-key="${one.uid}">
     <p>
       <strong>${vmLink(cluster, one)}</strong> ${phaseBadge(phase)} ${move(cluster, status.sourceNode, undefined)}
       <span class="muted">${CAUSE_WORDS[spec.cause]}, ${ago(new Date(one.createdAt), now)}</span>

@@ -42,7 +42,7 @@ export function fleetPage({ visits, closed, more }: OpenClusters, glances: Glanc
 
 function clusterCard(name: string, glance: Glance, { now }: Seen): Html {
   const { mood, word } = stateOf(glance);
-  return html`<li class="card">
+  return html`<li class="card" data-key="${visible(name)}">
     <h2><a href="${clusterPath(name)}">${visible(name)}</a> ${badge(word, mood)}</h2>
     ${glance.result === "Reached" ? summaryOf(name, glance.summary) : unread(name, glance, now)}
   </li>`;

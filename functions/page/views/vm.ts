@@ -118,7 +118,7 @@ function evacuationFacts(current: EvacuationFacts, settings: Settings, { cluster
 
 function conditionRows({ status: { conditions } }: EvacuationFacts, now: Date): Html | "" {
   if (conditions.length === 0) return "";
-  return html`<details>
+  return html`<details data-key="conditions">
     <summary>Conditions</summary>
     <table class="rows">
       <thead>
