@@ -86,6 +86,17 @@ test("the fleet shows the clusters that the cookie opens, and no others", async 
   expect(words(text)).toContain("You are not signed in any more to bad, unbound");
 });
 
+test("a grant that another key has signed opens nothing", async () => {
+  const forged = btoa(JSON.stringify(["staging", "x", true, UNTIL]));
+  const signature = (await cookieFor("prod")).split(".")[1] ?? "";
+  const cookie = `${await cookieFor("prod")}~${forged}.${signature}`;
+  for (const path of ["/", "/fleet/staging"]) {
+    const { code, text } = await doors.request(path, { headers: { accept: "text/html", cookie } });
+    expect(code).toBe(303);
+    expect(text).not.toContain("staging");
+  }
+});
+
 test("a hostile address stays text", async () => {
   const { text } = await visit(`/fleet/${encodeURIComponent(HOSTILE)}`, ["prod"]);
   expect(isEscaped(text)).toBe(true);

@@ -124,6 +124,13 @@ test("a token that ends soon is said beforehand", async () => {
   expect(words(await fleet([visitTo(clusterWith(), { token })]))).toContain("Lifeboat's token ends soon.");
 });
 
+test("what does not work is said before what is not known", async () => {
+  const unknown = { ...BAD_WEBHOOK, status: "Unknown" };
+  const invalid = { ...BAD_WEBHOOK, type: "Ready" };
+  const main = words(await fleet([visitTo(configured([unknown, invalid]))]));
+  expect(main.indexOf("The configuration is not valid")).toBeLessThan(main.indexOf("No eviction has been seen yet"));
+});
+
 test("what is left out is said", async () => {
   const main = words(await fleet([visitTo(clusterWith())], { closed: ["old"], more: 2 }));
   expect(main).toContain("You are not signed in any more to old");

@@ -50,6 +50,7 @@ const SAID: readonly (readonly [what: string, scene: Scene, told: string])[] = [
   ["that it has just moved",     { vm: vmi({ movedAt: Date.parse(time(-60)), movedInSeconds: 12 }) }, "Last moved 60s ago , took 12s"],
   ["what moves it",              { vm: vmi(), evacuations: [evacuation({ status: { phase: "Migrating", targetNode: "node02" } })] }, "The VM moves to another node as soon as KubeVirt lets it. It has to leave its node because of an eviction (kubectl drain)."],
   ["how often it has failed",    { vm: vmi(), evacuations: [evacuation({ status: { phase: "BackingOff", attempts: 2, nextAttemptTime: time(60) } })] }, "Failed attempts 2 of 5 Next attempt in 60s"],
+  ["of several the oldest",      { vm: vmi(), evacuations: [evacuation({ name: "b", uid: "b", createdAt: 2, status: { message: "second" } }), evacuation({ name: "a", uid: "a", createdAt: 1, status: { message: "first" } })] }, "Under way Pending First."],
   ["how long a deletion waits",  { vm: vmi(), evacuations: [evacuation({ spec: { cause: "Preemption", deadline: time(100) } })] }, "Deletion held for 1"],
   ["its conditions",             { vm: vmi(), evacuations: [evacuation()] }, "Marked True 60s ago status.evacuationNodeName is node01"],
   ["what was given up",          { vm: vmi(), evacuations: [ABANDONED] }, "Abandoned node01 an eviction (kubectl drain) asked by admin 5 "],
@@ -65,6 +66,25 @@ test.each(SAID)("%s", async (_, scene, told) => {
 
 test("of a VM that was never there nothing is shown", async () => {
   await expect(page({})).rejects.toThrow("no such VMI");
+});
+
+test("the pod that an eviction would name is the one that the guest runs in", async () => {
+  const fake = new FakeCluster();
+  fake.vmis.put(vmi());
+  fake.pods.put(pod({ name: "virt-launcher-web-a", uid: "target", nodeName: "node02" }), pod());
+  const visit = visitTo(fake);
+  expect(words(await look(vmPage(visit, WEB), visit))).toContain(
+    "lifeboat explain pod virt-launcher-web-x7k2p -n apps",
+  );
+});
+
+test("of a VM that has ended no eviction is told", async () => {
+  expect(await seen({ vm: vmi({ phase: "Failed" }) })).not.toContain("eviction would");
+});
+
+test("while an attempt goes on there is no next one", async () => {
+  const status = { phase: "Migrating", attempts: 1, nextAttemptTime: time(60) } as const;
+  expect(await seen({ vm: vmi(), evacuations: [evacuation({ status })] })).not.toContain("Next attempt");
 });
 
 test("newest first", async () => {

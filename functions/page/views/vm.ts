@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { cooldownReason } from "../../../shared/policy/evacuation/cooldown.ts";
 import { strategyInForce } from "../../../shared/pass/explanation.ts";
-import type { EvacuationFacts, NamespacedName, VmiFacts } from "../../../shared/policy/facts.ts";
+import { type EvacuationFacts, isFinal, type NamespacedName, type VmiFacts } from "../../../shared/policy/facts.ts";
 import { VMI_NAME_LABEL } from "../../../shared/policy/names.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { secondsUntil } from "../../../shared/policy/time.ts";
@@ -156,22 +156,26 @@ function acts(view: VmView, cluster: string, mayAct: boolean): Html | "" {
 }
 
 function runningPart(view: VmView, vmi: VmiFacts, { cluster, now }: Place): Html {
-  const { pod, settings } = view;
-  const eviction = evictionWords(view);
+  const { settings, key } = view;
   const cooldown = cooldownReason(vmi, { settings, now });
-  const { namespace, name } = view.key;
-  return html`<section>
-      <h2>What an eviction would get now ${badge(eviction.answer, eviction.mood)}</h2>
-      <p>${eviction.outcome}</p>
-      ${eviction.details.map((words) => html`<p>${told(words)}</p>`)}
-      ${pod === undefined ? "" : commandLine(shellLine("lifeboat", "explain", "pod", pod.name, "-n", namespace))}
-    </section>
+  return html`${isFinal(vmi) ? "" : evictionPart(view)}
     <section>
       <h2>The VM</h2>
       ${factList(vmFacts(view, vmi, { cluster, now }))}
       ${cooldown === undefined ? "" : html`<p>${told(sentence(cooldown))}</p>`}
-      ${commandLine(shellLine("kubectl", "describe", "vmi", name, "-n", namespace))}
+      ${commandLine(shellLine("kubectl", "describe", "vmi", key.name, "-n", key.namespace))}
     </section>`;
+}
+
+function evictionPart(view: VmView): Html {
+  const { pod, key } = view;
+  const { answer, mood, outcome, details } = evictionWords(view);
+  return html`<section>
+    <h2>What an eviction would get now ${badge(answer, mood)}</h2>
+    <p>${outcome}</p>
+    ${details.map((words) => html`<p>${told(words)}</p>`)}
+    ${pod === undefined ? "" : commandLine(shellLine("lifeboat", "explain", "pod", pod.name, "-n", key.namespace))}
+  </section>`;
 }
 
 function vmFacts({ settings, pod }: VmView, vmi: VmiFacts, { cluster, now }: Place): readonly Fact[] {
