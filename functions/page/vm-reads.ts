@@ -8,7 +8,6 @@ import { guestPodUID } from "../../shared/policy/evacuation/identity.ts";
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../../shared/policy/eviction/eviction.ts";
 import {
   type EvacuationFacts,
-  isFinal,
   type MigrationFacts,
   type NamespacedName,
   type PodFacts,
@@ -48,7 +47,7 @@ export async function readVm(key: NamespacedName, target: Target): Promise<VmVie
     if (evacuations.length === 0 && (migrations ?? []).length === 0) throw new RejectionError("VmNotFound");
     return past;
   }
-  const pod = isFinal(vmi) ? undefined : await guestPod(vmi, cluster);
+  const pod = await guestPod(vmi, cluster);
   if (pod === undefined) return { ...past, vmi };
   const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST, raced: false };
   const decision = decisionOn({ ...facts, migrations: migrations ?? [] });
