@@ -22,6 +22,7 @@ const REJECTIONS = {
   UnknownCluster: { code: 404, field: "cluster", message: "no such cluster in CLUSTERS" },
   Unauthorized: { code: 401, message: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path" },
   Forbidden: { code: 403, message: "you may only look at this cluster" },
+  CrossOrigin: { code: 403, field: "origin", message: "expected a form that this page itself has sent" },
   BadSignature: { code: 401, message: "expected Standard Webhooks headers, signed with the cluster's relaySecret, at most 5 minutes old" },
   InvalidConfiguration: { code: 503, message: "invalid" },
   BadRequest: { code: 400, field: "body", message: "invalid" },

@@ -4,7 +4,7 @@
  * Does not own: what a cluster's share is spent on (schedule.ts).
  */
 import * as z from "zod/mini";
-import { parseClusters } from "../shared/config/clusters.ts";
+import { clusterNames } from "./cluster-names.ts";
 import type { Surroundings } from "./target.ts";
 import { countMissed, type Tick, tickOne } from "./schedule.ts";
 
@@ -69,22 +69,4 @@ async function miss(tick: Tick, surroundings: Surroundings): Promise<void> {
 
 function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): readonly (readonly T[])[] {
   return [items.filter((item) => isFirst(item)), items.filter((item) => !isFirst(item))];
-}
-
-/** Of the secret and of the registry, valid or not: what is wrong with an entry is logged where it is used. */
-async function clusterNames({ env, platform, state }: Surroundings): Promise<readonly string[]> {
-  const clusters = parseClusters(env.CLUSTERS);
-  if (!clusters.ok) {
-    for (const problem of clusters.problems)
-      platform.log({ level: "error", reason: "InvalidConfiguration", ...problem });
-  }
-  const ofSecret = clusters.ok ? [...clusters.value.keys()] : [];
-  try {
-    return [...new Set([...ofSecret, ...(await state.registry.names(env))])];
-  } catch (error) {
-    // A registry that fails does not hurt the clusters of the secret.
-    const stack = error instanceof Error ? error.stack : undefined;
-    platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
-    return ofSecret;
-  }
 }

@@ -1,11 +1,13 @@
 /**
  * The clusters that a visitor may look at.
- * Owns: finding them from the cookie. Does not own: what a grant is (session.ts), signing in.
+ * Owns: finding them from what the visitor presents. Does not own: what opens one (visitors.ts), signing in.
  */
+import { clusterNames } from "../cluster-names.ts";
 import { RejectionError } from "../rejection.ts";
 import { findEntry, type Surroundings, targetOf } from "../target.ts";
-import { clustersIn, findGrant } from "./session.ts";
+import { clustersIn } from "./session.ts";
 import type { Visit } from "./visit.ts";
+import { type Presented, visitorTo } from "./visitors.ts";
 
 /** Of a visitor with more, the rest is left out, which the page says. */
 export const MOST_CLUSTERS = 40;
@@ -18,11 +20,25 @@ export interface OpenClusters {
   readonly more: number;
 }
 
+/** One of them. To a stranger, a cluster that there is not looks like one that is closed to them: both throw Unauthorized. */
+export async function visitTo(cluster: string, presented: Presented, surroundings: Surroundings): Promise<Visit> {
+  try {
+    const entry = await findEntry(cluster, surroundings);
+    const visitor = await visitorTo(presented, { cluster, entry, now: surroundings.platform.now() });
+    if (visitor === undefined) throw new RejectionError("Unauthorized");
+    return { target: targetOf(cluster, entry, surroundings), visitor };
+  } catch (error) {
+    if (error instanceof RejectionError) await openClusters(presented, surroundings);
+    throw error;
+  }
+}
+
 /** Throws Unauthorized where there is none. */
-export async function openClusters(cookie: string | undefined, surroundings: Surroundings): Promise<OpenClusters> {
-  const names = [...new Set(clustersIn(cookie))].toSorted();
+export async function openClusters(presented: Presented, surroundings: Surroundings): Promise<OpenClusters> {
+  const named = presented.access === undefined ? clustersIn(presented.cookie) : await clusterNames(surroundings);
+  const names = [...new Set(named)].toSorted();
   const asked = names.slice(0, MOST_CLUSTERS);
-  const found = await Promise.all(asked.map((name) => openCluster(name, cookie, surroundings)));
+  const found = await Promise.all(asked.map((name) => openCluster(name, presented, surroundings)));
   const visits = found.filter((visit) => visit !== undefined);
   if (visits.length === 0) throw new RejectionError("Unauthorized");
   const open = new Set(visits.map(({ target }) => target.name));
@@ -32,12 +48,12 @@ export async function openClusters(cookie: string | undefined, surroundings: Sur
 /** Undefined: the grant is over or was never one, or the cluster is gone, or its entry is not valid any more. */
 async function openCluster(
   cluster: string,
-  cookie: string | undefined,
+  presented: Presented,
   surroundings: Surroundings,
 ): Promise<Visit | undefined> {
   try {
     const entry = await findEntry(cluster, surroundings);
-    const visitor = await findGrant(cookie, { cluster, entry, now: surroundings.platform.now() });
+    const visitor = await visitorTo(presented, { cluster, entry, now: surroundings.platform.now() });
     return visitor && { target: targetOf(cluster, entry, surroundings), visitor };
   } catch (error) {
     if (!(error instanceof RejectionError)) throw error;

@@ -10,16 +10,19 @@ import { secureHeaders } from "hono/secure-headers";
 import type { NamespacedName } from "../../shared/policy/facts.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";
-import { findEntry, type IsolateState, targetOf } from "../target.ts";
+import type { IsolateState } from "../target.ts";
+import { AccessVisitors, ASSERTION } from "./access.ts";
 import { type Asset, ASSETS } from "./assets/assets.ts";
 import type { Census } from "./cluster-reads.ts";
 import { type Glance, Glances } from "./glance.ts";
 import { openClusters } from "./open-clusters.ts";
 import type { Forecast } from "./node-reads.ts";
+import { visitTo } from "./open-clusters.ts";
 import { clusterPath } from "./paths.ts";
 import { RecentReads } from "./recent.ts";
-import { COOKIE, findGrant } from "./session.ts";
+import { COOKIE } from "./session.ts";
 import { show } from "./show.ts";
+import { signingIn } from "./sign-in.ts";
 import { clusterPage } from "./views/cluster.ts";
 import { configurationPage } from "./views/configuration.ts";
 import { answerError } from "./views/error.ts";
@@ -27,6 +30,7 @@ import { fleetPage } from "./views/fleet.ts";
 import { nodePage } from "./views/node.ts";
 import { vmPage } from "./views/vm.ts";
 import type { LivePage, PageContext, Visit } from "./visit.ts";
+import type { Presented } from "./visitors.ts";
 
 /** Nothing but what this Worker itself serves, and no script or style in the document. */
 const CONTENT_SECURITY_POLICY = {
@@ -40,17 +44,24 @@ const CONTENT_SECURITY_POLICY = {
   frameAncestors: ["'none'"],
 };
 
+const HEADERS = {
+  contentSecurityPolicy: CONTENT_SECURITY_POLICY,
+  // With `no-referrer`, browsers say `Origin: null` of our own forms, too.
+  referrerPolicy: "same-origin",
+  strictTransportSecurity: "max-age=31536000",
+  xFrameOptions: "DENY",
+};
+
 export function createPages(platform: Platform, state: IsolateState): HonoBase<{ Bindings: Env }> {
   const app = new HonoBase<{ Bindings: Env }>({ router: new TrieRouter() });
 
-  /** Throws Unauthorized: the sign-in page is shown instead. */
+  const access = new AccessVisitors(platform);
+  const presentedIn = async (c: PageContext): Promise<Presented> => ({
+    cookie: getCookie(c, COOKIE),
+    access: await access.find(c.req.header(ASSERTION), c.env),
+  });
   const visitOf = async (c: PageContext): Promise<Visit> => {
-    const surroundings = { env: c.env, platform, state };
-    const cluster = c.req.param("cluster") ?? "";
-    const entry = await findEntry(cluster, surroundings);
-    const visitor = await findGrant(getCookie(c, COOKIE), { cluster, entry, now: platform.now() });
-    if (visitor === undefined) throw new RejectionError("Unauthorized");
-    return { target: targetOf(cluster, entry, surroundings), visitor };
+    return await visitTo(c.req.param("cluster") ?? "", await presentedIn(c), { env: c.env, platform, state });
   };
   const live = <F>(page: (visit: Visit, c: PageContext) => LivePage<F>) => {
     const recent = new RecentReads<F>();
@@ -65,7 +76,7 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   const glances = new Glances();
   const fleets = new RecentReads<ReadonlyMap<string, Glance>>();
   const fleet = async (c: PageContext) => {
-    const open = await openClusters(getCookie(c, COOKIE), { env: c.env, platform, state });
+    const open = await openClusters(await presentedIn(c), { env: c.env, platform, state });
     const [first, ...others] = open.visits;
     if (first !== undefined && others.length === 0) return c.redirect(clusterPath(first.target.name), 303);
     const visitor = { name: first?.visitor.name ?? "", mayAct: false };
@@ -75,7 +86,10 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     });
   };
 
-  app.use(secureHeaders({ contentSecurityPolicy: CONTENT_SECURITY_POLICY, referrerPolicy: "no-referrer" }));
+  app.use(secureHeaders(HEADERS), neverStored);
+  const { ask, signIn, signOut } = signingIn({ platform, state });
+  app.get("/signin", ask).post(signIn);
+  app.post("/signout", signOut);
   app.get("/", fleet);
   app.get(
     "/fleet/:cluster",
@@ -95,6 +109,12 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   app.onError((error, c) => answerError(c, error, platform));
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));
   return app;
+}
+
+/** What a cluster has told is for this visitor only, and old at once. Styles and scripts have names of their own contents. */
+async function neverStored(c: PageContext, next: () => Promise<void>): Promise<void> {
+  await next();
+  if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
 }
 
 function vmIn(c: PageContext): NamespacedName {

@@ -14,6 +14,7 @@ import * as kubernetes from "./kinds/kubernetes.ts";
 import { KubeVirt, Migration, Vmi } from "./kinds/kubevirt.ts";
 import { Evacuation } from "./kinds/lifeboat.ts";
 import { OwnWebhooks } from "./kinds/webhooks.ts";
+import { identityReviews } from "./identity-reviews.ts";
 import { isObjectKey, object, type Resource } from "./paths.ts";
 import { preflightReads } from "./preflight-reads.ts";
 import { proveAnnotating, proveMarking } from "./prove.ts";
@@ -46,6 +47,7 @@ export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
     ...vmiReads(send, onOddItem),
     ...evacuationReads(send, onOddItem),
     ...configurationReads(send),
+    ...identityReviews(send),
 
     getNode: (name: string) => readOne(send, "nodes", { namespace: "", name }, kubernetes.Node),
     listNodes: () => readAll(send, { resource: "nodes", schema: kubernetes.Node, onOddItem }),

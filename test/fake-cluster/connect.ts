@@ -57,6 +57,8 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     giveDeschedulingLeaseBack: (taken) => when("GiveLeaseBack", () => fake.descheduling.giveLeaseBack(taken)),
     countRequests: (growth) => when("CountRequests", () => fake.addToCounters(growth)),
     getMinorVersions: () => when("getMinorVersions", () => ({ kubernetes: undefined, kubevirt: undefined })),
+    userOf: () => when("userOf", () => undefined),
+    isAllowed: () => when("isAllowed", () => false),
     canList: (resource) => when(`canList ${resource}`, () => []),
     proveMarking: () => reads("proveMarking"),
     proveAnnotating: () => reads("proveAnnotating"),

@@ -18,7 +18,6 @@ afterAll(() => server.stop());
 describe("unknown routes", () => {
   // prettier-ignore
   test.each([
-    ["GET",    "/"],
     ["GET",    "/clusters"],
     ["GET",    "/clusters/prod"],
     ["GET",    "/clusters/prod/admission/evictions"],

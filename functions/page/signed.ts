@@ -1,0 +1,71 @@
+/**
+ * Values that this Lifeboat has signed, as text.
+ * Owns: `BASE64URL(json).BASE64URL(mac)`, and the key. Does not own: what is signed (session.ts, sign-in-code.ts).
+ *
+ * The key is one of the cluster's own operator token: there is no further secret to keep, and once that token is replaced, nothing that
+ * was signed with it counts any more.
+ */
+import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
+import type { ClusterEntry } from "../../shared/config/clusters.ts";
+
+/** Signed for one of them, a text counts for no other. */
+export type Purpose = "session" | "sign-in-code";
+
+export async function sign(purpose: Purpose, value: unknown, entry: Doors): Promise<string> {
+  const [token = ""] = operatorTokens(entry);
+  const text = unpadded(bytes(JSON.stringify(value)).buffer);
+  const mac = await crypto.subtle.sign("HMAC", await keyOf(purpose, token), bytes(text));
+  return `${text}.${unpadded(mac)}`;
+}
+
+/** `=` would have to be escaped in a cookie. */
+function unpadded(binary: ArrayBuffer): string {
+  return encodeBase64Url(binary).replaceAll("=", "");
+}
+
+/** What it says, whoever has signed it; undefined: it is none. */
+export function readUnchecked(signed: string): unknown {
+  const json = decoded(signed.split(".")[0] ?? "");
+  if (json === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(json));
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function isSigned(purpose: Purpose, signed: string, entry: Doors): Promise<boolean> {
+  const [text = "", mac = ""] = signed.split(".");
+  const signature = decoded(mac);
+  if (signature === undefined) return false;
+  // `verify` compares in constant time.
+  const tried = operatorTokens(entry).map(async (token) =>
+    crypto.subtle.verify("HMAC", await keyOf(purpose, token), signature, bytes(text)),
+  );
+  return (await Promise.all(tried)).includes(true);
+}
+
+export type Doors = Pick<ClusterEntry, "webhookToken" | "operatorToken">;
+
+function operatorTokens({ webhookToken, operatorToken = webhookToken }: Doors): readonly string[] {
+  return [operatorToken].flat();
+}
+
+function keyOf(purpose: Purpose, token: string) {
+  const key = bytes(`lifeboat.dev/${purpose} ${token}`);
+  return crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+}
+
+function bytes(text: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(new TextEncoder().encode(text));
+}
+
+/** What is no base64url is nothing. */
+function decoded(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return decodeBase64Url(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Asking the API server whose token one is, and what that user may do.
+ * Owns: TokenReview and SubjectAccessReview. Does not own: which rights are asked for (functions/page/reviewed.ts).
+ */
+import * as z from "zod/mini";
+import { parseAnswer } from "./read.ts";
+import type { Send } from "./transport.ts";
+
+const Texts = z._default(z.array(z.string()), []);
+const User = z.object({
+  username: z._default(z.string(), ""),
+  uid: z.optional(z.string()),
+  groups: Texts,
+  extra: z.optional(z.record(z.string(), z.array(z.string()))),
+});
+const Reviewed = z.lazy(() =>
+  z.object({ status: z.object({ authenticated: z._default(z.boolean(), false), user: z.optional(User) }) }),
+);
+const Access = z.lazy(() => z.object({ status: z.object({ allowed: z.boolean() }) }));
+
+export type ReviewedUser = z.output<typeof User>;
+
+/** In the whole cluster. */
+export interface Right {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+}
+
+const TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews";
+const ACCESS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+
+export function identityReviews(send: Send) {
+  return {
+    /** Undefined: of no user, or Lifeboat may not ask. */
+    async userOf(token: string): Promise<ReviewedUser | undefined> {
+      const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } };
+      const answer = await send({ method: "POST", path: TOKENS, body, expect: [403] });
+      if (answer.code === 403) return undefined;
+      const { authenticated, user } = parseAnswer(Reviewed, answer.body, `POST ${TOKENS}`).status;
+      return authenticated && user !== undefined && user.username !== "" ? user : undefined;
+    },
+    async isAllowed({ username: user, ...rest }: ReviewedUser, right: Right): Promise<boolean> {
+      const spec = { user, ...rest, resourceAttributes: right };
+      const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+      const answer = await send({ method: "POST", path: ACCESS, body });
+      return parseAnswer(Access, answer.body, `POST ${ACCESS}`).status.allowed;
+    },
+  };
+}

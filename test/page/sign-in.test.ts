@@ -1,0 +1,186 @@
+/** Signing in with the operator's token or a code, where that leads, and what it tells a stranger. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newSignInCode } from "../../functions/page/sign-in-code.ts";
+import { startCannedCluster } from "../functions/support/canned-cluster.ts";
+import { entry, NOW, TOKENS } from "../functions/support/doors.ts";
+import type { StubServer } from "../functions/support/stub-server.ts";
+import { HOSTILE, isEscaped, words } from "./support/fake-visit.ts";
+import { arrive, OWN_FORM } from "./support/visitor.ts";
+
+let server: StubServer;
+beforeAll(async () => {
+  server = await startCannedCluster();
+});
+afterAll(() => server.stop());
+
+const RIGHT = TOKENS.operatorToken;
+const NEXT = "the-next-operator-token";
+const OTHERS = "the-operator-token-of-staging";
+
+function fleet() {
+  const { operatorToken: _, ...simple } = entry(server.url);
+  const rotated = entry(server.url, { operatorToken: [NEXT, RIGHT] });
+  const staging = entry(server.url, { operatorToken: OTHERS });
+  return arrive({ env: { CLUSTERS: { prod: entry(server.url), staging, simple, rotated, broken: { server: 1 } } } });
+}
+
+const one = () => arrive({ env: { CLUSTERS: { prod: entry(server.url) } } });
+
+// prettier-ignore
+const ATTEMPTS: readonly (readonly [what: string, form: Readonly<Record<string, string>>, code: number, says: string])[] = [
+  ["the right token",                    { cluster: "prod", token: RIGHT },              303, ""],
+  ["… with what copying adds",           { cluster: " prod ", token: `  ${RIGHT}\n` },   303, ""],
+  ["… the next one while it is rotated", { cluster: "rotated", token: NEXT },            303, ""],
+  ["… and the last one",                 { cluster: "rotated", token: RIGHT },           303, ""],
+  ["the webhook's, where it is for all", { cluster: "simple", token: TOKENS.webhookToken }, 303, ""],
+  ["the webhook's, where it is not",     { cluster: "prod", token: TOKENS.webhookToken }, 401, "That did not open it"],
+  ["another cluster's",                  { cluster: "prod", token: OTHERS },             401, "That did not open it"],
+  ["Lifeboat's own",                     { cluster: "prod", token: TOKENS.token },       401, "That did not open it"],
+  ["the beginning of it",                { cluster: "prod", token: RIGHT.slice(0, -1) }, 401, "That did not open it"],
+  ["a cluster that there is not",        { cluster: "none", token: RIGHT },              401, "That did not open it"],
+  ["a cluster whose entry is not valid", { cluster: "broken", token: RIGHT },               401, "That did not open it"],
+  ["no token",                           { cluster: "prod" },                            400, "No token"],
+  ["no cluster, of several",             { token: RIGHT },                               400, "No cluster"],
+];
+
+test.each(ATTEMPTS)("%s", async (_, form, code, says) => {
+  const visitor = fleet();
+  const answer = await visitor.post("/signin", form);
+  expect(answer.code).toBe(code);
+  expect(words(answer.text)).toContain(says);
+  expect(answer.text + JSON.stringify(visitor.log)).not.toContain(form["token"]?.trim() ?? "never");
+  expect(visitor.cookie === undefined).toBe(code !== 303);
+});
+
+test("to a stranger, no cluster looks different from one that there is not", async () => {
+  const strange = async (cluster: string) => {
+    const visitor = fleet();
+    const page = await visitor.get(`/fleet/${cluster}`);
+    const tried = await visitor.post("/signin", { cluster, token: "x.y.z" });
+    return [page.code, page.location?.replace(cluster, ""), tried.code, tried.text.replaceAll(cluster, "")];
+  };
+  const nothing = await strange("none");
+  for (const cluster of ["prod", "broken", "simple"]) expect(await strange(cluster)).toEqual(nothing);
+  expect((await fleet().get("/signin")).text).not.toMatch(/prod|staging/);
+});
+
+test("where there is one cluster, none is asked for", async () => {
+  const visitor = one();
+  expect((await visitor.get("/signin")).text).not.toContain('name="cluster"');
+  expect(await visitor.post("/signin", { token: RIGHT })).toMatchObject({ code: 303, location: "/fleet/prod" });
+});
+
+test("the cookie is sent over TLS to this host only, with no request of another site, and no script reads it", async () => {
+  const { headers } = await one().post("/signin", { token: RIGHT });
+  const [value, ...attributes] = (headers.get("set-cookie") ?? "").split("; ");
+  expect(value).toMatch(/^__Host-lifeboat=[\w.~-]+$/);
+  expect(attributes.toSorted()).toEqual(["HttpOnly", "Max-Age=14400", "Path=/", "SameSite=Strict", "Secure"]);
+});
+
+test("one more token opens one more cluster; signing out closes all", async () => {
+  const visitor = fleet();
+  await visitor.post("/signin", { cluster: "prod", token: RIGHT });
+  expect((await visitor.get("/fleet/staging")).code).toBe(303);
+  await visitor.post("/signin", { cluster: "staging", token: OTHERS });
+  expect((await visitor.get("/")).text).toContain('href="/fleet/staging"');
+  expect((await visitor.get("/")).text).toContain('href="/fleet/prod"');
+  expect(await visitor.post("/signout", {})).toMatchObject({ code: 303, location: "/signin" });
+  expect(await visitor.get("/")).toMatchObject({ code: 303, location: "/signin?to=%2F" });
+});
+
+test("it opens for four hours", async () => {
+  const visitor = one();
+  await visitor.post("/signin", { token: RIGHT });
+  visitor.pass(4 * 3600 - 1);
+  expect((await visitor.get("/fleet/prod")).code).not.toBe(303);
+  visitor.pass(1);
+  expect((await visitor.get("/fleet/prod")).code).toBe(303);
+});
+
+const name = (i: number) => `${"a-cluster-with-a-long-name".repeat(4)}-${i}`;
+
+test("a cookie that would not fit is said to be full, and the one before stays", async () => {
+  const CLUSTERS = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [name(i), entry(server.url)]));
+  const visitor = arrive({ env: { CLUSTERS } });
+  let code = 303;
+  let fitting = 0;
+  for (; code === 303; fitting += 1) {
+    const answer = await visitor.post("/signin", { cluster: name(fitting), token: RIGHT });
+    code = answer.code;
+    if (code !== 303) expect([code, words(answer.text)]).toEqual([400, expect.stringContaining("The cookie is full")]);
+  }
+  expect(fitting).toBeGreaterThan(5);
+  expect(`__Host-lifeboat=${visitor.cookie}`.length).toBeLessThanOrEqual(4096);
+  expect((await visitor.get(`/fleet/${name(0)}`)).code).not.toBe(303);
+});
+
+describe("where it leads", () => {
+  // prettier-ignore
+  test.each([
+    ["/fleet/prod/nodes/node01",                  "/fleet/prod/nodes/node01"],
+    ["/fleet/prod/vms/apps/a%20b",                "/fleet/prod/vms/apps/a%20b"],
+    ["/",                                         "/fleet/prod"],
+    ["",                                          "/fleet/prod"],
+    ["https://evil.example/fleet/",               "/fleet/prod"],
+    ["//evil.example/fleet/x",                    "/fleet/prod"],
+    ["/\\evil.example",                           "/fleet/prod"],
+    ["/fleet/..//evil.example",                   "/fleet/prod"],
+    ["/fleet/\\evil.example",                     "/fleet/prod"],
+    ["/fleet/x\r\nset-cookie: a=b",               "/fleet/prod"],
+    ["\t//evil.example",                          "/fleet/prod"],
+    ["/signout",                                  "/fleet/prod"],
+    ["javascript:alert(1)//fleet/",               "/fleet/prod"],
+    ["/clusters/prod/reconcile",                  "/fleet/prod"],
+  ])("to %j: %s", async (to, location) => {
+    expect(await one().post("/signin", { token: RIGHT, to })).toMatchObject({ code: 303, location });
+  });
+
+  test("a page that asks for signing in comes back, and offers to go on: a link from another site carries no cookie", async () => {
+    const visitor = one();
+    const led = await visitor.get("/fleet/prod/nodes/node01");
+    expect(led).toMatchObject({ code: 303, location: "/signin?to=%2Ffleet%2Fprod%2Fnodes%2Fnode01" });
+    const { text } = await visitor.get(led.location ?? "");
+    expect(text).toContain('name="to" value="/fleet/prod/nodes/node01"');
+    expect(text).toContain('<a href="/fleet/prod/nodes/node01">go on to the page</a>');
+  });
+});
+
+test("what is typed stays text", async () => {
+  const { code, text } = await fleet().post("/signin", { cluster: HOSTILE, token: HOSTILE, to: HOSTILE });
+  expect(code).toBe(401);
+  expect(isEscaped(text)).toBe(true);
+  expect(isEscaped((await fleet().get(`/signin?to=${encodeURIComponent(HOSTILE)}`)).text)).toBe(true);
+});
+
+const codeOf = (cluster = "prod", token: string = RIGHT) =>
+  newSignInCode(cluster, { webhookToken: "another-webhook-token", operatorToken: token }, NOW);
+
+describe("a sign-in code", () => {
+  test("names its cluster, and signs in once", async () => {
+    const visitor = fleet();
+    const token = await codeOf();
+    expect(await visitor.post("/signin", { token })).toMatchObject({ code: 303, location: "/fleet/prod" });
+    expect(await visitor.post("/signin", { token })).toMatchObject({ code: 401 });
+  });
+
+  // prettier-ignore
+  test.each<readonly [string, () => Promise<string>, number, number]>([
+    ["within ten minutes",              () => codeOf(),                                   599, 303],
+    ["after ten minutes",               () => codeOf(),                                   600, 401],
+    ["signed with another token",       () => codeOf("prod", OTHERS),                       0, 401],
+    ["of a cluster that there is not",  () => codeOf("none"),                               0, 401],
+    ["changed",                         async () => (await codeOf()).replace(/\.\w/, "._"), 0, 401],
+    ["that is none",                    async () => "once.e30.x",                           0, 401],
+  ])("%s", async (_, code, seconds, expected) => {
+    const visitor = fleet();
+    visitor.pass(seconds);
+    expect((await visitor.post("/signin", { cluster: "prod", token: await code() })).code).toBe(expected);
+  });
+});
+
+test("a token in the address signs nobody in", async () => {
+  const visitor = one();
+  await visitor.get(`/signin?token=${RIGHT}`);
+  await visitor.post(`/signin?token=${RIGHT}`, {}, OWN_FORM);
+  expect(visitor.cookie).toBeUndefined();
+});
