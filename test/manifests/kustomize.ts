@@ -8,6 +8,13 @@ import { load, loadAll } from "js-yaml";
 import * as z from "zod/mini";
 
 const Reference = z.strictObject({ kind: z.exactOptional(z.string()), name: z.string() });
+const Target = z.strictObject({ kind: z.exactOptional(z.string()), name: z.exactOptional(z.string()) });
+const Deletion = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+  $patch: z.literal("delete"),
+});
+const Operations = z.array(z.strictObject({ op: z.literal("replace"), path: z.string(), value: z.unknown() }));
 const Replacement = z.strictObject({
   source: z.strictObject({ kind: z.string(), name: z.string(), fieldPath: z.string() }),
   targets: z.array(
@@ -28,7 +35,7 @@ const Kustomization = z.strictObject({
     z.array(z.looseObject({ name: z.string(), literals: Paths, files: Paths, options: z.looseObject({}) })),
     [],
   ),
-  patches: z._default(z.array(z.strictObject({ target: Reference, patch: z.string() })), []),
+  patches: z._default(z.array(z.strictObject({ target: z.exactOptional(Target), patch: z.string() })), []),
   replacements: z._default(z.array(Replacement), []),
 });
 type Kustomization = z.infer<typeof Kustomization>;
@@ -61,11 +68,24 @@ function buildFrom(of: Kustomization, folder: string, given: readonly KubeObject
     const component = join(folder, path);
     objects = [...buildFrom(read(component, "Component"), component, objects)];
   }
-  for (const { target, patch } of of.patches) {
-    if (!/^\$patch: delete$/m.test(patch)) throw new Error(`${folder}: only patches that delete`);
-    objects = objects.filter((object) => !isSelected(object, target));
-  }
+  for (const one of of.patches) objects = [...patched(objects, one)];
   return of.replacements.reduce(replaced, objects);
+}
+
+/** Patches that delete, or replace fields. */
+function patched(objects: readonly KubeObject[], { target, patch }: Kustomization["patches"][number]) {
+  const found = load(patch);
+  if (!Array.isArray(found)) {
+    const { kind, metadata } = Deletion.parse(found);
+    return objects.filter((object) => !isSelected(object, target ?? { kind, name: metadata.name }));
+  }
+  const operations = Operations.parse(found);
+  return objects.map((object) => {
+    if (target === undefined || !isSelected(object, target)) return object;
+    const changed = (next: unknown, { path, value }: (typeof operations)[number]) =>
+      changedAt(next, path.split("/").slice(1), () => value);
+    return KubeObject.parse(operations.reduce<unknown>(changed, object));
+  });
 }
 
 /** A file has to be in the folder or below: `kubectl apply -k` reads no other. */
@@ -87,8 +107,8 @@ function configMap(
   return { kind: "ConfigMap", metadata: { name, ...more, ...metadata }, data: Object.fromEntries([...given, ...read]) };
 }
 
-function isSelected({ kind, metadata }: KubeObject, target: z.infer<typeof Reference>): boolean {
-  return (target.kind ?? kind) === kind && target.name === metadata.name;
+function isSelected({ kind, metadata }: KubeObject, target: z.infer<typeof Target>): boolean {
+  return (target.kind ?? kind) === kind && (target.name ?? metadata.name) === metadata.name;
 }
 
 function isLocal({ metadata }: KubeObject): boolean {
@@ -122,7 +142,8 @@ function valuesAt(value: unknown, [key, ...rest]: readonly string[]): readonly u
 /** `*` is each item of a list. A field that is not there is a mistake in the path. */
 function changedAt(value: unknown, [key, ...rest]: readonly string[], change: (old: unknown) => unknown): unknown {
   if (key === undefined) return change(value);
-  if (Array.isArray(value) && key === "*") return value.map((item) => changedAt(item, rest, change));
+  if (Array.isArray(value))
+    return value.map((item, i) => (key === "*" || key === String(i) ? changedAt(item, rest, change) : item));
   const fields = new Map(typeof value === "object" && value !== null ? Object.entries(value) : []);
   if (!fields.has(key)) throw new Error(`there is no ${key}`);
   return Object.fromEntries(fields.set(key, changedAt(fields.get(key), rest, change)));

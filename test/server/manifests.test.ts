@@ -1,10 +1,14 @@
 /** What an administrator applies to run Lifeboat in the cluster. That it is enough is tried in test/blackbox/in-cluster.test.ts. */
 import { readdirSync, readFileSync } from "node:fs";
-import { load, loadAll } from "js-yaml";
+import { fileURLToPath } from "node:url";
+import { loadAll } from "js-yaml";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { NAME, NAMESPACE, WEBHOOK_CONFIGURATIONS } from "../../infra/server/names.ts";
+import type { Home } from "../../infra/cli/install/plan.ts";
+import { plannedFor } from "../../infra/tools/apply.ts";
 import { inClusterManifests } from "../../infra/tools/in-cluster.ts";
+import { build } from "../manifests/kustomize.ts";
 
 const infra = new URL("../../infra/", import.meta.url);
 const parse = (file: string) => loadAll(readFileSync(new URL(file, infra), "utf8"));
@@ -108,12 +112,19 @@ test("server and relay are one image", () => {
   expect(server).toBe(relay);
 });
 
-test("each patch of the component is one that the sandbox's installation knows", () => {
-  expect(load(readFileSync(new URL(`${folder}kustomization.yaml`, infra), "utf8"))).toMatchObject({
-    kind: "Component",
-    patches: [
-      { patch: expect.stringContaining("$patch: delete") },
-      { target: { kind: "ValidatingWebhookConfiguration" } },
-    ],
-  });
+const URL_OF_WORKER = "https://lifeboat.example.com/clusters/CLUSTER";
+
+test.each<[string, Home]>([
+  ["kubernetes", { in: "Worker", url: URL_OF_WORKER, webhookToken: "WEBHOOK_TOKEN" }],
+  ["server/kubernetes", { in: "Cluster", image: "registry.example.com/lifeboat:0.1.0" }],
+])("kubectl apply -k infra/%s applies what the command installs", (kustomization, home) => {
+  expect(byName(build(fileURLToPath(new URL(kustomization, infra))))).toEqual(byName(plannedFor(home)));
 });
+
+function byName(objects: readonly z.output<typeof Manifest>[]) {
+  return objects.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+}
+
+function nameOf({ kind, metadata }: z.output<typeof Manifest>): string {
+  return `${kind} ${metadata.name}`;
+}

@@ -91,7 +91,7 @@ function compareAddress(webhook: InstalledWebhook, expected: WebhookExpectation)
   const isUnseen = isService && !(expected.publicUrl ?? "").endsWith(".svc");
   const { problems, remarks = [] } = isUnseen
     ? { problems: [], remarks: ["clientConfig.service: whether that leads to Lifeboat cannot be seen"] }
-    : compareUrl(url, expected);
+    : compareUrl(url, expected, isService ? "clientConfig.service" : "clientConfig.url");
   const isVersion = admissionReviewVersions.includes("v1");
   return { problems: [...problems, ...(isVersion ? [] : ["admissionReviewVersions: expected v1"])], remarks };
 }

@@ -6,7 +6,7 @@ import type { Findings, WebhookExpectation } from "./facts.ts";
 
 /** What is before `/clusters`, the cluster, the door, the token. */
 const PATH = /^(.*)\/clusters\/([^/]+)\/admission\/([^/]+)(?:\/([^/]+))?$/;
-const FIELD = "clientConfig.url";
+type AddressField = "clientConfig.url" | "clientConfig.service";
 
 /** Undefined: it leads to no door of Lifeboat's. Holds the token. */
 export function partsOf(url: string) {
@@ -15,26 +15,28 @@ export function partsOf(url: string) {
   return { base, cluster: decoded(cluster), door, token: token === undefined ? undefined : decoded(token) };
 }
 
-export function compareUrl(url: string, expected: WebhookExpectation): Findings {
+/** `field`: which one names the address. */
+export function compareUrl(url: string, expected: WebhookExpectation, field: AddressField): Findings {
   const { base = "", cluster, door, token } = partsOf(url) ?? {};
   if (door !== expected.door || cluster !== expected.cluster) {
     const path = `/clusters/${expected.cluster}/admission/${expected.door}`;
-    return { problems: [`${FIELD}: expected a path that ends in ${path}, with or without a webhookToken after it`] };
+    return { problems: [`${field}: expected a path that ends in ${path}, with or without a webhookToken after it`] };
   }
-  const address = compareBase(base, expected.publicUrl);
-  const { problems, remarks = [] } = token === undefined ? { problems: [] } : compareToken(token, expected);
+  const address = compareBase(base, expected.publicUrl, field);
+  const { problems, remarks = [] } = token === undefined ? { problems: [] } : compareToken(token, expected, field);
   return { problems: [...address, ...problems], remarks };
 }
 
-function compareBase(base: string, publicUrl: string | undefined): readonly string[] {
+function compareBase(base: string, publicUrl: string | undefined, field: AddressField): readonly string[] {
   if (publicUrl === undefined || normalizedBase(base) === normalizedBase(publicUrl)) return [];
-  return [`${FIELD}: expected it to begin with PUBLIC_URL, ${publicUrl}`];
+  const wanted = field === "clientConfig.service" ? "lead to" : "begin with PUBLIC_URL,";
+  return [`${field}: expected it to ${wanted} ${publicUrl}`];
 }
 
-function compareToken(token: string, { tokens }: WebhookExpectation): Findings {
+function compareToken(token: string, { tokens }: WebhookExpectation, field: AddressField): Findings {
   const at = tokens.indexOf(token);
-  if (at < 0) return { problems: [`${FIELD}: expected a webhookToken of this cluster as the last segment`] };
-  const rotating = `${FIELD}: its webhookToken is not the first of the cluster's: a rotation has not ended`;
+  if (at < 0) return { problems: [`${field}: expected a webhookToken of this cluster as the last segment`] };
+  const rotating = `${field}: its webhookToken is not the first of the cluster's: a rotation has not ended`;
   return { problems: [], remarks: at === 0 ? [] : [rotating] };
 }
 
