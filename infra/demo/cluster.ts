@@ -12,7 +12,7 @@ import { configureLifeboat } from "../tools/apply.ts";
 import { startLifeboat, type Lifeboat } from "../tools/lifeboat.ts";
 import { serverImages } from "../tools/in-cluster.ts";
 import { installInCluster } from "./in-cluster.ts";
-import { installRelay, type RelayTo, startRelayBeside } from "../tools/relay.ts";
+import { installRelay, startRelayBeside, throughWorker } from "../tools/relay.ts";
 import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import { startOwner } from "./owner.ts";
 
@@ -95,7 +95,7 @@ async function installLifeboat(
     kubeConfig: await installRelay(sandbox),
     endpoint: new URL(`${lifeboat.url}/events`),
     secret: relaySecret,
-    fetch: throughWorker(lifeboat),
+    fetch: throughWorker(() => lifeboat.worker),
   });
   const caFile = join(folder, `ca-${name}.crt`);
   await writeFile(caFile, sandbox.caPem);
@@ -107,16 +107,6 @@ async function installLifeboat(
       await relay.stop();
       await lifeboat.worker.stop();
     },
-  };
-}
-
-/** The Worker's certificate is the sandbox's, which this process does not trust. */
-function throughWorker({ worker }: Lifeboat): RelayTo["fetch"] {
-  return async (input, init) => {
-    const request = new Request(input, init);
-    const { method, headers } = request;
-    const path = new URL(request.url).pathname;
-    return worker.fetch(path, { method, headers: [...headers], body: await request.text() });
   };
 }
 

@@ -4,9 +4,10 @@
  */
 import { applyLifeboat } from "../../infra/tools/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
+import { installRelay, startRelayBeside, throughWorker } from "../../infra/tools/relay.ts";
 import { type ClusterEntry, startWorker } from "../../infra/tools/worker.ts";
 
-/** The suite as it is runs against either: `LIFEBOAT_FORM=in-cluster npx vitest run test/blackbox/drain.test.ts`. */
+/** All of test/blackbox runs against either, but for what is in its folder `worker`: `LIFEBOAT_FORM=in-cluster npx vitest run test/blackbox`. */
 export const IS_IN_CLUSTER = process.env["LIFEBOAT_FORM"] === "in-cluster";
 
 export interface FormOptions {
@@ -17,6 +18,7 @@ export interface FormOptions {
   /** Further keys of the cluster's entry in CLUSTERS. */
   readonly entry: Partial<ClusterEntry> | undefined;
   readonly onLog: ((line: string) => void) | undefined;
+  readonly relay: boolean | undefined;
   /** Once the kinds are there, and before Lifeboat may read it. */
   readonly configure: () => Promise<void>;
 }
@@ -51,19 +53,31 @@ export interface Form {
   reinstall(optional: readonly string[]): Promise<void>;
   /** `clientConfig`s of the webhook for evictions with which the API server would not reach it. */
   misleading(): readonly object[];
+  stop(): Promise<void>;
 }
+
+const RELAY_SECRET = `whsec_${Buffer.alloc(32, "relay of the stage").toString("base64")}`;
 
 export async function startWorkerForm(sandbox: Sandbox, options: FormOptions): Promise<Form> {
   const { client, authority, url: server } = sandbox;
   const { cluster, webhookToken, optional, entry, onLog, configure } = options;
+  const relaySecret = options.relay ? { relaySecret: RELAY_SECRET } : {};
   const install = (url: string, files = optional) =>
     applyLifeboat(client, { url: `${url}/clusters/${cluster}`, webhookToken, caPem: authority.caPem, optional: files });
   const { token } = await install("https://127.0.0.1:1");
-  const clusters = { [cluster]: { server, token, webhookToken, ...entry } };
+  const clusters = { [cluster]: { server, token, webhookToken, ...relaySecret, ...entry } };
   const start = (port: number) => startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
   let worker = await start(0);
   await install(worker.url);
   await configure();
+  const relay = options.relay
+    ? startRelayBeside({
+        kubeConfig: await installRelay(sandbox),
+        endpoint: new URL(`${worker.url}/clusters/${cluster}/events`),
+        secret: RELAY_SECRET,
+        fetch: throughWorker(() => worker),
+      })
+    : undefined;
   return {
     current: () => worker,
     async restart() {
@@ -79,5 +93,9 @@ export async function startWorkerForm(sandbox: Sandbox, options: FormOptions): P
         `clusters/other/admission/evictions/${webhookToken}`,
         "somewhere/else",
       ].map((path) => ({ url: `${worker.url}/${path}` })),
+    async stop() {
+      await relay?.stop();
+      await worker.stop();
+    },
   };
 }

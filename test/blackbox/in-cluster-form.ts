@@ -78,6 +78,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
   };
   await start();
   return {
+    stop: () => running.stop(),
     current: () => running,
     restart: start,
     another: () => Promise.resolve({ ...running, stop: nothing }),

@@ -29,6 +29,8 @@ export interface StageOptions extends SandboxOptions {
   readonly optional?: readonly string[];
   /** Further keys of the cluster's entry in CLUSTERS. */
   readonly entry?: Partial<ClusterEntry>;
+  /** Beside the Worker, the relay; in the cluster it is always there. */
+  readonly relay?: boolean;
   /** Whether minutes pass by themselves; they do unless switched off. */
   readonly ticking?: boolean;
 }
@@ -81,6 +83,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     optional = [],
     entry,
     ticking = true,
+    relay,
     ...rest
   } = options;
   const images = IS_IN_CLUSTER ? serverImages({ cluster: CLUSTER, ...(onLog && { onOutput: onLog }) }) : new Map();
@@ -93,6 +96,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     optional,
     entry,
     onLog,
+    relay,
     configure: () => configure(configuration),
   });
   for (const name of nodes) await createNode(client, name);
@@ -127,7 +131,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     ask,
     async stop() {
       await minutes.stop();
-      await form.current().stop();
+      await form.stop();
       await sandbox.stop();
     },
   };

@@ -1,20 +1,20 @@
 /**
  * One deployment, several clusters: what happens to one never touches another.
  */
-import { tickTime } from "../../infra/tools/tick-times.ts";
+import { tickTime } from "../../../infra/tools/tick-times.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod";
-import { pods } from "../../infra/sandbox/actors/resources.ts";
-import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
-import { applyLifeboat, configureLifeboat } from "../../infra/tools/apply.ts";
-import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
-import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
-import { NAMESPACE } from "./stage.ts";
-import { evict, getVmi, hasSettledAwayFrom, launchersOf, untilVmi } from "./vm.ts";
+import { pods } from "../../../infra/sandbox/actors/resources.ts";
+import { waitFor } from "../../../infra/sandbox/actors/wait-for.ts";
+import { evacuations } from "../../../infra/tools/evacuations.ts";
+import { applyLifeboat, configureLifeboat } from "../../../infra/tools/apply.ts";
+import { createNode, createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
+import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { type RunningWorker, startWorker } from "../../../infra/tools/worker.ts";
+import { NAMESPACE } from "../stage.ts";
+import { evict, getVmi, hasSettledAwayFrom, launchersOf, untilVmi } from "../vm.ts";
 
 const NAMES = ["east", "west"] as const;
 type Name = (typeof NAMES)[number];

@@ -1,0 +1,139 @@
+/**
+ * The door for relays and node agents: signed deliveries are acted on before they are answered, everything else changes nothing.
+ * In the cluster only the process itself has the secret that opens it.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Webhook } from "standardwebhooks";
+import { nodes, podDisruptionBudgets } from "../../../infra/sandbox/actors/resources.ts";
+import { NAMESPACE, type Stage, startStage } from "../stage.ts";
+import { createVm, getVmi } from "../vm.ts";
+
+const OLD_SECRET = "whsec_dGhlIG9sZCBzZWNyZXQgb2YgdGhlIHJlbGF5";
+const NEW_SECRET = "whsec_dGhlIG5ldyBzZWNyZXQgb2YgdGhlIHJlbGF5";
+const CONTENT_TYPE = "application/cloudevents-batch+json";
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await startStage({
+    entry: { relaySecret: [NEW_SECRET, OLD_SECRET] },
+    configuration: {
+      featureGates: { NodePressureEvictionLiveMigration: true },
+    },
+  });
+});
+afterAll(() => stage.stop());
+
+function event(type: string, data: Record<string, unknown>) {
+  return { specversion: "1.0", id: "1", source: "/relay", type: `dev.lifeboat.${type}.v1`, data };
+}
+
+interface Delivery {
+  readonly secret?: string;
+  readonly secondsAgo?: number;
+  readonly contentType?: string;
+  /** What is sent, if it is not what was signed. */
+  readonly sent?: string;
+}
+
+async function deliver(body: unknown, delivery: Delivery = {}): Promise<number> {
+  const { secret = NEW_SECRET, secondsAgo = 0, contentType = CONTENT_TYPE } = delivery;
+  const payload = typeof body === "string" ? body : JSON.stringify(body);
+  const time = new Date(Date.now() - secondsAgo * 1000);
+  const answer = await stage.worker().fetch("/clusters/sandbox/events", {
+    method: "POST",
+    headers: {
+      "content-type": contentType,
+      "webhook-id": "delivery-1",
+      "webhook-timestamp": String(Math.floor(time.getTime() / 1000)),
+      "webhook-signature": new Webhook(secret).sign("delivery-1", time, payload),
+    },
+    body: delivery.sent ?? payload,
+  });
+  await answer.text();
+  return answer.status;
+}
+
+async function budgetsOf(vmi: string): Promise<number> {
+  const { metadata } = await getVmi(stage.client, vmi);
+  const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
+  return items.filter((b) => b.metadata.ownerReferences?.some((o) => o.uid === metadata.uid)).length;
+}
+
+async function changed(name: string) {
+  const { metadata } = await stage.createVm({ name, evictionStrategy: "LiveMigrate" });
+  return [event("vmi.changed", { namespace: NAMESPACE, name, uid: metadata.uid })];
+}
+
+test.each([
+  ["the new secret", NEW_SECRET],
+  ["the old one, while rotating", OLD_SECRET],
+])("signed with %s: a VM that has just been made has its budget before the answer", async (_, secret) => {
+  const name = `new-${secret === NEW_SECRET ? "new" : "old"}`;
+  const batch = await changed(name);
+  expect(await deliver(batch, { secret })).toBe(204);
+  expect(await budgetsOf(name)).toBe(1);
+  // At least once means twice at times.
+  expect(await deliver(batch, { secret })).toBe(204);
+  expect(await budgetsOf(name)).toBe(1);
+});
+
+describe("refused, and nothing changes", () => {
+  let batch: readonly unknown[];
+  beforeAll(async () => {
+    batch = await changed("refused");
+  });
+
+  // prettier-ignore
+  test.each<[string, number, Delivery]>([
+    ["another cluster's secret",  401, { secret: "whsec_c29tZWJvZHkgZWxzZSdz" }],
+    ["replayed after 6 minutes",  401, { secondsAgo: 360 }],
+    ["truncated on the way",      401, { sent: "[" }],
+    ["oversized",                 413, { sent: " ".repeat(1024 * 1024 + 1) }],
+    ["not a batch of CloudEvents", 415, { contentType: "application/json" }],
+  ])("%s: %d", async (_, code, delivery) => {
+    expect(await deliver(batch, delivery)).toBe(code);
+    expect(await budgetsOf("refused")).toBe(0);
+  });
+
+  // prettier-ignore
+  test.each<[string, unknown]>([
+    ["not JSON",                     "nonsense"],
+    ["not a list",                   {}],
+    ["an unknown type",              [event("nobody.knows", {})]],
+    ["data without what it needs",   [event("vmi.changed", { namespace: NAMESPACE })]],
+    ["more than 100 events",         Array.from({ length: 101 }, () => event("node.changed", { name: "node01" }))],
+  ])("%s: 400", async (_, body) => {
+    expect(await deliver(body)).toBe(400);
+  });
+});
+
+test("what is not there any more is no error", async () => {
+  const gone = { namespace: NAMESPACE, name: "gone", uid: "u" };
+  const batch = [
+    event("vmi.changed", gone),
+    event("pod.disrupted", gone),
+    event("pod.killing", { ...gone, reason: "Evicted" }),
+    event("migration.changed", { namespace: NAMESPACE, name: "gone", migration: "m" }),
+    event("node.changed", { name: "gone" }),
+    event("domain.shutdown", { ...gone, domain: { status: "Running", gracefulShutdown: true } }),
+  ];
+  expect(await deliver(batch)).toBe(204);
+});
+
+test("a node agent sees a shutdown under node pressure: the VM is moved", async () => {
+  stage.sandbox.migrations.configure({ seconds: 0.1 });
+  const vm = await createVm(stage, "shut-down");
+  const domain = { status: "Running", gracefulShutdown: true };
+  const data = { namespace: NAMESPACE, name: vm.name, uid: vm.uid, domain };
+  expect(await deliver([event("domain.shutdown", data)])).toBe(204);
+  expect(await vm.evacuations()).toMatchObject([{ spec: { cause: "NodePressure" } }]);
+  await vm.untilMoved();
+});
+
+test("the API server does not answer: 503, send all again", async () => {
+  const { items } = await stage.client.list(nodes);
+  const batch = items.map((node) => event("node.changed", { name: node.metadata.name }));
+  await stage.sandbox.stop();
+  expect(await deliver(batch)).toBe(503);
+});
