@@ -68,7 +68,7 @@ export function plannedFor(home: Home, optional: readonly string[] = []): readon
 
 export async function applyAsCommand(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
   const applier = new Applier(() => sendOver(client));
-  await applyAll(manifests, { applier, host: SILENT, dryRun: false });
+  await applyAll(manifests, { applier, host: SILENT, dryRun: false, forceConflicts: true });
 }
 
 const SILENT: Host = {

@@ -17,6 +17,7 @@ import { lifeboat, type Person } from "./lifeboat.ts";
 
 const Objects = z.array(z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) }));
 const Entry = z.object({ server: z.string(), token: z.string(), webhookToken: z.string(), operatorToken: z.string() });
+const Webhooks = z.object({ webhooks: z.array(z.object({ failurePolicy: z.string() })) });
 const CONFIGURATIONS: Resource = {
   apiVersion: "lifeboat.dev/v1alpha1",
   kind: "LifeboatConfiguration",
@@ -85,6 +86,40 @@ test("from nothing to the first evacuated VM; a second time changes nothing", as
   const second = await install("--with guard,migration-policy");
   expect(second.code).toBe(0);
   expect(second.out.filter((line) => !line.endsWith(" unchanged"))).toEqual([]);
+});
+
+async function setAsEditor(path: string, value: unknown): Promise<void> {
+  const body = [{ op: "add", path, value }];
+  const query = { fieldManager: "kubectl-edit" };
+  await sandbox.client.patch(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }, { type: "json", body }, { query });
+}
+
+async function installed() {
+  return Webhooks.parse(await sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }));
+}
+
+test("a field that another manager has set: named, and overwritten only if so asked", async () => {
+  expect((await install()).code).toBe(0);
+  await setAsEditor("/metadata/labels/team", "virtualization");
+  expect((await install()).code).toBe(0);
+
+  await setAsEditor("/webhooks/0/failurePolicy", "Fail");
+  for (const command of [install(), install("--dry-run"), lifeboat("upgrade", { kubeconfig: sandbox.kubeconfig })]) {
+    const { code, err } = await command;
+    expect(code).toBe(1);
+    expect(err.slice(-3)).toEqual([
+      expect.stringMatching(/^error: validatingwebhookconfiguration\S+\/lifeboat has not been applied: /),
+      '    "kubectl-edit" using admissionregistration.k8s.io/v1: .webhooks[name="evictions.lifeboat.dev"].failurePolicy',
+      expect.stringMatching(/^--force-conflicts overwrites them\. To keep them, /),
+    ]);
+    expect(await installed()).toEqual({ webhooks: [{ failurePolicy: "Fail" }] });
+  }
+
+  expect((await install("--force-conflicts")).out.filter((line) => !line.endsWith(" unchanged"))).toEqual([
+    "validatingwebhookconfiguration.admissionregistration.k8s.io/lifeboat configured",
+  ]);
+  expect(await installed()).toEqual({ webhooks: [{ failurePolicy: "Ignore" }] });
+  expect((await install()).code).toBe(0);
 });
 
 test("a part that is added later leaves the gates of the others on", async () => {

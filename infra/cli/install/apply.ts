@@ -1,6 +1,7 @@
 /**
- * Applying manifests: server-side apply, under one field manager, so that a second time changes nothing.
- * Owns: the requests. Does not own: which manifests (plan.ts).
+ * Applying manifests: server-side apply, under one field manager, so that a second time changes nothing, and nothing that another
+ * manager has set is overwritten unasked.
+ * Owns: the requests, the words of a conflict. Does not own: which manifests (plan.ts).
  */
 import * as z from "zod/mini";
 import type { ApiAnswer, Send } from "../../../shared/cluster/transport.ts";
@@ -20,6 +21,17 @@ const Groups = z.object({
 });
 const Stored = z.looseObject({ metadata: z.looseObject({}), status: z.optional(z.unknown()) });
 
+const Conflicts = z.object({
+  details: z.object({ causes: z.array(z.object({ message: z.string(), field: z.string() })) }),
+});
+
+export interface ApplyOptions {
+  /** What it would be. */
+  readonly dryRun: boolean;
+  /** Fields that other managers have set to other values are taken over. */
+  readonly forceConflicts: boolean;
+}
+
 /** Knows where a kind lives, once it has asked. */
 export class Applier {
   readonly #send: () => Send;
@@ -29,8 +41,7 @@ export class Applier {
     this.#send = send;
   }
 
-  /** `dryRun`: what it would be. */
-  async apply(manifest: Manifest, dryRun: boolean): Promise<Change> {
+  async apply(manifest: Manifest, { dryRun, forceConflicts }: ApplyOptions): Promise<Change> {
     const path = await this.pathOf(manifest);
     if (path === undefined) {
       // With a dry run the kinds of this installation are not there.
@@ -43,7 +54,7 @@ export class Applier {
       if (dryRun) return "configured";
       await this.#send()({ method: "PATCH", path, body: turns, query: { fieldManager: MANAGER } });
     }
-    const query = { fieldManager: MANAGER, force: "true", ...(dryRun && { dryRun: "All" }) };
+    const query = { fieldManager: MANAGER, force: String(forceConflicts), ...(dryRun && { dryRun: "All" }) };
     const apply = {
       method: "PATCH",
       path,
@@ -51,7 +62,8 @@ export class Applier {
       body: withGatesOf(before.body, manifest),
       contentType: "application/apply-patch+yaml",
     } as const;
-    const after = await this.#send()({ ...apply, expect: dryRun ? [404] : [] });
+    const after = await this.#send()({ ...apply, expect: dryRun ? [404, 409] : [409] });
+    if (after.code === 409) throw new Failed(conflictOf(manifest, after.body));
     if (before.code === 404) return "created";
     return contentOf(before) === contentOf(after) ? "unchanged" : "configured";
   }
@@ -100,6 +112,15 @@ export class Applier {
     const versions = Groups.parse(body).groups.flatMap((one) => one.versions);
     return versions.some(({ groupVersion }) => `/apis/${groupVersion}` === group);
   }
+}
+
+/** Names managers and fields, as the API server does, and no values: one may be a URL that holds a token. */
+function conflictOf(manifest: Manifest, body: unknown): string {
+  const found = Conflicts.safeParse(body);
+  const causes = found.success ? found.data.details.causes : [];
+  const fields = causes.map(({ message, field }) => `    ${message.replace("conflict with ", "")}: ${field}\n`);
+  return `${nameOf(manifest)} has not been applied: to some of its fields, other field managers have given other values:
+${fields.join("")}--force-conflicts overwrites them. To keep them, apply what \`lifeboat install --export\` prints with a kustomization of yours`;
 }
 
 /** Without what the API server writes. */

@@ -7,7 +7,7 @@ import { type Command, connectionOf } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
-import { Applier } from "./apply.ts";
+import { Applier, type ApplyOptions } from "./apply.ts";
 import { readClusterFacts } from "./cluster-facts.ts";
 import { printManifests } from "./export.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
@@ -33,7 +33,8 @@ export const install: Command = {
       printManifests(planned("WEBHOOK_TOKEN"), host);
       return EXIT.done;
     }
-    const applying = { applier: new Applier(connection.send), host, dryRun: options.does === "DryRun" };
+    const { does, forceConflicts } = options;
+    const applying = { applier: new Applier(connection.send), host, dryRun: does === "DryRun", forceConflicts };
     const server = values.server ?? connection.server;
     const entry = { file: values.entry ?? `lifeboat-${cluster}.json`, cluster, server };
     await applyAll(
@@ -56,16 +57,16 @@ function homeOf({ worker, image, caBundle }: InstallOptions, at: { url: string; 
   return worker === undefined ? { in: "Cluster", image } : { in: "Worker", ...at, ...caBundle };
 }
 
-export interface Applying {
+export interface Applying extends ApplyOptions {
   readonly applier: Applier;
   readonly host: Host;
-  readonly dryRun: boolean;
 }
 
 /** Says of each object what has become of it, as kubectl apply does. */
-export async function applyAll(manifests: readonly Manifest[], { applier, host, dryRun }: Applying): Promise<void> {
+export async function applyAll(manifests: readonly Manifest[], applying: Applying): Promise<void> {
+  const { applier, host, dryRun } = applying;
   for (const manifest of manifests) {
-    const change = await applier.apply(manifest, dryRun);
+    const change = await applier.apply(manifest, applying);
     host.stdout.write(`${nameOf(manifest)} ${change}${dryRun ? " (dry run)" : ""}\n`);
     if (!dryRun && manifest.kind === "CustomResourceDefinition") await untilEstablished(manifest, applier, host);
   }

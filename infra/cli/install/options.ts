@@ -22,6 +22,7 @@ export const INSTALL_FLAGS = {
   with: TEXTS,
   export: FLAG,
   "dry-run": FLAG,
+  "force-conflicts": FLAG,
   timeout: TEXT,
 } as const;
 
@@ -43,6 +44,7 @@ on where it was, and changes what is not as it should be.
       --with PARTS            optional parts, separated by commas; their feature gates are switched on
       --export                print the manifests, and apply nothing; a webhook token is yours to fill in
       --dry-run               say what would change
+      --force-conflicts       overwrite fields that other managers have set to other values; without it, the command names them and stops
       --timeout 10m           how long to wait for Lifeboat
 ${COMMON_USAGE}
 
@@ -56,6 +58,7 @@ export interface InstallOptions {
   readonly image: string;
   readonly parts: readonly Part[];
   readonly caBundle: { readonly caBundle?: string };
+  readonly forceConflicts: boolean;
   readonly does: "Apply" | "DryRun" | "Export";
   /** How long to wait for Lifeboat. */
   readonly seconds: number;
@@ -71,6 +74,7 @@ export function readInstall(args: readonly string[]) {
     image: inCluster ? imageOf(values.image) : "",
     parts: partsNamed(values.with ?? []),
     caBundle: file === undefined ? {} : { caBundle: readFileSync(file, "base64") },
+    forceConflicts: values["force-conflicts"],
     does: values.export ? "Export" : values["dry-run"] ? "DryRun" : "Apply",
     seconds: secondsOf("--timeout", values.timeout ?? "10m"),
   };

@@ -15,18 +15,19 @@ import { imageOf } from "./options.ts";
 import { PARTS, type Part } from "./parts.ts";
 import { type Home, isWebhook, plan } from "./plan.ts";
 
-const FLAGS = { image: TEXT, "dry-run": FLAG, timeout: TEXT } as const;
+const FLAGS = { image: TEXT, "dry-run": FLAG, "force-conflicts": FLAG, timeout: TEXT } as const;
 
 export const upgrade: Command = {
   words: ["upgrade"],
   summary: "bring what is installed to the version of this command",
-  usage: `upgrade [--image IMAGE] [--dry-run]
+  usage: `upgrade [--image IMAGE] [--dry-run] [--force-conflicts]
 
 Applies the manifests of this version for what is installed: the parts that are there, in the form that is there. Addresses, tokens and
 the LifeboatConfiguration stay as they are. A Worker is deployed by itself, before.
 
       --image IMAGE           in the cluster: the image of this version
       --dry-run               say what would change
+      --force-conflicts       overwrite fields that other managers have set to other values; without it, the command names them and stops
       --timeout 10m           in the cluster: how long to wait for the replicas
 ${COMMON_USAGE}
 `,
@@ -36,7 +37,8 @@ ${COMMON_USAGE}
     noWords(positionals);
     const seconds = secondsOf("--timeout", values.timeout ?? "10m");
     const connection = connectionOf(values, host, opened);
-    const applying = { applier: new Applier(connection.send), host, dryRun: values["dry-run"] };
+    const { "dry-run": dryRun, "force-conflicts": forceConflicts } = values;
+    const applying = { applier: new Applier(connection.send), host, dryRun, forceConflicts };
     const facts = await readClusterFacts(connection);
     const home = await findHome(applying.applier, values.image);
     const planned = plan({ ...facts, parts: await presentParts(applying.applier), home });
