@@ -1,7 +1,7 @@
 /**
  * What each single permission is for: what no longer works without it, how that shows, and the request that is then refused.
  * Owns: that table, at least one row for every permission of every role that is shipped. Does not own: trying each row
- * (least-privilege.test.ts, test/relay/permissions.test.ts), nor the document that prints it (PERMISSIONS.md).
+ * (least-privilege.test.ts, test/relay/permissions.test.ts, test/server/permissions.test.ts), nor the document that prints it (PERMISSIONS.md).
  */
 import * as shown from "./consequences.ts";
 import type { Deed } from "./deeds.ts";
@@ -27,6 +27,11 @@ export interface Need extends Permitted {
 export interface RelaysNeed extends Permitted {
   /** The watch that does not come about. */
   readonly refused: string;
+}
+
+/** Of the server in the cluster, besides what it watches as the relay does. */
+export interface ServersNeed extends Permitted {
+  readonly deed: "keep certificate and webhooks" | "hold the Lease";
 }
 
 type Row = readonly [permission: string, without: string, shown: shown.Consequence, deed: Deed, refused: string];
@@ -157,3 +162,30 @@ export const RELAYS_NEEDS: readonly RelaysNeed[] = ofRelay([
   ["list lifeboat.dev/evacuations",                        "requests by hand and cancels wait for a tick", "evacuations"],
   ["watch lifeboat.dev/evacuations",                       "requests by hand and cancels are reported late", "evacuations"],
 ]);
+
+const SERVERS = "server/kubernetes/component/rbac.yaml";
+
+/** Its rules are the relay's, which a test compares. */
+export const SERVERS_WATCHES: readonly Permitted[] = RELAYS_NEEDS.map(({ permission, without }) => {
+  return { file: SERVERS, permission, without };
+});
+
+function ofServer(deed: ServersNeed["deed"], rows: readonly (readonly [permission: string, without: string])[]) {
+  return rows.map(([permission, without]): ServersNeed => ({ file: SERVERS, permission, without, deed }));
+}
+
+const CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations";
+
+// prettier-ignore
+export const SERVERS_NEEDS: readonly ServersNeed[] = [
+  ...ofServer("keep certificate and webhooks", [
+    [`patch ${CONFIGURATIONS}/lifeboat`,       "evictions do not reach Lifeboat: the webhook's path and `caBundle` are not written"],
+    [`patch ${CONFIGURATIONS}/lifeboat-guard`, "deletions do not reach Lifeboat: the webhook's path and `caBundle` are not written"],
+    ["get secrets/lifeboat-server",            "no replica finds its certificate and tokens: none serves"],
+    ["patch secrets/lifeboat-server",          "certificate and tokens are neither made nor renewed"],
+  ]),
+  ...ofServer("hold the Lease", [
+    ["get coordination.k8s.io/leases/lifeboat-server",   "no replica ticks"],
+    ["patch coordination.k8s.io/leases/lifeboat-server", "no replica ticks"],
+  ]),
+];

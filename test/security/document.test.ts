@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { code, renderTable } from "../../infra/tools/docs/policy/tables.ts";
-import { NEEDS, RELAYS_NEEDS } from "../manifests/least-privilege.ts";
+import { NEEDS, RELAYS_NEEDS, SERVERS_NEEDS, SERVERS_WATCHES } from "../manifests/least-privilege.ts";
 import { atoms, granted, nameOf, readManifests } from "../manifests/shipped.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -34,16 +34,19 @@ test("SECURITY.md answers the eighteen threats", () => {
   expect(numbers).toEqual(Array.from({ length: 18 }, (_, i) => i + 1));
 });
 
+const ALL_NEEDS = [...NEEDS, ...RELAYS_NEEDS, ...SERVERS_NEEDS, ...SERVERS_WATCHES];
+
 const PERMISSIONS = `# Permissions
 
 What stops working without each permission of each role, by the file in \`infra\` that grants it. Tests
-([Lifeboat](../../test/manifests/least-privilege.test.ts), [the relay](../../test/relay/permissions.test.ts)) take each permission away and see
-exactly that; with all of them, nothing is refused.
+([Lifeboat](../../test/manifests/least-privilege.test.ts), [the relay](../../test/relay/permissions.test.ts),
+[the server in the cluster](../../test/server/permissions.test.ts)) take each permission away and see exactly that; with all of them, nothing is
+refused.
 This page is rendered: \`npx vitest run test/security/document.test.ts -u\`.
 `;
 
 function renderPermissions(): string {
-  const tables = Map.groupBy([...NEEDS, ...RELAYS_NEEDS], ({ file }) => file);
+  const tables = Map.groupBy(ALL_NEEDS, ({ file }) => file);
   const sections = [...tables].map(([file, needs]) => {
     const rows = needs.map(({ permission, without }) => [code(permission), without]);
     return `\n## ${file}\n\n${renderTable([["permission", "without it"], ...rows])}\n`;
@@ -59,14 +62,13 @@ test("infra/kubernetes/PERMISSIONS.md is rendered from what is tested", async ()
 
 /** For `lifeboat doctor`, which asks for each. */
 function permissionsOfAccounts() {
-  const all = [...NEEDS, ...RELAYS_NEEDS];
-  return [...new Set(all.map(({ file }) => file))].flatMap((file) =>
+  return [...new Set(ALL_NEEDS.map(({ file }) => file))].flatMap((file) =>
     granted(readManifests(`../${file}`)).flatMap((role) =>
       atoms(role).map((rule) => {
         const { apiGroups, resources, resourceNames, verbs } = rule;
         const { namespace = "" } = role.metadata;
         const what = { verb: verbs[0], group: apiGroups[0], resource: resources[0], name: resourceNames?.[0] ?? "" };
-        const needs = all.filter((need) => need.file === file && need.permission === nameOf(rule));
+        const needs = ALL_NEEDS.filter((need) => need.file === file && need.permission === nameOf(rule));
         return { file, namespace, ...what, without: needs.map(({ without }) => without).join("; ") };
       }),
     ),

@@ -16,7 +16,10 @@ const INSTALL = 'infra/relay/README.md, "Install"';
 export function judgeRelay(facts: Facts): readonly Finding[] {
   const { inside, relay } = facts;
   if ("value" in inside && inside.value !== undefined) {
-    return [judgeReplicas("Lifeboat in the cluster, which is also the relay", "lifeboat-server", inside.value)];
+    return [
+      judgeReplicas("Lifeboat in the cluster, which is also the relay", "lifeboat-server", inside.value),
+      ...judgeGranted(["server/kubernetes/component/rbac.yaml"], facts),
+    ];
   }
   return judged("the relay's Deployment", relay, (found) => {
     if (found === undefined) return absent(settingsOf(facts));
