@@ -14,7 +14,7 @@ import { type Log, reasonOf } from "../relay/log.ts";
 import { type Relay, startRelay } from "../relay/relay.ts";
 import { startServer as startProbes } from "../relay/server.ts";
 import type { Account } from "./account.ts";
-import { type Identity, keep } from "./certificate/keeper.ts";
+import { type Identity, keep, newToken } from "./certificate/keeper.ts";
 import type { Environment } from "./environment.ts";
 import { Leadership } from "./leadership.ts";
 import { listen, type Listener } from "./listener.ts";
@@ -55,7 +55,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = createApp(platform, state);
   // Only this process signs with it.
   const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
-  let tokens = { webhookToken: randomBytes(32).toString("hex"), operatorToken: randomBytes(32).toString("hex") };
+  // Until the Secret has been read, nothing opens a door.
+  let tokens: Omit<Identity, "pair"> = { webhookToken: [newToken()], operatorToken: [newToken()] };
   const env = (): Env => {
     const entry = { server: account.server, token: account.token(), ...tokens, relaySecret };
     return { CLUSTERS: JSON.stringify({ [cluster]: entry }), PUBLIC_URL: `https://${HOST}` };
@@ -92,7 +93,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   const leadership = new Leadership({ identity, send, clock, onFailure: told("holding the Lease") });
   const metrics = async () => {
-    const headers = { authorization: `Bearer ${tokens.operatorToken}` };
+    const headers = { authorization: `Bearer ${tokens.operatorToken[0]}` };
     const request = new Request(`https://${HOST}/clusters/${cluster}/metrics`, { headers });
     const answer = leadership.isLeader() ? await listener?.ask(request) : undefined;
     return joinMetrics([relay?.metrics(), answer?.ok ? await answer.text() : undefined]);

@@ -68,13 +68,32 @@ test("the first start makes certificate and tokens, and points each webhook at i
   const { pair, webhookToken, operatorToken } = await settle();
   const certificate = new X509Certificate(pair.certPem);
   expect(certificate.checkHost(HOST)).toBe(HOST);
-  expect([webhookToken, operatorToken].map((token) => token.length)).toEqual([64, 64]);
-  expect(webhookToken).not.toBe(operatorToken);
+  expect([webhookToken, operatorToken].map((tokens) => tokens.map(({ length }) => length))).toEqual([[64], [64]]);
+  expect(webhookToken).not.toEqual(operatorToken);
   expect(same(await bundle())).toEqual(same([pair.certPem]));
   expect((await clientConfigs()).map(({ service }) => service.path)).toEqual([
-    `/clusters/local/admission/evictions/${webhookToken}`,
-    `/clusters/local/admission/deletions/${webhookToken}`,
+    `/clusters/local/admission/evictions/${webhookToken[0]}`,
+    `/clusters/local/admission/deletions/${webhookToken[0]}`,
   ]);
+});
+
+test("a webhook token is rotated, step by step without a gap, or at once", async () => {
+  await settle();
+  const made = expect.stringMatching(/^[0-9a-f]{64}$/);
+  // prettier-ignore
+  const steps = [
+    // in the Secret  opens the doors   in the webhooks
+    ["old,new",       ["old", "new"],   "old"],
+    ["new, old\n",    ["new", "old"],   "new"],
+    ["new",           ["new"],          "new"],
+    [" ",             [made],           made],
+  ] as const;
+  for (const [text, accepted, pointed] of steps) {
+    await sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data: { webhookToken: base64(text) } } });
+    expect((await settle()).webhookToken).toEqual(accepted);
+    const tokens = (await clientConfigs()).map(({ service }) => service.path.split("/").at(-1));
+    expect(tokens).toEqual([pointed, pointed]);
+  }
 });
 
 test("two replicas that start together agree, and a third finds it done", async () => {
@@ -141,7 +160,7 @@ test("a certificate of cert-manager's is served, and neither it nor the caBundle
   expect(served).toEqual(pair);
   const [evictions] = await clientConfigs();
   expect(evictions).toMatchObject({ caBundle: base64("of cert-manager's") });
-  expect(evictions?.service.path).toContain(webhookToken);
+  expect(evictions?.service.path).toContain(webhookToken[0]);
 });
 
 function base64(text: string): string {

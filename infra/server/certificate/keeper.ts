@@ -16,8 +16,9 @@ import { pointWebhooks } from "./webhooks.ts";
 
 export interface Identity {
   readonly pair: Pair;
-  readonly webhookToken: string;
-  readonly operatorToken: string;
+  /** Each opens its doors; the webhooks have the first. */
+  readonly webhookToken: readonly [string, ...string[]];
+  readonly operatorToken: readonly [string, ...string[]];
 }
 
 export interface KeeperOptions {
@@ -49,7 +50,7 @@ export async function look({ cluster, send, clock, use }: KeeperOptions): Promis
   const { isCertManagers } = secret;
   const identity = identityOf(secret);
   if (identity !== undefined) {
-    const { webhookToken } = identity;
+    const [webhookToken] = identity.webhookToken;
     await use(identity);
     // Only what the API server has been told of is served later: a failure here puts off the next step.
     const pointing = { cluster, webhookToken, trusted: isCertManagers ? undefined : bundleOf(secret) };
@@ -72,15 +73,26 @@ function bundleOf({ data }: ServerSecret): string {
 }
 
 function identityOf({ data }: ServerSecret): Identity | undefined {
-  const { "tls.crt": certPem, "tls.key": keyPem, webhookToken, operatorToken } = data;
+  const { "tls.crt": certPem, "tls.key": keyPem } = data;
+  const [webhookToken, operatorToken] = [tokensIn(data["webhookToken"]), tokensIn(data["operatorToken"])];
   if (certPem === undefined || keyPem === undefined || validityOf(certPem) === undefined) return undefined;
   if (webhookToken === undefined || operatorToken === undefined) return undefined;
   return { pair: { certPem, keyPem }, webhookToken, operatorToken };
 }
 
+/** One, or several with commas between them while it is being rotated. */
+function tokensIn(text = ""): Identity["webhookToken"] | undefined {
+  const [first, ...others] = text.split(",").flatMap((token) => token.trim() || []);
+  return first === undefined ? undefined : [first, ...others];
+}
+
+export function newToken(): string {
+  return randomBytes(32).toString("hex");
+}
+
 function tokensDue({ data }: ServerSecret): Change {
-  const missing = (["webhookToken", "operatorToken"] as const).filter((key) => data[key] === undefined);
-  return Object.fromEntries(missing.map((key) => [key, randomBytes(32).toString("hex")]));
+  const missing = (["webhookToken", "operatorToken"] as const).filter((key) => tokensIn(data[key]) === undefined);
+  return Object.fromEntries(missing.map((key) => [key, newToken()]));
 }
 
 function validitiesOf({ data }: ServerSecret): Kept<Validity> {
