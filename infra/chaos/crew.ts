@@ -5,7 +5,6 @@
 import type { Front } from "./front.ts";
 import type { Instance, Instances } from "./instances.ts";
 import type { Plan } from "./plan.ts";
-import { tickTime } from "../tools/tick-times.ts";
 
 export interface Crew {
   readonly alive: readonly Instance[];
@@ -34,9 +33,9 @@ export interface CrewOptions {
 
 /** Most ticks look at what is under way; full scans find the marks that Lifeboat was not asked about. */
 const TURNS: readonly ((worker: Instance) => Promise<unknown>)[] = [
-  (worker) => worker.tick(tickTime(worker.name, "small")),
-  (worker) => worker.tick(tickTime(worker.name, "full")),
-  (worker) => worker.tick(tickTime(worker.name, "small")),
+  (worker) => worker.tick("small"),
+  (worker) => worker.tick("full"),
+  (worker) => worker.tick("small"),
   (worker) => worker.ask("POST", "/reconcile"),
 ];
 

@@ -7,6 +7,8 @@ export interface FaultRow {
   readonly says: string;
   /** How often it is drawn, compared with the others. */
   readonly weight: number;
+  /** It is about what only the in-cluster form has. */
+  readonly inCluster?: true;
   /** It takes Lifeboat's answer away; without one a deletion that does not ask goes through, by design. */
   readonly silences?: true;
   /** What Lifeboat has begun may end in the middle, without it or without its knowing. */
@@ -35,11 +37,15 @@ export const FAULTS = {
   Outage:           { weight: 4, says: "the API server is away for a while", breaksOff: true, breaksVirtApi: true },
   Blind:            { weight: 4, says: "it refuses Lifeboat's token for a while: 401", breaksOff: true },
   BrokenReviews:    { weight: 5, says: "its calls about evictions break, before Lifeboat has them or after" },
-  // The Workers
-  WorkerKilled:     { weight: 6, says: "a Worker dies between two writes, another one comes at its address", silences: true, breaksOff: true },
-  WorkerDown:       { weight: 4, says: "no Worker answers at Lifeboat's address for a while", silences: true },
-  SeveralWorkers:   { weight: 6, says: "several Workers at once: evictions, reconciles and cron ticks reach different ones" },
-  ClockSkew:        { weight: 5, says: "the Workers' clocks are a minute fast or slow" },
+  // The Workers, or the replicas
+  WorkerKilled:     { weight: 6, says: "a Worker or a replica dies between two writes, another one comes in its place", silences: true, breaksOff: true },
+  WorkerDown:       { weight: 4, says: "nothing answers at Lifeboat's address for a while", silences: true },
+  SeveralWorkers:   { weight: 6, says: "several Workers at once, or a third replica: evictions, reconciles and cron ticks reach different ones" },
+  ClockSkew:        { weight: 5, says: "their clocks are a minute fast or slow" },
+  // The in-cluster form
+  LeaseLost:        { weight: 2, says: "in the cluster: its replicas lose their Lease, to a stranger or to no one", inCluster: true },
+  CertificateEnds:  { weight: 2, says: "in the cluster: its certificate is near its end, and is renewed", inCluster: true },
+  TokenRenewed:     { weight: 2, says: "in the cluster: its token is renewed, and the old one revoked", inCluster: true },
   // KubeVirt
   ControllerOff:    { weight: 1, says: "its evacuation controller is off, and Lifeboat does not wait for it" },
   ControllerToggled: { weight: 3, says: "it is switched off and on" },
@@ -91,6 +97,8 @@ export function agree(faults: readonly FaultName[]): boolean {
   const isUnsteady = rows.some(({ silences, breaksOff }) => silences === true || breaksOff === true);
   if (isUnsteady && rows.some(({ needsShield }) => needsShield)) return false;
   if (faults.includes("ControllerOff") && faults.includes("ControllerToggled")) return false;
+  // A certificate lives for a minute there, instead of months.
+  if (faults.includes("CertificateEnds") && faults.includes("ClockSkew")) return false;
   // KubeVirt's webhook allows to evict a VM whose strategy it does not know. What then holds it is its budget, unless a
   // person migrates it.
   return !faults.includes("RefusedVms") || !faults.includes("ForeignMigrations");

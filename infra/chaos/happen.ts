@@ -6,10 +6,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { findCondition } from "../sandbox/actors/conditions.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { terminateNode } from "../sandbox/actors/node-termination.ts";
-import { nodes, pods } from "../sandbox/actors/resources.ts";
+import { leases, nodes, pods } from "../sandbox/actors/resources.ts";
 import { USERS } from "../sandbox/identities.ts";
 import { isFinal, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
 import { createPod } from "../sandbox/workloads.ts";
+import { SERVER } from "../tools/in-cluster.ts";
 import { inject, refuseToken } from "./inject.ts";
 import type { Happening, VmHappening } from "./moment.ts";
 import { begin, giveUp } from "./under-way.ts";
@@ -42,6 +43,13 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
     case "close idle connections":
       arena.closeIdleAfter(happening.ms);
       return true;
+    case "renew token":
+      return await arena.renewToken();
+    case "take Lease": {
+      const body = { spec: { holderIdentity: happening.holder } };
+      await sandbox.client.patch(leases, SERVER, { type: "merge", body });
+      return true;
+    }
     case "compact":
       sandbox.apiServer.compact();
       return true;

@@ -9,6 +9,7 @@ import { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { createSecureContext } from "node:tls";
 import * as z from "zod/mini";
+import { tickTime } from "../tools/tick-times.ts";
 import { type RunningWorker, startWorker } from "../tools/worker.ts";
 import type { Authority } from "../sandbox/certificates.ts";
 import { buildWorker } from "../tools/build-worker.ts";
@@ -21,8 +22,8 @@ export interface Instance extends Answering {
   readonly skewSeconds: number;
   /** Asks one of its doors for this cluster; throws if there is no answer. */
   ask(method: "GET" | "POST" | "DELETE", path: string): Promise<number>;
-  /** Its cron trigger fires. */
-  tick(time: Date): Promise<void>;
+  /** Its cron trigger fires: for a full scan, or for what is under way. */
+  tick(kind: "full" | "small"): Promise<void>;
 }
 
 export interface Instances {
@@ -89,7 +90,7 @@ export async function startInstances(options: InstancesOptions): Promise<Instanc
           answer.resume();
           return answer.statusCode ?? 0;
         },
-        tick: (time) => worker.scheduled(time),
+        tick: (kind) => worker.scheduled(tickTime(name, kind)),
       };
     },
     async end({ name, skewSeconds }) {

@@ -4,12 +4,14 @@
  */
 import * as z from "zod/mini";
 import { isFault } from "./fault-table.ts";
+import { FORMS } from "./form.ts";
 import { createRunner } from "./runner.ts";
 
 const Order = z.object({
   seed: z.string(),
   run: z.number(),
   vms: z.exactOptional(z.number()),
+  form: z.exactOptional(z.enum(FORMS)),
   only: z.exactOptional(z.array(z.string().check(z.refine(isFault)))),
 });
 

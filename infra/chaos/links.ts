@@ -11,7 +11,8 @@ import { createLink, type Link, type LinkOptions } from "./link.ts";
 export interface Links {
   /** Resolves to what a Worker of this name takes for the API server. */
   open(name: string, options?: Pick<LinkOptions, "onDeath">): { readonly link: Link; readonly url: string };
-  close(name: string): void;
+  /** Unless there is another one of this name by now. */
+  close(name: string, link?: Link): void;
   /** Closes Workers' idle connections after so long, at first after 5 s. */
   closeIdleAfter(ms?: number): void;
   stop(): Promise<void>;
@@ -33,9 +34,9 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
       links.set(name, link);
       return { link, url: `http://127.0.0.1:${port}/${name}` };
     },
-    close(name) {
-      links.get(name)?.cut();
-      links.delete(name);
+    close(name, link = links.get(name)) {
+      link?.cut();
+      if (links.get(name) === link) links.delete(name);
     },
     closeIdleAfter(ms = 5000) {
       Object.assign(listener, { keepAliveTimeout: ms, keepAliveTimeoutBuffer: 0 });

@@ -2,7 +2,8 @@
  * Servers on loopback, on any free port.
  * Owns: their beginning and end. Does not own: what they answer.
  */
-import type { Server } from "node:http";
+import type { Server as HttpServer } from "node:http";
+import type { Server } from "node:net";
 
 /** Resolves to the port. */
 export async function listenOnLoopback(server: Pick<Server, "listen" | "address">): Promise<number> {
@@ -13,7 +14,7 @@ export async function listenOnLoopback(server: Pick<Server, "listen" | "address"
 }
 
 /** Closes open connections, too. */
-export function stopListening(server: Pick<Server, "close" | "closeAllConnections">): Promise<void> {
+export function stopListening(server: Pick<HttpServer, "close" | "closeAllConnections">): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();

@@ -14,13 +14,14 @@ import { renderBadRun, renderProgress, renderTotals } from "./table.ts";
 const PROGRESS_EVERY_MS = 15_000;
 
 /** Whether all is well. */
-async function main({ runs, from, jobs, seed, vms, only, verbose }: Arguments): Promise<boolean> {
+async function main({ runs, from, jobs, seed, vms, only, form, verbose }: Arguments): Promise<boolean> {
   const { milliseconds, seconds } = startTimeLine();
   const optionsOf = (run: number): PlanOptions => ({
     seed,
     run,
     ...(vms !== undefined && { vms }),
     ...(only !== undefined && { only }),
+    ...(form !== undefined && { form }),
   });
   const reports: RunReport[] = [];
   console.log(`seed ${seed}`);

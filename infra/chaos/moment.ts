@@ -18,7 +18,9 @@ export type Happening =
       readonly verbs?: readonly string[];
     }
   | { readonly does: "suspend API server" | "close idle connections" | "refuse token"; readonly ms: number }
-  | { readonly does: "compact" }
+  | { readonly does: "compact" | "renew token" }
+  /** Empty: no one has it. */
+  | { readonly does: "take Lease"; readonly holder: string }
   | { readonly does: "silence Lifeboat"; readonly ms: number }
   | {
       readonly does: "switch evacuation controller" | "switch budget deletion" | "switch annotations";

@@ -7,6 +7,7 @@ import type { CastMember } from "./cast.ts";
 import type { FaultName } from "./fault-table.ts";
 import type { Happening, Moment, VmHappening, Whom } from "./moment.ts";
 import type { Random } from "./random.ts";
+import { WIRE } from "./wire.ts";
 
 export interface Setting {
   readonly faults: readonly FaultName[];
@@ -66,6 +67,10 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
     several(random, [1, 2], (at) => ({ at, does: "silence Lifeboat", ms: random.int(200, 1500) }), calmAt),
   SeveralWorkers: undefined,
   ClockSkew: undefined,
+  LeaseLost: (random, { calmAt }) =>
+    several(random, [1, 3], (at) => ({ at, does: "take Lease", holder: random.pick(["", WIRE.stranger]) }), calmAt),
+  CertificateEnds: undefined,
+  TokenRenewed: (random, { calmAt }) => several(random, [1, 3], (at) => ({ at, does: "renew token" }), calmAt),
   ControllerOff: () => [{ at: 0, does: "switch evacuation controller", on: false }],
   ControllerToggled: (random, { calmAt }) =>
     several(random, [2, 6], (at, i) => ({ at, does: "switch evacuation controller", on: i % 2 === 1 }), calmAt),

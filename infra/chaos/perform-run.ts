@@ -55,7 +55,9 @@ export async function prepareRun(arena: Arena, plan: Plan): Promise<Prepared> {
   const begin = performance.now();
   const { client } = arena.sandbox;
   const scene = await setScene(arena, plan, `run-${plan.run}`);
+  await persist(() => arena.begin(plan.certificateSeconds));
   const crew = await startCrew({ ...arena, plan });
+  await persist(() => untilAsked(arena, crew));
   await persist(async () => crew.alive[0]?.ask("POST", "/reconcile"));
   const hasAllBudgets = () => !plan.budgeted || budgetsMissing(arena, scene) === 0;
   if (!(await until(hasAllBudgets, BUDGETS_WITHIN_MS))) throw new Error("not every VM has got its budget");
@@ -110,10 +112,13 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   await crew.stop();
   return {
     run: plan.run,
+    form: plan.form,
+    drawn: plan.faults,
     ms: Math.round(prepared.ms + performance.now() - start),
     vms: fates.size,
     fates: count(fates.values()),
     endings: count(endings.all.values()),
+    causes: count(endings.causes.values()),
     faults: count([
       ...apiServer.faults.injected.slice(injectedBefore).map(({ effect }) => effect.type),
       ...told.done.filter((does) => does !== "inject"),
@@ -130,6 +135,16 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
     mostRunning: ledger.mostRunning,
     reached: [...ledger.reached],
   };
+}
+
+/** Throws if the API server cannot ask Lifeboat yet. */
+async function untilAsked(arena: Arena, crew: Crew): Promise<void> {
+  const problems = await problemsOf(arena, crew);
+  if (problems.length > 0) throw new Error(problems.join("; "));
+}
+
+async function problemsOf(arena: Arena, { alive }: Crew): Promise<readonly string[]> {
+  return await arena.problems(alive.map(({ name }) => name));
 }
 
 function budgetsMissing({ observer }: Arena, { namespace }: Scene): number {
@@ -189,7 +204,8 @@ function tick({ crew, plan }: Stage): void {
 async function settle({ arena, plan, scene, crew }: Stage): Promise<readonly string[]> {
   for (let looks = 1; ; looks++) {
     const cluster = await persist(() => readCluster(arena.sandbox.client, scene.namespace));
-    const unrest = unrestOf(cluster, plan.budgeted);
+    const left = unrestOf(cluster, plan.budgeted);
+    const unrest = left.length > 0 ? left : await persist(() => problemsOf(arena, crew));
     if (unrest.length === 0 || looks * TICK_MS > REST_WITHIN_MS) return unrest;
     if (!plan.relayed || looks % TICKS_APART === 0) crew.tick();
     await delay(TICK_MS);

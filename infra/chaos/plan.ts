@@ -4,6 +4,7 @@
  */
 import { type CastMember, drawCast } from "./cast.ts";
 import { agree, FAULT_NAMES, type FaultName, rowOf } from "./fault-table.ts";
+import type { FormName } from "./form.ts";
 import type { Moment } from "./moment.ts";
 import { drawMoments } from "./moments.ts";
 import { type Random, randomOf } from "./random.ts";
@@ -11,6 +12,7 @@ import { type Random, randomOf } from "./random.ts";
 export interface Plan {
   readonly seed: string;
   readonly run: number;
+  readonly form: FormName;
   readonly faults: readonly FaultName[];
   readonly vms: readonly CastMember[];
   readonly limits: { readonly cluster: number; readonly node: number };
@@ -31,6 +33,8 @@ export interface Plan {
   readonly spread: boolean;
   /** Writes that one Worker after another is let do before it dies. */
   readonly kills: readonly number[];
+  /** So long the certificate of the in-cluster form is still valid; absent: for months. */
+  readonly certificateSeconds?: number;
   readonly moments: readonly Moment[];
   /** When the faults stop, in milliseconds after the beginning. */
   readonly calmAt: number;
@@ -43,36 +47,45 @@ export interface PlanOptions {
   readonly vms?: number;
   /** Only these. */
   readonly only?: readonly FaultName[];
+  /** Instead of the one drawn. */
+  readonly form?: FormName;
 }
 
 /** Every so often a whole rack is drained, under one fault after another, whatever else is drawn. */
 export const LARGE_EVERY = 20;
 const LARGE = 50;
 
-export function drawPlan({ seed, run, vms, only }: PlanOptions): Plan {
+export function drawPlan({ seed, run, vms, only, form: wanted }: PlanOptions): Plan {
   const random = randomOf(`${seed}/${run}`);
   const turn = run % LARGE_EVERY === 0 ? run / LARGE_EVERY : undefined;
   const size = vms ?? (turn === undefined ? random.int(3, random.chance(0.15) ? 15 : 6) : LARGE);
-  const faults = only ?? drawFaults(random, turn);
+  const faults = only ?? drawFaults(random, turn, wanted);
+  const form = wanted ?? formOf(random, faults);
   const calmAt = random.int(500, 2500) + size * 40;
   const cast = drawCast(random, size, faults);
-  const large = size > 15;
   return {
     seed,
     run,
+    form,
     faults,
     vms: cast,
-    limits: random.pick(large ? LARGE_LIMITS : faults.includes("SoftEviction") ? NARROW_LIMITS : LIMITS),
+    limits: random.pick(limitsFor(size, faults)),
     ...configurationOf(random, faults),
     migrationMs: random.pick([20, 50, 100, 200]),
     retryMs: random.int(100, 400),
-    ...drawDrive(random),
-    workers: drawWorkers(random, faults),
+    ...drawDrive(random, form),
+    workers: drawWorkers(random, faults, form),
     spread: random.chance(0.4),
-    kills: faults.includes("WorkerKilled") ? drawKills(random) : [],
+    kills: drawKills(random, faults),
+    ...(faults.includes("CertificateEnds") && { certificateSeconds: random.int(...CERTIFICATE_SECONDS) }),
     moments: drawMoments(random, { faults, vms: cast, calmAt }),
     calmAt,
   };
+}
+
+function limitsFor(size: number, faults: readonly FaultName[]): readonly Plan["limits"][] {
+  if (size > 15) return LARGE_LIMITS;
+  return faults.includes("SoftEviction") ? NARROW_LIMITS : LIMITS;
 }
 
 /** Of the kubelets. */
@@ -102,15 +115,25 @@ const LARGE_LIMITS: readonly Plan["limits"][] = [
 ];
 
 /** By weight, several at once; what does not agree with one drawn before, or with the one whose turn it is, is left out. */
-function drawFaults(random: Random, turn: number | undefined): readonly FaultName[] {
-  const drawn = FAULT_NAMES.filter((_, i) => turn !== undefined && i === turn % FAULT_NAMES.length);
+function drawFaults(random: Random, turn: number | undefined, form: FormName = "InCluster"): readonly FaultName[] {
+  const fits = (name: FaultName) => form === "InCluster" || !rowOf(name).inCluster;
+  const drawn = FAULT_NAMES.filter(fits).filter((_, i, all) => turn !== undefined && i === turn % all.length);
   const wanted = random.int(2, 7);
   for (let tries = 0; drawn.length < wanted && tries < 50; tries++) {
     const name = drawFault(random);
-    if (!drawn.includes(name) && agree([...drawn, name])) drawn.push(name);
+    if (fits(name) && !drawn.includes(name) && agree([...drawn, name])) drawn.push(name);
   }
   return drawn.toSorted();
 }
+
+/** About one run in four. */
+function formOf(random: Random, faults: readonly FaultName[]): FormName {
+  if (faults.some((name) => rowOf(name).inCluster)) return "InCluster";
+  return random.chance(0.12) ? "InCluster" : "Worker";
+}
+
+/** The steps of a renewal take a third of it. */
+const CERTIFICATE_SECONDS = [15, 40] as const;
 
 const TOTAL_WEIGHT = FAULT_NAMES.reduce((sum, name) => sum + rowOf(name).weight, 0);
 
@@ -165,17 +188,18 @@ function configurationOf(random: Random, faults: readonly FaultName[]) {
   return { configuration, budgeted: budget === "Enabled" || !guarding };
 }
 
-/** With the relay, ticks come as rarely beside the times of a run as the real ones do. */
-function drawDrive(random: Random): Pick<Plan, "relayed" | "tickMs"> {
-  const relayed = random.chance(0.5);
+/** With the relay, which the in-cluster form has built in, ticks come as rarely beside the times of a run as the real ones do. */
+function drawDrive(random: Random, form: FormName): Pick<Plan, "relayed" | "tickMs"> {
+  const relayed = random.chance(0.5) || form === "InCluster";
   return { relayed, tickMs: relayed ? random.int(3000, 6000) : random.int(300, 1200) };
 }
 
 const SKEWS = [60, -60] as const;
 
-function drawWorkers(random: Random, faults: readonly FaultName[]): readonly number[] {
-  const several = faults.includes("SeveralWorkers");
-  const count = several ? random.int(2, 3) : 1;
+/** There are two replicas at least. */
+function drawWorkers(random: Random, faults: readonly FaultName[], form: FormName): readonly number[] {
+  const several = faults.includes("SeveralWorkers") || form === "InCluster";
+  const count = !several ? 1 : faults.includes("SeveralWorkers") ? random.int(2, 3) : 2;
   const skewed = faults.includes("ClockSkew");
   return Array.from({ length: count }, (_, i) => {
     if (!skewed) return 0;
@@ -184,7 +208,8 @@ function drawWorkers(random: Random, faults: readonly FaultName[]): readonly num
 }
 
 /** Between any two writes: some die after the same number again and again, so that every place comes up. */
-function drawKills(random: Random): readonly number[] {
+function drawKills(random: Random, faults: readonly FaultName[]): readonly number[] {
+  if (!faults.includes("WorkerKilled")) return [];
   if (random.chance(0.3)) return Array.from({ length: random.int(5, 20) }, () => 1);
   return Array.from({ length: random.int(1, 8) }, () => random.int(0, 12));
 }

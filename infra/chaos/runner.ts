@@ -1,8 +1,9 @@
 /**
- * Runs, one after another, in one arena for as long as nothing goes wrong in it.
+ * Runs, one after another, in one arena for each form of Lifeboat, for as long as nothing goes wrong in it.
  * Owns: when the arena is a new one; what becomes of a run that could not be performed. Does not own: the run itself.
  */
 import { type Arena, startArena } from "./arena.ts";
+import { type FormName, FORMS } from "./form.ts";
 import { performRun, prepareRun, type Prepared } from "./perform-run.ts";
 import { drawPlan, type Plan, type PlanOptions } from "./plan.ts";
 import { isBad, type RunReport } from "./report.ts";
@@ -22,32 +23,33 @@ interface Ready {
 }
 
 export function createRunner(onLog?: (line: string) => void): Runner {
-  let current: Arena | undefined;
-  let runs = 0;
+  const current = new Map<FormName, { readonly arena: Arena; runs: number }>();
 
-  const renew = async (): Promise<void> => {
-    const old = current;
-    current = undefined;
-    runs = 0;
-    await old?.stop();
+  const renew = async (form: FormName): Promise<void> => {
+    const old = current.get(form);
+    current.delete(form);
+    await old?.arena.stop();
   };
 
   const prepare = async (plan: Plan): Promise<Ready> => {
-    if (runs >= RUNS_PER_ARENA) await renew();
-    const arena = (current ??= await startArena(onLog));
-    runs += 1;
+    const { form } = plan;
+    if ((current.get(form)?.runs ?? 0) >= RUNS_PER_ARENA) await renew(form);
+    const used = current.get(form) ?? { arena: await startArena(form, onLog), runs: 0 };
+    current.set(form, used);
+    used.runs += 1;
+    const { arena } = used;
     try {
       return { arena, prepared: await prepareRun(arena, plan) };
     } catch (error) {
-      await renew();
+      await renew(form);
       throw error;
     }
   };
 
   /** What has been judged stays judged: a scene that cannot be cleared away costs the arena. */
-  const clear = async ({ arena, prepared }: Ready, report: RunReport): Promise<void> => {
-    if (isBad(report)) return await renew();
-    await clearScene(arena, prepared.scene).catch(renew);
+  const clear = async ({ arena, prepared }: Ready, report: RunReport, form: FormName): Promise<void> => {
+    if (isBad(report)) return await renew(form);
+    await clearScene(arena, prepared.scene).catch(() => renew(form));
   };
 
   return {
@@ -58,21 +60,21 @@ export function createRunner(onLog?: (line: string) => void): Runner {
         // Setting the scene is no part of the run: if a connection breaks there, it is set once more.
         const ready = await prepare(plan).catch(() => prepare(plan));
         const report = await performRun(ready.arena, plan, ready.prepared);
-        await clear(ready, report);
+        await clear(ready, report, plan.form);
         return report;
       } catch (error) {
-        await renew();
-        return notPerformed(options.run, Math.round(performance.now() - begin), error);
+        await renew(plan.form);
+        return notPerformed(plan, Math.round(performance.now() - begin), error);
       }
     },
-    stop: renew,
+    stop: async () => void (await Promise.all(FORMS.map(renew))),
   };
 }
 
 /** A run that does not get to its judgement proves nothing: it counts as hung. */
-function notPerformed(run: number, ms: number, error: unknown): RunReport {
+function notPerformed({ run, form, faults: drawn }: Plan, ms: number, error: unknown): RunReport {
   const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const counts = { vms: 0, fates: {}, endings: {}, faults: {}, inVain: {}, asked: 0, cycles: {} };
+  const counts = { vms: 0, fates: {}, endings: {}, causes: {}, faults: {}, inVain: {}, asked: 0, cycles: {} };
   const nothing = { ...counts, lost: [], breaches: [], mostRunning: 0, reached: [] };
-  return { run, ms, ...nothing, hung: [`not performed: ${why}`] };
+  return { run, form, drawn, ms, ...nothing, hung: [`not performed: ${why}`] };
 }

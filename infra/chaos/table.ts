@@ -4,7 +4,7 @@
  */
 import { aligned, type Cells } from "../tools/console/table.ts";
 import type { Plan } from "./plan.ts";
-import type { Counts, RunReport, Totals } from "./report.ts";
+import type { Counts, RunReport, Tallies, Totals } from "./report.ts";
 
 export function renderProgress(totals: Totals, of: number, seconds: number): string {
   const { runs, vms, lost, broken, hung } = totals;
@@ -37,13 +37,14 @@ function failures(count: number): string {
 }
 
 export function renderTotals(totals: Totals, seconds: number): string {
-  const { runs, vms, fates, endings, faults, inVain, longest, meanMs, lost, broken, hung } = totals;
+  const { runs, vms, fates, endings, causes, faults, inVain, longest, meanMs, lost, broken, hung } = totals;
   const rows: readonly Cells[] = [
     [
       "runs",
       `${runs} in ${seconds} s; ${(meanMs / 1000).toFixed(1)} s on average, the longest ${secondsOf(longest.ms)} (run ${longest.run})`,
     ],
     ["VMs", `${vms}: ${renderCounts(fates)}`],
+    ["evacuations by cause", renderCounts(causes)],
     ["evacuations ended", renderCounts(endings)],
     ["faults", renderCounts(faults)],
     ["tried in vain", renderCounts(inVain)],
@@ -52,7 +53,24 @@ export function renderTotals(totals: Totals, seconds: number): string {
     ["runs with a limit broken", String(broken)],
     ["runs with something hung", String(hung)],
   ];
-  return [...aligned(rows), `VMs lost: ${lost}`].join("\n");
+  return [...renderTallies(totals), "", ...aligned(rows), `VMs lost: ${lost}`].join("\n");
+}
+
+/** A run stands in the row of its form, and in one for each of its faults. */
+function renderTallies({ byForm, byFault }: Totals): readonly string[] {
+  return aligned([...tallyRows("form", byForm), ...tallyRows("fault", byFault)], { right: isFigure });
+}
+
+function isFigure(column: number): boolean {
+  return column > 0;
+}
+
+function tallyRows(head: string, tallies: Tallies): readonly Cells[] {
+  const rows = Object.entries(tallies).map(([name, { runs, vms, lost, broken, hung }]) => [
+    `  ${name}`,
+    ...[runs, vms, lost, broken, hung].map(String),
+  ]);
+  return [[head, "runs", "VMs", "VMs lost", "runs broken", "runs hung"], ...rows];
 }
 
 function renderDescheduling({ asked, cycles }: Totals): string {

@@ -14,4 +14,7 @@ export const WIRE = {
   namespace: "lifeboat-system",
   policy: { name: "lifeboat-descheduler", key: "policy.yaml" },
   lease: "lifeboat-descheduling",
+  webhookConfigurations: ["lifeboat", "lifeboat-guard"],
+  /** Who takes the replicas' Lease away. */
+  stranger: "stranger",
 } as const;

@@ -74,6 +74,8 @@ export interface Sandbox {
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start">;
   /** Of pods whose images run as processes. */
   readonly processes: ProcessKnobs;
+  /** Where calls to webhooks behind Services end. */
+  readonly network: Pick<PodNetwork, "lead">;
   /** Sets how much memory pods use, and how much of each resource a node has left. */
   readonly stats: Pick<NodeKnobs["stats"], "useMemory" | "setAvailable">;
   stop(): Promise<void>;
@@ -148,6 +150,7 @@ async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sa
     client: admin,
     apiServer: server,
     migrations: plan,
+    network,
     processes,
     ...knobs,
   };

@@ -16,7 +16,7 @@ import { pods } from "../../infra/sandbox/actors/resources.ts";
 import { LABEL } from "../../infra/sandbox/kubevirt/resources.ts";
 
 /** Of a run without anything to tell. */
-const SUMMARY_LINES = 10;
+const SUMMARY_LINES = 11;
 /** Beside these Lifeboat does by itself what it has to do, and no other client takes its VMs away. */
 const MILD: readonly FaultName[] = ["Descheduling", "Latency", "SlowMigrations", "DrainBrokenOff"];
 const SEED = seedWhere((mild) => mild.some(deschedules) && mild.some(isCrowded));
@@ -24,7 +24,7 @@ const SEED = seedWhere((mild) => mild.some(deschedules) && mild.some(isCrowded))
 /** Of three runs, those that are mild are as they have to be. */
 function seedWhere(fits: (mild: readonly Plan[]) => boolean): string {
   for (let seed = 1; ; seed++) {
-    const plans = [1, 2, 3].map((run) => drawPlan({ seed: `${seed}`, run }));
+    const plans = [1, 2, 3].map((run) => drawPlan({ seed: `${seed}`, run, form: "Worker" }));
     if (fits(plans.filter(({ faults }) => faults.every((fault) => MILD.includes(fault))))) return `${seed}`;
   }
 }
@@ -40,24 +40,44 @@ function isCrowded({ vms, limits }: Plan): boolean {
 
 const main = fileURLToPath(new URL("../../infra/chaos/main.ts", import.meta.url));
 
-test("a few runs: nothing lost, broken or hung", { timeout: 300_000 }, async () => {
-  const args = [main, "--runs", "3", "--seed", SEED];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+/** Resolves to the lines of its summary, of runs of which none was a bad one. */
+async function summaryOf(seed: string, ...args: readonly string[]): Promise<readonly string[]> {
+  const all = [main, "--seed", seed, ...args];
+  const child = spawn(process.execPath, all, { stdio: ["ignore", "pipe", "inherit"] });
   const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
   const lines = output.trimEnd().split("\n");
-  expect(lines[0]).toBe(`seed ${SEED}`);
-  // What went wrong stands in the output.
+  expect(lines[0]).toBe(`seed ${seed}`);
+  const tables = lines.findIndex((line) => line.startsWith("form "));
+  // What went wrong stands before them.
   expect(
-    lines.slice(1).filter((line) => !/^\d+ s: /.test(line)),
+    lines.slice(1, tables).filter((line) => !/^\d+ s: /.test(line)),
     output,
-  ).toHaveLength(SUMMARY_LINES);
+  ).toEqual([]);
+  const summary = lines.slice(lines.indexOf("") + 1);
+  expect(summary).toHaveLength(SUMMARY_LINES);
+  expect(summary.at(-1)).toBe("VMs lost: 0");
+  expect(child.exitCode).toBe(0);
+  return summary;
+}
+
+test("a few runs: nothing lost, broken or hung", { timeout: 300_000 }, async () => {
+  const lines = await summaryOf(SEED, "--runs", "3", "--form", "Worker");
   expect(lines).toContainEqual(expect.stringMatching(/^descheduling +[1-9]\d* VMs asked for; cycles: .*200 × /));
   expect(lines).toContainEqual(
     expect.stringMatching(/^migrations at once +\d+ at most; runs at a limit: .*node [1-3]/),
   );
-  expect(lines.at(-1)).toBe("VMs lost: 0");
-  expect(child.exitCode).toBe(0);
 });
+
+test(
+  "a run in the cluster, whose replicas are killed while all that they have is renewed",
+  { timeout: 300_000 },
+  async () => {
+    const faults = ["LeaseLost", "CertificateEnds", "TokenRenewed", "WorkerKilled"].flatMap((name) => ["--only", name]);
+    const lines = await summaryOf("1", "--runs", "1", ...faults);
+    expect(lines).toContainEqual(expect.stringMatching(/^faults .*Worker killed \d/));
+    expect(lines).toContainEqual(expect.stringMatching(/^evacuations by cause +ApiEviction \d/));
+  },
+);
 
 /** A VM that is not evacuated has no evacuation to cancel and no mark to remove. */
 const AMONG_OTHERS = (
@@ -74,7 +94,7 @@ const AMONG_OTHERS = (
 
 /** Another client does, in the middle of it, what no fault of the table does. */
 async function runWith(disturb: (arena: Arena) => Promise<void>): Promise<RunReport> {
-  const arena = await startArena();
+  const arena = await startArena("Worker");
   try {
     const drawn = drawPlan({ seed: "1", run: 1, vms: 3, only: ["SlowMigrations"] });
     const member = { place: "Drained", strategy: "LiveMigrate", migratable: true, failures: 0 } as const;

@@ -54,6 +54,8 @@ test.each<[boolean, readonly FaultName[]]>([
   [false, ["Blind", "SoftEviction"]],
   [false, ["RefusedVms", "ForeignMigrations"]],
   [false, ["ControllerOff", "ControllerToggled"]],
+  [false, ["CertificateEnds", "ClockSkew"]],
+  [true,  ["CertificateEnds", "LeaseLost", "WorkerKilled"]],
 ])("may be combined, %s: %j", (agrees, faults) => expect(agree(faults)).toBe(agrees));
 
 const placed = ({ vms }: Plan, place: string) => vms.filter((vm) => vm.place === place);
@@ -74,7 +76,10 @@ const ALWAYS: Readonly<Record<string, (plan: Plan) => boolean>> = {
   "nothing but descheduling moves a VM off the retired node": ({ moments }) => !moments.some((moment) => moment.does === "evacuate" && moment.vm.startsWith("retired")),
   "a taint that comes and goes does so several times": (plan) => !plan.faults.includes("NoExecuteTaintComesAndGoes") || plan.moments.filter(({ does }) => does === "taint for a while").length > 1,
   "uncordoning withdraws by that fault only": ({ configuration, faults }) => JSON.stringify(configuration).includes('"withdrawOnUncordon":true') === faults.includes("DrainTakenBack"),
-  "several Workers by that fault only": ({ workers, faults }) => workers.length > 1 === faults.includes("SeveralWorkers"),
+  "several Workers by that fault only, and two replicas at least": ({ workers, faults, form }) => workers.length > 1 === (faults.includes("SeveralWorkers") || form === "InCluster"),
+  "what only the in-cluster form has happens there": ({ form, faults }) => form === "InCluster" || !faults.some((name) => rowOf(name).inCluster),
+  "a certificate ends by that fault only": ({ certificateSeconds, faults }) => faults.includes("CertificateEnds") === (certificateSeconds !== undefined),
+  "with the relay in the cluster": ({ form, relayed }) => form === "Worker" || relayed,
   "clocks are skewed by that fault only": ({ workers, faults }) => faults.includes("ClockSkew") || workers.every((skew) => skew === 0),
   "Workers die by that fault only": ({ kills, faults }) => kills.length > 0 === faults.includes("WorkerKilled"),
   "many ticks, or the relay and few": ({ tickMs, relayed }) => tickMs >= 3000 === relayed,
@@ -139,6 +144,23 @@ test("Workers have clocks a minute fast and slow, and die after every number of 
 test("some runs have a relay, and some VMs without budgets", () => {
   expect(new Set(plans.map(({ relayed }) => relayed)).size).toBe(2);
   expect(plans.filter(({ budgeted }) => !budgeted).length).toBeGreaterThan(plans.length / 10);
+});
+
+test("about one run in four is in the cluster", () => {
+  const share = plans.filter(({ form }) => form === "InCluster").length / plans.length;
+  expect(share).toBeGreaterThan(0.2);
+  expect(share).toBeLessThan(0.35);
+});
+
+function inForm(form: Plan["form"]): readonly Plan[] {
+  return plans.map(({ run }) => drawPlan({ seed: "test", run, form }));
+}
+
+test("in a form that is asked for, nothing is drawn that it does not have", () => {
+  expect(inForm("InCluster").filter(({ form }) => form !== "InCluster")).toEqual([]);
+  const outside = inForm("Worker");
+  expect(outside.filter(({ form, faults }) => form !== "Worker" || faults.includes("LeaseLost"))).toEqual([]);
+  expect(drawPlan({ seed: "test", run: 1, only: ["LeaseLost"] }).form).toBe("InCluster");
 });
 
 test("what is asked for is not drawn", () => {

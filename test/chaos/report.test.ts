@@ -6,8 +6,8 @@ import { renderBadRun, renderProgress, renderTotals } from "../../infra/chaos/ta
 
 function report(tweak: Partial<RunReport> = {}): RunReport {
   const nothing = { lost: [], breaches: [], hung: [], inVain: {}, asked: 0, cycles: {}, mostRunning: 2, reached: [] };
-  const counts = { fates: { moved: 3 }, endings: { Moved: 3 }, faults: { Error: 4 } };
-  return { run: 1, ms: 2000, vms: 3, ...counts, ...nothing, ...tweak };
+  const counts = { fates: { moved: 3 }, endings: { Moved: 3 }, causes: { ApiEviction: 3 }, faults: { Error: 4 } };
+  return { run: 1, form: "Worker", drawn: ["ServerErrors"], ms: 2000, vms: 3, ...counts, ...nothing, ...tweak };
 }
 
 // prettier-ignore
@@ -24,15 +24,32 @@ describe("the end", () => {
     report(),
     report({ run: 2, ms: 5000, fates: { moved: 2, lost: 1 }, lost: ["run-2/db"], faults: { Latency: 1, Error: 1 } }),
     report({ run: 3, ms: 2000, breaches: ["a", "b"], hung: ["c"] }),
-    report({ run: 4, inVain: { cancel: 2 }, asked: 2, cycles: { "200": 5 }, mostRunning: 4, reached: ["node"] }),
+    report({
+      run: 4,
+      inVain: { cancel: 2 },
+      form: "InCluster",
+      drawn: ["LeaseLost", "ServerErrors"],
+      asked: 2,
+      cycles: { "200": 5 },
+      mostRunning: 4,
+      reached: ["node"],
+    }),
     // prettier-ignore
     report({ run: 5, inVain: { cancel: 1, unmark: 1 }, asked: 1, cycles: { "200": 1, "503": 2 }, reached: ["cluster", "node"] }),
   ];
 
   test("everything is added up", () => {
     expect(renderTotals(totalsOf(reports), 9)).toMatchInlineSnapshot(`
-      "runs                      5 in 9 s; 2.6 s on average, the longest 5.0 s (run 2)
+      "form            runs  VMs  VMs lost  runs broken  runs hung
+        InCluster        1    3         0            0          0
+        Worker           4   12         1            1          1
+      fault           runs  VMs  VMs lost  runs broken  runs hung
+        LeaseLost        1    3         0            0          0
+        ServerErrors     5   15         1            1          1
+
+      runs                      5 in 9 s; 2.6 s on average, the longest 5.0 s (run 2)
       VMs                       15: moved 14, lost 1
+      evacuations by cause      ApiEviction 15
       evacuations ended         Moved 15
       faults                    Error 17, Latency 1
       tried in vain             cancel 3, unmark 1
@@ -51,8 +68,14 @@ describe("the end", () => {
 
   test("what there was none of", () => {
     expect(renderTotals(totalsOf([report({ faults: {} })]), 2)).toMatchInlineSnapshot(`
-      "runs                      1 in 2 s; 2.0 s on average, the longest 2.0 s (run 1)
+      "form            runs  VMs  VMs lost  runs broken  runs hung
+        Worker           1    3         0            0          0
+      fault           runs  VMs  VMs lost  runs broken  runs hung
+        ServerErrors     1    3         0            0          0
+
+      runs                      1 in 2 s; 2.0 s on average, the longest 2.0 s (run 1)
       VMs                       3: moved 3
+      evacuations by cause      ApiEviction 3
       evacuations ended         Moved 3
       faults                    none
       tried in vain             none

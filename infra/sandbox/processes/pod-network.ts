@@ -19,6 +19,11 @@ export class PodNetwork {
     this.#ports.set(metadata.uid, ports);
   }
 
+  /** Another program of this machine plays the pod. */
+  lead(podUid: string, containerPort: number, port: number): void {
+    this.#ports.set(podUid, new Map([[containerPort, port]]));
+  }
+
   portOf(podUid: string, containerPort: number): number | undefined {
     return this.#ports.get(podUid)?.get(containerPort);
   }
