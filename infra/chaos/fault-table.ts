@@ -100,6 +100,8 @@ export function agree(faults: readonly FaultName[]): boolean {
   // A certificate lives for a minute there, instead of months.
   if (faults.includes("CertificateEnds") && faults.includes("ClockSkew")) return false;
   // KubeVirt's webhook allows to evict a VM whose strategy it does not know. What then holds it is its budget, unless a
-  // person migrates it.
-  return !faults.includes("RefusedVms") || !faults.includes("ForeignMigrations");
+  // person or an update migrates it.
+  return !faults.includes("RefusedVms") || !MIGRATING.some((fault) => faults.includes(fault));
 }
+
+const MIGRATING: readonly FaultName[] = ["ForeignMigrations", "WorkloadUpdates"];

@@ -53,6 +53,7 @@ test.each<[boolean, readonly FaultName[]]>([
   [true,  ["Blind", "Preemption", "NodeTermination"]],
   [false, ["Blind", "SoftEviction"]],
   [false, ["RefusedVms", "ForeignMigrations"]],
+  [false, ["RefusedVms", "WorkloadUpdates"]],
   [false, ["ControllerOff", "ControllerToggled"]],
   [false, ["CertificateEnds", "ClockSkew"]],
   [true,  ["CertificateEnds", "LeaseLost", "WorkerKilled"]],
