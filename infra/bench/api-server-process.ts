@@ -3,7 +3,7 @@
  * Owns: starting it, telling what it uses. Does not own: what is in it (population.ts), who asks it.
  */
 import * as z from "zod";
-import { startApiServer } from "../sandbox/apiserver/server.ts";
+import { FaultPlan, startApiServer } from "../sandbox/apiserver/server.ts";
 import { createAuthority } from "../sandbox/certificates.ts";
 import { KUBEVIRT_DEFINITIONS } from "../sandbox/kubevirt/kinds.ts";
 import { argumentOf, say } from "./child.ts";
@@ -17,15 +17,32 @@ const { tokens, roundTripMs, ageSeconds } = argumentOf(
   }),
 );
 
+/** Every request draws its faults, of which there are none here. */
+class CountingPlan extends FaultPlan {
+  requests = 0;
+
+  override draw(...request: Parameters<FaultPlan["draw"]>) {
+    this.requests += 1;
+    return super.draw(...request);
+  }
+}
+
+const faults = new CountingPlan();
 const authority = await createAuthority("lifeboat-bench");
 const now = () => new Date(Date.now() - ageSeconds * 1000);
-const server = await startApiServer({ authority, tokens, definitions: KUBEVIRT_DEFINITIONS, now });
+const server = await startApiServer({ authority, tokens, definitions: KUBEVIRT_DEFINITIONS, faults, now });
 const slow = await Promise.all(roundTripMs.map((ms) => startSlowNetwork(server.port, ms)));
 say({ url: server.url, caPem: authority.caPem, slowUrls: slow.map((port) => `https://127.0.0.1:${port}`) });
 
 process.on("message", () => {
   const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
   const { rss, heapUsed } = process.memoryUsage();
-  say({ rss, heapUsed, peakRss: maxRSS * 1024, cpuMs: (userCPUTime + systemCPUTime) / 1000 });
+  say({
+    rss,
+    heapUsed,
+    peakRss: maxRSS * 1024,
+    cpuMs: (userCPUTime + systemCPUTime) / 1000,
+    requests: faults.requests,
+  });
 });
 process.on("disconnect", () => process.exit());

@@ -14,7 +14,13 @@ import { configureLifeboat, definitions } from "../tools/apply.ts";
 import { startChild } from "./child.ts";
 
 const Started = z.object({ url: z.string(), caPem: z.string(), slowUrls: z.array(z.string()) });
-const Usage = z.object({ rss: z.number(), heapUsed: z.number(), peakRss: z.number(), cpuMs: z.number() });
+const Usage = z.object({
+  rss: z.number(),
+  heapUsed: z.number(),
+  peakRss: z.number(),
+  cpuMs: z.number(),
+  requests: z.number(),
+});
 
 export interface MeasuredApiServer {
   readonly url: string;

@@ -12,6 +12,7 @@ export const USAGE = `Usage: npm run bench [-- [PART…] [--quick] [--out FILE] 
 Parts (all of them, unless some are named):
   sandbox       the API server of the sandbox, full: its memory, reads, lists, watches
   admission     reviews of evictions, against a Worker that makes the API calls of KubeVirt's own webhook
+  evictions     200 VMs of one namespace asked to leave, with all that follows the answers: requests, CPU
   startup       start-up CPU and size of the bundle, against bare Hono
   reconcile     a full reconcile, an idle tick and one with evacuations under way, by the number of VMs
   descheduling  a cycle of descheduling, by the number of nodes and pods

@@ -10,6 +10,7 @@ import type { RunPart } from "./part.ts";
 import { runAdmission } from "./parts/admission.ts";
 import { runDescheduling } from "./parts/descheduling.ts";
 import { runDrain } from "./parts/drain.ts";
+import { runEvictions } from "./parts/evictions.ts";
 import { runFleets } from "./parts/fleet.ts";
 import { runPage } from "./parts/page.ts";
 import { runPreflight } from "./parts/preflight.ts";
@@ -22,6 +23,7 @@ import { renderChanges, renderMeasurements } from "./table.ts";
 const RUN: Readonly<Record<Part, RunPart>> = {
   sandbox: runSandbox,
   admission: runAdmission,
+  evictions: runEvictions,
   startup: runStartup,
   reconcile: runReconcile,
   descheduling: runDescheduling,

@@ -8,6 +8,7 @@ import { pairedRatios, percentile, type Summary, summarize } from "./statistics.
 export const PARTS = [
   "sandbox",
   "admission",
+  "evictions",
   "startup",
   "reconcile",
   "descheduling",

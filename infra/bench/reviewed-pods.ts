@@ -8,7 +8,7 @@ import * as kubevirt from "../sandbox/kubevirt/resources.ts";
 import { configureLifeboat } from "../tools/apply.ts";
 import { evacuations } from "../tools/evacuations.ts";
 import { installLifeboat } from "./api-server.ts";
-import { inParallel } from "../tools/in-parallel.ts";
+import { inParallel, numbered } from "../tools/in-parallel.ts";
 import * as population from "./population.ts";
 import type { Kind } from "./reviews.ts";
 
@@ -33,18 +33,31 @@ export async function createReviewedPods(client: KubeClient, count: number): Pro
   const apart = Math.ceil(count / population.VMS_PER_NAMESPACE) * population.VMS_PER_NAMESPACE;
   await population.createPlaces(client, 0, apart + count);
   const launchersOf = async (from: number) => {
-    const vms = await population.createVms(client, from, from + count);
-    // Budgets grow with the first mark, and growing them again costs the same.
-    await population.observeBudgets(client, await population.createBudgets(client, vms, 2));
-    const created = await population.createLaunchers(client, vms);
-    await inParallel(created, 8, (pod) => client.patch(pods, pod.metadata, READY, { subresource: "status" }));
-    return vms.map((vm) => ({ namespace: vm.namespace, name: population.launcherName(vm) }));
+    return await createLaunchers(client, await population.createVms(client, from, from + count));
   };
   const first = await launchersOf(0);
   const repeat = await launchersOf(apart);
   const plain = await population.createPlainPods(client, count, 1);
   const ordinary = plain.map(({ metadata: { namespace = "", name } }) => ({ namespace, name }));
   return { ordinary, first, repeat };
+}
+
+/** Of so many VMs in one namespace, without budgets. */
+export async function createLeavingPods(client: KubeClient, count: number): Promise<readonly ReviewedPod[]> {
+  await installLifeboat(client, { evacuation });
+  await configureBudgets(client, false);
+  await population.createPlaces(client, 0, count);
+  const { namespace } = population.planVm(0);
+  const planned = numbered(count).map((index) => ({ ...population.planVm(index), namespace }));
+  return await createLaunchers(client, await population.createPlannedVms(client, planned));
+}
+
+async function createLaunchers(client: KubeClient, vms: readonly population.Vm[]): Promise<readonly ReviewedPod[]> {
+  // Budgets grow with the first mark, and growing them again costs the same.
+  await population.observeBudgets(client, await population.createBudgets(client, vms, 2));
+  const created = await population.createLaunchers(client, vms);
+  await inParallel(created, 8, (pod) => client.patch(pods, pod.metadata, READY, { subresource: "status" }));
+  return vms.map((vm) => ({ namespace: vm.namespace, name: population.launcherName(vm) }));
 }
 
 const READY = {
