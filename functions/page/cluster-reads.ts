@@ -9,13 +9,14 @@ import { ClusterError } from "../../shared/cluster/failure.ts";
 import { expiryOf } from "../../shared/config/token-expiry.ts";
 import { judgeCredential } from "../../shared/policy/credential.ts";
 import type { ConfigProblem } from "../../shared/config/problem.ts";
-import type { EvacuationFacts, NodeFacts } from "../../shared/policy/facts.ts";
-import { isFinal, keyOf } from "../../shared/policy/facts.ts";
+import { isActive } from "../../shared/policy/evacuation/phase.ts";
+import { isHeldFast } from "../../shared/policy/eviction/eviction-table.ts";
+import { type EvacuationFacts, isFinal, keyOf, type NodeFacts, type VmiFacts } from "../../shared/policy/facts.ts";
 import { carriesDrainTaint } from "../../shared/policy/kube/taints.ts";
 import type { Settings } from "../../shared/policy/settings.ts";
 import type { Target } from "../target.ts";
 import { type ClusterProblem, clusterProblems } from "./parts/cluster-problems.ts";
-import { type LeftNode, leftNodes } from "./parts/under-way.ts";
+import { keyOfVm, type LeftNode, leftNodes } from "./parts/under-way.ts";
 import type { RecentReads } from "./recent.ts";
 
 /** Nodes, and how many VMs are on each. */
@@ -39,6 +40,8 @@ export interface LeftNodeView extends Omit<LeftNode, "gone"> {
   readonly gone: number;
   /** VMs that are still there, where that was read. */
   readonly staying: number | undefined;
+  /** Of these, those that no eviction can move, though the node is to be emptied. */
+  readonly heldFast: readonly VmiFacts[];
 }
 
 const READ_SECONDS = 10;
@@ -61,6 +64,7 @@ export async function readCluster(target: Target, recent: RecentReads<Census>): 
   const { settings } = loaded;
   const closed = new Set(facts.nodes.filter((node) => isClosed(node, settings)).map(({ name }) => name));
   const left = leftNodes(evacuations, (node) => closed.has(node));
+  const seen: Seen = { closed, settings, active: new Set(evacuations.filter(isActive).map(keyOfVm)) };
   const credential = judgeCredential(
     { expiresAt: expiryOf(target.entry.token), rejected: false },
     target.platform.now(),
@@ -68,7 +72,11 @@ export async function readCluster(target: Target, recent: RecentReads<Census>): 
   return {
     evacuations,
     census: facts,
-    leftNodes: await Promise.all(left.map((node, i) => lookAt(node, i < MOST_LEFT_NODES ? cluster : undefined))),
+    leftNodes: await Promise.all(
+      left.map(async (node, i) =>
+        lookAt(node, i < MOST_LEFT_NODES ? await vmisOn(node.name, cluster) : undefined, seen),
+      ),
+    ),
     problems: problemsOf(clusterProblems(configuration?.conditions ?? [], credential), loaded.problems),
     settings,
   };
@@ -86,11 +94,29 @@ async function takeCensus(cluster: Cluster): Promise<Census> {
   return { nodes, vms, vmsOn: new Map([...byNode].map(([node, there]) => [node, there.length])) };
 }
 
-async function lookAt(node: LeftNode, cluster: Cluster | undefined): Promise<LeftNodeView> {
-  const vmis = await cluster?.listVmis({ node: node.name }).catch(unlessItIsNoAnswer);
-  const here = vmis && new Set(vmis.filter((vmi) => !isFinal(vmi)).map(keyOf));
-  // A VM may have come back.
-  return { ...node, gone: node.gone.filter((key) => here?.has(key) !== true).length, staying: here?.size };
+interface Seen {
+  /** Nodes. */
+  readonly closed: ReadonlySet<string>;
+  /** VMs that an Evacuation tells of. */
+  readonly active: ReadonlySet<string>;
+  readonly settings: Settings;
+}
+
+async function vmisOn(node: string, cluster: Cluster): Promise<readonly VmiFacts[] | undefined> {
+  return await cluster.listVmis({ node }).catch(unlessItIsNoAnswer);
+}
+
+function lookAt(node: LeftNode, vmis: readonly VmiFacts[] | undefined, seen: Seen): LeftNodeView {
+  const here = vmis?.filter((vmi) => !isFinal(vmi));
+  const keys = new Set(here?.map(keyOf));
+  const heldFast = seen.closed.has(node.name) ? (here ?? []).filter((vmi) => isHeldFast(vmi, seen.settings)) : [];
+  return {
+    ...node,
+    // A VM may have come back.
+    gone: node.gone.filter((key) => !keys.has(key)).length,
+    staying: here?.length,
+    heldFast: heldFast.filter((vmi) => !seen.active.has(keyOf(vmi))),
+  };
 }
 
 /** What cannot be read does not keep the rest from being shown. */

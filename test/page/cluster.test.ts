@@ -6,7 +6,7 @@ import { clusterPage } from "../../functions/page/views/cluster.ts";
 import type { EvacuationFacts, NodeFacts } from "../../shared/policy/facts.ts";
 import { failing } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import { endedEvacuation, evacuation, node, time, vmi } from "../policy/fixtures.ts";
+import { endedEvacuation, evacuation, EXTERNAL, node, PINNED, time, vmi } from "../policy/fixtures.ts";
 import { HOSTILE, isEscaped, look, visitTo, words } from "./support/fake-visit.ts";
 
 type Tweak = Parameters<typeof evacuation>[0];
@@ -59,6 +59,24 @@ test("a node that is being emptied: what has gone, what is left", async () => {
   expect(main).toContain("1 VM needs attention, 1 node is being emptied. 3 VMs on 1 node.");
   expect(main).toContain("node01 3 of 5 1 blocked an eviction (kubectl drain) asked by admin");
   expect(main).toContain("lifeboat explain node node01");
+});
+
+test("a VM that every eviction is refused for has no Evacuation, and is in the way all the same", async () => {
+  const fake = clusterOf([ended("a", "Moved"), of("b")], [node({ unschedulable: true })]);
+  fake.vmis.put(
+    vmi({ ...PINNED, name: "ledger", uid: "1" }),
+    vmi({ name: "odd", uid: "2", evictionStrategy: "Never" }),
+  );
+  fake.vmis.put(vmi({ name: "b", uid: "3" }), vmi({ ...EXTERNAL, name: "own", uid: "4" }));
+  const main = await seen(fake);
+  expect(main).toContain("2 VMs need attention, 1 node is being emptied");
+  expect(main).toContain("node01 1 of 5 2 blocked");
+  expect(main).toContain(
+    "apps/ledger Blocked node01 The VM stays on a node that is to be emptied: it cannot live-migrate ( DisksNotLiveMigratable ), and its eviction strategy is LiveMigrate . Who can change it: its owner",
+  );
+  expect(main).toContain("apps/odd Blocked node01");
+  fake.nodes.put(node());
+  expect(await seen(fake)).not.toContain("apps/ledger");
 });
 
 test("a VM that has come back has not gone", async () => {

@@ -53,7 +53,7 @@ function newer(a: EvacuationFacts, b: EvacuationFacts): boolean {
   return a.createdAt > b.createdAt || (a.createdAt === b.createdAt && isActive(a) && !isActive(b));
 }
 
-function keyOfVm({ namespace, spec }: EvacuationFacts): string {
+export function keyOfVm({ namespace, spec }: EvacuationFacts): string {
   return keyOf({ namespace, name: spec.vmiName });
 }
 

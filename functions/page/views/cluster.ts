@@ -1,6 +1,9 @@
 /** A cluster: the nodes that are being emptied, what needs a person, what goes on, and every node. */
 import { html } from "hono/html";
-import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
+import { strategyInForce } from "../../../shared/pass/explanation.ts";
+import { type EvacuationFacts, keyOf, type VmiFacts } from "../../../shared/policy/facts.ts";
+import { REMEDY } from "../../../shared/policy/preflight/remedies.ts";
+import type { Settings } from "../../../shared/policy/settings.ts";
 import { secondsUntil } from "../../../shared/policy/time.ts";
 import { type Census, type ClusterView, readCluster } from "../cluster-reads.ts";
 import { commandLine } from "../parts/command.ts";
@@ -15,7 +18,7 @@ import { sentence } from "../parts/sentence.ts";
 import { shellLine, told, visible } from "../parts/text.ts";
 import { ago, lasting } from "../parts/time.ts";
 import { type Sorted, sortEvacuations } from "../parts/under-way.ts";
-import { configurationPath } from "../paths.ts";
+import { configurationPath, vmPath } from "../paths.ts";
 import type { RecentReads } from "../recent.ts";
 import type { Html, LivePage, Seen, Visit } from "../visit.ts";
 
@@ -35,11 +38,11 @@ export function clusterPage({ target }: Visit, census: RecentReads<Census>): Liv
 
 function clusterView(view: ClusterView, { cluster, now }: Seen): Html {
   const sorted = sortEvacuations(view.evacuations);
-  const list = { cluster, now } as const;
+  const list: Place = { cluster, now };
   return html`${crumbs([cluster])}
     <h1>${visible(cluster)}</h1>
     <p class="lead">${verdict(view, sorted)}</p>
-    ${problemList(view.problems)} ${leftNodeRows(view, cluster, now)} ${needyList(sorted.needy, cluster, now)}
+    ${problemList(view.problems)} ${leftNodeRows(view, cluster, now)} ${needyList(sorted.needy, view, list)}
     <section>
       <h2>Under way</h2>
       ${
@@ -74,16 +77,19 @@ function clusterView(view: ClusterView, { cluster, now }: Seen): Html {
     </section>`;
 }
 
+type Place = Pick<Seen, "cluster" | "now">;
+
 function kept({ settings }: ClusterView): Html {
   return html`Kept for ${lasting(settings.evacuation.historySeconds)}; the newest of a pod as long as the pod exists`;
 }
 
 function verdict({ leftNodes, census, problems }: ClusterView, { needy, goingOn }: Sorted): string {
   const emptying = leftNodes.filter(({ leaving, staying }) => leaving > 0 || staying !== 0).length;
+  const attention = needy.length + heldFastOf(leftNodes).length;
   const wrong = problems.filter(({ mood }) => mood === "bad").length;
   const said = [
     ...(wrong > 0 ? [`Lifeboat has ${counted(wrong, "problem")} here`] : []),
-    ...(needy.length > 0 ? [`${counted(needy.length, "VM")} ${needy.length === 1 ? "needs" : "need"} attention`] : []),
+    ...(attention > 0 ? [`${counted(attention, "VM")} ${attention === 1 ? "needs" : "need"} attention`] : []),
     ...(emptying > 0 ? [`${counted(emptying, "node")} ${emptying === 1 ? "is" : "are"} being emptied`] : []),
     ...(goingOn.length > 0
       ? [`${counted(goingOn.length, "VM")} ${goingOn.length === 1 ? "is" : "are"} on the move`]
@@ -124,7 +130,8 @@ function leftNodeRows({ leftNodes }: ClusterView, cluster: string, now: Date): H
 }
 
 function leftNodeRow(node: ClusterView["leftNodes"][number], cluster: string, now: Date): Html {
-  const { name, blocked, causes, requestedBy, since } = node;
+  const { name, causes, requestedBy, since } = node;
+  const blocked = node.blocked + node.heldFast.length;
   return html`<tr data-key="${visible(name)}">
     <th scope="row">${nodeLink(cluster, name)}</th>
     <td data-label="VMs gone">${gone(node)}</td>
@@ -148,19 +155,47 @@ function gone({ name, gone: left, leaving, staying }: ClusterView["leftNodes"][n
   >`;
 }
 
-function needyList(needy: readonly EvacuationFacts[], cluster: string, now: Date): Html | "" {
-  if (needy.length === 0) return "";
-  const more = needy.length - MOST_NEEDY;
+function needyList(needy: readonly EvacuationFacts[], { leftNodes, settings }: ClusterView, seen: Place): Html | "" {
+  const heldFast = heldFastOf(leftNodes);
+  if (needy.length + heldFast.length === 0) return "";
+  const items = [
+    ...heldFast.map((vmi) => () => heldFastItem(vmi, settings, seen.cluster)),
+    ...needy.map((one) => () => needyItem(one, seen)),
+  ];
+  const more = items.length - MOST_NEEDY;
   return html`<section>
     <h2>Needs attention</h2>
     <ul class="blockers">
-      ${needy.slice(0, MOST_NEEDY).map((one) => needyItem(one, cluster, now))}
+      ${items.slice(0, MOST_NEEDY).map((item) => item())}
     </ul>
-    ${more > 0 ? html`<p class="muted">${more} more: <code>kubectl get evacuations -A</code> lists all.</p>` : ""}
+    ${more > 0 ? html`<p class="muted">${more} more: the pages of the nodes name all.</p>` : ""}
   </section>`;
 }
 
-function needyItem(one: EvacuationFacts, cluster: string, now: Date): Html {
+function heldFastOf(leftNodes: ClusterView["leftNodes"]): readonly VmiFacts[] {
+  return leftNodes.flatMap(({ heldFast }) => heldFast);
+}
+
+/** No Evacuation tells of it: each eviction is refused. */
+function heldFastItem(vmi: VmiFacts, settings: Settings, cluster: string): Html {
+  const { migratable, reason = "", message = "" } = vmi.liveMigratable;
+  const strategy = strategyInForce(vmi, settings);
+  const why = migratable
+    ? html`KubeVirt knows no eviction strategy ${told(strategy)}`
+    : html`it cannot live-migrate (${told(reason || message)}), and its eviction strategy is ${told(strategy)}`;
+  const remedy = migratable ? REMEDY.UnknownStrategy : REMEDY.NotMigratable;
+  return html`<li data-key="${vmi.uid}">
+    <p>
+      <strong><a href="${vmPath(cluster, vmi)}">${visible(keyOf(vmi))}</a></strong> ${badge("Blocked", "bad")}
+      ${move(cluster, vmi.nodeName, undefined)}
+    </p>
+    <p>The VM stays on a node that is to be emptied: ${why}.</p>
+    <p>Who can change it: ${remedy}.</p>
+    ${commandLine(shellLine("kubectl", "describe", "vmi", vmi.name, "-n", vmi.namespace))}
+  </li>`;
+}
+
+function needyItem(one: EvacuationFacts, { cluster, now }: Place): Html {
   const { namespace, spec, status } = one;
   const phase = status.phase ?? "Pending";
   const who = whoCanChange(phase, status.reason);

@@ -2,6 +2,7 @@
 import { html } from "hono/html";
 import type { Glance, Glances, Past, Summary } from "../glance.ts";
 import { type OpenClusters, MOST_CLUSTERS } from "../open-clusters.ts";
+import type { ClusterProblem } from "../parts/cluster-problems.ts";
 import { commandLine } from "../parts/command.ts";
 import { counted, fleetVerdict, inOrder, needyOf, stateOf, underWayOf } from "../parts/fleet-words.ts";
 import { badge, phaseBadge } from "../parts/phase.ts";
@@ -66,24 +67,27 @@ function summaryOf(name: string, summary: Summary): Html {
   const { phases, nodes, problems, vms } = summary;
   const needy = needyOf(summary);
   const [first, rest] = [problems.slice(0, MOST_PROBLEMS), problems.length - MOST_PROBLEMS];
-  return html`${first.map(
-      ({ mood, title, message }) =>
-        html`<div class="notice ${mood}">
-          <p><strong>${title}.</strong> ${told(message)}</p>
-        </div>`,
-    )}
+  return html`${first.map(problemPart)}
     ${rest > 0 ? html`<p><a href="${clusterPath(name)}">${counted(rest, "more problem")}</a></p>` : ""}
     <dl class="facts">
       <div>
         <dt>Under way</dt>
         <dd>
-          ${underWayOf(summary) === 0 ? "nothing" : [...phases].map(([phase, n]) => html`${n} ${phaseBadge(phase)} `)}
+          ${underWayOf(summary) === 0 ? "nothing" : [...phases].map(([phase, n]) => html`<div>${n} ${phaseBadge(phase)}</div>`)}
         </dd>
       </div>
       ${needy === 0 ? "" : fact("Waits for a person", counted(needy, "VM"))}
       ${nodes.length === 0 ? "" : fact("VMs are leaving", nodeLinks(name, nodes))}
       ${vms === undefined ? "" : fact("VMs that run", String(vms))} ${versionFacts(summary)}
     </dl>`;
+}
+
+/** What is only not known is told in full by the cluster's page. */
+function problemPart({ mood, title, message }: ClusterProblem): Html {
+  if (mood === "warn") return html`<p class="muted">${title}.</p>`;
+  return html`<div class="notice ${mood}">
+    <p><strong>${title}.</strong> ${told(message)}</p>
+  </div>`;
 }
 
 function fact(term: string, value: Html | string): Html {

@@ -73,6 +73,12 @@ export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrateg
   return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";
 }
 
+/** Whether every eviction of it is refused until its owner changes something: no Evacuation says so. */
+export function isHeldFast(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
+  const resolved = resolveStrategy(vmi, settings);
+  return !resolved.known || FIRST_REQUEST[resolved.strategy][mobilityOf(vmi)] === "refuse";
+}
+
 /**
  * `inProgress`: 429. `unlessMigrating`: as in progress while a migration is unfinished, else the mark is
  * cleared and the request is a first one. `first`: the mark means nothing, the request is a first one.
