@@ -63,8 +63,15 @@ export async function readCluster(target: Target, recent: RecentReads<Census>): 
   ]);
   const { settings } = loaded;
   const closed = new Set(facts.nodes.filter((node) => isClosed(node, settings)).map(({ name }) => name));
-  const left = leftNodes(evacuations, (node) => closed.has(node));
+  const left = withClosed(
+    leftNodes(evacuations, (node) => closed.has(node)),
+    closed,
+    facts,
+  );
   const seen: Seen = { closed, settings, active: new Set(evacuations.filter(isActive).map(keyOfVm)) };
+  const looked = await Promise.all(
+    left.map(async (node, i) => lookAt(node, i < MOST_LEFT_NODES ? await vmisOn(node.name, cluster) : undefined, seen)),
+  );
   const credential = judgeCredential(
     { expiresAt: expiryOf(target.entry.token), rejected: false },
     target.platform.now(),
@@ -72,14 +79,31 @@ export async function readCluster(target: Target, recent: RecentReads<Census>): 
   return {
     evacuations,
     census: facts,
-    leftNodes: await Promise.all(
-      left.map(async (node, i) =>
-        lookAt(node, i < MOST_LEFT_NODES ? await vmisOn(node.name, cluster) : undefined, seen),
-      ),
-    ),
+    leftNodes: looked.filter(({ since, staying = 0 }) => since !== undefined || staying > 0),
     problems: problemsOf(clusterProblems(configuration?.conditions ?? [], credential), loaded.problems),
     settings,
   };
+}
+
+/**
+ * A drain that something blocks may go on for longer than Evacuations are kept: closed nodes with VMs are looked at, too, whether any of
+ * them tells of the node or not.
+ */
+function withClosed(left: readonly LeftNode[], closed: ReadonlySet<string>, { vmsOn }: Census): readonly LeftNode[] {
+  const known = new Set(left.map(({ name }) => name));
+  const others = [...closed].filter((name) => !known.has(name) && (vmsOn === undefined || vmsOn.has(name)));
+  return [
+    ...left,
+    ...others.map((name) => ({
+      name,
+      causes: [],
+      requestedBy: [],
+      since: undefined,
+      leaving: 0,
+      blocked: 0,
+      gone: [],
+    })),
+  ];
 }
 
 function isClosed(node: NodeFacts, settings: Settings): boolean {

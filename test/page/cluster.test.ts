@@ -79,6 +79,15 @@ test("a VM that every eviction is refused for has no Evacuation, and is in the w
   expect(await seen(fake)).not.toContain("apps/ledger");
 });
 
+test("a closed node with VMs stays in sight when its Evacuations are gone", async () => {
+  const fake = clusterOf([], [node({ unschedulable: true }), node({ name: "node02", unschedulable: true })]);
+  fake.vmis.put(vmi(PINNED));
+  const main = await seen(fake);
+  expect(main).toContain("node01 1 VM there 1 blocked cordoned; nothing asks its VMs to leave now");
+  expect(main).toContain("All is quiet: 1 VM on 2 nodes.");
+  expect(main).not.toContain("node02 0 VM");
+});
+
 test("a VM that has come back has not gone", async () => {
   const fake = clusterOf([ended("web", "Moved"), ended("db", "Moved")], [node({ unschedulable: true })]);
   fake.vmis.put(vmi());

@@ -74,8 +74,8 @@ export interface LeftNode {
   readonly name: string;
   readonly causes: readonly Cause[];
   readonly requestedBy: readonly string[];
-  /** Milliseconds since the epoch. */
-  readonly since: number;
+  /** Milliseconds since the epoch; undefined: no Evacuation tells of it. */
+  readonly since: number | undefined;
   /** Under way, those that wait or are blocked included. */
   readonly leaving: number;
   /** Of these, so many cannot go on without a person. */
@@ -99,7 +99,8 @@ export function leftNodes(
     return name !== "" && isLeft ? [leftNode(name, own)] : [];
   });
   return nodes.toSorted(
-    (a, b) => b.blocked - a.blocked || b.leaving - a.leaving || a.since - b.since || (a.name < b.name ? -1 : 1),
+    (a, b) =>
+      b.blocked - a.blocked || b.leaving - a.leaving || (a.since ?? 0) - (b.since ?? 0) || (a.name < b.name ? -1 : 1),
   );
 }
 

@@ -1,0 +1,77 @@
+/** Nodes that are being emptied: how far that is, and why. */
+import { html } from "hono/html";
+import type { Cause } from "../../../shared/policy/cause.ts";
+import type { ClusterView, LeftNodeView } from "../cluster-reads.ts";
+import type { Html, Seen } from "../visit.ts";
+import { commandLine } from "./command.ts";
+import { nodeLink } from "./evacuation-rows.ts";
+import { counted } from "./fleet-words.ts";
+import { badge } from "./phase.ts";
+import { CAUSE_WORDS } from "./phase-words.ts";
+import { shellLine, told, visible } from "./text.ts";
+import { ago } from "./time.ts";
+
+type Place = Pick<Seen, "cluster" | "now">;
+
+export function leftNodeRows({ leftNodes }: Pick<ClusterView, "leftNodes">, { cluster, now }: Place): Html | "" {
+  if (leftNodes.length === 0) return "";
+  const title = leftNodes.some(({ since }) => since !== undefined) ? "Nodes being emptied" : "Cordoned nodes with VMs";
+  return html`<section>
+    <h2>${title}</h2>
+    <table class="rows">
+      <caption>
+        What blocks, and how far each VM is: on the page of the node
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Node</th>
+          <th scope="col">VMs gone</th>
+          <th scope="col">Blocked</th>
+          <th scope="col">Because of</th>
+          <th scope="col">Since</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${leftNodes.map((node) => leftNodeRow(node, cluster, now))}
+      </tbody>
+    </table>
+    ${commandLine(shellLine("lifeboat", "explain", "node", leftNodes[0]?.name ?? ""))}
+  </section>`;
+}
+
+function leftNodeRow(node: LeftNodeView, cluster: string, now: Date): Html {
+  const { name, causes, requestedBy, since } = node;
+  const blocked = node.blocked + node.heldFast.length;
+  const why = causes.length === 0 ? "cordoned; nothing asks its VMs to leave now" : causes.map(causeWords).join(", ");
+  return html`<tr data-key="${visible(name)}">
+    <th scope="row">${nodeLink(cluster, name)}</th>
+    <td data-label="VMs gone">${since === undefined ? staying(node) : gone(node)}</td>
+    <td data-label="Blocked">
+      ${blocked === 0 ? "" : badge(`${blocked} blocked`, since === undefined ? "warn" : "bad")}
+    </td>
+    <td data-label="Because of">
+      ${why}
+      ${requestedBy.length === 0 ? "" : html`<span class="muted">asked by ${told(requestedBy.join(", "))}</span>`}
+    </td>
+    <td data-label="Since">${since === undefined ? "" : ago(new Date(since), now)}</td>
+  </tr>`;
+}
+
+function causeWords(cause: Cause): string {
+  return CAUSE_WORDS[cause];
+}
+
+function staying(node: LeftNodeView): string {
+  return `${counted(node.staying ?? 0, "VM")} there`;
+}
+
+/** Where it is not known how many are still there, those that are under way count. */
+function gone({ name, gone: left, leaving, staying }: LeftNodeView): Html {
+  const there = Math.max(staying ?? leaving, leaving);
+  const total = left + there;
+  const text = `${left} of ${total}${staying === undefined ? " or more" : ""}`;
+  return html`<span class="progress"
+    ><progress value="${left}" max="${Math.max(total, 1)}" aria-label="VMs gone from ${visible(name)}"></progress>
+    ${text}</span
+  >`;
+}
