@@ -5,14 +5,14 @@ import type { Compared } from "../../../shared/policy/webhooks/story.ts";
 import { type ConfigurationView, readConfigurationView } from "../configuration-reads.ts";
 import { clusterProblems } from "../parts/cluster-problems.ts";
 import { commandLine } from "../parts/command.ts";
+import { conditionRows } from "../parts/condition-rows.ts";
 import { crumbs } from "../parts/crumbs.ts";
 import { counted } from "../parts/fleet-words.ts";
 import { badge, type Mood } from "../parts/phase.ts";
 import { problemList } from "../parts/problem-list.ts";
 import { sentence } from "../parts/sentence.ts";
 import { gateValues, kubevirtSettings, ownSettings, type SettingValue } from "../parts/setting-values.ts";
-import { told, visible } from "../parts/text.ts";
-import { ago } from "../parts/time.ts";
+import { told } from "../parts/text.ts";
 import { clusterPath } from "../paths.ts";
 import type { Html, LivePage, Seen, Visit } from "../visit.ts";
 
@@ -70,7 +70,8 @@ function configurationView(view: ConfigurationView, { cluster, now }: Seen): Htm
     </section>
     <section>
       <h2>Conditions</h2>
-      ${conditionRows(view, now)} ${commandLine(`kubectl get lifeboatconfiguration ${CONFIGURATION} -o yaml`)}
+      <p class="muted">As of the last full scan.</p>
+      ${conditionsPart(view, now)} ${commandLine(`kubectl get lifeboatconfiguration ${CONFIGURATION} -o yaml`)}
     </section>`;
 }
 
@@ -174,36 +175,11 @@ function tokenMood({ credential: { ok, reason } }: ConfigurationView): Mood {
   return reason === "Valid" ? "good" : "warn";
 }
 
-const STATUS_MOODS: Readonly<Record<string, Mood>> = { True: "good", False: "bad" };
+const STATUS_MOODS = { True: "good", False: "bad", Unknown: "warn" } as const;
 
-function conditionRows({ configuration }: ConfigurationView, now: Date): Html {
+function conditionsPart({ configuration }: ConfigurationView, now: Date): Html {
   const conditions = configuration?.conditions ?? [];
-  if (conditions.length === 0) {
-    const why = "Lifeboat writes them into the status of a LifeboatConfiguration, with a full scan every ten minutes.";
-    return html`<div class="empty"><p>There are none yet. ${why}</p></div>`;
-  }
-  return html`<table class="rows">
-    <caption>
-      As of the last full scan
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Condition</th>
-        <th scope="col">Status</th>
-        <th scope="col">Since</th>
-        <th scope="col">Message</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${conditions.map(
-        ({ type, status, reason, message, lastTransitionTime }) =>
-          html`<tr>
-            <th scope="row">${told(type)}</th>
-            <td data-label="Status">${badge(visible(status), STATUS_MOODS[status] ?? "warn")} ${told(reason)}</td>
-            <td data-label="Since">${ago(lastTransitionTime, now)}</td>
-            <td data-label="Message">${told(message)}</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
+  if (conditions.length > 0) return conditionRows(conditions, now, STATUS_MOODS);
+  const why = "Lifeboat writes them into the status of a LifeboatConfiguration, with a full scan every ten minutes.";
+  return html`<div class="empty"><p>There are none yet. ${why}</p></div>`;
 }

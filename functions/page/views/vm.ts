@@ -7,6 +7,7 @@ import { VMI_NAME_LABEL } from "../../../shared/policy/names.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { secondsUntil } from "../../../shared/policy/time.ts";
 import { commandLine } from "../parts/command.ts";
+import { conditionRows } from "../parts/condition-rows.ts";
 import { crumbs } from "../parts/crumbs.ts";
 import { evacuationRows, move, nodeLink } from "../parts/evacuation-rows.ts";
 import { factList, type Fact } from "../parts/fact-list.ts";
@@ -94,7 +95,7 @@ function currentPart(current: EvacuationFacts, { settings }: VmView, { cluster, 
     <h2>Under way ${phaseBadge(status.phase)}</h2>
     <p>${told(sentence(status.message ?? ""))}</p>
     ${who === undefined ? "" : html`<p>Who can change it: ${who}.</p>`}
-    ${factList(evacuationFacts(current, settings, { cluster, now }))} ${conditionRows(current, now)}
+    ${factList(evacuationFacts(current, settings, { cluster, now }))} ${conditionsPart(current, now)}
     ${commandLine(shellLine("kubectl", "describe", "evacuation", current.name, "-n", current.namespace))}
   </section>`;
 }
@@ -116,31 +117,11 @@ function evacuationFacts(current: EvacuationFacts, settings: Settings, { cluster
   ];
 }
 
-function conditionRows({ status: { conditions } }: EvacuationFacts, now: Date): Html | "" {
+function conditionsPart({ status: { conditions } }: EvacuationFacts, now: Date): Html | "" {
   if (conditions.length === 0) return "";
   return html`<details data-key="conditions">
     <summary>Conditions</summary>
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col">Condition</th>
-          <th scope="col">Status</th>
-          <th scope="col">Since</th>
-          <th scope="col">Message</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${conditions.map(
-          ({ type, status, lastTransitionTime, message }) =>
-            html`<tr>
-              <th scope="row">${type}</th>
-              <td data-label="Status">${status}</td>
-              <td data-label="Since">${ago(lastTransitionTime, now)}</td>
-              <td data-label="Message">${told(message)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
+    ${conditionRows(conditions, now)}
   </details>`;
 }
 
