@@ -10,6 +10,7 @@ import { evacuations } from "./evacuations.ts";
 import { explainNode } from "./explain-node.ts";
 import { explainPod } from "./explain-pod.ts";
 import { install } from "./install/install.ts";
+import { retry } from "./retry.ts";
 import { uninstall } from "./install/uninstall.ts";
 import { upgrade } from "./install/upgrade.ts";
 import { version } from "./version.ts";
@@ -21,6 +22,7 @@ export const COMMANDS: readonly Command[] = [
   evacuations,
   evacuate,
   cancel,
+  retry,
   doctor,
   install,
   upgrade,

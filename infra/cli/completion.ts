@@ -39,7 +39,7 @@ ${[...wordCases(commands), ...flagCases(commands)].join("\n")}
   case "\${words[*]}" in
     "explain node" | drain) [[ $current == -* ]] || next="$(kubectl get nodes -o name 2>/dev/null | sed 's|^node/||')" ;;
     "explain pod") [[ $current == -* ]] || next="$(kubectl get pods -o name 2>/dev/null | sed 's|^pod/||')" ;;
-    evacuate | cancel) [[ $current == -* ]] || next="$(kubectl get vmi -o name 2>/dev/null | sed 's|.*/||')" ;;
+    evacuate | cancel | retry) [[ $current == -* ]] || next="$(kubectl get vmi -o name 2>/dev/null | sed 's|.*/||')" ;;
   esac
   COMPREPLY=($(compgen -W "$next" -- "$current"))
 }

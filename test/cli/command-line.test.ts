@@ -40,6 +40,7 @@ test.each([
   ["evacuate",                                "VM: expected the name of a virtual machine"],
   ["evacuate vm/",                            "VM: expected the name of a virtual machine"],
   ["evacuate web mail",                       'VM: expected one name, got "web mail"'],
+  ["retry",                                   "VM: expected the name of a virtual machine"],
   ["cancel pod/web",                          'VM: expected one name, got "pod/web"'],
   ["completion",                              "SHELL: expected bash or zsh"],
   ["install --worker https://a.example",      '--cluster NAME is needed: the context\'s name "jane@sandbox" has more in it than letters, digits'],
@@ -70,7 +71,7 @@ const bash = spawnSync("bash", ["--version"]).status === 0;
 
 // prettier-ignore
 test.runIf(bash).each([
-  ["",                 "explain evacuations evacuate cancel"],
+  ["",                 "explain evacuations evacuate cancel retry"],
   ["expl",             "explain"],
   ["explain ",         "node pod"],
   ["explain node --f", "--force"],

@@ -142,6 +142,12 @@ describe("evacuate, evacuations, cancel", () => {
     expect((await pinned?.vmi())?.status?.evacuationNodeName).toBeUndefined();
   });
 
+  test("retry: nothing has failed", async () => {
+    const { code, err } = await call("retry web");
+    const said = 'error: no evacuation of VM "web" in namespace "vms" backs off or was abandoned';
+    expect({ code, err }).toEqual({ code: 1, err: [said] });
+  });
+
   test("a VM that is not there", async () => {
     const { code, err } = await call("evacuate nobody");
     expect({ code, err }).toEqual({ code: 1, err: ['error: VM "nobody" does not run in namespace "vms"'] });
@@ -179,5 +185,8 @@ describe("evacuate, evacuations, cancel", () => {
       code: 1,
       end: expect.stringMatching(/^Abandoned \(.+\) – the VM is not live-migratable: /),
     });
+    const again = await call("retry pinned", inMinutes());
+    expect(again).toMatchObject({ code: 1, out: [expect.stringMatching(/^evacuation\.lifeboat\.dev\/pinned-/)] });
+    expect((await pinned?.phases())?.slice(-2)).toEqual(["Abandoned", "Abandoned"]);
   });
 });

@@ -76,7 +76,8 @@ export interface Beginning {
 /**
  * A new one about the VMI's pod. One that follows another whose back-off is not over inherits its attempts and the rest of
  * its back-off: KubeVirt's webhook marks a VM again with the next request of a drain. One with a
- * deadline inherits nothing: there is no time to wait, and no second request follows.
+ * deadline inherits nothing: there is no time to wait, and no second request follows. Nor does one that a person asks for: they want
+ * it tried now.
  */
 export function newEvacuation(
   vmi: VmiFacts,
@@ -86,7 +87,8 @@ export function newEvacuation(
   const uid = pod?.uid ?? guestPodUID(vmi);
   const before = restingEvacuation(vmi, evacuations, { now, podUID: uid });
   const about = { vmiName: vmi.name, pod: uid === undefined ? undefined : { ...pod, uid } };
-  const inherited = before === undefined || deadline !== undefined ? undefined : inheritanceOf(before);
+  const inherited =
+    before === undefined || deadline !== undefined || cause === "Operator" ? undefined : inheritanceOf(before);
   const spec = { ...about, cause, requestedBy, intent: "Evacuate", deadline, inherited } as const;
   const subject = hash8(uid ?? `${vmi.uid}/${vmi.nodeName ?? ""}`);
   const ordinal = 1 + Math.max(0, ...evacuations.map((e) => ordinalOf(e, vmi, subject)));

@@ -10,6 +10,7 @@ import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
 import { isMarked } from "./mark.ts";
 import { isByOwner, waitingForOwner } from "./owner.ts";
 import { isSentAway, obstacleOf, pinned } from "./obstacles.ts";
+import { isAskedAgain } from "./retry.ts";
 import type { Change } from "./status.ts";
 import { resolveStrategy } from "../eviction/eviction-table.ts";
 import { secondsSince, secondsUntil } from "../time.ts";
@@ -209,6 +210,8 @@ function waiting(pair: LivePair): Standing {
   if (isByOwner(pair)) return { standing: "Waiting", change: waitingForOwner(pair) };
   if (!vmi.liveMigratable.migratable) return { standing: "Blocked", ...pinned(vmi) };
   if (isBackingOff(pair)) return backingOff(e);
+  // KubeVirt's own migration would wait for KubeVirt's own back-off.
+  if (isAskedAgain(pair, restUntil(e))) return { standing: "Ready" };
   const since = Math.max(e.createdAt, Date.parse(restUntil(e) ?? "") || 0);
   // The API server's clock may be ahead of ours.
   const waited = Math.max(0, secondsSince(since, w.now));
@@ -224,8 +227,9 @@ function restUntil({ spec, status }: EvacuationFacts): string | undefined {
   return status.nextAttemptTime ?? spec.inherited?.notBefore;
 }
 
-function isBackingOff({ e, w }: LivePair): boolean {
-  return secondsUntil(restUntil(e), w.now) > 0;
+function isBackingOff(pair: LivePair): boolean {
+  const until = restUntil(pair.e);
+  return secondsUntil(until, pair.w.now) > 0 && !isAskedAgain(pair, until);
 }
 
 /** The status keeps saying what failed. */

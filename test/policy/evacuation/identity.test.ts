@@ -142,5 +142,8 @@ describe("a new one", () => {
     const over = { evacuations: [givenUpAfter(5)], now: at(99) };
     expect(newEvacuation(vmi(), beginning, over).spec.inherited).toBeUndefined();
     expect(begun(elsewhere, [givenUpAfter(5)]).spec.inherited).toBeUndefined();
+    // A person wants it tried now.
+    const before = { evacuations: [givenUpAfter(5)], now: NOW };
+    expect(newEvacuation(vmi(), { cause: "Operator", requestedBy: "jane" }, before).spec.inherited).toBeUndefined();
   });
 });

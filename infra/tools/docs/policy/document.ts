@@ -122,6 +122,8 @@ ${tables.phaseTable(END_PHASES)}
 - After a failed attempt: ${tables.backoffSteps()}. After ${evacuation.maxAttempts} the evacuation is abandoned and the VM unmarked. One that begins before
   the last back-off is over, because KubeVirt's webhook has marked the VM again, inherits who asked, the attempts and the back-off;
   the first failure of its own ends it.
+- One that a person asks for (cause \`Operator\`) inherits nothing. Where another one of the pod is backing off, it ends as its duplicate,
+  and the back-off ends with it: the next attempt begins at once. \`lifeboat retry\` creates such a one.
 
 ### A migration that does not converge
 
