@@ -13,7 +13,10 @@ export async function bundle(name: Bundle): Promise<string> {
   return await (name === "lifeboat" ? buildWorker() : buildWorker(`infra/bench/workers/${name}.ts`));
 }
 
-/** What of it is uploaded and counted against the platform's limit. */
-export async function gzipKiB(path: string): Promise<number> {
-  return gzipSync(await readFile(path), { level: 9 }).length / 1024;
+/** What is uploaded and counted against the platform's limit. */
+export async function gzipKiB(modules: Iterable<string>): Promise<number> {
+  const sizes = await Promise.all(
+    [...modules].map(async (path) => gzipSync(await readFile(path), { level: 9 }).length),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0) / 1024;
 }

@@ -3,7 +3,7 @@
  * Owns: which modules a Worker consists of. Does not own: running it (worker.ts), deploying it (wrangler.toml).
  */
 import { existsSync } from "node:fs";
-import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -53,6 +53,18 @@ export async function modulesOf(bundle: string): Promise<readonly string[]> {
   return [...files.filter(isEntry), ...files.filter((file) => !isEntry(file))].map((file) =>
     join(dirname(bundle), file),
   );
+}
+
+/** Those of them that an isolate evaluates before its first request: the entry, and what it imports statically. */
+export async function modulesAtStart(
+  bundle: string,
+  found: ReadonlySet<string> = new Set(),
+): Promise<ReadonlySet<string>> {
+  if (found.has(bundle)) return found;
+  let all: ReadonlySet<string> = new Set([...found, bundle]);
+  const imports = (await readFile(bundle, "utf8")).matchAll(/(?:\bfrom|\bimport)"\.\/([^"]+)"/g);
+  for (const [, name = ""] of imports) all = await modulesAtStart(join(dirname(bundle), name), all);
+  return all;
 }
 
 function isEntry(path: string): boolean {

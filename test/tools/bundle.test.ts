@@ -1,29 +1,18 @@
 /** What is deployed is what runs, and nothing besides: a stray import is a kilobyte in every isolate. */
 import { readFile } from "node:fs/promises";
-import { basename } from "node:path";
 import * as z from "zod";
 import { describe, expect, test } from "vitest";
-import { buildWorker, modulesOf } from "../../infra/tools/build-worker.ts";
+import { buildWorker, modulesAtStart, modulesOf } from "../../infra/tools/build-worker.ts";
 
 const Sources = z.object({ sources: z.array(z.string()) });
 
-const modules = await modulesOf(await buildWorker());
-const sources = await sourcesOf(modules);
-const sourcesAtStart = await sourcesOf(await importedBy(modules[0] ?? ""));
+const bundle = await buildWorker();
+const sources = await sourcesOf(await modulesOf(bundle));
+const sourcesAtStart = await sourcesOf(await modulesAtStart(bundle));
 
 async function sourcesOf(paths: Iterable<string>): Promise<readonly string[]> {
   const maps = await Promise.all([...paths].map(async (path) => JSON.parse(await readFile(`${path}.map`, "utf8"))));
   return maps.flatMap((map) => Sources.parse(map).sources);
-}
-
-/** With itself; not what it would load later. */
-async function importedBy(path: string, found = new Set<string>()): Promise<Set<string>> {
-  if (found.has(path)) return found;
-  found.add(path);
-  const imports = (await readFile(path, "utf8")).matchAll(/(?:\bfrom|\bimport)"\.\/([^"]+)"/g);
-  for (const [, name] of imports)
-    await importedBy(modules.find((module) => basename(module) === name) ?? `${name} is no module`, found);
-  return found;
 }
 
 test("every door is in it", () => {
