@@ -2,6 +2,7 @@
  * What is in the way of emptying a node, in groups: the same reason once, with everything it holds up.
  * Owns: what counts as in the way, and the order. Does not own: reasons and remedies (../preflight), words on pages.
  */
+import { REMEDY } from "../preflight/remedies.ts";
 import type { PodVerdict } from "../preflight/result.ts";
 import { isBlocked, type Subject } from "./subjects.ts";
 
@@ -40,7 +41,9 @@ export function blockersOf(
 function blockerOf(subject: Subject, room: PodVerdict["room"]): Blocker | undefined {
   const kind = kindOf(subject, room);
   if (kind === undefined) return undefined;
-  const { reason, remedy } = subject.verdict;
+  const { reason, remedy } = isBackingOff(subject)
+    ? { reason: "BackingOff", remedy: REMEDY.BackingOff }
+    : subject.verdict;
   const held = [{ subject, message: messageOf(kind, subject, room) }];
   if (kind === "NoRoom") return { kind, reason: "NoRoom", held };
   return { kind, reason, ...(remedy !== undefined && { remedy }), held };
@@ -52,7 +55,13 @@ function kindOf(subject: Subject, room: PodVerdict["room"]): BlockerKind | undef
   if (vmi?.isMigrating === true) return undefined;
   if (room?.fits === false) return "NoRoom";
   if (verdict.outcome === "ShutsDown") return "ShutsDown";
+  if (isBackingOff(subject)) return "Waits";
   return verdict.outcome === "Waits" && verdict.remedy !== undefined ? "Waits" : undefined;
+}
+
+/** To an eviction that is an evacuation under way; a person wants to know why nothing moves. */
+function isBackingOff({ evacuation, verdict }: Subject): boolean {
+  return verdict.outcome === "Moves" && evacuation?.status.phase === "BackingOff";
 }
 
 function messageOf(kind: BlockerKind, { verdict, evacuation }: Subject, room: PodVerdict["room"]): string {
