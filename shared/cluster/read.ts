@@ -62,8 +62,9 @@ export async function countAll(send: Send, resource: Resource): Promise<number |
   const path = collection(resource);
   const { body } = await send({ method: "GET", path, query: { limit: "1" } });
   const { items, metadata } = parseAnswer(Page, body, `GET ${path}`);
-  const remaining = metadata.continue === undefined ? 0 : metadata.remainingItemCount;
-  return remaining === undefined ? undefined : items.length + remaining;
+  if (metadata.continue === undefined) return items.length;
+  const { remainingItemCount } = metadata;
+  return typeof remainingItemCount === "number" ? items.length + remainingItemCount : undefined;
 }
 
 /** Those of them that parse. */

@@ -32,6 +32,17 @@ describe("a list", () => {
     expect(requests.map(({ query }) => query.get("limit"))).toEqual(["250", "250", "250"]);
   });
 
+  // prettier-ignore
+  test.each([
+    ["all of it",        {},                                             1],
+    ["its first page",   { continue: "next", remainingItemCount: 9_999 }, 10_000],
+    ["a page of a server that does not count", { continue: "next" },     undefined],
+  ])("is counted by one small request: %s", async (_, metadata, count) => {
+    const body = { kind: "VirtualMachineInstanceList", metadata, items: [named("a")] };
+    expect(await (await clusterWith({ list: json(body) })).countVmis()).toBe(count);
+    expect(requests.map(({ query }) => query.get("limit"))).toEqual(["1"]);
+  });
+
   test("whose continuation has expired is no list", async () => {
     const first = json({ kind: "List", metadata: { continue: "old" }, items: [] });
     const expired: Behaviour = (response, request) =>

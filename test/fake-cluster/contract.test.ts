@@ -27,6 +27,7 @@ async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
   };
   const vmi = async () => present(await cluster.getVmi(WEB));
   const own = async () => present((await cluster.listEvacuations(WEB))[0]);
+  answers.push(await cluster.countVmis());
   const seen = await vmi();
   const mark = { verb: "Mark", vmi: seen, urgency: "urgent", forDescheduler: true } as const;
   await act(mark, mark);

@@ -113,7 +113,7 @@ export const Page = z.lazy(() =>
   z.object({
     // Without this any JSON object would be an empty list: no VMIs, no budgets, no KubeVirt.
     kind: z.string("expected a list").check(z.endsWith("List", "expected a list")),
-    metadata: z.prefault(z.object({ continue: Text, remainingItemCount: z.optional(z.number()) }), {}),
+    metadata: z.prefault(z.object({ continue: Text, remainingItemCount: z.nullish(z.number()) }), {}),
     items: listOf(z.unknown()),
   }),
 );
