@@ -35,7 +35,10 @@ export type Glance =
 
 /** A cluster that takes longer is said to be unreachable: one of them must not hold up the page of all. */
 const CLUSTER_SECONDS = 3;
-/** No more connections than a Worker may have open. */
+/**
+ * A Worker may wait on six connections. Each cluster is asked one thing after another: one that hangs with several requests would use up
+ * the time of others, which wait for a connection.
+ */
 const AT_A_TIME = 6;
 /** No cluster is asked later than this after the first one. */
 const LAST_BEGIN_MS = 3000;
@@ -84,11 +87,9 @@ export class Glances {
       read: () => readSlow(cluster),
     };
     try {
-      const [evacuations, configuration, others] = await Promise.all([
-        cluster.listEvacuations("Active"),
-        orUndefined(cluster.getConfiguration()),
-        this.#slow.get(slow, target.platform),
-      ]);
+      const evacuations = await cluster.listEvacuations("Active");
+      const configuration = await orUndefined(cluster.getConfiguration());
+      const others = await this.#slow.get(slow, target.platform);
       const facts = { expiresAt: expiryOf(target.entry.token), rejected: false };
       const credential = judgeCredential(facts, target.platform.now());
       const problems = clusterProblems(configuration?.conditions ?? [], credential);
@@ -109,10 +110,8 @@ export class Glances {
 }
 
 async function readSlow(cluster: Cluster): Promise<Slow> {
-  const [versions, vms] = await Promise.all([
-    orUndefined(cluster.getMinorVersions()),
-    orUndefined(cluster.countVmis()),
-  ]);
+  const vms = await orUndefined(cluster.countVmis());
+  const versions = await orUndefined(cluster.getMinorVersions());
   return { versions: versions ?? { kubernetes: undefined, kubevirt: undefined }, vms };
 }
 

@@ -41,7 +41,7 @@ const CLUSTERS: readonly (readonly [what: string, fake: FakeCluster, state: stri
   ["nothing happens",        clusterWith(),                           "Nothing to do",          "Under way nothing"],
   ["a VM moves",             clusterWith(evacuation()),               "VMs are moving",         "Under way 1 Pending"],
   ["a VM is blocked",        clusterWith(BLOCKED),                    "Needs a person",         "Waits for a person 1 VM"],
-  ["its node is told",       clusterWith(BLOCKED),                    "Needs a person",         "VMs are leaving node01 (1)"],
+  ["its node is told",       clusterWith(BLOCKED),                    "Needs a person",         "VMs are leaving node01 (1 VM)"],
   ["an attempt has failed",  clusterWith(evacuation({ status: { phase: "BackingOff" } })), "Tries again", "1 BackingOff"],
   ["webhook is missing",     configured([BAD_WEBHOOK]),               "Lifeboat has a problem", "The API server does not ask Lifeboat about evictions. lifeboat: absent"],
   ["not known to be called", configured([{ ...BAD_WEBHOOK, status: "Unknown" }]), "Nothing to do", "No eviction has been seen yet."],
@@ -116,6 +116,17 @@ test("clusters that hang cost the page some seconds; of a large fleet those that
     for (const [name, { result }] of await glances.at(targets)) if (result === "Unreachable") asked.add(name);
   }
   expect(asked.size).toBe(40);
+});
+
+test("no more than six requests wait at a time, however many clusters there are", async () => {
+  let [waiting, most] = [0, 0];
+  const before = async () => {
+    most = Math.max(most, ++waiting);
+    await new Promise((resolve) => setImmediate(resolve));
+    waiting--;
+  };
+  await fleet(Array.from({ length: 20 }, (_, i) => visitTo(clusterWith(), { cluster: `cluster-${i}`, before })));
+  expect(most).toBe(6);
 });
 
 test("a token that ends soon is said beforehand", async () => {

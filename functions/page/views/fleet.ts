@@ -100,7 +100,8 @@ function fact(term: string, value: Html | string): Html {
 function nodeLinks(cluster: string, nodes: readonly LeftNode[]): Html {
   const more = nodes.length - MOST_NODES;
   const links = nodes.slice(0, MOST_NODES).map(({ name, leaving }, i) => {
-    return html`${i === 0 ? "" : ", "}<a href="${nodePath(cluster, name)}">${visible(name)}</a> (${leaving})`;
+    return html`${i === 0 ? "" : ", "}<a href="${nodePath(cluster, name)}">${visible(name)}</a>
+      (${counted(leaving, "VM")})`;
   });
   return html`${links}${more > 0 ? html` and <a href="${clusterPath(cluster)}">${counted(more, "more node")}</a>` : ""}`;
 }
