@@ -78,7 +78,7 @@ export async function readCluster(target: Target, recent: RecentReads<Census>): 
   );
   return {
     evacuations,
-    census: facts,
+    census: { ...facts, vmsOn: facts.vmsOn && counted(facts.vmsOn, looked) },
     leftNodes: looked.filter(({ since, staying = 0 }) => since !== undefined || staying > 0),
     problems: problemsOf(clusterProblems(configuration?.conditions ?? [], credential), loaded.problems),
     settings,
@@ -104,6 +104,12 @@ function withClosed(left: readonly LeftNode[], closed: ReadonlySet<string>, { vm
       gone: [],
     })),
   ];
+}
+
+/** What has just been read is newer. */
+function counted(vmsOn: ReadonlyMap<string, number>, looked: readonly LeftNodeView[]): ReadonlyMap<string, number> {
+  const now = looked.flatMap(({ name, staying }) => (staying === undefined ? [] : [[name, staying] as const]));
+  return new Map([...vmsOn, ...now]);
 }
 
 function isClosed(node: NodeFacts, settings: Settings): boolean {

@@ -155,6 +155,16 @@ test("nodes and VMs are read now and then only", async () => {
   expect(asked.filter((request) => request === "listEvacuations")).toHaveLength(5);
 });
 
+test("the VMs of a node that is being emptied are counted each time", async () => {
+  const fake = clusterOf([of("web")], [node({ unschedulable: true })]);
+  fake.vmis.put(vmi());
+  const visit = visitTo(fake);
+  const page = clusterPage(visit, new RecentReads<Census>());
+  expect(words(await look(page, visit))).toContain("node01 1 Cordoned");
+  fake.change({ namespace: "apps", name: "web" }, { nodeName: "node02" });
+  expect(words(await look(page, visit))).toContain("node01 0 Cordoned");
+});
+
 test("what may not be read hides nothing else", async () => {
   const fake = clusterOf([of("web", { status: { phase: "Blocked" } })], [node({ unschedulable: true })]);
   expect(await seen(fake, { before: failing(/countVmis|listVmis/) })).toContain("node01 0 of 1 or more 1 blocked");

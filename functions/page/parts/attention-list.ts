@@ -60,7 +60,7 @@ function heldFastItem(vmi: VmiFacts, settings: Settings, cluster: string): Html 
       ${move(cluster, vmi.nodeName, undefined)}
     </p>
     <p>The VM stays on a node that is to be emptied: ${why}.</p>
-    <p>Who can change it: ${remedy}.</p>
+    <p><strong>Who can change it:</strong> ${remedy}.</p>
     ${commandLine(shellLine("kubectl", "describe", "vmi", vmi.name, "-n", vmi.namespace))}
   </li>`;
 }
@@ -75,7 +75,7 @@ function needyItem(one: EvacuationFacts, { cluster, now }: Place): Html {
       <span class="muted">${CAUSE_WORDS[spec.cause]}, ${ago(new Date(one.createdAt), now)}</span>
     </p>
     <p>The VM ${PHASE_WORDS[phase].means}${attempts(one, now)}. ${told(sentence(status.message ?? ""))}</p>
-    ${who === undefined ? "" : html`<p>Who can change it: ${who}.</p>`}
+    ${who === undefined ? "" : html`<p><strong>Who can change it:</strong> ${who}.</p>`}
     ${commandLine(shellLine("kubectl", "describe", "evacuation", one.name, "-n", namespace))}
   </li>`;
 }

@@ -23,6 +23,8 @@ export function badge(word: string, mood: Mood): Html {
   return html`<span class="badge ${mood}">${word}</span>`;
 }
 
-export function phaseBadge(phase: Phase | undefined): Html {
-  return phase === undefined ? badge("New", "busy") : badge(phase, MOODS[phase]);
+/** `count`: of several that are in it. */
+export function phaseBadge(phase: Phase | undefined, count?: number): Html {
+  if (phase === undefined) return badge("New", "busy");
+  return badge(count === undefined ? phase : `${count} ${phase}`, MOODS[phase]);
 }

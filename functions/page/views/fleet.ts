@@ -73,7 +73,7 @@ function summaryOf(name: string, summary: Summary): Html {
       <div>
         <dt>Under way</dt>
         <dd>
-          ${underWayOf(summary) === 0 ? "nothing" : [...phases].map(([phase, n]) => html`<div>${n} ${phaseBadge(phase)}</div>`)}
+          ${underWayOf(summary) === 0 ? "nothing" : [...phases].map(([phase, n]) => html`<div>${phaseBadge(phase, n)}</div>`)}
         </dd>
       </div>
       ${needy === 0 ? "" : fact("Waits for a person", counted(needy, "VM"))}

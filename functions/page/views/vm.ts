@@ -94,7 +94,7 @@ function currentPart(current: EvacuationFacts, { settings }: VmView, { cluster, 
   return html`<section>
     <h2>Under way ${phaseBadge(status.phase)}</h2>
     <p>${told(sentence(status.message ?? ""))}</p>
-    ${who === undefined ? "" : html`<p>Who can change it: ${who}.</p>`}
+    ${who === undefined ? "" : html`<p><strong>Who can change it:</strong> ${who}.</p>`}
     ${factList(evacuationFacts(current, settings, { cluster, now }))} ${conditionsPart(current, now)}
     ${commandLine(shellLine("kubectl", "describe", "evacuation", current.name, "-n", current.namespace))}
   </section>`;
