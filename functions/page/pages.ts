@@ -71,7 +71,7 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   };
 
   const census = new RecentReads<Census>();
-  /** Who opens one cluster only is led to it. */
+  /** A visitor with one cluster is led to it. */
   const glances = new Glances();
   const fleets = new RecentReads<ReadonlyMap<string, Glance>>();
   const fleet = async (c: PageContext) => {

@@ -122,7 +122,7 @@ test("in order: what cannot go on without a person, longest first; what tries ag
   expect(places).not.toContain(-1);
 });
 
-test("what was given up needs nobody once the VM has been evacuated anew", async () => {
+test("what was given up needs no attention once the VM has been evacuated anew", async () => {
   const before = ended("web", "Abandoned", { name: "web-1", uid: "1", createdAt: Date.parse(time(-500)) });
   const after = of("web", { name: "web-2", uid: "2", status: { phase: "Migrating" } });
   expect(await seen(clusterOf([before, after]))).not.toContain("Needs attention");

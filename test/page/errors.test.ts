@@ -51,7 +51,7 @@ test("programs get the same as JSON", async () => {
 });
 
 test("an unexpected error is told in the log only", async () => {
-  const secret = "what nobody should see";
+  const secret = "what only the log may hold";
   const CLUSTER_REGISTRY = { get: () => Promise.reject(new Error(secret)), list: () => Promise.reject(new Error("")) };
   const broken = openDoors({ CLUSTER_REGISTRY });
   const answer = await broken.request("/fleet/prod", { headers: { accept: "text/html" } });
