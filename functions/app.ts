@@ -12,6 +12,7 @@ import { parseKeys } from "../shared/config/sealed-entry.ts";
 import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
 import { reviewEvictionRequest } from "./evictions.ts";
 import { holdUnreviewed, reviewDeletionRequest } from "./deletions/deletions.ts";
+import { accessProblems } from "./access-problems.ts";
 import { descheduleNow } from "./descheduling.ts";
 import type { Env, Platform } from "./env.ts";
 import { receiveEvents, signedPayload } from "./events.ts";
@@ -131,11 +132,13 @@ function reject(c: Context, rejection: RejectionError): Response {
   return c.json(body, code);
 }
 
-/** Whether CLUSTERS and the registry's keys parse. Nothing about clusters: strangers may ask. */
+/** Whether CLUSTERS, the registry's keys and what says which Access to believe parse. Nothing about clusters: strangers may ask. */
 function fleetReadyz(c: AppContext): Response {
   const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = c.env;
   const keys = CLUSTER_REGISTRY === undefined ? undefined : parseKeys(REGISTRY_KEY);
   if (keys?.ok === false) rejectProblems("InvalidConfiguration", keys.problems);
+  const access = accessProblems(c.env);
+  if (access.length > 0) rejectProblems("InvalidConfiguration", access);
   const configured = CLUSTERS !== undefined || CLUSTER_REGISTRY !== undefined;
   if (configured && problemsOf(parseClusters(CLUSTERS)).length === 0) return c.json({ ready: true });
   const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";

@@ -6,7 +6,7 @@
  */
 import { verifyWithJwks } from "hono/jwt";
 import * as z from "zod/mini";
-import type { ConfigProblem } from "../../shared/config/problem.ts";
+import { accessProblems } from "../access-problems.ts";
 import type { Env, Platform } from "../env.ts";
 import type { Visitor } from "./visit.ts";
 
@@ -28,23 +28,6 @@ function accessOf(env: Env): Access | undefined {
   const { ACCESS_TEAM_DOMAIN: team, ACCESS_AUD: audience } = env;
   if (team === undefined || audience === undefined || accessProblems(env).length > 0) return undefined;
   return { team, audience };
-}
-
-export function accessProblems({ ACCESS_TEAM_DOMAIN, ACCESS_AUD }: Env): readonly ConfigProblem[] {
-  if (ACCESS_TEAM_DOMAIN === undefined && ACCESS_AUD === undefined) return [];
-  return [
-    ...(/^[a-z0-9-]+\.cloudflareaccess\.com$/.test(ACCESS_TEAM_DOMAIN ?? "")
-      ? []
-      : [{ field: "ACCESS_TEAM_DOMAIN", message: "expected TEAM.cloudflareaccess.com, beside ACCESS_AUD" }]),
-    ...(/^[0-9a-f]{64}$/.test(ACCESS_AUD ?? "")
-      ? []
-      : [
-          {
-            field: "ACCESS_AUD",
-            message: "expected the application's AUD tag, 64 hex digits, beside ACCESS_TEAM_DOMAIN",
-          },
-        ]),
-  ];
 }
 
 /** A person: what signs in with a service token has no address. */

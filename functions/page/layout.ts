@@ -5,6 +5,7 @@
 import { html, raw } from "hono/html";
 import { durationText } from "../../shared/policy/duration-text.ts";
 import { ASSETS } from "./assets/assets.ts";
+import { visible } from "./parts/text.ts";
 import { fleetPath } from "./paths.ts";
 import type { Html } from "./visit.ts";
 
@@ -14,6 +15,8 @@ export interface Frame {
   readonly visitor?: string;
   /** Absent on a page that does not change. */
   readonly live?: Live;
+  /** What has come of what the visitor has just done: stays while `main` changes. */
+  readonly said?: Html | undefined;
   readonly main: Html | string;
 }
 
@@ -24,14 +27,14 @@ interface Live {
   readonly ageSeconds: number;
 }
 
-export function layout({ title, visitor, live, main }: Frame): Html {
+export function layout({ title, visitor, live, said, main }: Frame): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>${title} · Lifeboat</title>
+        <title>${visible(title)} · Lifeboat</title>
         <link rel="icon" type="image/svg+xml" href="${ASSETS.icon.path}" />
         <link rel="stylesheet" href="${ASSETS.style.path}" />
         <script src="${ASSETS.script.path}" defer></script>
@@ -44,6 +47,7 @@ export function layout({ title, visitor, live, main }: Frame): Html {
           >
           ${live === undefined ? "" : asOf(live)} ${visitor === undefined ? "" : signOut(visitor)}
         </header>
+        ${said === undefined ? "" : html`<div class="said">${said}</div>`}
         <main id="main" tabindex="-1">${typeof main === "string" ? raw(main) : main}</main>
       </body>
     </html> `;
@@ -60,7 +64,7 @@ function asOf({ path, ageSeconds }: Live): Html {
 
 function signOut(visitor: string): Html {
   return html`<form class="visitor" method="post" action="/signout">
-    <span>${visitor}</span>
+    <span>${visible(visitor)}</span>
     <button type="submit">Sign out</button>
   </form>`;
 }

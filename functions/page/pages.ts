@@ -11,13 +11,14 @@ import type { NamespacedName } from "../../shared/policy/facts.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";
 import type { IsolateState } from "../target.ts";
+import { askBefore, perform } from "./acts.ts";
 import { AccessVisitors, ASSERTION } from "./access.ts";
 import { type Asset, ASSETS } from "./assets/assets.ts";
 import type { Census } from "./cluster-reads.ts";
 import { type Glance, Glances } from "./glance.ts";
 import type { Forecast } from "./node-reads.ts";
 import { openClusters, visitTo } from "./open-clusters.ts";
-import { clusterPath } from "./paths.ts";
+import { ACTS, clusterPath } from "./paths.ts";
 import { RecentReads } from "./recent.ts";
 import { COOKIE } from "./session.ts";
 import { show } from "./show.ts";
@@ -98,6 +99,11 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     "/fleet/:cluster/vms/:namespace/:name",
     live((visit, c) => vmPage(visit, vmIn(c))),
   );
+  for (const act of ACTS) {
+    const path = `/fleet/:cluster/vms/:namespace/:name/${act}`;
+    app.get(path, async (c) => askBefore(c, await visitOf(c), { act, key: vmIn(c) }));
+    app.post(path, async (c) => perform(c, await visitOf(c), { act, key: vmIn(c) }));
+  }
   const forecasts = new RecentReads<Forecast>();
   app.get(
     "/fleet/:cluster/nodes/:node",

@@ -6,6 +6,7 @@
 import { html } from "hono/html";
 import { ClusterError } from "../../shared/cluster/failure.ts";
 import { layout } from "./layout.ts";
+import { actResult } from "./parts/act-words.ts";
 import { commandLine } from "./parts/command.ts";
 import { notice } from "./parts/notice.ts";
 import { sentence } from "./parts/sentence.ts";
@@ -32,7 +33,15 @@ export async function show<F>(
   const { main, ageSeconds } = await lookAt(shown);
   c.header("cache-control", "no-store");
   const live = { path: c.req.path, ageSeconds };
-  return c.html(await layout({ title: page.title, visitor: visit.visitor.name, live, main }));
+  return c.html(
+    await layout({ title: page.title, visitor: visit.visitor.name, live, said: said(c.req.query("result")), main }),
+  );
+}
+
+/** What has come of the act that has led here. */
+function said(result: string | undefined): Html | undefined {
+  const [mood, words] = actResult(result) ?? [];
+  return mood === undefined ? undefined : notice(mood, html`<p>${words}</p>`);
 }
 
 /** One that has been shown stays on the page while its cluster cannot be reached. */

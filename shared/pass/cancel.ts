@@ -17,18 +17,26 @@ export type Cancelling =
   /** The drain taint of the VMI's node would begin it again at once. */
   | { readonly result: "DrainTaint"; readonly node: string };
 
-/** Withdraws every evacuation of the VMI. One that only KubeVirt's mark tells of becomes an Evacuation first. */
-export async function cancelEvacuations(
-  key: NamespacedName,
-  { cluster, settings, now }: Observer,
-): Promise<Cancelling> {
+type Foreseen =
+  | { readonly result: "Possible"; readonly vmi: VmiFacts; readonly evacuations: readonly EvacuationFacts[] }
+  | Exclude<Cancelling, { readonly result: "Withdrawn" }>;
+
+/** What a cancel would meet. Changes nothing. */
+export async function foreseeCancel(key: NamespacedName, { cluster, settings }: Observer): Promise<Foreseen> {
   const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
-  const active = evacuations.filter(isActive);
-  if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) return { result: "NotEvacuating" };
+  if (vmi === undefined || (!evacuations.some(isActive) && !isMarked(vmi))) return { result: "NotEvacuating" };
   const node = vmi.nodeName === undefined ? undefined : await cluster.getNode(vmi.nodeName);
   if (node !== undefined && carriesDrainTaint(node, settings)) return { result: "DrainTaint", node: node.name };
-  const marked = active.length > 0 ? active : await begun(vmi, evacuations, { cluster, now });
-  for (const evacuation of marked) await cluster.withdraw(evacuation);
+  return { result: "Possible", vmi, evacuations };
+}
+
+/** Withdraws every evacuation of the VMI. One that only KubeVirt's mark tells of becomes an Evacuation first. */
+export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
+  const found = await foreseeCancel(key, observer);
+  if (found.result !== "Possible") return found;
+  const active = found.evacuations.filter(isActive);
+  const marked = active.length > 0 ? active : await begun(found.vmi, found.evacuations, observer);
+  for (const evacuation of marked) await observer.cluster.withdraw(evacuation);
   return { result: "Withdrawn", evacuations: marked };
 }
 

@@ -131,9 +131,8 @@ function acts(view: VmView, cluster: string, mayAct: boolean): Html | "" {
   const possible = actsOn(view);
   if (possible.length === 0) return "";
   const link = (act: Act) => html`<a class="button" href="${actPath(cluster, view.key, act)}">${ACT_WORDS[act]}</a>`;
-  const command = possible.includes("cancel") ? "cancel" : "evacuate";
   return html`${mayAct ? html`<p class="acts">${possible.map(link)}</p>` : ""}
-  ${commandLine(shellLine("lifeboat", command, name, "-n", namespace))}`;
+  ${possible.map((act) => commandLine(shellLine("lifeboat", act, name, "-n", namespace)))}`;
 }
 
 function runningPart(view: VmView, vmi: VmiFacts, { cluster, now }: Place): Html {

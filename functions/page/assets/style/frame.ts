@@ -17,8 +17,9 @@ code, pre { font-family: var(--mono); font-size: .9em; }
 .muted { color: var(--muted); }
 .skip { position: absolute; left: var(--4); top: -4rem; background: var(--surface); padding: var(--2) var(--4); z-index: 3; }
 .skip:focus { top: var(--2); }
-main, .top { padding-inline: max(var(--4), (100vw - 76rem) / 2); }
+main, .top, .said { padding-inline: max(var(--4), (100vw - 76rem) / 2); }
 main { padding-block: var(--6) var(--7); }
+.said { padding-block: var(--5) 0; }
 .top { position: sticky; top: 0; z-index: 2; display: flex; flex-wrap: wrap; align-items: center; gap: var(--1) var(--5); padding-block: var(--2); background: color-mix(in srgb, var(--surface) 88%, transparent); backdrop-filter: blur(10px); border-bottom: 1px solid var(--line); font-size: var(--s); min-height: 3.25rem; }
 .home { display: flex; align-items: center; gap: var(--2); font-size: var(--m); font-weight: 680; letter-spacing: -.01em; color: var(--text); text-decoration: none; }
 .visitor { display: flex; align-items: center; gap: var(--3); margin: 0; color: var(--muted); }

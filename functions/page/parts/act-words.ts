@@ -1,0 +1,70 @@
+/**
+ * What has come of an act, and what an act would do.
+ * Owns: these words: a closed list, so that an address can say none of its own. Does not own: acting (acts.ts).
+ */
+import type { Standing } from "../../../shared/policy/evacuation/standing.ts";
+import type { Act } from "../paths.ts";
+import type { Mood } from "./phase.ts";
+
+export const ACT_RESULTS = {
+  Begun: ["good", "The evacuation has begun."],
+  Joined: ["quiet", "An evacuation was under way already: nothing was changed."],
+  Retried: ["good", "The next attempt begins now."],
+  Withdrawn: ["good", "The evacuation is cancelled. A migration that moves the guest already is left to finish."],
+  NotRunning: ["warn", "The VM does not run: there is nothing to move. Nothing was changed."],
+  NotEvacuating: ["warn", "Nothing evacuates the VM any more. Nothing was changed."],
+  NothingFailed: ["warn", "No evacuation of the VM backs off or was abandoned any more. Nothing was changed."],
+  TryAgain: ["warn", "Another evacuation of the VM ended at the same time. Look at it, and try again."],
+  DrainTaint: ["warn", "The node of the VM carries the drain taint, which would begin it again. Remove that first."],
+} as const satisfies Record<string, readonly [Mood, string]>;
+
+export type ActResult = keyof typeof ACT_RESULTS;
+
+/** What an address says; undefined: none of the list. */
+export function actResult(text: string | undefined): (typeof ACT_RESULTS)[ActResult] | undefined {
+  return text !== undefined && isResult(text) ? ACT_RESULTS[text] : undefined;
+}
+
+function isResult(text: string): text is ActResult {
+  return Object.hasOwn(ACT_RESULTS, text);
+}
+
+export const ACT_TITLES: Readonly<Record<Act, string>> = {
+  evacuate: "Evacuate",
+  cancel: "Cancel the evacuation of",
+  retry: "Try again now:",
+};
+
+export const ACT_BUTTONS: Readonly<Record<Act, string>> = {
+  evacuate: "Evacuate",
+  cancel: "Cancel the evacuation",
+  retry: "Try again now",
+};
+
+const MOVES = "KubeVirt migrates it to another node that has room for it. The guest goes on running.";
+
+/** Of an evacuation that begins now, as the policy sees it. */
+export function beginningWords(standing: Standing): string {
+  switch (standing.standing) {
+    case "Unmarked":
+    case "Ready":
+      return MOVES;
+    case "Migrating":
+      return "A migration of it runs already: the evacuation follows that.";
+    case "Waiting":
+      return standing.change.phase === "WaitingForOwner"
+        ? "Its owner is to move it: Lifeboat marks it, and waits for that."
+        : MOVES;
+    case "Over":
+      return "An evacuation of it is under way already: that goes on, and nothing else changes.";
+    case "Hopeless":
+      return `It would be given up at once: ${standing.why}.`;
+    case "Blocked":
+      return `It would wait, and not move yet: ${standing.why}.`;
+    case "Moved":
+    case "Withdrawn":
+    case "AttemptFailed":
+    case "Unclear":
+      return "It is in between: look at it again in a moment.";
+  }
+}
