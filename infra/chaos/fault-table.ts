@@ -66,6 +66,7 @@ export const FAULTS = {
   OperatorCancels:  { weight: 4, says: "an operator cancels evacuations, at Lifeboat's door or by kubectl" },
   OperatorEvacuates: { weight: 3, says: "an operator creates Evacuations by kubectl" },
   EvacuationsDeleted: { weight: 3, says: "an operator deletes Evacuations: what has ended, and in vain what has not" },
+  Tenant:           { weight: 4, says: "a tenant does its worst in a namespace of its own, and tries to reach beyond it" },
   MarkRemoved:      { weight: 3, says: "a user removes the mark from VMIs" },
   // On top of the drain
   DrainTaint:       { weight: 3, says: "the node carries the drain taint as well" },

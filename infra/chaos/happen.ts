@@ -19,6 +19,7 @@ import { persist } from "./persist.ts";
 import { operate } from "./operator.ts";
 import { PREEMPTOR } from "./scene.ts";
 import type { Stage } from "./stage.ts";
+import { actAsTenant } from "./tenant.ts";
 
 const DRAIN_TAINT = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
 const MAINTENANCE = { key: "maintenance", value: "now", effect: "NoExecute" };
@@ -72,6 +73,9 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
     case "evacuate":
     case "unmark":
     case "delete evacuations":
+    case "forge":
+    case "flood":
+    case "reach out":
       return await happenToVm(happening, stage);
     case "break off drain":
       return drain.breakOff(happening.ms);
@@ -170,6 +174,10 @@ async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<bool
     case "unmark":
     case "delete evacuations":
       return await operate(does, key, stage);
+    case "forge":
+    case "flood":
+    case "reach out":
+      return await actAsTenant(does, key, stage);
   }
 }
 

@@ -37,7 +37,10 @@ export type Happening =
         | "withdraw"
         | "evacuate"
         | "unmark"
-        | "delete evacuations";
+        | "delete evacuations"
+        | "forge"
+        | "flood"
+        | "reach out";
       readonly vm: string;
     }
   | { readonly does: "break off drain" | "take drain back"; readonly ms: number }

@@ -93,6 +93,8 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   OperatorCancels: (random, setting) => toSome(random, setting, ["cancel", "withdraw"]),
   OperatorEvacuates: (random, setting) => toSome(random, notRetired(setting), ["evacuate"]),
   EvacuationsDeleted: (random, setting) => [1, 2, 3].flatMap(() => toSome(random, setting, ["delete evacuations"])),
+  Tenant: (random, setting) =>
+    [1, 2].flatMap(() => toSome(random, setting, ["forge", "flood", "reach out", "reach out"])),
   MarkRemoved: (random, setting) => toSome(random, setting, ["unmark"]),
   DrainTaint: (random, { calmAt }) => [{ at: random.int(0, calmAt), does: "drain taint" }],
   Preemption: (random) => [{ at: random.int(0, 1000), does: "preempt" }],

@@ -28,10 +28,15 @@ export function unrestOf(cluster: Cluster, budgeted: boolean): readonly string[]
     ...cluster.vmis.filter(isLive).flatMap(unrestAbout),
     ...cluster.pods.filter(isSaidInProgress).map((pod) => `pod ${keyOf(pod)} says that its eviction is in progress`),
     ...cluster.migrations
-      .filter(({ status }) => !isFinal(status))
+      .filter((migration) => !isFinal(migration.status) && !isForgotten(migration, cluster))
       .map((migration) => `migration ${keyOf(migration)} is ${migration.status?.phase ?? "new"}`),
     ...cluster.evacuations.filter((evacuation) => endingOf(evacuation) === undefined).map(waiting),
   ];
+}
+
+/** KubeVirt deletes a migration whose VM is gone, and then looks at it no more, whatever its finalizers. */
+function isForgotten({ metadata, spec }: VirtualMachineInstanceMigration, { vmis }: Cluster): boolean {
+  return metadata.deletionTimestamp !== undefined && !vmis.some((vmi) => vmi.metadata.name === spec.vmiName);
 }
 
 /** Nothing wants a VM to leave any more, and owners of External VMs move theirs: no Evacuation has a reason to wait. */
@@ -75,7 +80,11 @@ function budgetProblems(vmi: VirtualMachineInstance, { budgets }: Cluster, budge
 /** Whether it is Lifeboat's for this VMI. */
 export function isBudgetOf({ metadata, spec }: PodDisruptionBudget, vmi: VirtualMachineInstance): boolean {
   const isOurs = metadata.labels?.[WIRE.managedByLabel] === WIRE.managedBy;
-  return isOurs && spec?.selector?.matchLabels?.[LABEL.createdBy] === vmi.metadata.uid;
+  return (
+    isOurs &&
+    metadata.namespace === vmi.metadata.namespace &&
+    spec?.selector?.matchLabels?.[LABEL.createdBy] === vmi.metadata.uid
+  );
 }
 
 /** Whether its strategy asks for one. */

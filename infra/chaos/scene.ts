@@ -16,6 +16,7 @@ import type { CastMember, Place } from "./cast.ts";
 import { DESCHEDULER_POLICY } from "./descheduler-policy.ts";
 import { persist } from "./persist.ts";
 import type { Plan } from "./plan.ts";
+import { namespaceOf, settleTenant } from "./tenant.ts";
 import { until } from "./until.ts";
 import { WIRE } from "./wire.ts";
 
@@ -61,6 +62,8 @@ export async function setScene(arena: Arena, plan: Plan, name: string): Promise<
     client,
     plan.vms.map((member) => vmOf(member, name, nodeOf[member.place])),
   );
+  const ground = { drained: nodeOf.Drained, other: `${name}-a` };
+  if (plan.faults.includes("Tenant")) await settleTenant(client, name, ground);
   return { namespace: name, nodeOf, nodes: [...[...places].map((place) => nodeOf[place]), ...others] };
 }
 
@@ -110,10 +113,12 @@ export async function clearScene(arena: Arena, { namespace, nodes: names }: Scen
   const { client } = sandbox;
   const remove = (resource: Resource, key: { namespace?: string; name: string }) =>
     persist(() => client.delete(resource, key));
-  const here = ({ metadata }: KubeObject) => metadata.namespace === namespace;
+  const known = [...observer.pods.list()].map(({ metadata }) => metadata.namespace);
+  const all = [namespace, namespaceOf(namespace)].filter((one) => one === namespace || known.includes(one));
+  const here = ({ metadata }: KubeObject) => all.includes(metadata.namespace ?? "");
   const vmis = [...observer.vmis.list()].filter(here);
   await inParallel(vmis, REMOVED_AT_ONCE, ({ metadata }) => remove(virtualMachineInstances, metadata));
-  await remove(namespaces, { name: namespace });
+  for (const one of all) await remove(namespaces, { name: one });
   const gone = () => ![...observer.vmis.list(), ...observer.pods.list()].some(here);
   if (!(await until(gone, CLEARED_WITHIN_MS))) throw new Error(`namespace ${namespace} does not become empty`);
   await Promise.all(names.map((name) => remove(nodes, { name })));

@@ -23,6 +23,8 @@ const rows: readonly (readonly [string, Cluster, readonly string[]])[] = [
   ["a pod that said so and has ended", clusterOf(web, { pods: [{ ...launcher(web, inProgress), status: { phase: "Succeeded" } }] }), []],
   ["an unfinished migration",     clusterOf(web, { migrations: [migration("m", "Running")] }),  ["migration run-1/m is Running"]],
   ["a new migration",             clusterOf(web, { migrations: [migration("m")] }),             ["migration run-1/m is new"]],
+  ["one of a VM that is gone",    clusterOf(web, { migrations: [{ ...migration("m", "Pending", { of: "gone" }), metadata: vmi({ deleting: true }).metadata }] }), []],
+  ["one that is deleted",         clusterOf(web, { migrations: [{ ...migration("m", "Pending", { of: "web" }), metadata: vmi({ name: "m", deleting: true }).metadata }] }), ["migration run-1/m is Pending"]],
   ["finished migrations",         clusterOf(web, { migrations: [migration("m", "Failed")] }),   []],
   ["a grown budget, which rests", clusterOf(web, { budgets: [budget(web, 2)] }),                []],
   ["a budget of another size",    clusterOf(web, { budgets: [budget(web, 3)] }),                ["budgets of run-1/web: minAvailable [3], expected 1 or 2"]],
