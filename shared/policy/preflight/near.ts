@@ -64,6 +64,7 @@ function unwantedDomains(
 ): ReadonlyMap<string, ReadonlySet<string>> {
   const domains = new Map<string, Set<string>>();
   for (const other of present) {
+    if (pod.antiAffinity.length + other.antiAffinity.length === 0) continue;
     const own = pod.antiAffinity.filter((term) => selects(term, pod, other));
     const its = other.antiAffinity.filter((term) => selects(term, other, pod));
     for (const { topologyKey } of [...own, ...its]) {

@@ -19,6 +19,7 @@ type World = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" |
 /** Where the search stands: what is taken so far. */
 interface Board {
   readonly rooms: ReadonlyMap<string, Room>;
+  /** Without ended ones. */
   readonly pods: readonly NeighbourPod[];
 }
 
@@ -40,7 +41,7 @@ export function placeAll(moving: readonly PreflightPod[], w: World): ReadonlyMap
 function boardOf({ otherNodes, otherPods, pods }: World): Board {
   const byNode = Map.groupBy(otherPods, ({ nodeName }) => nodeName);
   const rooms = new Map(otherNodes.map((node) => [node.name, roomOn(node, byNode.get(node.name) ?? [])]));
-  return { rooms, pods: [...otherPods, ...pods] };
+  return { rooms, pods: [...otherPods, ...pods].filter((pod) => !isCompleted(pod)) };
 }
 
 function withPod({ rooms, pods }: Board, pod: NeighbourPod): Board {
@@ -55,14 +56,14 @@ function largestFirst(a: PreflightPod, b: PreflightPod): number {
 }
 
 /** The drained node is cordoned by then. */
-function aroundOf(pod: PreflightPod, { pods }: Board, w: World): Around {
-  const present = pods.filter((other) => !isCompleted(other));
+function aroundOf(pod: PreflightPod, { pods: present }: Board, w: World): Around {
   const nodes = [{ ...w.node, unschedulable: true }, ...w.otherNodes];
   return { near: nearOf(pod, present, nodes), uneven: unevenOf(pod, present, nodes), volumes: volumesOf(pod, w) };
 }
 
 /** A hotplugged volume is one of the hotplug pod, which goes with the VM. */
 function volumesOf(pod: PreflightPod, { pods, volumes }: World): readonly Volume[] {
+  if (volumes.length === 0) return [];
   const hotplug = pods.filter(
     (other) => other.namespace === pod.namespace && launcherOfHotplug(other)?.uid === pod.uid,
   );
