@@ -60,9 +60,20 @@ test("without a script the page is the same, with a link to refresh it", async (
   expect(await textOf(page)).toContain("shop/ledger");
 });
 
-test.each(["light", "dark"] as const)("axe finds nothing on the node page in the %s theme", async (colorScheme) => {
-  const page = await visit(AT_NODE, { colorScheme });
-  expect(await violationsOf(page)).toEqual([]);
+const AT_CLUSTER = `/fleet/${CLUSTER}`;
+const PAGES = [
+  AT_NODE,
+  AT_CLUSTER,
+  `${AT_CLUSTER}/vms/shop/ledger`,
+  `${AT_CLUSTER}/configuration`,
+  `${AT_CLUSTER}/none`,
+  "/signin",
+];
+
+test.each(PAGES)("axe finds nothing on %s, in either theme", async (path) => {
+  for (const colorScheme of ["light", "dark"] as const) {
+    expect(await violationsOf(await visit(path, { colorScheme }))).toEqual([]);
+  }
 });
 
 test("a drain is followed to its end without a click", { timeout: 90_000 }, async () => {
