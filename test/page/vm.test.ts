@@ -4,7 +4,17 @@ import { vmPage } from "../../functions/page/views/vm.ts";
 import type { EvacuationFacts, MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { failing } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import { endedEvacuation, evacuation, EXTERNAL, migration, PINNED, pod, time, vmi } from "../policy/fixtures.ts";
+import {
+  endedEvacuation,
+  evacuation,
+  EXTERNAL,
+  marked,
+  migration,
+  PINNED,
+  pod,
+  time,
+  vmi,
+} from "../policy/fixtures.ts";
 import { HOSTILE, isEscaped, look, visitTo, words } from "./support/fake-visit.ts";
 
 const WEB = { namespace: "apps", name: "web" };
@@ -104,6 +114,8 @@ const ACTS: readonly (readonly [what: string, scene: Scene, acts: readonly strin
   ["one is under way",     { vm: vmi(), evacuations: [evacuation()] },   ["cancel"]],
   ["one waits",            { vm: vmi(), evacuations: [RETRYING] },       ["retry", "cancel"]],
   ["one was given up",     { vm: vmi(), evacuations: [ABANDONED] },      ["retry"]],
+  ["one of a former pod was given up", { vm: vmi({ activePods: { another: "node01" } }), evacuations: [ABANDONED] }, ["evacuate"]],
+  ["KubeVirt has marked it", { vm: marked() },                           ["cancel"]],
   ["the VM has ended",     { vm: vmi({ phase: "Succeeded" }) },          []],
   ["the VM is gone",       { evacuations: [ABANDONED] },                 []],
 ];

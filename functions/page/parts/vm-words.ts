@@ -3,6 +3,8 @@
  * Owns: these words, and which acts make sense for it. Does not own: the decision (shared/policy/eviction), acting.
  */
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
+import { isMarked } from "../../../shared/policy/evacuation/mark.ts";
+import { retryOf } from "../../../shared/policy/evacuation/retry.ts";
 import { type EvacuationFacts, isFinal } from "../../../shared/policy/facts.ts";
 import { OUTCOMES } from "../../../shared/pass/explanation.ts";
 import type { Act } from "../paths.ts";
@@ -66,11 +68,11 @@ export function evictionWords({ decision }: Pick<VmView, "decision">): EvictionW
   };
 }
 
-/** What a person may ask for now. */
+/** What a person may ask for now: what the acts themselves would find possible. */
 export function actsOn({ vmi, evacuations }: Pick<VmView, "vmi" | "evacuations">): readonly Act[] {
-  const current = currentOf(evacuations);
-  if (vmi === undefined || isFinal(vmi)) return current === undefined ? [] : ["cancel"];
-  if (current?.status.phase === "BackingOff") return ["retry", "cancel"];
-  if (current !== undefined) return ["cancel"];
-  return byNewest(evacuations)[0]?.status.phase === "Abandoned" ? ["retry"] : ["evacuate"];
+  if (vmi === undefined || isFinal(vmi)) return [];
+  const isFailed = retryOf(vmi, evacuations) !== undefined;
+  const isLeaving = evacuations.some(isActive) || isMarked(vmi);
+  if (isLeaving) return isFailed ? ["retry", "cancel"] : ["cancel"];
+  return isFailed ? ["retry"] : ["evacuate"];
 }
