@@ -31,7 +31,7 @@ export interface RelaysNeed extends Permitted {
 
 /** Of the server in the cluster, besides what it watches as the relay does. */
 export interface ServersNeed extends Permitted {
-  readonly deed: "keep certificate and webhooks" | "hold the Lease";
+  readonly deed: "keep certificate and webhooks" | "hold the Lease" | "review a visitor";
 }
 
 type Row = readonly [permission: string, without: string, shown: shown.Consequence, deed: Deed, refused: string];
@@ -187,5 +187,9 @@ export const SERVERS_NEEDS: readonly ServersNeed[] = [
   ...ofServer("hold the Lease", [
     ["get coordination.k8s.io/leases/lifeboat-server",   "no replica ticks"],
     ["patch coordination.k8s.io/leases/lifeboat-server", "no replica ticks"],
+  ]),
+  ...ofServer("review a visitor", [
+    ["create authentication.k8s.io/tokenreviews",        "no user of the cluster can sign in to the page"],
+    ["create authorization.k8s.io/subjectaccessreviews", "no user of the cluster can sign in to the page"],
   ]),
 ];
