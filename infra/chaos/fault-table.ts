@@ -51,6 +51,7 @@ export const FAULTS = {
   ControllerToggled: { weight: 3, says: "it is switched off and on" },
   BudgetDeletionToggled: { weight: 2, says: "KubeVirt's deletion of budgets is switched off and on" },
   AnnotationsByKubeVirt: { weight: 2, says: "virt-controller writes the descheduler's annotations, too" },
+  MarksTooLate:     { weight: 3, says: "its webhook marks VMs for a node that they have left" },
   FailingMigrations: { weight: 6, says: "some VMs' migrations fail: once, three times, always" },
   SlowMigrations:   { weight: 3, says: "some migrations take long" },
   RefusedVms:       { weight: 4, says: "VMs that cannot move, or have an unknown strategy, are refused again and again" },

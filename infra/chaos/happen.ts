@@ -72,6 +72,7 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
     case "withdraw":
     case "evacuate":
     case "unmark":
+    case "mark late":
     case "delete evacuations":
     case "forge":
     case "flood":
@@ -172,6 +173,7 @@ async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<bool
     case "withdraw":
     case "evacuate":
     case "unmark":
+    case "mark late":
     case "delete evacuations":
       return await operate(does, key, stage);
     case "forge":

@@ -37,6 +37,7 @@ export type Happening =
         | "withdraw"
         | "evacuate"
         | "unmark"
+        | "mark late"
         | "delete evacuations"
         | "forge"
         | "flood"

@@ -77,6 +77,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   BudgetDeletionToggled: (random, { calmAt }) =>
     several(random, [2, 4], (at, i) => ({ at, does: "switch budget deletion", on: i % 2 === 1 }), calmAt),
   AnnotationsByKubeVirt: () => [{ at: 0, does: "switch annotations", on: true }],
+  MarksTooLate: (random, setting) => toSome(random, setting, ["mark late"]),
   FailingMigrations: undefined,
   SlowMigrations: undefined,
   RefusedVms: undefined,

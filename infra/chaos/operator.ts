@@ -1,5 +1,6 @@
 /**
- * What an operator does to the evacuations of one VM: creates, cancels and deletes them, or removes the mark.
+ * What an operator does to the evacuations of one VM: creates, cancels and deletes them, or removes the mark; and KubeVirt's mark that
+ * comes late.
  * Owns: doing it, and telling when what may not be deleted was. Does not own: when (moments.ts).
  */
 import { USERS } from "../sandbox/identities.ts";
@@ -15,9 +16,10 @@ interface Key {
 
 export type OperatorAct = Extract<
   VmHappening["does"],
-  "cancel" | "withdraw" | "evacuate" | "unmark" | "delete evacuations"
+  "cancel" | "withdraw" | "evacuate" | "unmark" | "mark late" | "delete evacuations"
 >;
 
+const MARK = "/status/evacuationNodeName";
 /** What the door answers if there was an evacuation to cancel. */
 const CANCELLED = 200;
 
@@ -35,7 +37,10 @@ export async function operate(does: OperatorAct, key: Key, stage: Stage): Promis
       return true;
     }
     case "unmark":
-      await unmark(stage, key);
+      await patchAsVirtApi(stage, key, [{ op: "remove", path: MARK }]);
+      return true;
+    case "mark late":
+      await patchAsVirtApi(stage, key, [{ op: "add", path: MARK, value: "node-that-it-has-left" }]);
       return true;
     case "delete evacuations":
       return await deleteEvacuations(stage, key);
@@ -55,10 +60,9 @@ async function withdraw({ arena }: Stage, key: Key): Promise<boolean> {
   return active.length > 0;
 }
 
-/** As virt-api: it undoes what other clients write into the status. Throws if there is no mark. */
-async function unmark({ arena }: Stage, key: Key): Promise<void> {
+/** It undoes what other clients write into the status. Throws if there is no mark to remove. */
+async function patchAsVirtApi({ arena }: Stage, key: Key, body: readonly object[]): Promise<void> {
   const virtApi = arena.sandbox.client.as(USERS.virtApi.user, USERS.virtApi.groups);
-  const body = [{ op: "remove", path: "/status/evacuationNodeName" }];
   await virtApi.patch(virtualMachineInstances, key, { type: "json", body });
 }
 

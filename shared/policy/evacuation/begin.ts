@@ -1,6 +1,6 @@
 /**
  * Evacuations that begin without a request to Lifeboat: KubeVirt has marked a VM, or its node carries the drain taint.
- * Owns: when one begins so. Does not own: those that a request begins (eviction.ts, hold.ts, pressure.ts).
+ * Owns: when one begins so, and clearing a mark that came too late for that. Does not own: those that a request begins (eviction.ts, hold.ts, pressure.ts).
  */
 import { type Action, tell } from "../action.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
@@ -8,10 +8,12 @@ import { FOUND_MARKED } from "../names.ts";
 import { activeEvacuation, type Beginning, newEvacuation, restingEvacuation } from "./identity.ts";
 import { type EvacuationWorld, ofVmi } from "./world.ts";
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";
-import { canMigrate, isLive, isMarked } from "./mark.ts";
+import { canMigrate, isLive, isMarked, isMarkedTooLate } from "./mark.ts";
+import { isActive } from "./phase.ts";
 import { strategyOf } from "../eviction/eviction-table.ts";
 
 export function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Action[] {
+  if (isMarkedTooLate(vmi)) return cleared(vmi, w);
   // A VMI that is older than the Evacuations may show the mark of one that has ended since.
   const isDriven = isMarked(vmi) ? w.vmisAreNewer : isTaintedAway(vmi, w);
   if (!isLive(vmi) || !isDriven) return [];
@@ -22,6 +24,14 @@ export function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Action[] {
   if (beginning === undefined) return [];
   const evacuation = newEvacuation(vmi, beginning, { evacuations, now: w.now });
   return [{ verb: "CreateEvacuation", evacuation }, tell(vmi, "EvacuationAdopted", beginning.told, evacuation.name)];
+}
+
+/** While an evacuation goes on, its end does that. */
+function cleared(vmi: VmiFacts, { evacuations }: EvacuationWorld): readonly Action[] {
+  const isFollowed = evacuations.some(
+    (e) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name,
+  );
+  return isLive(vmi) && !isFollowed ? [{ verb: "Unmark", vmi }] : [];
 }
 
 function isTaintedAway(vmi: VmiFacts, { nodes, settings }: EvacuationWorld): boolean {

@@ -18,6 +18,14 @@ export function isMarked(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
 }
 
+/**
+ * KubeVirt's webhook reads the VM and then marks it, whatever has become of it meanwhile: its mark may come when the VM has moved and
+ * the migration has cleared the one before. While it is there KubeVirt marks the VM for no other node, and says that it is leaving.
+ */
+export function isMarkedTooLate(vmi: VmiFacts): boolean {
+  return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);
+}
+
 export function isLive(vmi: VmiFacts): boolean {
   return !vmi.deleting && !isFinal(vmi) && vmi.nodeName !== undefined && !isBeingReceived(vmi);
 }

@@ -75,6 +75,22 @@ describe("begun without a request", () => {
   });
 });
 
+const late = marked({ evacuationNodeName: "node00" });
+
+// prettier-ignore
+describe("a mark for a node that the VM has left", () => {
+  test.each<[string, Partial<EvacuationWorld>, readonly string[]]>([
+    ["is cleared",                               { vmis: [late] },                                                   ["Unmark"]],
+    ["… after an evacuation that has ended",     { vmis: [late], evacuations: [endedEvacuation("Moved")] },          ["Unmark"]],
+    ["… strategy None",                          { vmis: [{ ...late, evictionStrategy: "None" }] },                  ["Unmark"]],
+    ["… at the end of one that goes on",         { vmis: [late], evacuations: [newborn()] },                         []],
+    ["… is left on a VM that is being deleted",  { vmis: [{ ...late, deleting: true }] },                            []],
+    ["… or has no node yet",                     { vmis: [without(late, "nodeName")] },                              []],
+  ])("%s", (_, tweak, expected) => {
+    expect(planBeginnings(world(tweak)).chains.flat().map(({ verb }) => verb)).toEqual(expected);
+  });
+});
+
 function old(name: string, tweak: Partial<EvacuationFacts> = {}): EvacuationFacts {
   const status = { completionTime: time(-3601), podUID: "gone" };
   return endedEvacuation("Moved", { name, uid: name, status, ...tweak });
