@@ -12,6 +12,7 @@ import { runDescheduling } from "./parts/descheduling.ts";
 import { runDrain } from "./parts/drain.ts";
 import { runEvictions } from "./parts/evictions.ts";
 import { runFleets } from "./parts/fleet.ts";
+import { runInCluster } from "./parts/in-cluster.ts";
 import { runPage } from "./parts/page.ts";
 import { runPreflight } from "./parts/preflight.ts";
 import { runReconcile } from "./parts/reconcile.ts";
@@ -31,6 +32,7 @@ const RUN: Readonly<Record<Part, RunPart>> = {
   page: runPage,
   drain: runDrain,
   fleet: runFleets,
+  "in-cluster": runInCluster,
 };
 
 async function main({ parts, quick, out, against }: Arguments): Promise<void> {

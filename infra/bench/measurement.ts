@@ -16,6 +16,7 @@ export const PARTS = [
   "page",
   "drain",
   "fleet",
+  "in-cluster",
 ] as const;
 export type Part = (typeof PARTS)[number];
 
