@@ -30,12 +30,13 @@ export async function show<F>(
   if (c.req.header("accept")?.includes("text/event-stream") === true) {
     return stream(c, () => lookAt(shown), visit.target.platform);
   }
-  const { main, ageSeconds } = await lookAt(shown);
+  const done = said(c.req.query("result"));
+  // What others have read a moment ago does not show it yet.
+  const fresh = done === undefined ? shown : { ...shown, page: { ...shown.page, maxAgeMs: 0 } };
+  const { main, ageSeconds } = await lookAt(fresh);
   c.header("cache-control", "no-store");
   const live = { path: c.req.path, ageSeconds };
-  return c.html(
-    await layout({ title: page.title, visitor: visit.visitor.name, live, said: said(c.req.query("result")), main }),
-  );
+  return c.html(await layout({ title: page.title, visitor: visit.visitor.name, live, said: done, main }));
 }
 
 /** What has come of the act that has led here. */

@@ -23,7 +23,7 @@ export interface Code {
 
 export async function newSignInCode(cluster: string, entry: Doors, now: Date): Promise<string> {
   const until = Math.floor(now.getTime() / 1000) + LIFE_SECONDS;
-  return `${PREFIX}${await sign("sign-in-code", [cluster, until, crypto.randomUUID()], entry)}`;
+  return `${PREFIX}${await sign("sign-in-code", [cluster, until, crypto.randomUUID().slice(0, 18)], entry)}`;
 }
 
 /** Undefined: it is none. What it says is not checked yet. */

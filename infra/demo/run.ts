@@ -12,6 +12,7 @@ import { shield } from "./shield-story.ts";
 import type { Screen } from "../tools/console/screen.ts";
 import { both, setStage, type Stage } from "./stage.ts";
 import type { Story } from "./story.ts";
+import { pageInvitation } from "../tools/page-invitation.ts";
 import { taint } from "./taint-story.ts";
 
 /** Each in its acts, one after another. */
@@ -56,18 +57,19 @@ async function perform(story: Story, { inCluster, screen, stayUp, onTold }: Omit
     const others = pods === 0 ? "" : `, beside ${pods} other ${pods === 1 ? "pod" : "pods"}`;
     screen.print(`Lifeboat looks after ${vms} virtual machines on ${nodes} nodes${others}.`);
     screen.print(`Another cluster is just like this one, but without ${story.about}.`);
+    screen.print(...(await pageInvitation(lifeboatOf(stage.withIt), new Date())));
     onTold(await story.tell(stage, screen));
     if (!stayUp) return;
     // A pod of it may have moved: from here on it answers elsewhere.
     if (inCluster) await lifeboatOf(stage.withIt).post("/reconcile");
-    screen.print(...invitation(stage, story));
+    screen.print(...(await invitation(stage, story)));
     await new Promise<never>(() => undefined);
   } finally {
     await stage.stop();
   }
 }
 
-function invitation({ withIt, without }: Stage, story: Story): readonly string[] {
+async function invitation({ withIt, without }: Stage, story: Story): Promise<readonly string[]> {
   const lifeboat = lifeboatOf(withIt);
   return [
     "",
@@ -83,6 +85,7 @@ function invitation({ withIt, without }: Stage, story: Story): readonly string[]
     "",
     `API server           ${withIt.server}`,
     `Lifeboat             ${lifeboat.url}`,
+    ...(await pageInvitation(lifeboat, new Date())),
     `Cluster without it   KUBECONFIG=${without.kubeconfig}`,
   ];
 }

@@ -7,6 +7,7 @@ import { writeFile } from "node:fs/promises";
 
 import { startSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import { runTool } from "./console/arguments.ts";
+import { pageInvitation } from "./page-invitation.ts";
 import { createNodes, createVms } from "./scene.ts";
 import { buildWorker } from "./build-worker.ts";
 import { startLifeboat, type Lifeboat } from "./lifeboat.ts";
@@ -34,7 +35,7 @@ async function main(): Promise<void> {
   const sandbox = await startSandbox({ port, empty, onError: complain });
   const lifeboat = empty ? undefined : await populate(sandbox);
   await writeFile(options.kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
-  console.log(usage(sandbox, lifeboat, options));
+  console.log(await usage(sandbox, lifeboat, options));
   // As the cron trigger of wrangler.toml does; a Worker on one's own machine has none.
   const schedule = setInterval(() => void lifeboat?.worker.scheduled().catch(complain), MINUTE_MS);
   await interruption;
@@ -57,7 +58,7 @@ async function populate(sandbox: Sandbox): Promise<Lifeboat> {
   return lifeboat;
 }
 
-function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, { kubeconfig }: Arguments): string {
+async function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, { kubeconfig }: Arguments): Promise<string> {
   const lines = [`The sandbox is up at ${sandbox.url}`, "", `  export KUBECONFIG=${kubeconfig}`];
   if (lifeboat === undefined) lines.push("  kubectl api-resources");
   else
@@ -66,6 +67,7 @@ function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, { kubeconfig }:
       "  kubectl drain node-1 --ignore-daemonsets --force --delete-emptydir-data",
       "",
       `Lifeboat answers at ${lifeboat.url} (operator token ${lifeboat.operatorToken})`,
+      ...(await pageInvitation(lifeboat, new Date())),
     );
   return [...lines, "", "Ctrl-C ends it."].join("\n");
 }
