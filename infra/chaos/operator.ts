@@ -8,6 +8,7 @@ import { virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
 import { endingOf, type Evacuation, evacuations } from "../tools/evacuations.ts";
 import type { VmHappening } from "./moment.ts";
 import type { Stage } from "./stage.ts";
+import { until } from "./until.ts";
 
 interface Key {
   readonly namespace: string;
@@ -40,8 +41,7 @@ export async function operate(does: OperatorAct, key: Key, stage: Stage): Promis
       await patchAsVirtApi(stage, key, [{ op: "remove", path: MARK }]);
       return true;
     case "mark late":
-      await patchAsVirtApi(stage, key, [{ op: "add", path: MARK, value: "node-that-it-has-left" }]);
-      return true;
+      return await markLate(stage, key);
     case "delete evacuations":
       return await deleteEvacuations(stage, key);
   }
@@ -64,6 +64,18 @@ async function withdraw({ arena }: Stage, key: Key): Promise<boolean> {
 async function patchAsVirtApi({ arena }: Stage, key: Key, body: readonly object[]): Promise<void> {
   const virtApi = arena.sandbox.client.as(USERS.virtApi.user, USERS.virtApi.groups);
   await virtApi.patch(virtualMachineInstances, key, { type: "json", body });
+}
+
+const LEAVES_WITHIN_MS = 3000;
+
+/** As soon as the VM has left its node, its webhook marks it for that one. */
+async function markLate(stage: Stage, key: Key): Promise<boolean> {
+  const { vmis } = stage.arena.observer;
+  const nodeOf = () => vmis.get(`${key.namespace}/${key.name}`)?.status?.nodeName;
+  const left = nodeOf();
+  if (!(await until(() => nodeOf() !== left, LEAVES_WITHIN_MS)) || nodeOf() === undefined) return false;
+  await patchAsVirtApi(stage, key, [{ op: "add", path: MARK, value: left }]);
+  return true;
 }
 
 /** By `kubectl delete`. */
