@@ -34,7 +34,7 @@ export const FAULTS = {
   IdleConnections:  { weight: 3, says: "idle connections are closed after some milliseconds", breaksOff: true, breaksVirtApi: true },
   WatchCuts:        { weight: 3, says: "watches of the control plane and KubeVirt break" },
   Compaction:       { weight: 2, says: "changes of the past are forgotten: 410" },
-  Outage:           { weight: 4, says: "the API server is away for a while", breaksOff: true, breaksVirtApi: true },
+  Outage:           { weight: 4, says: "the API server restarts: its connections break, and for a while it takes no others", breaksOff: true, breaksVirtApi: true },
   Blind:            { weight: 4, says: "it refuses Lifeboat's token for a while: 401", breaksOff: true },
   BrokenReviews:    { weight: 5, says: "its calls about evictions break, before Lifeboat has them or after" },
   // The Workers, or the replicas
