@@ -52,6 +52,7 @@ describe("an Evacuation", () => {
     ["identity",                   { virtualMachineInstanceUID: "v", podName: "p", podUID: "u", sourceNode: "n" }, { virtualMachineInstanceUID: "v", podName: "p", podUID: "u", sourceNode: "n" }],
     ["words",                      { reason: "External", message: "its owner moves it" },                 { reason: "External", message: "its owner moves it" }],
     ["migrations",                 { attempts: 2, migration: NAMED, lastFailedMigration: NAMED },         { attempts: 2, migration: NAMED, lastFailedMigration: NAMED }],
+    ["a migration without UID",    { migration: { name: "m" } },                                          { migration: { name: "m", uid: "" } }],
     ["where and when",             { targetNode: "t", startTime: time(0), completionTime: time(2), nextAttemptTime: time(1) }, { targetNode: "t", startTime: time(0), completionTime: time(2), nextAttemptTime: time(1) }],
     ["a condition",                { conditions: [{ ...MARK_SEEN, observedGeneration: 1 }] },             { conditions: [MARK_SEEN] }],
     ["a condition without words",  { conditions: [{ type: "Failed", status: "True" }] },                  { conditions: [{ type: "Failed", status: "True", reason: "", message: "", lastTransitionTime: "" }] }],

@@ -4,6 +4,7 @@
  */
 import { type Arguments, parseArguments, USAGE, UsageError } from "./command-line.ts";
 import { CONFIG_PROPERTIES } from "./config-properties.ts";
+import { CUSTOM_RESOURCE_PROPERTIES } from "./custom-resource-properties.ts";
 import { DESCHEDULING_PROPERTIES } from "./descheduling-properties.ts";
 import { POLICY_PROPERTIES } from "./policy-properties.ts";
 import { CounterexampleError } from "./property.ts";
@@ -53,7 +54,7 @@ async function main({ requests, seed, from, properties: numRuns, worker }: Argum
   const again = (run: number) => `npm run fuzz -- --requests 1 --seed ${seed} --from ${run * REQUESTS_A_VISIT}`;
   const doors = await attempt("to the doors", () => DOORS.check(visits), again);
   let failed = 0;
-  const all = [...POLICY_PROPERTIES, ...DESCHEDULING_PROPERTIES, ...CONFIG_PROPERTIES];
+  const all = [...POLICY_PROPERTIES, ...CUSTOM_RESOURCE_PROPERTIES, ...DESCHEDULING_PROPERTIES, ...CONFIG_PROPERTIES];
   for (const { name, check } of numRuns === 0 ? [] : all) {
     const holds = await attempt(
       "",

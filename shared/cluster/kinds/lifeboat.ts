@@ -10,7 +10,8 @@ import type { EvacuationCondition, EvacuationFacts } from "../../policy/facts.ts
 import { Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
 
 const Words = z._default(z.string(), "");
-const NameAndUid = z.lazy(() => z.object({ name: Words, uid: z.string() }));
+/** The definition asks for no UID: who wrote a status by hand may have left it out. No object has an empty one. */
+const NameAndUid = z.lazy(() => z.object({ name: Words, uid: Words }));
 
 const CONDITION = { type: z.string(), status: z.string(), reason: Words, message: Words, lastTransitionTime: Words };
 

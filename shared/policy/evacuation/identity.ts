@@ -25,7 +25,9 @@ export function podUIDOf({ spec, status }: EvacuationFacts): string | undefined 
 /** The node of the pod that has to leave; undefined if KubeVirt does not list that pod any more. */
 export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName }: VmiFacts): string | undefined {
   const uid = podUIDOf(evacuation);
-  return uid === undefined || Object.keys(activePods).length === 0 ? nodeName : activePods[uid];
+  if (uid === undefined || Object.keys(activePods).length === 0) return nodeName;
+  // Its creator may have written any UID: `__proto__` too.
+  return Object.hasOwn(activePods, uid) ? activePods[uid] : undefined;
 }
 
 /**

@@ -47,8 +47,11 @@ export interface Pair {
 
 export type LivePair = Pair & { readonly vmi: VmiFacts };
 
+/** As far as counting can go on: the API server takes no number beyond 32 bits, and refuses the whole status with it. */
+const MOST_ATTEMPTS = 2 ** 30;
+
 export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
-  return Math.max(status.attempts, spec.inherited?.attempts ?? 0);
+  return Math.min(Math.max(status.attempts, spec.inherited?.attempts ?? 0), MOST_ATTEMPTS);
 }
 
 /** The write, if there is anything new to say. An inherited number of attempts is where counting begins. */

@@ -54,6 +54,19 @@ describe("the status", () => {
     expect(statusAfter(evacuation(), moved)).toMatchObject({ podUID: POD_UID, sourceNode: NODE });
   });
 
+  test("… of one about a pod by a name that every object has: of no pod of the VM", () => {
+    const byName = { ...young, spec: { ...young.spec, pod: { uid: "__proto__" } } };
+    expect(statusAfter(byName)).toMatchObject({ podUID: "__proto__", phase: "Moved" });
+    expect(statusAfter(byName).sourceNode).toBeUndefined();
+  });
+
+  test("counts no further than the API server takes", () => {
+    const most = 2 ** 31 - 1;
+    const patient = settings({ evacuation: { maxAttempts: most } });
+    const e = evacuation({ status: { attempts: most - 1 } });
+    expect(statusAfter(e, { migrations: [failed, failed], settings: patient }).attempts).toBeLessThanOrEqual(most);
+  });
+
   test("… of one that a person made: the pod that the VM runs in", () => {
     const status = statusAfter({ ...young, spec: without(young.spec, "pod") });
     expect(status).toMatchObject(seen);
