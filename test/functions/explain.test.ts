@@ -55,7 +55,6 @@ test("equals what an eviction then gets, and changes nothing", async () => {
       "BackingOff EnsureBudget",
       "EvacuationInProgress",
       "EvacuationInProgress CreateEvacuation",
-      "EvacuationInProgress EnsureBudget",
       "EvacuationInProgress EnsureBudget CreateEvacuation",
       "EvacuationTriggered CreateEvacuation GrowBudget Mark",
       "EvacuationTriggered CreateEvacuation Mark",

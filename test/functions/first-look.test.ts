@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
 import { type Before, failing, FORBIDDEN } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import { marked, MOBILITY, pod, vmi, without } from "../policy/fixtures.ts";
+import { evacuation, marked, MOBILITY, pod, vmi, without } from "../policy/fixtures.ts";
 import { openFakeDoors } from "./support/fake-doors.ts";
 import { allowance, evictionOf, refusal } from "./support/reviews.ts";
 
@@ -65,6 +65,15 @@ describe("a refused VM has its budget before the answer: the next request of the
     expect(answer).toMatchObject({ body: { response: { status: { code: 429 } } } });
     expect(sizes(fake)).toEqual([size]);
   });
+});
+
+test("of a VM whose evacuation is under way, a budget that was lost is made anew after the answer", async () => {
+  const fake = clusterOf(marked());
+  fake.evacuations.put(evacuation());
+  const doors = openFakeDoors(fake);
+  expect(await doors.evict(evictionOf(pod()))).toMatchObject({ body: refusal(expect.stringContaining("in progress")) });
+  await doors.settle();
+  expect(sizes(fake)).toEqual([2]);
 });
 
 test("one that may go loses the budget of a time when it could move: it would refuse what is allowed", async () => {

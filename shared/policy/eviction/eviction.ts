@@ -116,17 +116,19 @@ function refuse(
 /** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
 export function decideEviction(f: EvictionFacts): EvictionDecision {
   const decision = decide(f);
-  if (decision.verdict !== "Deny" || f.vmi === undefined || decision.actions.some(isGrowing)) return decision;
+  if (decision.verdict !== "Deny" || f.vmi === undefined || isProtected(decision)) return decision;
   return { ...decision, actions: [...protection(f, f.vmi, decision.reason), ...decision.actions] };
 }
 
-function isGrowing({ verb }: Action): boolean {
-  return verb === "GrowBudget";
+/** By what comes before a mark (mark.ts); or since its Evacuation began: the look after this answer makes a lost one anew. */
+function isProtected({ reason, actions }: Denied): boolean {
+  const isRepeated = reason === "EvacuationInProgress" && actions.length === 0;
+  return isRepeated || actions.some(({ verb }) => verb === "GrowBudget");
 }
 
 /**
  * A refused VM has its budget before the answer: the next review of the same drain may never reach Lifeboat, and then only the
- * budget refuses. A mark brings a budget of its own (mark.ts).
+ * budget refuses.
  */
 function protection({ migrations = [], settings }: EvictionFacts, vmi: VmiFacts, reason: DenyReason) {
   const isToMove = reason === "EvacuationInProgress" || reason === "EvacuationTriggered";

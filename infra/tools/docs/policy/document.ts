@@ -37,7 +37,7 @@ VM has begun it because of that mark, it says \`KubeVirt\`, and the next request
 A value of \`evictionStrategy\` that KubeVirt does not know is refused with 429, naming field and value.
 
 Where budgets are made, a refused VM has its own before the answer: if the next review of the same drain is lost on its way, the
-budget refuses the eviction.
+budget refuses the eviction. Once its Evacuation is under way, a budget that was lost is made anew after the next answer.
 
 ### Later requests, on a marked VM
 
