@@ -24,6 +24,10 @@ const PAGES = {
   missing: "/fleet/frankfurt/nodes/none",
 } as const;
 
+/** In which theme. Compressed, they are .github/pictures. */
+const IN_README: Readonly<Record<string, (typeof THEMES)[number]>> = { node: "light", cluster: "dark" };
+const HEARD = { contentType: "text/event-stream", body: "retry: 60000\nevent: asof\ndata: 0.4\n\n" };
+
 const folder = process.argv[2] ?? ".build/screenshots";
 const wanted = process.argv.slice(3);
 
@@ -47,6 +51,11 @@ async function openPage(browser: Browser, url: string, colorScheme: "light" | "d
   await context.addCookies([
     { name: "__Host-lifeboat", value: await signedIn(), url, secure: true, httpOnly: true, sameSite: "Strict" },
   ]);
+  // A page that changes while it is taken makes no picture: it hears once that it is new.
+  await context.route(
+    () => true,
+    (route) => (route.request().resourceType() === "eventsource" ? route.fulfill(HEARD) : route.continue()),
+  );
   return await context.newPage();
 }
 
@@ -64,7 +73,11 @@ try {
         const page = await openPage(browser, scene.worker.url, theme, width);
         await page.goto(`${scene.worker.url}${path}`);
         await page.locator("main").waitFor();
+        if ((await page.locator("#asof").count()) > 0) await page.locator("#asof[data-state=live]").waitFor();
         await page.screenshot({ path: `${folder}/${name}-${theme}-${size}.png`, fullPage: true });
+        // What README shows: as much as fits on a screen.
+        if (IN_README[name] === theme && size === "laptop")
+          await page.screenshot({ path: `${folder}/readme-${name}.png` });
         await page.context().close();
       }
     }

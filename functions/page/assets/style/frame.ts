@@ -22,9 +22,10 @@ main { padding-block: var(--6) var(--7); }
 .said { padding-block: var(--5) 0; }
 .top { position: sticky; top: 0; z-index: 2; display: flex; flex-wrap: wrap; align-items: center; gap: var(--1) var(--5); padding-block: var(--2); background: color-mix(in srgb, var(--surface) 88%, transparent); backdrop-filter: blur(10px); border-bottom: 1px solid var(--line); font-size: var(--s); min-height: 3.25rem; }
 .home { display: flex; align-items: center; gap: var(--2); font-size: var(--m); font-weight: 680; letter-spacing: -.01em; color: var(--text); text-decoration: none; }
-.visitor { display: flex; align-items: center; gap: var(--3); margin: 0; color: var(--muted); }
+.visitor { display: flex; align-items: center; gap: var(--3); margin: 0 0 0 auto; color: var(--muted); }
 .visitor span { max-width: 22ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .asof { display: flex; align-items: center; gap: var(--2); margin: 0 0 0 auto; color: var(--muted); }
+.asof + .visitor { margin-inline-start: 0; }
 .asof .dot { width: .5rem; height: .5rem; border-radius: 50%; background: var(--quiet); }
 .asof[data-state=live] .dot { background: var(--good); }
 .asof[data-state=silent] { color: var(--warn); font-weight: 600; }
@@ -34,7 +35,7 @@ main { padding-block: var(--6) var(--7); }
 .crumbs ol { display: flex; flex-wrap: wrap; gap: var(--1) var(--2); list-style: none; margin: 0; padding: 0; }
 .crumbs li + li::before { content: "/"; margin-right: var(--2); color: var(--strong); }
 .lead { font-size: var(--l); line-height: 1.45; margin: var(--3) 0 var(--5); max-width: 68ch; text-wrap: pretty; }
-@media (max-width: 40rem) { .visitor { margin-inline-start: auto; } .visitor span { display: none; } .asof { order: 3; width: 100%; } main { padding-top: var(--5); } }
+@media (max-width: 40rem) { .asof + .visitor { margin-inline-start: auto; } .visitor span { display: none; } .asof { order: 3; width: 100%; } main { padding-top: var(--5); } }
 @media (prefers-reduced-motion: no-preference) { .asof[data-state=live] .dot { animation: pulse 2s ease-in-out infinite; } @keyframes pulse { 50% { opacity: .35; } } }
 @media (forced-colors: active) { .badge, .notice, .card { border: 1px solid; } .asof .dot { background: CanvasText; } }
 @media print { .top, .acts, .command button, .skip { display: none !important; } body { background: #fff; } .card, .notice, .rows { break-inside: avoid; box-shadow: none; } details > * { display: block; } }

@@ -22,10 +22,10 @@ h1 + .notice, h1 + .facts, h1 + .cards, h1 + .card { margin-top: var(--5); }
 .script .command button { display: block; }
 button, .button { font: inherit; font-size: var(--s); font-weight: 600; padding: .45em 1em; min-height: 2.25rem; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); cursor: pointer; text-decoration: none; display: inline-flex; align-items: center; justify-content: center; }
 button:hover, .button:hover { background: var(--raised); }
-button.primary, .button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
-button.primary:hover, .button.primary:hover { filter: brightness(1.08); }
+main form button, button.primary, .button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
+main form button:hover, button.primary:hover, .button.primary:hover { background: var(--accent); filter: brightness(1.08); }
 button.danger, .button.danger { border-color: var(--bad); color: var(--bad); }
-.acts { display: flex; flex-wrap: wrap; gap: var(--2); margin: var(--4) 0; padding: 0; list-style: none; }
+.acts { display: flex; flex-wrap: wrap; align-items: center; gap: var(--2) var(--4); margin: var(--4) 0; padding: 0; list-style: none; }
 .card { background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); box-shadow: var(--shadow); padding: var(--5); }
 .card > :first-child { margin-top: 0; }
 .card > :last-child { margin-bottom: 0; }
