@@ -3,12 +3,18 @@
  * Owns: the list, filling in a path. Does not own: what is asked there.
  */
 import { createApp } from "../../functions/app.ts";
+import { createPages } from "../../functions/page/pages.ts";
 import { newIsolateState } from "../../functions/target.ts";
 import { NOW } from "../functions/support/doors.ts";
 
 const platform = { fetch, now: () => NOW, sleep: () => Promise.resolve(), log: () => undefined };
 
-export const ROUTES = createApp(platform, newIsolateState()).routes.map(({ method, path }) => [method, path] as const);
+const listed = ({ routes }: Pick<ReturnType<typeof createApp>, "routes">) =>
+  routes.map(({ method, path }) => [method, path] as const);
+
+/** Of programs: whatever is for all methods leads to the pages. */
+export const ROUTES = listed(createApp(platform, newIsolateState())).filter(([method]) => method !== "ALL");
+export const PAGES = listed(createPages(platform, newIsolateState())).filter(([method]) => method !== "ALL");
 
 /** `/clusters/:cluster/…`; what is not given is `x`. */
 export function filledIn(path: string, given: Readonly<Record<string, string>>): string {

@@ -4,7 +4,7 @@ import { startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { type Doors, entry, NOW, openDoors } from "../functions/support/doors.ts";
 import { evictionReview } from "../functions/support/reviews.ts";
 import type { StubServer } from "../functions/support/stub-server.ts";
-import { filledIn, ROUTES } from "./routes.ts";
+import { filledIn, PAGES, ROUTES } from "./routes.ts";
 
 const SECRET = "whsec_dGhpcnR5LXR3byBieXRlcyBvZiBhIHNlY3JldC4uLi4=";
 /** What a stranger may know. */
@@ -35,6 +35,18 @@ describe("a stranger, at every route there is", () => {
     const { code, text } = await doors.request(filledIn(path, { cluster: "unbound" }), { method });
     expect(code).toBe(OPEN.has(path) ? 200 : 401);
     expect(text).not.toContain("OF_NOTHING");
+  });
+
+  test.each(PAGES)("%s %s: of the pages, no more than the form to sign in", async (method, path) => {
+    const before = server.requests.length;
+    for (const cluster of ["prod", "unbound", "none"]) {
+      const answer = await doors.request(filledIn(path, { cluster }), { method });
+      const open = path.startsWith("/assets/") || (method === "GET" && path === "/signin");
+      const isForm = method === "POST" && ["/signin", "/signout"].includes(path);
+      expect(answer.code).toBe(open ? 200 : isForm ? 403 : 401);
+      expect(answer.text).not.toMatch(/OF_NOTHING|prod/);
+    }
+    expect(server.requests).toHaveLength(before);
   });
 
   test("has a signature of each secret computed, however many are claimed", async () => {
