@@ -23,7 +23,7 @@ function unpadded(binary: ArrayBuffer): string {
   return encodeBase64Url(binary).replaceAll("=", "");
 }
 
-/** What it says, whoever has signed it; undefined: it is none. */
+/** What it says, whether it is signed or not; undefined: it is none. */
 export function readUnchecked(signed: string): unknown {
   const json = decoded(signed.split(".")[0] ?? "");
   if (json === undefined) return undefined;

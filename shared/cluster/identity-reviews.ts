@@ -6,13 +6,14 @@ import * as z from "zod/mini";
 import { parseAnswer } from "./read.ts";
 import type { Send } from "./transport.ts";
 
-const Texts = z._default(z.array(z.string()), []);
-const User = z.object({
-  username: z._default(z.string(), ""),
-  uid: z.optional(z.string()),
-  groups: Texts,
-  extra: z.optional(z.record(z.string(), z.array(z.string()))),
-});
+const User = z.lazy(() =>
+  z.object({
+    username: z._default(z.string(), ""),
+    uid: z.optional(z.string()),
+    groups: z._default(z.array(z.string()), []),
+    extra: z.optional(z.record(z.string(), z.array(z.string()))),
+  }),
+);
 const Reviewed = z.lazy(() =>
   z.object({ status: z.object({ authenticated: z._default(z.boolean(), false), user: z.optional(User) }) }),
 );

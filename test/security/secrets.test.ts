@@ -13,10 +13,11 @@ import {
   openDoors,
   TOKENS,
 } from "../functions/support/doors.ts";
+import { COOKIE, signGrant } from "../../functions/page/session.ts";
 import { evictionReview } from "../functions/support/reviews.ts";
 import { REGISTRY_KEY, sealed } from "../functions/support/sealed.ts";
 import { SECRET_OF_UPSTREAM, type StubServer } from "../functions/support/stub-server.ts";
-import { filledIn, ROUTES } from "./routes.ts";
+import { filledIn, PAGES, ROUTES } from "./routes.ts";
 
 const RELAY_SECRET = "whsec_dGhpcnR5LXR3byBieXRlcyBvZiBhIHNlY3JldC4uLi4=";
 const ACCESS = "secret-of-access";
@@ -125,6 +126,25 @@ function sentTo(path: string): { readonly body: string; readonly headers: Readon
 const RUNS = 60;
 /** At each route one of these is let in; the token in the path is for those who send no other. */
 const CALLERS = [asWebhook, asOperator, {}];
+
+test.each(PAGES)("%s %s: tells one who has signed in no secret", async (method, route) => {
+  const until = NOW.getTime() / 1000 + 3600;
+  const grant = { cluster: "prod", name: "operator", mayAct: true, until };
+  const cookie = `${COOKIE}=${await signGrant(grant, { ...entry(""), headers: {} })}`;
+  const form = { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" };
+  const headers = { ...(method === "POST" ? form : {}), accept: "text/html", cookie };
+  const path = filledIn(route, { cluster: "prod", namespace: "apps", name: "web", node: "node01" });
+  const property = fc.asyncProperty(anySaid, async (given) => {
+    said = given;
+    const body = method === "POST" ? { body: `token=${TOKENS.operatorToken}` } : {};
+    const { code, text } = await doors.request(path, { method, headers, ...body });
+    await doors.settle();
+    expect(code).not.toBe(401);
+    const told = text + JSON.stringify(doors.log);
+    expect(SECRETS.filter((secret) => told.includes(secret))).toEqual([]);
+  });
+  await fc.assert(property, { seed: 20_260_301, numRuns: RUNS });
+});
 
 describe.each(ROUTES)("%s %s", (method, route) => {
   const name = route.includes("/pods/") ? POD.name : "web";

@@ -54,8 +54,8 @@ export function signInPage({ cluster, to, failure }: SignInView): Html {
         "kubectl get secret lifeboat-server -n lifeboat-system -o go-template='{{.data.operatorToken | base64decode}}'",
       )}
       <p>
-        With Lifeboat in Cloudflare: the <code>operatorToken</code> of the cluster, as whoever installed Lifeboat has
-        put it into <code>CLUSTERS</code>.
+        With Lifeboat in Cloudflare: the <code>operatorToken</code> of the cluster, as the person who installed Lifeboat
+        has put it into <code>CLUSTERS</code>.
       </p>
       <p class="muted">It is exchanged for a cookie that ends after an hour, with the operator's token after four.</p>
     </section>`;
