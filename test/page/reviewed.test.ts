@@ -44,6 +44,11 @@ async function tokenOf(namespace: string, name: string, spec: object = {}): Prom
   return TokenRequest.parse(await installed.sandbox.client.post(serviceAccounts, key, "token", { spec })).status.token;
 }
 
+/** The last character alone may say no more than the one before it. */
+function withAnotherSignature(token: string): string {
+  return token.replace(/[^.]+$/, (signature) => signature.split("").toReversed().join(""));
+}
+
 let accounts = 0;
 
 /** A service account with these rights in the whole cluster. */
@@ -120,7 +125,7 @@ describe("a service account's token", () => {
   // prettier-ignore
   test.each<readonly [string, () => Promise<string>]>([
     ["for another audience",                     async () => tokenOf(NAMESPACE, await user(LOOK), { audiences: ["vault"] })],
-    ["changed",                                  async () => (await tokenOf(NAMESPACE, await user(LOOK))).replace(/.$/, "_")],
+    ["changed",                                  async () => withAnotherSignature(await tokenOf(NAMESPACE, await user(LOOK)))],
     ["of no account",                            async () => "a.b.c"],
   ])("%s does not open", async (_, token) => {
     expect((await visitor().post("/signin", { token: await token() })).code).toBe(401);
