@@ -12,7 +12,7 @@ import type { Settings } from "../../shared/policy/settings.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { kubeFetch } from "./kube-fetch.ts";
-import { quoted } from "./print.ts";
+import { plain, quoted, withoutControls } from "./print.ts";
 
 export interface ConnectionOptions {
   readonly kubeconfig?: string | undefined;
@@ -69,7 +69,9 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
     else config.loadFromFile(kubeconfig);
   } catch (cause) {
     const file = kubeconfig ?? env["KUBECONFIG"] ?? "~/.kube/config";
-    throw new Failed(`the kubeconfig ${file} cannot be read: ${messageOf(cause)}`, { cause });
+    // Below its first line the YAML parser shows the text around the mistake, which may be a token.
+    const [what = ""] = messageOf(cause).split("\n");
+    throw new Failed(`the kubeconfig ${file} cannot be read: ${plain(what)}`, { cause });
   }
   if (context === undefined) return config;
   const known = config.getContexts().map(({ name }) => name);
@@ -87,7 +89,10 @@ function noCluster(context: string | undefined): string {
 
 const Status = z.object({ message: z.string() });
 
-/** Notes what shared/cluster drops on purpose: a Worker would pass it on to its caller, the command tells the person who asked. */
+/**
+ * Takes out what a terminal would obey, once for everything that any command prints. Notes what shared/cluster drops on
+ * purpose: a Worker would pass it on to its caller, the command tells the person who asked.
+ */
 function listening(fetch: Fetch, server: string) {
   const refusals = new Map<string, string>();
   const warnings = new Map<string, string>();
@@ -99,8 +104,8 @@ function listening(fetch: Fetch, server: string) {
       const request = `${init.method ?? "GET"} ${path}`;
       const warning = response.headers.get("warning");
       if (warning) warnings.set(request, quoted(warning));
-      if (response.status < 400) return response;
-      const text = await response.text();
+      const text = withoutControls(await response.text());
+      if (response.status < 400) return new Response(text || null, { status: response.status });
       const said = Status.safeParse(parsed(text));
       if (said.success) refusals.set(request, quoted(said.data.message));
       return new Response(text, { status: response.status });

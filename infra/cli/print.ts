@@ -33,6 +33,16 @@ export function plain(text: string): string {
   return text.replaceAll(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/g, "\u{FFFD}");
 }
 
+/** The same in every text of a JSON document, where most of them are escaped. What is no text in it has none. */
+export function withoutControls(json: string): string {
+  const escapes = /\\(?:u([0-9a-f]{4})|.)|[\u007F-\u009F]/gis;
+  return json.replaceAll(escapes, (found, code?: string) => {
+    if (code !== undefined)
+      return plain(String.fromCharCode(Number.parseInt(code, 16))) === "\u{FFFD}" ? "\u{FFFD}" : found;
+    return /^\\[^bfrt]$/s.test(found) ? found : "\u{FFFD}";
+  });
+}
+
 /** What an API server says. One that cannot call a webhook repeats its URL, whose path holds the token. */
 export function quoted(text: string): string {
   return plain(text).replaceAll(/https?:\/\/([^/\s"\\]+)[^\s"\\]*/g, "https://$1/…");

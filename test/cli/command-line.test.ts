@@ -3,7 +3,8 @@ import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { ALL_COMMANDS } from "../../infra/cli/commands.ts";
 import { kubeconfigText } from "../../infra/sandbox/kubeconfig.ts";
-import { lifeboat, machineOf } from "./lifeboat.ts";
+import { lifeboat } from "./lifeboat.ts";
+import { machineOf } from "./machine.ts";
 import { run } from "../../infra/cli/run.ts";
 
 const NOWHERE = { url: "https://127.0.0.1:2", caPem: "", user: "jane", token: "t" };

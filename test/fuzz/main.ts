@@ -3,6 +3,7 @@
  * Owns: the order, what is printed, and the exit code: 1 if anything was outside the contract. Does not own: the parts.
  */
 import { type Arguments, parseArguments, USAGE, UsageError } from "./command-line.ts";
+import { callCommand } from "./command.ts";
 import { CONFIG_PROPERTIES } from "./config-properties.ts";
 import { CUSTOM_RESOURCE_PROPERTIES } from "./custom-resource-properties.ts";
 import { DESCHEDULING_PROPERTIES } from "./descheduling-properties.ts";
@@ -42,7 +43,7 @@ async function attempt(name: string, check: () => Promise<Answers>, repeat: (run
   }
 }
 
-async function main({ requests, seed, from, properties: numRuns, worker }: Arguments): Promise<number> {
+async function main({ requests, seed, from, properties: numRuns, command, worker }: Arguments): Promise<number> {
   let unhandled = 0;
   process.on("unhandledRejection", (reason) => {
     unhandled += 1;
@@ -64,6 +65,13 @@ async function main({ requests, seed, from, properties: numRuns, worker }: Argum
     if (!holds) failed += 1;
   }
   console.log(`${all.length} properties of policy and configuration, ${numRuns} examples each: ${failed} failed`);
+  const called =
+    command === 0 ||
+    (await attempt(
+      "to the command, each a call with all its own requests,",
+      () => callCommand(command, seed),
+      () => `--seed ${seed}`,
+    ));
   const inWorker =
     worker === 0 ||
     (await attempt(
@@ -71,7 +79,7 @@ async function main({ requests, seed, from, properties: numRuns, worker }: Argum
       () => visitWorker(worker, seed),
       () => `--seed ${seed}`,
     ));
-  const outside = [doors, inWorker].filter((holds) => !holds).length;
+  const outside = [doors, called, inWorker].filter((holds) => !holds).length;
   console.log(`${outside} answers outside the contract, ${unhandled} unhandled rejections`);
   return outside + unhandled + failed === 0 ? 0 : 1;
 }

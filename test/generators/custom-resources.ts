@@ -53,9 +53,9 @@ const TIMES = [
 ];
 /** What a terminal would obey, what HTML would, and what looks like a line of ours. */
 export const HOSTILE_TEXTS = [
-  "\u001b[2J\u001b[31mowned",
+  "\u001b[2J\u001b[35mowned",
   "\u001b]0;title\u0007",
-  "\u009b31m",
+  "\u009b35m",
   "a\r\u001b[1A\u001b[Kb",
   "<img src=x onerror=alert(1)>",
   "\u202Etxt.exe",

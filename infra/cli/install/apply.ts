@@ -4,6 +4,7 @@
  * Owns: the requests, the words of a conflict. Does not own: which manifests (plan.ts).
  */
 import * as z from "zod/mini";
+import { parseAnswer } from "../../../shared/cluster/read.ts";
 import type { ApiAnswer, Send } from "../../../shared/cluster/transport.ts";
 import { Failed } from "../failed.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
@@ -100,7 +101,7 @@ export class Applier {
     if (known !== undefined) return known;
     if (!(await this.#isServed(group))) return [];
     const { body } = await this.#send()({ method: "GET", path: group });
-    const { resources } = Resources.parse(body);
+    const { resources } = parseAnswer(Resources, body, `GET ${group}`);
     this.#kinds.set(group, resources);
     return resources;
   }
@@ -109,7 +110,7 @@ export class Applier {
   async #isServed(group: string): Promise<boolean> {
     if (group === "/api/v1") return true;
     const { body } = await this.#send()({ method: "GET", path: "/apis" });
-    const versions = Groups.parse(body).groups.flatMap((one) => one.versions);
+    const versions = parseAnswer(Groups, body, "GET /apis").groups.flatMap((one) => one.versions);
     return versions.some(({ groupVersion }) => `/apis/${groupVersion}` === group);
   }
 }
@@ -125,7 +126,7 @@ ${fields.join("")}--force-conflicts overwrites them. To keep them, apply what \`
 
 /** Without what the API server writes. */
 function contentOf({ body }: ApiAnswer): string {
-  const { metadata, status: _, ...rest } = Stored.parse(body);
+  const { metadata, status: _, ...rest } = parseAnswer(Stored, body, "PATCH");
   const { managedFields: _m, resourceVersion: _r, generation: _g, ...meta } = metadata;
   return JSON.stringify(sorted({ ...rest, metadata: meta }));
 }

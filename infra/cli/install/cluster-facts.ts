@@ -3,7 +3,7 @@
  * Owns: reading it. Does not own: what follows (plan.ts).
  */
 import * as z from "zod/mini";
-import { readItems } from "../../../shared/cluster/read.ts";
+import { parseAnswer, readItems } from "../../../shared/cluster/read.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 
@@ -22,5 +22,5 @@ export async function readClusterFacts(connection: Connection): Promise<ClusterF
   if (minor < OLDEST) throw new Failed(`Kubernetes 1.${minor} is older than 1.${OLDEST}, the oldest supported`);
   const [kubevirt] = await readItems(connection.send(), "kubevirts");
   if (kubevirt === undefined) throw new Failed("there is no KubeVirt object in this cluster: install KubeVirt first");
-  return { minor, kubevirtNamespace: KubeVirt.parse(kubevirt).metadata.namespace };
+  return { minor, kubevirtNamespace: parseAnswer(KubeVirt, kubevirt, "GET kubevirts").metadata.namespace };
 }

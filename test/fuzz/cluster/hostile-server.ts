@@ -11,7 +11,7 @@ const SLOW_MS = 20;
 const NEVER_MS = 200;
 export const quickly = { sleep: (ms: number) => (ms < 1000 ? Promise.resolve() : setTimeout(SLOW_MS)) };
 
-export async function startHostileServer(cluster: () => HostileCluster): Promise<StubServer> {
+export async function startHostileServer(cluster: () => Pick<HostileCluster, "fetch">): Promise<StubServer> {
   return await startStubServer(({ method, path, query, headers, body }) => async (outgoing) => {
     const sent = Object.entries(headers).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : []));
     const address = `${SERVER}${encodeURI(path)}${query.size > 0 ? `?${query.toString()}` : ""}`;

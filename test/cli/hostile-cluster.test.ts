@@ -1,0 +1,42 @@
+/** What a cluster or a kubeconfig says reaches the terminal as text, and no token is repeated. */
+import { expect, onTestFinished, test } from "vitest";
+import { withoutControls } from "../../infra/cli/print.ts";
+import { json, startStubServer, status } from "../functions/support/stub-server.ts";
+import { lifeboat } from "./lifeboat.ts";
+
+// prettier-ignore
+test.each([
+  ["an escape",                    { message: "a\u001b[2Jb" },       { message: "a\u{FFFD}[2Jb" }],
+  ["its 8-bit form",               { message: "\u009b2J" },          { message: "\u{FFFD}2J" }],
+  ["a carriage return, a bell",    { message: "a\rb\u0007\b\t" },    { message: "a\u{FFFD}b\u{FFFD}\u{FFFD}\u{FFFD}" }],
+  ["lines",                        { message: "a\nb" },              { message: "a\nb" }],
+  ["text that looks like one",     { "\\u001b": "\\\\u001b\\r\"é" }, { "\\u001b": "\\\\u001b\\r\"é" }],
+])("%s in an answer", (_, said, read) => expect(JSON.parse(withoutControls(JSON.stringify(said)))).toEqual(read));
+
+test("a kubeconfig that is no YAML is not quoted", async () => {
+  const kubeconfig = '{"a\\piVersion": "v1", "users": [{"name": "me", "user": {"token": "my-token"}}]}';
+  const { code, err } = await lifeboat("evacuations", { kubeconfig });
+  expect(code).toBe(1);
+  expect(err.join("\n")).toMatch(/cannot be read/);
+  expect(err.join("\n")).not.toMatch(/my-token/);
+});
+
+test("an answer that is none is told in words", async () => {
+  const answered = { "/apis/authentication.k8s.io/v1/selfsubjectreviews": json({ kind: "SelfSubjectReview" }, 201) };
+  const server = await startStubServer(
+    ({ path }) => new Map(Object.entries(answered)).get(path) ?? status(404, "NotFound"),
+  );
+  onTestFinished(() => server.stop());
+  const cluster = { server: server.url, "insecure-skip-tls-verify": true };
+  const kubeconfig = JSON.stringify({
+    "current-context": "a",
+    clusters: [{ name: "a", cluster }],
+    users: [{ name: "a", user: {} }],
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+  });
+  const { code, err } = await lifeboat("evacuate web", { kubeconfig });
+  expect({ code, err }).toMatchObject({
+    code: 1,
+    err: [expect.stringContaining("selfsubjectreviews"), expect.any(String)],
+  });
+});
