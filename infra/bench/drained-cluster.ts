@@ -35,7 +35,7 @@ const PARALLEL_MIGRATIONS = 10;
 /** So that they are what a drain waits for, as in a real cluster, and not the one process in which the sandbox does everything. */
 const MIGRATION_SECONDS = 5;
 const NODE = "node01";
-const DRAIN_TIMEOUT_MS = 300_000;
+const DRAIN_TIMEOUT_MS = 600_000;
 /** Room for all of them anywhere. */
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
 

@@ -42,8 +42,6 @@ export const runReconcile: RunPart = async (options) => {
       before = size;
     }
     const inWorkerd = await measureInWorkerd(server, before);
-    options.note(`creating the finished migrations of ${before} VMs`);
-    await createFinishedMigrations(server.client, numbered(before).map(planVm));
     const moving = await measureMoving(server, before);
     return [...withGrowth(sized), ...inWorkerd, ...moving, ...(await measureUnderWay(server, before, options))];
   } finally {
@@ -52,9 +50,11 @@ export const runReconcile: RunPart = async (options) => {
 };
 
 async function grow({ client }: MeasuredApiServer, from: number, to: number, { note }: PartOptions): Promise<void> {
-  note(`creating VMIs ${from} to ${to}, with their budgets`);
+  note(`creating VMIs ${from} to ${to}, with their budgets and the finished migrations that KubeVirt keeps`);
   await createPlaces(client, from, to);
-  await createBudgets(client, await createVms(client, from, to));
+  const vms = await createVms(client, from, to);
+  await createBudgets(client, vms);
+  await createFinishedMigrations(client, vms);
 }
 
 const PAGED = { limit: String(PAGE_SIZE) };
