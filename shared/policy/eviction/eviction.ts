@@ -240,9 +240,8 @@ function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
 /** Creates an Evacuation that records who asked, unless there is one to join: that gets the user where it names none. */
 function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
   const { vmi, pod, request } = f;
-  const requestedBy = request.username;
-  const asked = { cause: request.cause, requestedBy, pod: { name: pod.name, uid: pod.uid } };
-  const evacuation = joined === undefined ? newEvacuation(vmi, asked, f) : withRequester(joined, requestedBy);
+  const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
+  const evacuation = joined === undefined ? newEvacuation(vmi, asked, f) : withRequester(joined, request.username);
   const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
   return {
     actions: joined === undefined || isNameless(joined) ? [{ verb: "CreateEvacuation", evacuation }] : [],
