@@ -1,5 +1,6 @@
 /** A short run of `npm run fuzz`, of the same requests every time: every door keeps its contract, whatever is sent to it. */
 import { expect, test } from "vitest";
+import { pageProblems, PAGES } from "./pages.ts";
 import { DOORS } from "./visit.ts";
 import { visitWorker } from "./worker.ts";
 
@@ -19,4 +20,33 @@ test("nor is one of the bundled Worker in workerd", async () => {
 test("the same seed is the same run", async () => {
   const few = { seed: SEED, numRuns: 20 };
   expect(await DOORS.check(few)).toEqual(await DOORS.check(few));
+});
+
+test("no page is outside its contract, and every one is shown to some", async () => {
+  const reached = await PAGES.check({ seed: SEED, numRuns: 250 });
+  expect(PAGES.reaches.filter((outcome) => !reached.has(outcome))).toEqual([]);
+});
+
+const PAGE = {
+  code: 200,
+  headers: [
+    "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "content-type: text/html; charset=UTF-8",
+  ].join("\n"),
+  text: "<p>&lt;img src=x onerror=alert(1)&gt;</p>",
+};
+// prettier-ignore
+test.each<[string, Partial<typeof PAGE>, string | undefined]>([
+  ["as it should be",   {},                                                                                 undefined],
+  ["another code",      { code: 500 },                                                                      "answered 500"],
+  ["no HTML",           { headers: PAGE.headers.replace("html", "plain") },                                 "no HTML"],
+  ["inline scripts",    { headers: PAGE.headers.replace("script-src 'self'", "script-src 'unsafe-inline'") }, "a policy that is not strict"],
+  ["a secret",          { text: "canary-of-the-operator" },                                                 "tells a secret"],
+  ["a place in code",   { text: "Error\n    at x.ts:1:1" },                                                 "has a stack trace"],
+  ["markup",            { text: "<p><img src=x onerror=alert(1)></p>" },                                    "markup of another party's"],
+  ["a cookie to read",  { headers: `${PAGE.headers}\nset-cookie: a=b; Secure; SameSite=Strict` },           "a cookie for others"],
+  ["another site",      { headers: `${PAGE.headers}\nlocation: //evil.example` },                           "leads away"],
+])("a page that is %s", (_, tweak, problem) => {
+  const problems = pageProblems({ ...PAGE, ...tweak }, [200]);
+  expect(problems).toEqual(problem === undefined ? [] : [expect.stringContaining(problem)]);
 });

@@ -69,7 +69,7 @@ export const environment = fc.record({
 type Environment = typeof environment extends fc.Arbitrary<infer T> ? T : never;
 
 export function openIsolate(
-  cluster: HostileCluster,
+  cluster: Pick<HostileCluster, "fetch">,
   clock: VirtualClock,
   { clusters, registryFails }: Environment,
 ): Isolate {

@@ -60,13 +60,15 @@ export function judge(
   return { outcome: `${door} ${answer.code}`, problems: problems.map((problem) => `${problem}\n${course}`) };
 }
 
-/** As the router sees it: an encoded slash stays one. */
+/** As the router sees it: an encoded slash stays one, and so do escapes that are no text; those beside them do not. */
 function decoded(pathname: string): string {
-  try {
-    return decodeURI(pathname);
-  } catch {
-    return pathname;
-  }
+  return pathname.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURI(escapes);
+    } catch {
+      return escapes;
+    }
+  });
 }
 
 function answerProblems(door: DoorName, request: FuzzedRequest, answer: Answer, c: Circumstances): readonly string[] {

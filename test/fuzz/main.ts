@@ -7,6 +7,7 @@ import { callCommand } from "./command.ts";
 import { CONFIG_PROPERTIES } from "./config-properties.ts";
 import { CUSTOM_RESOURCE_PROPERTIES } from "./custom-resource-properties.ts";
 import { DESCHEDULING_PROPERTIES } from "./descheduling-properties.ts";
+import { PAGES } from "./pages.ts";
 import { POLICY_PROPERTIES } from "./policy-properties.ts";
 import { CounterexampleError } from "./property.ts";
 import { DOORS, REQUESTS_A_VISIT } from "./visit.ts";
@@ -65,6 +66,11 @@ async function main({ requests, seed, from, properties: numRuns, command, worker
     if (!holds) failed += 1;
   }
   console.log(`${all.length} properties of policy and configuration, ${numRuns} examples each: ${failed} failed`);
+  const pages = await attempt(
+    "to the pages",
+    () => PAGES.check({ seed, numRuns: Math.ceil(requests / 30) }),
+    () => `--seed ${seed}`,
+  );
   const called =
     command === 0 ||
     (await attempt(
@@ -79,7 +85,7 @@ async function main({ requests, seed, from, properties: numRuns, command, worker
       () => visitWorker(worker, seed),
       () => `--seed ${seed}`,
     ));
-  const outside = [doors, called, inWorker].filter((holds) => !holds).length;
+  const outside = [doors, pages, called, inWorker].filter((holds) => !holds).length;
   console.log(`${outside} answers outside the contract, ${unhandled} unhandled rejections`);
   return outside + unhandled + failed === 0 ? 0 : 1;
 }

@@ -28,6 +28,10 @@ export function installPlatform(clock: VirtualClock): InstalledPlatform {
       digests += 1;
       return bytesOf(createHmac("sha256", key).update(data).digest());
     },
+    async verify(_: unknown, key: Uint8Array, signature: Uint8Array, data: Uint8Array) {
+      digests += 1;
+      return createHmac("sha256", key).update(data).digest().equals(new Uint8Array(signature));
+    },
   };
   AbortSignal.timeout = (ms) => clock.timeout(ms);
   for (const [name, value] of Object.entries(subtle)) {
