@@ -24,15 +24,17 @@ export function durationOf(moving: readonly VmiFacts[], w: World): DrainTime | u
   const slowest = (vmi: VmiFacts) => AROUND_SECONDS.most + memoryOf(vmi) / pace.slow;
   // Those of other nodes end at once, at best, and have just begun, at worst.
   const before = w.migratingElsewhere.map(slowest).toSorted((a, b) => a - b);
+  // As many places as can be in use: a limit may be a number without end.
+  const length = Math.min(places.atOnce, places.taken + moving.length);
   return {
     moves: moving.length,
     atOnce: places.atOnce,
     waves: Math.ceil((moving.length + places.taken) / places.atOnce),
     seconds: {
-      least: inTurns(least, Array<number>(places.atOnce).fill(0)),
+      least: inTurns(least, Array<number>(length).fill(0)),
       most: inTurns(
         moving.map(slowest),
-        Array.from({ length: places.atOnce }, (_, i) => (i < places.taken ? (before[i] ?? 0) : 0)),
+        Array.from({ length }, (_, i) => (i < places.taken ? (before[i] ?? 0) : 0)),
       ),
     },
     basis: [pace.basis, ...(places.taken > 0 ? [`places taken by VMs of other nodes: ${places.taken}`] : [])].join(
