@@ -17,8 +17,10 @@ Parts (all of them, unless some are named):
   reconcile     a full reconcile, an idle tick and one with evacuations under way, by the number of VMs
   descheduling  a cycle of descheduling, by the number of nodes and pods
   preflight     whether a drain of one node would end, by the number of nodes and pods
+  page          the page of a node with 500 VMs, against the requests it needs
   drain         a drain end to end, against KubeVirt alone
   fleet         ticks of many clusters, some of which hang, fail or are large
+  in-cluster    the server in the cluster: memory by the number of VMs, and over a week
 
 Options:
   --quick         smaller sizes and fewer repetitions

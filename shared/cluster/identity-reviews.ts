@@ -1,6 +1,6 @@
 /**
  * Asking the API server whose token one is, and what that user may do.
- * Owns: TokenReview and SubjectAccessReview. Does not own: which rights are asked for (functions/page/reviewed.ts).
+ * Owns: TokenReview and SubjectAccessReview. Does not own: which rights are asked for (functions/page/proof.ts).
  */
 import * as z from "zod/mini";
 import { parseAnswer } from "./read.ts";
