@@ -15,8 +15,8 @@ export const cancel: Command = {
   summary: "stop the evacuation of a VM",
   usage: `cancel VM [-n NAMESPACE]
 
-Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that is under way is
-cancelled. A drain that goes on asks again: uncordon the node, or stop the drain, first.
+Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves the guest already
+is left to finish. A drain that goes on asks again: uncordon the node, or stop the drain, first.
 
 ${COMMON_USAGE}
 

@@ -80,9 +80,9 @@ function needyItem(one: EvacuationFacts, { cluster, now }: Place): Html {
   </li>`;
 }
 
-function attempts({ status: { attempts: failed, nextAttemptTime } }: EvacuationFacts, now: Date): Html | "" {
+function attempts({ status: { attempts: failed, phase, nextAttemptTime } }: EvacuationFacts, now: Date): Html | "" {
   if (failed === 0) return "";
-  const left = secondsUntil(nextAttemptTime, now);
+  const left = phase === "BackingOff" ? secondsUntil(nextAttemptTime, now) : 0;
   const next = left > 0 ? html`, the next in ${lasting(left)}` : "";
   return html` (${counted(failed, "failed attempt")}${next})`;
 }

@@ -99,8 +99,8 @@ function wordsOf({ subject: { verdict, evacuation }, row }: VmProgress): string 
 
 function attempt(evacuation: EvacuationFacts | undefined, most: number, now: Date): Html | "" {
   if (evacuation === undefined || !isActive(evacuation)) return "";
-  const { attempts, nextAttemptTime } = evacuation.status;
-  const left = secondsUntil(nextAttemptTime, now);
+  const { attempts, phase, nextAttemptTime } = evacuation.status;
+  const left = phase === "BackingOff" ? secondsUntil(nextAttemptTime, now) : 0;
   const next = left > 0 ? html`, next in ${lasting(left)}` : "";
   return html`${Math.min(attempts + 1, most)} of ${most}${next}`;
 }
