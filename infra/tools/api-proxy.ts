@@ -6,26 +6,34 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { request } from "node:https";
 
+export interface ProxiedRequest {
+  /** With its query. */
+  readonly path: string;
+  /** How many had been answered when it came: which ones it may have waited for. */
+  readonly after: number;
+}
+
 export interface ApiProxy {
   /** For `CLUSTERS`. */
   readonly url: string;
-  /** Of all requests so far, with their queries. */
-  readonly paths: readonly string[];
+  /** All requests so far. */
+  readonly requests: readonly ProxiedRequest[];
   /** While it is cut, connections are closed without an answer. */
   cut: boolean;
   stop(): Promise<void>;
 }
 
 export async function startApiProxy(apiServer: { readonly url: string; readonly caPem: string }): Promise<ApiProxy> {
-  const paths: string[] = [];
+  const requests: ProxiedRequest[] = [];
+  let answered = 0;
   const state = { cut: false };
   const pass = (asked: IncomingMessage, answer: ServerResponse) => {
     if (state.cut) return void asked.socket.destroy();
-    paths.push(asked.url ?? "");
+    requests.push({ path: asked.url ?? "", after: answered });
     const { method, headers } = asked;
     const onward = request(`${apiServer.url}${asked.url}`, { method, headers, ca: apiServer.caPem }, (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers);
-      response.pipe(answer);
+      response.pipe(answer).on("finish", () => (answered += 1));
     });
     onward.on("error", () => asked.socket.destroy());
     asked.pipe(onward);
@@ -36,7 +44,7 @@ export async function startApiProxy(apiServer: { readonly url: string; readonly 
   if (address === null || typeof address === "string") throw new Error("the proxy does not listen on a port");
   return Object.assign(state, {
     url: `http://127.0.0.1:${address.port}`,
-    paths,
+    requests,
     async stop() {
       server.closeAllConnections();
       server.close();

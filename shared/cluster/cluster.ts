@@ -11,11 +11,12 @@ import type { Installation } from "../policy/webhooks/facts.ts";
 import { deschedulingClient } from "../descheduling/client.ts";
 import { act, createEvacuation } from "./act.ts";
 import * as kubernetes from "./kinds/kubernetes.ts";
-import { KubeVirt, Migration, Vmi } from "./kinds/kubevirt.ts";
+import { KubeVirt, Vmi } from "./kinds/kubevirt.ts";
 import { Evacuation } from "./kinds/lifeboat.ts";
+import { migrationReads } from "./migration-reads.ts";
 import { OwnWebhooks } from "./kinds/webhooks.ts";
 import { identityReviews } from "./identity-reviews.ts";
-import { isObjectKey, object, type Resource } from "./paths.ts";
+import { isVmiKey, object, type Resource } from "./paths.ts";
 import { preflightReads } from "./preflight-reads.ts";
 import { proveAnnotating, proveMarking } from "./prove.ts";
 import { readConfiguration } from "./read-configuration.ts";
@@ -45,6 +46,7 @@ export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
     ...preflightReads(send, onOddItem),
     ...podReads(send, onOddItem),
     ...vmiReads(send, onOddItem),
+    ...migrationReads(send, onOddItem),
     ...evacuationReads(send, onOddItem),
     ...configurationReads(send),
     ...identityReviews(send),
@@ -109,9 +111,6 @@ function podReads(send: Send, onOddItem: OnOddItem) {
   };
 }
 
-/** KubeVirt shortens longer names in the label: there the namespace is read. */
-const LONGEST_LABEL = 63;
-
 function vmiReads(send: Send, onOddItem: OnOddItem) {
   return {
     countVmis: () => countAll(send, "virtualmachineinstances"),
@@ -126,19 +125,7 @@ function vmiReads(send: Send, onOddItem: OnOddItem) {
     },
     /** When virt-handler was last refused to shut its guest down; `Unknown`: that may not be read. */
     getRefusal: (vmi: VmiFacts) => readRefusal(send, vmi),
-    async listMigrations(vmi: NamespacedName) {
-      if (!isVmiKey(vmi)) return [];
-      const { namespace, name } = vmi;
-      const list = { resource: "virtualmachineinstancemigrations", namespace, schema: Migration, onOddItem } as const;
-      const label = name.length > LONGEST_LABEL ? {} : { labelSelector: `${names.VMI_NAME_LABEL}=${name}` };
-      return (await readAll(send, { ...list, ...label })).filter(({ vmiName }) => vmiName === name);
-    },
   };
-}
-
-/** An object that cannot exist has nothing, and must be in no path and no selector. */
-function isVmiKey(key: NamespacedName): boolean {
-  return key.namespace !== "" && isObjectKey(key);
 }
 
 /** The CRD's selectable fields know `=` and `!=` only. */

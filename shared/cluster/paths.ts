@@ -60,3 +60,8 @@ export const ObjectName = z.string().check(z.refine(isObjectName, "expected the 
 export const ObjectNamespace = z
   .string()
   .check(z.refine((name) => name === "" || isObjectName(name), "expected the name of a namespace"));
+
+/** Of a namespaced object that can exist. One that cannot has nothing, and must be in no path and no selector. */
+export function isVmiKey(key: NamespacedName): boolean {
+  return key.namespace !== "" && isObjectKey(key);
+}

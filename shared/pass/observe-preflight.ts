@@ -4,7 +4,7 @@
  *
  * What the node has is read in full, of other nodes' pods a page at a time what takes up room, of volumes (if a VM there has any) from
  * which nodes they are reached. Requests that grow with the node: one
- * for each VM that is being moved already, or has come without being there yet.
+ * for the migrations of fifty VMs of a namespace that are being moved already, one for each VM that has come without being there yet.
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
@@ -108,6 +108,5 @@ async function vmisOf(node: string, pods: readonly PreflightPod[], cluster: Clus
 /** Of a VM that nothing moves none is looked for. */
 async function migrationsOf(vmis: readonly VmiFacts[], cluster: Cluster): Promise<readonly MigrationFacts[]> {
   const moving = vmis.filter(({ isMigrating, evacuationNodeName }) => isMigrating || evacuationNodeName !== undefined);
-  const lists = await Promise.all(moving.map((vmi) => cluster.listMigrations(vmi)));
-  return lists.flat().filter((migration) => !isFinal(migration));
+  return (await cluster.listMigrationsOf(moving)).filter((migration) => !isFinal(migration));
 }

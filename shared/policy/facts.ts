@@ -47,6 +47,8 @@ export interface Taint {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;
+  /** RFC 3339. The node controller says it of its own, that of a cordon included. */
+  readonly timeAdded?: string;
 }
 
 export interface Toleration {

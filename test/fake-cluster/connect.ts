@@ -9,7 +9,7 @@ import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
 import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
 import type { PreflightPod } from "../../shared/policy/preflight/facts.ts";
 import { isActive } from "../../shared/policy/evacuation/phase.ts";
-import { type EvacuationFacts, type PodFacts, type VmiFacts } from "../../shared/policy/facts.ts";
+import { type EvacuationFacts, keyOf, type PodFacts, type VmiFacts } from "../../shared/policy/facts.ts";
 import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
 import { isLauncher } from "../../shared/policy/kube/pod-kind.ts";
 import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
@@ -34,6 +34,11 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     listEvacuations: (scope) => when("listEvacuations", () => fake.evacuations.list((e) => isListed(e, scope))),
     listMigrations: ({ namespace, name }) =>
       when("listMigrations", () => [...fake.migrations.list((m) => m.namespace === namespace && m.vmiName === name)]),
+    listMigrationsOf: (vmis) =>
+      when("listMigrationsOf", () => {
+        const wanted = new Set(vmis.map(keyOf));
+        return fake.migrations.list(({ namespace, vmiName }) => wanted.has(keyOf({ namespace, name: vmiName })));
+      }),
     getRefusal: ({ uid }) => when("getRefusal", () => fake.refusals.get(uid)),
     listNodes: () => when("listNodes", () => fake.nodes.list()),
     listPodsOf: ({ uid }) => when("listPodsOf", () => fake.pods.list((pod) => pod.labels[CREATED_BY_LABEL] === uid)),

@@ -19,9 +19,9 @@ async function costOf(watchers: number): Promise<number> {
   const cookie = await stage.cookie();
   const watching = await Promise.all(Array.from({ length: watchers }, () => watch(url, cookie)));
   await Promise.all(watching.map((one) => one.next("asof")));
-  const before = stage.proxy.paths.length;
+  const before = stage.proxy.requests.length;
   for (let i = 0; i < 3; i++) await Promise.all(watching.map((one) => one.next("asof")));
-  const cost = stage.proxy.paths.length - before;
+  const cost = stage.proxy.requests.length - before;
   await Promise.all(watching.map((one) => one.leave()));
   return cost;
 }

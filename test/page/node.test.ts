@@ -141,6 +141,19 @@ test("other nodes' pods are read seldom; what happens on the node, each time", a
   expect(asked).toContain("listNeighbours");
 });
 
+test("a node full of VMs that leave costs no more requests than one with a few", async () => {
+  const asked: string[] = [];
+  const names = Array.from({ length: 300 }, (_, i) => `vm-${i}`);
+  const fake = clusterOf({ vms: names.map((name) => vmiOf(name, MARKED)) });
+  const visit = visitTo(fake, { before: (request) => void asked.push(request) });
+  const shown = nodePage(visit, NODE, new RecentReads<Forecast>());
+  await look(shown, visit);
+  asked.length = 0;
+  visit.doors.pass(2);
+  await look(shown, visit);
+  expect(asked.length).toBeLessThanOrEqual(8);
+});
+
 test("hostile names and messages stay text, and one word of a shell", async () => {
   const name = "'; reboot '";
   const hostile = (tweak: Partial<VmiFacts>) => ({

@@ -31,6 +31,7 @@ const WHY: Readonly<Record<string, (held: string) => string>> = {
   LocalStorage: (held) => `${held} has local data: kubectl drain refuses to delete it`,
   NoRoom: (held) => `no other node has room for ${held}`,
   BackingOff: (held) => `${held} could not be moved; Lifeboat tries again after a pause`,
+  Abandoned: (held) => `${held} could not be moved, and Lifeboat has given up`,
   MigrationBlocked: (held) => `the migration of ${held} cannot begin`,
   StrategyNone: (held) => `${held} is shut down when the node is drained: its eviction strategy is None`,
   ShutdownByStrategy: (held) => `${held} cannot live-migrate, and is shut down when the node is drained`,
@@ -86,6 +87,9 @@ function commandFor(reason: string, { verdict, evacuation }: Subject, node: stri
       return shellLine("kubectl", "get", "poddisruptionbudgets", "-n", namespace);
     case "Unmanaged":
       return shellLine("kubectl", "drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force");
+    case "Abandoned":
+    case "BackingOff":
+      return shellLine("lifeboat", "retry", vmi ?? name, "-n", namespace);
     case "NoRoom":
       return shellLine("lifeboat", "explain", "node", node);
     default:

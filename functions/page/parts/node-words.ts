@@ -25,12 +25,12 @@ export const VERDICT: Readonly<Record<NodeVerdict, readonly [word: string, mood:
 
 /** One line: what is happening, and whether it ends by itself. */
 export function leadOf(progress: NodeProgress, blockers: readonly Blocker[]): string {
-  const { here, gone } = progress;
+  const { here, gone, pods } = progress;
   switch (progress.state) {
     case "Emptying":
       return `${gone.length} of ${counted(gone.length + here.length, "VM")} ${gone.length === 1 ? "has" : "have"} left this node. ${restOf(progress, blockers)}`;
     case "Emptied":
-      return "No VM is left on this node. The node takes no new pods.";
+      return `No VM is left on this node${pods.length === 0 ? "" : `, but ${counted(pods.length, "other pod")}`}. The node takes no new pods.`;
     case "Cordoned":
       return `The node takes no new pods. Nothing asks its ${counted(here.length, "VM")} to leave yet.`;
     case "InUse":

@@ -30,7 +30,7 @@ export const PHASE_WORDS: Readonly<Record<Phase, PhaseWords>> = {
   Moved: { means: "has moved" },
   Abandoned: {
     means: "could not be moved; Lifeboat has given up",
-    whoCanChange: "its owner, or an administrator: remove what its message names, then retry",
+    whoCanChange: REMEDY.Abandoned,
   },
   Withdrawn: { means: "stays: its evacuation was cancelled, or is not wanted any more" },
   Duplicate: { means: "is moved by another evacuation of the same pod" },

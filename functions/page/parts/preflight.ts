@@ -37,6 +37,7 @@ export function preflightPart({ preflight, preflightAt, progress, node }: NodeVi
     }
     ${commandLine(shellLine("lifeboat", "explain", "node", node.name))}
     ${commandLine(shellLine("lifeboat", "drain", node.name))}
+    ${commandLine(shellLine("kubectl", "drain", node.name, "--ignore-daemonsets", "--delete-emptydir-data"))}
   </section>`;
 }
 

@@ -135,7 +135,9 @@ export function goneRows(gone: readonly EvacuationFacts[], { cluster, now }: Pic
 
 function goneRow(one: EvacuationFacts, { cluster, now }: Pick<VmRows, "cluster" | "now">): Html {
   const { namespace, spec, status, createdAt } = one;
-  const end = new Date(status.completionTime ?? createdAt);
+  const end = Date.parse(status.completionTime ?? "");
+  // No function has looked at it since.
+  const isKnown = !Number.isNaN(end);
   return html`<tr data-key="${one.uid}">
     <th scope="row">
       <a href="${vmPath(cluster, { namespace, name: spec.vmiName })}">${visible(`${namespace}/${spec.vmiName}`)}</a>
@@ -143,8 +145,8 @@ function goneRow(one: EvacuationFacts, { cluster, now }: Pick<VmRows, "cluster" 
     <td data-label="From → to">
       ${status.phase === "Gone" ? "ended here" : move(cluster, status.sourceNode, status.targetNode)}
     </td>
-    <td data-label="Gone">${ago(end, now)}</td>
-    <td data-label="Took">${lasting(Math.max(0, (end.getTime() - createdAt) / 1000))}</td>
+    <td data-label="Gone">${isKnown ? ago(new Date(end), now) : "just now"}</td>
+    <td data-label="Took">${isKnown ? lasting((end - createdAt) / 1000) : ""}</td>
     <td data-label="Failed attempts">${status.attempts === 0 ? "" : String(status.attempts)}</td>
   </tr>`;
 }

@@ -10,12 +10,14 @@ import { bundle } from "../bundle.ts";
 import { type Measurement, measured, measuredP95Against } from "../measurement.ts";
 import type { RunPart } from "../part.ts";
 import { createLaunchers, createPlaces, createPlannedVms, planVm } from "../population.ts";
-import { startApiProxy } from "../../tools/api-proxy.ts";
+import { type ProxiedRequest, startApiProxy } from "../../tools/api-proxy.ts";
 import { type BareWorkerd, startBareWorkerd } from "../workerd.ts";
 
 const part = "page";
 const VMS = 500;
 const NODE = planVm(0).node;
+/** The first visits of an isolate compile what they run. */
+const WARM_UP = 10;
 const TOKENS = { webhookToken: "webhook-token-of-the-benchmark", operatorToken: "operator-token-of-the-benchmark" };
 
 export const runPage: RunPart = async ({ quick, note }) => {
@@ -40,7 +42,7 @@ async function measureVisits(
 ): Promise<readonly Measurement[]> {
   const entry = { token: server.lifeboatToken, ...TOKENS };
   const proxy = await startApiProxy(server);
-  const names = numbered(visits + 1).map((index) => `c${index}`);
+  const names = numbered(visits + WARM_UP).map((index) => `c${index}`);
   const clusters = Object.fromEntries(names.map((name) => [name, { server: server.url, ...entry }]));
   const pages = await startBareWorkerd({
     bundle: await bundle("lifeboat"),
@@ -54,22 +56,22 @@ async function measureVisits(
   });
   try {
     await visit(pages, "recorded");
-    const { paths } = proxy;
-    note(`${visits} visits, and as often the ${paths.length} requests alone`);
+    const stages = stagesOf(proxy.requests);
+    const count = proxy.requests.length;
+    note(`${visits} visits, and as often the ${count} requests alone, in ${stages.length} stages`);
     const [samples, floor]: [number[], number[]] = [[], []];
-    // The first of each warms up.
     for (const [index, name] of names.entries()) {
-      const [page, bare] = [await visit(pages, name), await read(reading, paths)];
-      if (index > 0) samples.push(page.ms);
-      if (index > 0) floor.push(bare.ms);
+      const [page, bare] = [await visit(pages, name), await read(reading, stages)];
+      if (index >= WARM_UP) samples.push(page.ms);
+      if (index >= WARM_UP) floor.push(bare.ms);
     }
     const what = `a node with ${VMS} VMs`;
     return [
       measuredP95Against({ part, what: `${what}: 95th percentile`, unit: "ms", target: 2 }, samples, {
-        what: "its requests at once, parsed",
+        what: "its requests alone, parsed",
         samples: floor,
       }),
-      measured({ part, what: `${what}: requests`, unit: "requests" }, [paths.length]),
+      measured({ part, what: `${what}: requests`, unit: "requests" }, [count]),
     ];
   } finally {
     await Promise.all([pages.stop(), reading.stop(), proxy.stop()]);
@@ -86,8 +88,22 @@ async function visit(worker: BareWorkerd, cluster: string) {
   return answer;
 }
 
-async function read(worker: BareWorkerd, paths: readonly string[]) {
-  const answer = await ask(worker.url, { method: "POST", body: JSON.stringify(paths) });
+/** Those of a stage were sent before any of them was answered; the next one may need their answers. */
+function stagesOf(requests: readonly ProxiedRequest[]): readonly (readonly string[])[] {
+  const stages: string[][] = [];
+  let before = -1;
+  for (const [index, { path, after }] of requests.entries()) {
+    if (after > before) {
+      stages.push([]);
+      before = index;
+    }
+    stages.at(-1)?.push(path);
+  }
+  return stages;
+}
+
+async function read(worker: BareWorkerd, stages: readonly (readonly string[])[]) {
+  const answer = await ask(worker.url, { method: "POST", body: JSON.stringify(stages) });
   if (answer.code !== 200) throw new Error(`the floor answered ${answer.code} ${answer.text}`);
   return answer;
 }

@@ -99,7 +99,7 @@ export const NodeObject = z.lazy(() =>
     metadata: Meta,
     spec: z.object({
       unschedulable: z.nullish(z.boolean()),
-      taints: listOf(z.object({ key: z.string(), value: Text, effect: z.string() })),
+      taints: listOf(z.object({ key: z.string(), value: Text, effect: z.string(), timeAdded: Text })),
     }),
     status: part({ conditions: Conditions, allocatable: StringsOrNone, capacity: StringsOrNone }),
   }),

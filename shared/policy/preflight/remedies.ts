@@ -13,5 +13,6 @@ export const REMEDY = {
   StrategyNone: "its owner: set evictionStrategy LiveMigrate to have it moved",
   ShutdownByStrategy: "its owner: make the VM live-migratable",
   BackingOff: "nothing but time, or its owner: the message of the last Evacuation says why the VM did not move",
+  Abandoned: "its owner, or an administrator: remove what its message names, then try again",
   MigrationBlocked: "its owner: end the backup, detach the utility volume, or raise the quota",
 } as const;

@@ -41,9 +41,7 @@ export function blockersOf(
 function blockerOf(subject: Subject, room: PodVerdict["room"]): Blocker | undefined {
   const kind = kindOf(subject, room);
   if (kind === undefined) return undefined;
-  const { reason, remedy } = isBackingOff(subject)
-    ? { reason: "BackingOff", remedy: REMEDY.BackingOff }
-    : subject.verdict;
+  const { reason, remedy } = isFailing(subject) ?? subject.verdict;
   const held = [{ subject, message: messageOf(kind, subject, room) }];
   if (kind === "NoRoom") return { kind, reason: "NoRoom", held };
   return { kind, reason, ...(remedy !== undefined && { remedy }), held };
@@ -55,13 +53,15 @@ function kindOf(subject: Subject, room: PodVerdict["room"]): BlockerKind | undef
   if (vmi?.isMigrating === true) return undefined;
   if (room?.fits === false) return "NoRoom";
   if (verdict.outcome === "ShutsDown") return "ShutsDown";
-  if (isBackingOff(subject)) return "Waits";
+  if (isFailing(subject) !== undefined) return "Waits";
   return verdict.outcome === "Waits" && verdict.remedy !== undefined ? "Waits" : undefined;
 }
 
-/** To an eviction that is an evacuation under way; a person wants to know why nothing moves. */
-function isBackingOff({ evacuation, verdict }: Subject): boolean {
-  return verdict.outcome === "Moves" && evacuation?.status.phase === "BackingOff";
+/** To an eviction these are as any other VM that is to move; a person wants to know why nothing moves. */
+function isFailing({ evacuation, verdict }: Subject): Pick<Blocker, "reason" | "remedy"> | undefined {
+  if (verdict.outcome !== "Moves" && verdict.reason !== "BackingOff") return undefined;
+  const { phase } = evacuation?.status ?? {};
+  return phase === "BackingOff" || phase === "Abandoned" ? { reason: phase, remedy: REMEDY[phase] } : undefined;
 }
 
 function messageOf(kind: BlockerKind, { verdict, evacuation }: Subject, room: PodVerdict["room"]): string {

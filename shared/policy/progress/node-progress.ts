@@ -26,7 +26,7 @@ export interface NodeProgress {
   readonly state: NodeState;
   /** VMs that are still here and are to leave if the node is drained: what blocks first, then what moves. */
   readonly here: readonly VmProgress[];
-  /** Evacuations of VMs that have left, newest first: of the time that Evacuations are kept. */
+  /** Evacuations of VMs that have left since this emptying began, newest first: as far as Evacuations are kept. */
   readonly gone: readonly EvacuationFacts[];
   /** Evacuations that have not ended, of VMs here. */
   readonly active: readonly EvacuationFacts[];
@@ -45,7 +45,7 @@ export function nodeProgress(f: PreflightFacts, subjects: readonly Subject[] = s
   const here = vmsHere(subjects);
   const isHere = vmisOn(f);
   const active = f.evacuations.filter((one) => isActive(one) && isFrom(one, f.node) && isHere(one));
-  const gone = goneFrom(f, isHere);
+  const gone = goneFrom(f, isHere).filter((one) => endOf(one) >= beganAt(f, active));
   const told = active.length > 0 ? active : gone;
   return {
     state: stateOf(f, { here, active, gone }),
@@ -75,7 +75,14 @@ function isClosed(node: NodeFacts, settings: Settings): boolean {
   return node.unschedulable || carriesDrainTaint(node, settings);
 }
 
-const ORDER = { blocked: 0, moving: 1, waiting: 2, gone: 3 } as const satisfies Record<Mood, number>;
+const ORDER = { blocked: 0, moving: 2, waiting: 3, gone: 4 } as const satisfies Record<Mood, number>;
+
+/** Those that do not get on come before those that do. */
+function rankOf({ row, subject }: VmProgress): number {
+  const { phase } = subject.evacuation?.status ?? {};
+  const isFailing = row.mood === "waiting" && (phase === "BackingOff" || phase === "Abandoned");
+  return isFailing ? 1 : ORDER[row.mood];
+}
 
 /** Each VM once: of several pods the first that says more than that it waits. */
 function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
@@ -87,7 +94,7 @@ function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
     if (known === undefined || ORDER[row.mood] < ORDER[known.row.mood]) found.set(subject.key, { subject, row });
   }
   return [...found.values()].toSorted(
-    (a, b) => ORDER[a.row.mood] - ORDER[b.row.mood] || b.row.stage - a.row.stage || (a.row.key < b.row.key ? -1 : 1),
+    (a, b) => rankOf(a) - rankOf(b) || b.row.stage - a.row.stage || (a.row.key < b.row.key ? -1 : 1),
   );
 }
 
@@ -99,6 +106,18 @@ function vmisOn({ node, vmis }: Pick<Looked, "node" | "vmis">): (evacuation: Eva
   const here = new Set(vmis.filter(({ nodeName }) => nodeName === node.name).map(keyOf));
   return ({ namespace, spec }) => here.has(keyOf({ namespace, name: spec.vmiName }));
 }
+
+/** What left before that left in another emptying: the cordon, else the first that is to leave now. Milliseconds since the epoch. */
+function beganAt({ node, settings }: Pick<Looked, "node" | "settings">, active: readonly EvacuationFacts[]): number {
+  const closing = [UNSCHEDULABLE, settings.drainTaintKey];
+  const closed = node.taints.flatMap(({ key, timeAdded }) =>
+    closing.includes(key) ? Date.parse(timeAdded ?? "") || [] : [],
+  );
+  const asked = active.map(({ createdAt }) => createdAt);
+  return closed.length > 0 ? Math.min(...closed) : asked.length > 0 ? Math.min(...asked) : 0;
+}
+
+const UNSCHEDULABLE = "node.kubernetes.io/unschedulable";
 
 /** The newest of each VM that is not here any more, also where no function has looked at it since. */
 function goneFrom(

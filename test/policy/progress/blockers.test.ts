@@ -15,6 +15,10 @@ const backingOff = evacuation({
   spec: { pod: { uid: "pod-web" } },
 });
 
+const status = { phase: "Abandoned", attempts: 5, message: "gave up after 5 attempts" } as const;
+const abandoned = { ...evacuation({ uid: "given-up", spec: { pod: { uid: "pod-web" } }, status }), createdAt: 1 };
+const anew = { ...evacuation({ uid: "anew", spec: { pod: { uid: "pod-web" } } }), createdAt: 2 };
+
 interface Row {
   readonly room?: typeof NO_ROOM;
   readonly facts: Parameters<typeof facts>[0];
@@ -30,6 +34,8 @@ const ROWS: readonly (readonly [what: string, row: Row])[] = [
   ["one without room elsewhere",               { facts: {}, room: NO_ROOM, found: ["NoRoom", "NoRoom", /node02 lacks 1 GiB/] }],
   ["one that moves although no room was seen", { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01", isMigrating: true })] }, room: NO_ROOM }],
   ["one that backs off",                       { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01" })], evacuations: [backingOff] }, found: ["Waits", "BackingOff", /found no node/] }],
+  ["one that Lifeboat has given up", { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01" })], evacuations: [abandoned] }, found: ["Waits", "Abandoned", /gave up/] }],
+  ["one that was given up, and then taken up anew", { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01" })], evacuations: [abandoned, anew] } }],
   ["one that is shut down",                    { facts: { vmis: [vmiOf("web", { ...PINNED, evictionStrategy: "LiveMigrateIfPossible" })] }, found: ["ShutsDown", "ShutdownByStrategy"] }],
   ["a pod with its budget used up",            { facts: { pods: [plainPod("cart")], vmis: [], budgets: [foreignBudget("cart", "cart")] }, found: ["Blocked", "BudgetExhausted"] }],
   ["a pod that no controller makes anew",      { facts: { pods: [plainPod("loner", { owners: [] })], vmis: [] }, found: ["Blocked", "Unmanaged"] }],

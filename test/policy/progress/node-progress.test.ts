@@ -11,6 +11,10 @@ import { endedEvacuation, evacuation, migration, PINNED, time } from "../fixture
 import { facts, launcher, node, plainPod, vmiOf } from "../preflight/fixtures.ts";
 
 const CORDONED = { unschedulable: true };
+const cordonedAt = (seconds: number) => {
+  const taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule", timeAdded: time(seconds) };
+  return { ...CORDONED, taints: [taint] };
+};
 const of = (vmiName: string, tweak: Parameters<typeof evacuation>[0] = {}) => {
   const named = { name: `evacuation-of-${vmiName}`, uid: `e-${vmiName}`, ...tweak };
   return evacuation({ ...named, spec: { vmiName, pod: { uid: `pod-${vmiName}` }, ...tweak.spec } });
@@ -45,6 +49,9 @@ const STATES: readonly (readonly [what: string, row: Row])[] = [
   ["cordoned, all have left",               { facts: { ...empty, evacuations: [left("a"), left("b", "Gone")] }, node: CORDONED, is: ["Emptied", 2, 0] }],
   ["one that left and came back is here",   { facts: { ...one, evacuations: [left("web")] }, node: CORDONED,    is: ["Cordoned", 0, 1] }],
   ["one that left, not looked at since",    { facts: { ...empty, evacuations: [of("away")] }, node: CORDONED,   is: ["Emptied",  1, 0] }],
+  ["one that left before the cordon",       { facts: { ...one, evacuations: [left("gone")] }, node: cordonedAt(-30),    is: ["Cordoned", 0, 1] }],
+  ["one that left after the cordon",        { facts: { ...one, evacuations: [left("gone")] }, node: cordonedAt(-90),    is: ["Emptying", 1, 1] }],
+  ["one that left before the others were asked", { facts: { ...two, evacuations: [left("gone", "Moved", -3000), of("a"), of("b")] }, is: ["Emptying", 0, 2] }],
   ["one that left another node",            { facts: { ...empty, evacuations: [of("x", { status: { sourceNode: "node02" } })] }, node: CORDONED, is: ["Emptied", 0, 0] }],
 ];
 
