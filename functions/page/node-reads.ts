@@ -46,8 +46,9 @@ export async function readNode(name: string, target: Target, forecasts: RecentRe
   const read = () => forecast(name, observer);
   const key = `${target.name} ${name}`;
   const { facts: last, readAt } = await forecasts.get({ key, maxAgeMs: FORECAST_MAX_AGE_MS, read }, target.platform);
-  const facts = readAt >= observer.now ? last.facts : await lookAgain(last.facts, observer);
-  const subjects = subjectsOf(facts);
+  const isNew = readAt >= observer.now;
+  const facts = isNew ? last.facts : await lookAgain(last.facts, observer);
+  const subjects = subjectsOf(facts, isNew ? last.result.pods : undefined);
   return {
     node: facts.node,
     progress: nodeProgress(facts, subjects),

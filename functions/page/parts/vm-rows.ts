@@ -20,8 +20,9 @@ export interface VmRows {
   readonly maxAttempts: number;
 }
 
-/** Beyond, they are folded away. */
+/** Beyond the first number they are folded away, beyond the second counted: a page is no place to look for one of 500. */
 const MOST_SHOWN = 50;
+const MOST_LISTED = 200;
 
 const MOODS: Readonly<Record<Stage, readonly [string, Mood]>> = {
   blocked: ["Blocked", "bad"],
@@ -31,7 +32,7 @@ const MOODS: Readonly<Record<Stage, readonly [string, Mood]>> = {
 };
 
 export function vmRows(vms: readonly VmProgress[], options: VmRows): Html {
-  const [shown, folded] = [vms.slice(0, MOST_SHOWN), vms.slice(MOST_SHOWN)];
+  const [shown, folded] = [vms.slice(0, MOST_SHOWN), vms.slice(MOST_SHOWN, MOST_LISTED)];
   return html`${table(shown, options)}
   ${
     folded.length === 0
@@ -40,7 +41,8 @@ export function vmRows(vms: readonly VmProgress[], options: VmRows): Html {
           <summary>${folded.length} more</summary>
           ${table(folded, options)}
         </details>`
-  }`;
+  }
+  ${vms.length > MOST_LISTED ? html`<p class="muted">${vms.length - MOST_LISTED} more are not listed.</p>` : ""}`;
 }
 
 function table(vms: readonly VmProgress[], options: VmRows): Html {

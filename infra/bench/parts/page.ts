@@ -84,7 +84,7 @@ async function visit(worker: BareWorkerd, cluster: string) {
   const grant = await signGrant(visitor, { server: "", token: "", headers: {}, ...TOKENS });
   const headers = { cookie: `${COOKIE}=${grant}` };
   const answer = await ask(`${worker.url}/fleet/${cluster}/nodes/${NODE}`, { headers });
-  if (answer.code !== 200 || !answer.text.includes("vm-00499")) throw new Error(`the page answered ${answer.code}`);
+  if (answer.code !== 200 || !answer.text.includes("vm-00199")) throw new Error(`the page answered ${answer.code}`);
   return answer;
 }
 

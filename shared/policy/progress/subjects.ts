@@ -20,12 +20,15 @@ export interface Subject {
   readonly evacuation?: EvacuationFacts;
 }
 
-/** Without what a drain leaves in place. */
-export function subjectsOf(f: PreflightFacts): readonly Subject[] {
+/** Without what a drain leaves in place. `verdicts`: of the pods, in their order, where they are known. */
+export function subjectsOf(
+  f: PreflightFacts,
+  verdicts: readonly PodVerdict[] = f.pods.map((pod) => verdictOfPod(pod, f)),
+): readonly Subject[] {
   const vms = vmsOf(f);
-  return f.pods.flatMap((pod) => {
-    const verdict = verdictOfPod(pod, f);
-    if (verdict.outcome === "Stays") return [];
+  return f.pods.flatMap((pod, i) => {
+    const verdict = verdicts[i];
+    if (verdict === undefined || verdict.outcome === "Stays") return [];
     const key = keyOf({ namespace: verdict.namespace, name: verdict.vmi ?? "" });
     return [{ key: subjectOf(verdict), pod, verdict, ...vms.get(key) }];
   });
