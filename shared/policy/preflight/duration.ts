@@ -43,9 +43,12 @@ export function durationOf(moving: readonly VmiFacts[], w: World): DrainTime | u
   };
 }
 
+/** KubeVirt's limits are of the type uint32. */
+const LARGEST_LIMIT = 2 ** 32 - 1;
+
 /** How many VMs may leave the node at a time, and how many of those places VMs of other nodes take up now. */
 function placesOf({ settings: { limits }, migratingElsewhere }: World) {
-  const perCluster = Math.max(1, Math.floor(limits.parallelMigrationsPerCluster));
+  const perCluster = Math.min(LARGEST_LIMIT, Math.max(1, Math.floor(limits.parallelMigrationsPerCluster)));
   const atOnce = Math.max(1, Math.min(perCluster, Math.floor(limits.parallelOutboundMigrationsPerNode)));
   const free = Math.max(0, perCluster - migratingElsewhere.length);
   return { atOnce, taken: Math.max(0, atOnce - free) };

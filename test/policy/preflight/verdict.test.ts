@@ -195,3 +195,9 @@ describe("how long", () => {
     expect(preflight(facts({ pods: [], vmis: [] }))).not.toHaveProperty("time");
   });
 });
+
+test.each([1e12, 2 ** 53, 1e300])("a limit of KubeVirt's of %d is as good as none", (limit) => {
+  const limits = { parallelMigrationsPerCluster: limit, parallelOutboundMigrationsPerNode: limit };
+  const { time } = preflight(facts({ settings: settings({ limits }) }));
+  expect(time).toMatchObject({ moves: 1, waves: 1, atOnce: 2 ** 32 - 1 });
+});
