@@ -34,7 +34,11 @@ const server = await startApiServer({ authority, tokens, definitions: KUBEVIRT_D
 const slow = await Promise.all(roundTripMs.map((ms) => startSlowNetwork(server.port, ms)));
 say({ url: server.url, caPem: authority.caPem, slowUrls: slow.map((port) => `https://127.0.0.1:${port}`) });
 
-process.on("message", () => {
+async function answer(question: unknown): Promise<void> {
+  if (question === "restart") {
+    await server.suspend();
+    await server.resume();
+  }
   const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
   const { rss, heapUsed } = process.memoryUsage();
   say({
@@ -44,5 +48,6 @@ process.on("message", () => {
     cpuMs: (userCPUTime + systemCPUTime) / 1000,
     requests: faults.requests,
   });
-});
+}
+process.on("message", (question) => void answer(question));
 process.on("disconnect", () => process.exit());

@@ -11,6 +11,7 @@ import { KUBEVIRT, KUBEVIRT_RBAC } from "../sandbox/kubevirt/manifests.ts";
 import { applyManifests } from "../sandbox/manifests.ts";
 import { manifestsIn } from "../cli/install/manifests.ts";
 import { configureLifeboat, definitions } from "../tools/apply.ts";
+import { numbered } from "../tools/in-parallel.ts";
 import { startChild } from "./child.ts";
 
 const Started = z.object({ url: z.string(), caPem: z.string(), slowUrls: z.array(z.string()) });
@@ -31,7 +32,11 @@ export interface MeasuredApiServer {
   readonly client: KubeClient;
   /** Of Lifeboat's service account, with the permissions it is shipped with. */
   readonly lifeboatToken: string;
+  /** All tokens of that account. */
+  readonly lifeboatTokens: readonly string[];
   usage(): Promise<z.output<typeof Usage>>;
+  /** Ends every connection, and listens again. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -46,13 +51,19 @@ export interface MeasuredApiServerOptions {
   readonly roundTripMs?: readonly number[];
   /** How old everything in it is to be: its clock is so far behind. */
   readonly ageSeconds?: number;
+  /** So many tokens of Lifeboat's account; 1 unless told otherwise. */
+  readonly tokens?: number;
 }
 
 export async function startMeasuredApiServer(options: MeasuredApiServerOptions = {}): Promise<MeasuredApiServer> {
-  const { roundTripMs = [], ageSeconds = 0 } = options;
+  const { roundTripMs = [], ageSeconds = 0, tokens: count = 1 } = options;
   const adminToken = randomBytes(24).toString("hex");
   const lifeboatToken = randomBytes(24).toString("hex");
-  const tokens = { [adminToken]: USERS.admin, [lifeboatToken]: LIFEBOAT };
+  const lifeboatTokens = [lifeboatToken, ...numbered(count - 1).map(() => randomBytes(24).toString("hex"))];
+  const tokens = {
+    [adminToken]: USERS.admin,
+    ...Object.fromEntries(lifeboatTokens.map((token) => [token, LIFEBOAT])),
+  };
   const child = startChild("api-server-process.ts", { tokens, roundTripMs, ageSeconds });
   const started = await child.next(Started);
   const client = createClient(kubeconfigOf({ ...started, user: USERS.admin.user, token: adminToken }));
@@ -60,7 +71,9 @@ export async function startMeasuredApiServer(options: MeasuredApiServerOptions =
     ...started,
     client,
     lifeboatToken,
+    lifeboatTokens,
     usage: () => child.ask("usage", Usage),
+    restart: async () => void (await child.ask("restart", Usage)),
     async stop() {
       client.close();
       await child.stop();

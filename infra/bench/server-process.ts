@@ -1,44 +1,75 @@
 /**
- * Lifeboat in the cluster, as a child of the benchmark: the server that is shipped, on a clock that may run faster.
- * Owns: the clock, telling what the process uses. Does not own: the server (infra/server), the cluster.
+ * Lifeboat in the cluster, as a child of the benchmark: the server that is shipped, on the real clock or on one that leaves out waiting.
+ * Owns: the clock, the account's tokens, telling what the process uses. Does not own: the server (infra/server), the cluster.
  */
+import { subscribe } from "node:diagnostics_channel";
 import { setDefaultCACertificates } from "node:tls";
 import { KubeConfig } from "@kubernetes/client-node";
-import * as z from "zod";
-import type { Clock } from "../relay/clock.ts";
+import * as z from "zod/mini";
+import { systemClock } from "../relay/clock.ts";
 import { startServer } from "../server/server.ts";
 import { argumentOf, say } from "./child.ts";
+import { createJumpingClock } from "./jumping-clock.ts";
+import { ServerSchema } from "./measured-server.ts";
 
-const { url, caPem, token, speed } = argumentOf(
-  z.object({ url: z.string(), caPem: z.string(), token: z.string(), speed: z.number() }),
-);
+const { url, caPem, tokens, isJumping } = argumentOf(ServerSchema);
 setDefaultCACertificates([caPem]);
 
-const begun = Date.now();
-const clock: Clock = {
-  now: () => new Date(begun + (Date.now() - begun) * speed),
-  setTimer(ms, fn) {
-    const timer = setTimeout(fn, ms / speed);
-    return () => clearTimeout(timer);
-  },
-};
+const underWay = new Set<unknown>();
+let [requests, minutes, minute] = [0, 0, -1];
+const jumping = createJumpingClock(() => underWay.size > 0);
+const clock = isJumping ? jumping : systemClock;
+const begun = clock.now().getTime();
+const elapsedMs = () => clock.now().getTime() - begun;
 
+const Told = z.object({ request: z.looseObject({ path: z.string() }) });
+
+// What Node itself says of each fetch.
+subscribe("undici:request:create", (message) => {
+  const { path } = Told.parse(message).request;
+  requests += 1;
+  // One that never ends is not waited for.
+  if (!path.includes("watch=true")) underWay.add(requestOf(message));
+  if (path.startsWith(UNDER_WAY)) countMinute();
+});
+const answered = (message: unknown) => {
+  if (underWay.delete(requestOf(message))) jumping.settle();
+};
+subscribe("undici:request:trailers", answered);
+subscribe("undici:request:error", answered);
+
+/** The same object from its beginning to its end. */
+function requestOf(message: unknown): unknown {
+  return typeof message === "object" && message !== null && "request" in message ? message.request : undefined;
+}
+
+/** Every tick looks for what is under way, and little else does. */
+const UNDER_WAY = "/apis/lifeboat.dev/v1alpha1/evacuations?limit=";
+
+function countMinute(): void {
+  const now = Math.floor(elapsedMs() / 60_000);
+  if (now > minute) minutes += 1;
+  minute = now;
+}
+
+const HOUR_MS = 3_600_000;
+/** The kubelet renews the token of an hour; the API server knows all of them. */
+const token = () => tokens[Math.floor(elapsedMs() / HOUR_MS) % tokens.length] ?? "";
 const kubeConfig = new KubeConfig();
 kubeConfig.loadFromClusterAndUser(
   { name: "bench", server: url, caData: Buffer.from(caPem).toString("base64"), skipTLSVerify: false },
-  { name: "bench", token },
+  { name: "bench", token: token() },
 );
 
 const problems = new Map<string, number>();
-const beganCpu = process.cpuUsage();
 await startServer({
   environment: { cluster: "local", identity: `bench-${process.pid}`, httpsPort: 0, port: 0, root: "" },
-  account: { server: url, kubeConfig, token: () => token },
+  account: { server: url, kubeConfig, token },
   clock,
-  log: (level, message, { doing = "", reason = "" } = {}) => {
+  log: (level, message, { doing = "", reason = "", port } = {}) => {
     const told = [message, doing, reason].map(String).join(" ").trim();
     if (level === "error") problems.set(told, (problems.get(told) ?? 0) + 1);
-    if (message === "serving") say({ ready: process.uptime() });
+    if (message === "serving") say({ ready: process.uptime(), port });
   },
   onFatal: (error) => {
     throw error;
@@ -51,11 +82,13 @@ function collect(): void {
   globalThis.gc?.();
 }
 
-process.on("message", () => {
-  const { user, system } = process.cpuUsage(beganCpu);
+process.on("message", (question) => {
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
   const { rss } = process.memoryUsage();
-  collect();
+  if (question === "usage") collect();
   const { heapUsed } = process.memoryUsage();
-  const days = (clock.now().getTime() - begun) / 86_400_000;
-  say({ rss, heapUsed, cpuMs: (user + system) / 1000, days, problems: [...problems] });
+  const cpuMs = (userCPUTime + systemCPUTime) / 1000;
+  const used = { rss, peakRss: maxRSS * 1024, heapUsed, cpuMs, requests, minutes };
+  say({ ...used, now: clock.now().getTime(), elapsedMs: elapsedMs(), problems: [...problems] });
 });
+process.on("disconnect", () => process.exit());
