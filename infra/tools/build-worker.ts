@@ -35,10 +35,10 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     logLevel: "error",
   });
   await mkdir(folder, { recursive: true });
-  // The entry last, and moved into place: no test that starts meanwhile sees an entry without its modules.
+  // The entry last, and moved into place: who starts or builds meanwhile sees no entry without its modules, and no half a file.
   for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)))) {
     if (!isEntry(path) && existsSync(path)) continue;
-    const aside = `${path}.${process.pid}`;
+    const aside = `${folder}-${process.pid}-${basename(path)}`;
     await writeFile(aside, contents);
     await rename(aside, path);
   }

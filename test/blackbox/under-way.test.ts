@@ -63,6 +63,9 @@ test("… which succeeds: the VM has moved, although its VMI here has ended", as
   await begin(vm.name, { sendTo });
   await vm.evict();
   await expect.poll(vm.causes).toEqual(["ApiEviction"]);
+  await vm.until("telling the other end", ({ status }) => status?.migrationState !== undefined);
+  // Until the VMI ends, too, it says that it is being moved: the evacuation controller makes no other migration meanwhile.
+  await say(vm, { migrationState: { startTimestamp: "2026-01-01T00:00:00Z" } });
   const virtController = stage.client.as(VIRT_CONTROLLER);
   const ended = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
   await virtController.patch(kubevirt.migrations, key, ended, { subresource: "status" });
