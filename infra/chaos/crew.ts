@@ -65,6 +65,7 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
       track(start(index));
     };
     const instance = await instances.start(skew, { onDeath });
+    if (stopped) return await instances.end(instance);
     alive[index] = instance;
     instance.link.limit(kills.shift() ?? Infinity);
   };
@@ -119,7 +120,8 @@ export async function startCrew({ instances, front, plan }: CrewOptions): Promis
     async stop() {
       stopped = true;
       front.answering = () => undefined;
-      await Promise.all(present().map((instance) => instances.end(instance)));
+      // Also those that have died, and those that are to follow them: they would act in the next run.
+      await Promise.all([...present().map((instance) => instances.end(instance)), ...pending]);
     },
   };
 }

@@ -93,8 +93,8 @@ export async function startInstances(options: InstancesOptions): Promise<Instanc
         tick: (kind) => worker.scheduled(tickTime(name, kind)),
       };
     },
-    async end({ name, skewSeconds }) {
-      links.close(name);
+    async end({ name, link, skewSeconds }) {
+      links.close(link);
       await (await workerWith(skewSeconds)).registry.remove(name);
     },
     async stop() {

@@ -9,10 +9,9 @@ import { listenOnLoopback, stopListening } from "./listen.ts";
 import { createLink, type Link, type LinkOptions } from "./link.ts";
 
 export interface Links {
-  /** Resolves to what a Worker of this name takes for the API server. */
+  /** What a Worker of this name takes for the API server: an address of its own, which none that comes after it has. */
   open(name: string, options?: Pick<LinkOptions, "onDeath">): { readonly link: Link; readonly url: string };
-  /** Unless there is another one of this name by now. */
-  close(name: string, link?: Link): void;
+  close(link: Link): void;
   /** Closes Workers' idle connections after so long, at first after 5 s. */
   closeIdleAfter(ms?: number): void;
   stop(): Promise<void>;
@@ -20,10 +19,12 @@ export interface Links {
 
 export async function startLinks({ url: server, caPem }: { url: string; caPem: string }): Promise<Links> {
   const agent = new Agent({ keepAlive: true, secureContext: createSecureContext({ ca: caPem }) });
+  /** By address. */
   const links = new Map<string, Link>();
+  let opened = 0;
   const listener = createServer((request, response) => {
-    const [, name = "", path = "/"] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? "") ?? [];
-    const link = links.get(name);
+    const [, address = "", path = "/"] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? "") ?? [];
+    const link = links.get(address);
     if (link === undefined) response.destroy();
     else link.forward(path, request, response);
   });
@@ -31,12 +32,13 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
   return {
     open(name, options = {}) {
       const link = createLink({ server, agent, ...options });
-      links.set(name, link);
-      return { link, url: `http://127.0.0.1:${port}/${name}` };
+      const address = `${name}.${++opened}`;
+      links.set(address, link);
+      return { link, url: `http://127.0.0.1:${port}/${address}` };
     },
-    close(name, link = links.get(name)) {
-      link?.cut();
-      if (links.get(name) === link) links.delete(name);
+    close(link) {
+      link.cut();
+      for (const [address, one] of links) if (one === link) links.delete(address);
     },
     closeIdleAfter(ms = 5000) {
       Object.assign(listener, { keepAliveTimeout: ms, keepAliveTimeoutBuffer: 0 });

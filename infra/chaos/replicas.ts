@@ -81,7 +81,7 @@ export function createReplicas({ sandbox, links, token, watching, doorsToken, on
       if (link.isDead) free.push(name);
       await server?.stop();
       if (!link.isDead) free.push(name);
-      links.close(name, link);
+      links.close(link);
     },
     stop: () => Promise.resolve(agent.destroy()),
   };

@@ -18,7 +18,7 @@ beforeAll(async () => {
   links = await startLinks(sandbox);
 });
 afterEach(async () => {
-  links.close("worker");
+  links.close(link);
   for (const name of await created()) await sandbox.client.delete(configMaps, { namespace: "default", name });
 });
 afterAll(async () => {
