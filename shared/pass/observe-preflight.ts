@@ -27,25 +27,32 @@ export async function observePreflight(
   observer: Observer,
 ): Promise<PreflightFacts | undefined> {
   const { cluster } = observer;
-  const [nodes, here] = await Promise.all([cluster.listDeschedulerNodes(), observePodsOf(name, flags, observer)]);
+  const [around, here] = await Promise.all([observeAround(name, cluster), observePodsOf(name, flags, observer)]);
+  if (around === undefined) return undefined;
+  const unread = [...here.unread, ...around.unread];
+  const hasClaims = here.pods.some((pod) => isOfLiveVm(pod) && pod.claims.length > 0);
+  const reading = hasClaims ? cluster.listVolumes() : Promise.resolve(NOTHING);
+  const volumes = await orUnread(unread)("persistent volumes: which nodes reach them", reading, NOTHING);
+  if (volumes.odd > 0) unread.push(`${volumes.odd} persistent volumes`);
+  return { ...here, ...around, volumes: volumes.items, unread };
+}
+
+type Around = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "migratingElsewhere" | "unread">;
+
+async function observeAround(name: string, cluster: Cluster): Promise<Around | undefined> {
+  const nodes = await cluster.listDeschedulerNodes();
   const node = nodes.find((one) => one.name === name);
   if (node === undefined) return undefined;
-  const unread = [...here.unread];
-  const optional = orUnread(unread);
-  const hasClaims = here.pods.some((pod) => isOfLiveVm(pod) && pod.claims.length > 0);
-  const [others, volumes, migrating] = await Promise.all([
-    optional("the pods of other nodes", cluster.listNeighbours(name), NOTHING),
-    hasClaims ? optional("persistent volumes: which nodes reach them", cluster.listVolumes(), NOTHING) : NOTHING,
+  const unread: string[] = [];
+  const [others, migrating] = await Promise.all([
+    orUnread(unread)("the pods of other nodes", cluster.listNeighbours(name), NOTHING),
     cluster.listVmis("Migrating"),
   ]);
   if (others.odd > 0) unread.push(`${others.odd} pods of other nodes`);
-  if (volumes.odd > 0) unread.push(`${volumes.odd} persistent volumes`);
   return {
-    ...here,
     node,
     otherNodes: nodes.filter((one) => one.name !== name),
     otherPods: others.items,
-    volumes: volumes.items,
     migratingElsewhere: migrating.filter(({ isMigrating, nodeName }) => isMigrating && nodeName !== name),
     unread,
   };
@@ -58,11 +65,13 @@ export async function observePodsOf(
 ): Promise<PodsOfNode> {
   const unread: string[] = [];
   const optional = orUnread(unread);
-  const [pods, evacuations] = await Promise.all([cluster.listPreflightPods(name), evacuationsFrom(name, cluster)]);
-  const [budgets, vmis] = await Promise.all([
+  const [pods, here, evacuations, budgets] = await Promise.all([
+    cluster.listPreflightPods(name),
+    cluster.listVmis({ node: name }),
+    evacuationsFrom(name, cluster),
     optional("disruption budgets", cluster.listAllBudgets(), []),
-    vmisOf(name, pods.items, cluster),
   ]);
+  const vmis = await vmisOf(here, pods.items, cluster);
   const migrations = await optional("migrations", migrationsOf(vmis, cluster), []);
   if (pods.odd > 0) unread.push(`${pods.odd} pods of the node`);
   return { settings, now, pods: pods.items, vmis, evacuations, migrations, budgets, flags, unread };
@@ -91,8 +100,11 @@ async function evacuationsFrom(node: string, cluster: Cluster): Promise<readonly
 }
 
 /** Those on the node, and those whose launcher pods are there without them. */
-async function vmisOf(node: string, pods: readonly PreflightPod[], cluster: Cluster): Promise<readonly VmiFacts[]> {
-  const here = await cluster.listVmis({ node });
+async function vmisOf(
+  here: readonly VmiFacts[],
+  pods: readonly PreflightPod[],
+  cluster: Cluster,
+): Promise<readonly VmiFacts[]> {
   const known = new Set(here.map(keyOf));
   const missing = new Map(
     pods.flatMap((pod) => {
