@@ -16,7 +16,8 @@ interface Slot<F> {
 /** How long another request's reading is waited for, and how often it is looked after. Milliseconds. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 100;
-const MOST_SLOTS = 64;
+/** A node with 500 VMs takes two megabytes, of the 128 that an isolate has for all that it does. */
+const MOST_KEPT = 16;
 
 export interface Reading<F> {
   readonly key: string;
@@ -32,6 +33,11 @@ interface Clock {
 /** Of one kind of page. */
 export class RecentReads<F> {
   readonly #slots = new Map<string, Slot<F>>();
+  readonly #mostKept: number;
+
+  constructor(mostKept = MOST_KEPT) {
+    this.#mostKept = mostKept;
+  }
 
   /** What was read last, however old. */
   last(key: string): Recent<F> | undefined {
@@ -65,7 +71,7 @@ export class RecentReads<F> {
     this.#slots.delete(key);
     this.#slots.set(key, slot);
     for (const oldest of this.#slots.keys()) {
-      if (this.#slots.size <= MOST_SLOTS) break;
+      if (this.#slots.size <= this.#mostKept) break;
       this.#slots.delete(oldest);
     }
     return slot;

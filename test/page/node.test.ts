@@ -77,7 +77,7 @@ const BLOCKED: Scene = {
 
 // prettier-ignore
 const SAID: readonly (readonly [what: string, scene: Scene, told: string])[] = [
-  ["how many have gone, in one line",     BLOCKED, "2 of 6 VMs have left this node. 1 is moving, 1 waits. 2 cannot leave until a person changes something."],
+  ["how many have gone, in one line",     BLOCKED, "2 of 6 VMs have left this node. 1 is moving, 1 waits. 2 cannot leave by themselves."],
   ["how many have gone, beside the bar",  BLOCKED, "2 of 6 gone"],
   ["why, and who asked",                  BLOCKED, "Because of an eviction (kubectl drain) Asked by admin"],
   ["where a VM moves",                    BLOCKED, "apps/moves Moving node01 → node02"],

@@ -8,7 +8,12 @@ import type { NodeVerdict } from "../../../shared/policy/preflight/result.ts";
 import { counted } from "./fleet-words.ts";
 import type { Mood } from "./phase.ts";
 
-export const STATE: Readonly<Record<NodeState, readonly [word: string, mood: Mood]>> = {
+/** In a word; a drain that does not end by itself looks like none that does. */
+export function stateOf({ state }: NodeProgress, blockers: readonly Blocker[]): readonly [word: string, mood: Mood] {
+  return state === "Emptying" && stuckOf(blockers) > 0 ? ["Being emptied, blocked", "bad"] : STATE[state];
+}
+
+const STATE: Readonly<Record<NodeState, readonly [word: string, mood: Mood]>> = {
   Emptying: ["Being emptied", "busy"],
   Emptied: ["Empty of VMs", "good"],
   Cordoned: ["Cordoned", "warn"],
@@ -42,9 +47,7 @@ export function leadOf(progress: NodeProgress, blockers: readonly Blocker[]): st
 
 function restOf({ here }: NodeProgress, blockers: readonly Blocker[]): string {
   const count = (mood: string) => here.filter(({ row }) => row.mood === mood).length;
-  const stuck = blockers
-    .filter(({ kind }) => kind === "Blocked" || kind === "NoRoom")
-    .flatMap(({ held }) => held).length;
+  const stuck = stuckOf(blockers);
   const [moving, waiting] = [count("moving"), count("waiting")];
   const said = [
     ...(moving > 0 ? [`${moving} ${moving === 1 ? "is" : "are"} moving`] : []),
@@ -52,5 +55,9 @@ function restOf({ here }: NodeProgress, blockers: readonly Blocker[]): string {
   ].join(", ");
   const going = said === "" ? "" : `${said}. `;
   if (stuck === 0) return `${going}Nothing blocks.`;
-  return `${going}${stuck} cannot leave until a person changes something.`;
+  return `${going}${stuck} cannot leave by ${stuck === 1 ? "itself" : "themselves"}.`;
+}
+
+function stuckOf(blockers: readonly Blocker[]): number {
+  return blockers.filter(({ kind }) => kind === "Blocked" || kind === "NoRoom").flatMap(({ held }) => held).length;
 }

@@ -22,22 +22,25 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, string>>> = {
   Stays: "Pods that stay",
 };
 
+/** While the node is emptied, how long that takes is told above, and how to begin is no question. */
 export function preflightPart({ preflight, preflightAt, progress, node }: NodeView, now: Date): Html {
+  const isEmptying = progress.state === "Emptying";
   return html`<section>
-    <h2>
-      ${progress.state === "Emptying" ? "The whole drain" : "Would a drain succeed?"}
-      ${badge(...VERDICT[preflight.verdict])}
-    </h2>
+    <h2>${isEmptying ? "The whole drain" : "Would a drain succeed?"} ${badge(...VERDICT[preflight.verdict])}</h2>
     <p>${told(sentence(preflight.summary))} <span class="muted">Looked at ${ago(preflightAt, now)}.</span></p>
-    ${factList([...outcomesOf(preflight), ...timeOf(preflight.time)])}
+    ${factList([...outcomesOf(preflight), ...(isEmptying ? [] : timeOf(preflight.time))])}
     ${
       preflight.unknown.length === 0
         ? ""
         : html`<p>Could not be read, or is not looked at: ${told(preflight.unknown.join("; "))}.</p>`
     }
     ${commandLine(shellLine("lifeboat", "explain", "node", node.name))}
-    ${commandLine(shellLine("lifeboat", "drain", node.name))}
-    ${commandLine(shellLine("kubectl", "drain", node.name, "--ignore-daemonsets", "--delete-emptydir-data"))}
+    ${
+      isEmptying
+        ? ""
+        : html`${commandLine(shellLine("lifeboat", "drain", node.name))}
+          ${commandLine(shellLine("kubectl", "drain", node.name, "--ignore-daemonsets", "--delete-emptydir-data"))}`
+    }
   </section>`;
 }
 

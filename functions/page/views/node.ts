@@ -7,7 +7,7 @@ import { commandLine } from "../parts/command.ts";
 import { crumbs } from "../parts/crumbs.ts";
 import { type Fact, factList } from "../parts/fact-list.ts";
 import { counted } from "../parts/fleet-words.ts";
-import { leadOf, STATE } from "../parts/node-words.ts";
+import { leadOf, stateOf } from "../parts/node-words.ts";
 import { badge } from "../parts/phase.ts";
 import { CAUSE_WORDS } from "../parts/phase-words.ts";
 import { preflightPart } from "../parts/preflight.ts";
@@ -34,7 +34,7 @@ function nodeView(view: NodeView, seen: Seen): Html {
   const { here } = progress;
   const isEmptying = progress.state === "Emptying";
   return html`${crumbs([cluster, clusterPath(cluster)], [node.name])}
-    <h1>${visible(node.name)} ${badge(...STATE[progress.state])}</h1>
+    <h1>${visible(node.name)} ${badge(...stateOf(progress, blockers))}</h1>
     <p class="lead">${leadOf(progress, blockers)}</p>
     ${isEmptying ? bar(progress) : ""} ${isEmptying ? factList(factsOf(view, seen.now)) : ""}
     ${

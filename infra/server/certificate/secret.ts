@@ -3,7 +3,7 @@
  * Owns: reading and writing it. Does not own: what is to be in it (keeper.ts). Its manifest has no data, so the server needs
  * no permission to create Secrets.
  */
-import { kind, Meta, StringsOrNone } from "../../../shared/cluster/kinds/fields.ts";
+import { kind, Meta, TextsOrNone } from "../../../shared/cluster/kinds/fields.ts";
 import { parseAnswer } from "../../../shared/cluster/read.ts";
 import type { Send } from "../../../shared/cluster/transport.ts";
 import { type ActResult, patch } from "../../../shared/cluster/write.ts";
@@ -25,7 +25,7 @@ export interface ServerSecret {
 export type Change = { readonly [K in Key]?: string | null };
 
 const Secret = kind(
-  () => ({ metadata: Meta, data: StringsOrNone }),
+  () => ({ metadata: Meta, data: TextsOrNone }),
   ({ metadata: { resourceVersion, annotations }, data }): ServerSecret => ({
     resourceVersion,
     isCertManagers: Object.keys(annotations ?? {}).some((key) => key.startsWith("cert-manager.io/")),

@@ -14,18 +14,44 @@ export function listOf<S extends z.ZodMiniType>(item: S) {
   );
 }
 
-/** A text that Go may have left out, or written empty, to mean absent. */
-export const Text = z.pipe(
-  z.nullish(z.string()),
-  z.transform((text) => text || undefined),
-);
+/**
+ * A text that Go may have left out, or written empty, to mean absent. Most fields of an object are such texts: as a pipe of
+ * zod's own, which is five steps, they took a quarter of the time that parsing takes.
+ */
+export const Text = z.transform((input: unknown, { issues }): string | undefined => {
+  if (typeof input === "string") return input || undefined;
+  if (input !== undefined && input !== null) issues.push({ code: "invalid_type", expected: "string", input });
+  return undefined;
+});
 
 export const Count = z._default(z.number(), 0);
 export const Phase = z._default(z.string(), "");
-const Strings = z.record(z.string(), z.string());
-export const StringsOrNone = z.pipe(
-  z.nullish(Strings),
-  z.transform((map) => map ?? {}),
+
+type Texts = Readonly<Record<string, string>>;
+
+/** The map itself, as it was read: a copy takes time and room. */
+export const Texts = z.transform((input: unknown, { issues }): Texts | undefined => {
+  if (input === undefined || input === null) return undefined;
+  if (isTexts(input)) return input;
+  const odd = isMap(input) ? Object.entries(input).filter(([, text]) => typeof text !== "string") : [];
+  for (const [key, text] of odd) issues.push({ code: "invalid_type", expected: "string", input: text, path: [key] });
+  if (odd.length === 0) issues.push({ code: "invalid_type", expected: "record", input });
+  return undefined;
+});
+
+function isTexts(value: unknown): value is Texts {
+  return isMap(value) && Object.values(value).every((text) => typeof text === "string");
+}
+
+function isMap(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const NONE: Texts = {};
+
+export const TextsOrNone = z.pipe(
+  Texts,
+  z.transform((map) => map ?? NONE),
 );
 
 type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
@@ -73,8 +99,8 @@ export const Meta = z.lazy(() =>
     creationTimestamp: Text,
     deletionTimestamp: Text,
     // Whether these exist at all matters: JSON patch cannot add below a missing map.
-    labels: z.nullish(Strings),
-    annotations: z.nullish(Strings),
+    labels: Texts,
+    annotations: Texts,
     ownerReferences: listOf(Owner),
   }),
 );
@@ -113,7 +139,7 @@ export const Page = z.lazy(() =>
   z.object({
     // Without this any JSON object would be an empty list: no VMIs, no budgets, no KubeVirt.
     kind: z.string("expected a list").check(z.endsWith("List", "expected a list")),
-    metadata: z.prefault(z.object({ continue: Text, remainingItemCount: z.nullish(z.number()) }), {}),
+    metadata: part({ continue: Text, remainingItemCount: z.nullish(z.number()) }),
     items: listOf(z.unknown()),
   }),
 );

@@ -20,12 +20,12 @@ import {
   present,
   quantity,
   Requirement,
-  StringsOrNone,
+  TextsOrNone,
   Text,
   Toleration,
 } from "./fields.ts";
 
-const Container = z.lazy(() => z.object({ resources: part({ requests: StringsOrNone }) }));
+const Container = z.lazy(() => z.object({ resources: part({ requests: TextsOrNone }) }));
 
 export const Pod = kind(
   () => ({
@@ -101,7 +101,7 @@ export const NodeObject = z.lazy(() =>
       unschedulable: z.nullish(z.boolean()),
       taints: listOf(z.object({ key: z.string(), value: Text, effect: z.string(), timeAdded: Text })),
     }),
-    status: part({ conditions: Conditions, allocatable: StringsOrNone, capacity: StringsOrNone }),
+    status: part({ conditions: Conditions, allocatable: TextsOrNone, capacity: TextsOrNone }),
   }),
 );
 
@@ -122,9 +122,7 @@ export function nodeFacts({ metadata, spec, status }: z.output<typeof NodeObject
 
 export const Node = z.lazy(() => z.pipe(NodeObject, z.transform(nodeFacts)));
 
-const Selector = z.lazy(() =>
-  z.nullish(z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(Requirement) })),
-);
+const Selector = z.lazy(() => z.nullish(z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) })));
 
 export const Budget = kind(
   () => ({
@@ -166,7 +164,7 @@ function touchedAt(seconds: string | undefined): number | undefined {
 }
 
 export const ConfigMap = kind(
-  () => ({ metadata: Meta, data: StringsOrNone }),
+  () => ({ metadata: Meta, data: TextsOrNone }),
   ({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data }),
 );
 export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;

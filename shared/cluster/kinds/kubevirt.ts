@@ -16,61 +16,10 @@ import {
   Phase,
   present,
   quantity,
-  StringsOrNone,
+  TextsOrNone,
   Text,
 } from "./fields.ts";
-
-/** The guest runs on the target from post-copy on, or once its domain is ready there. */
-const MigrationState = kind(
-  () => ({
-    migrationUid: Text,
-    failureReason: Text,
-    mode: Text,
-    sourceNode: Text,
-    targetNode: Text,
-    targetNodeDomainReadyTimestamp: Text,
-    startTimestamp: Text,
-    endTimestamp: Text,
-    completed: z.nullish(z.boolean()),
-    failed: z.nullish(z.boolean()),
-    targetState: part({ syncAddress: Text }),
-  }),
-  ({ migrationUid, failureReason, targetState, ...state }) => {
-    const goesOn = state.endTimestamp === undefined && state.failed !== true;
-    const isUnderWay = goesOn && state.completed !== true;
-    const isSending = isUnderWay && targetState.syncAddress !== undefined;
-    const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
-    return {
-      // One to another VMI gets its UID when that has answered; if it is given up before, nothing takes the rest back.
-      isMigrating: isUnderWay && !(isSending && migrationUid === undefined),
-      isSending,
-      guestOnTarget: goesOn && isOnTarget,
-      movedAt: movedAt(state),
-      movedInSeconds: movedInSeconds(state),
-      failure: migrationUid && failureReason ? { migrationUID: migrationUid, reason: failureReason } : undefined,
-    };
-  },
-);
-
-interface Ended {
-  readonly sourceNode?: string | undefined;
-  readonly targetNode?: string | undefined;
-  readonly startTimestamp?: string | undefined;
-  readonly endTimestamp?: string | undefined;
-  readonly completed?: boolean | null | undefined;
-  readonly failed?: boolean | null | undefined;
-}
-
-/** A failed one is completed, too. */
-function movedAt({ sourceNode, targetNode, endTimestamp, completed, failed }: Ended): number | undefined {
-  if (completed !== true || failed === true || sourceNode === targetNode) return undefined;
-  return Date.parse(endTimestamp ?? "") || undefined;
-}
-
-function movedInSeconds(state: Ended): number | undefined {
-  const ended = movedAt(state);
-  return ended === undefined ? undefined : (ended - Date.parse(state.startTimestamp ?? "")) / 1000 || undefined;
-}
+import { LiveMigratable, MigrationState } from "./vmi-status.ts";
 
 /** Upstream: `IsDecentralized`. A migration with both ends stays within the namespace, as any other. */
 function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" | undefined {
@@ -105,16 +54,15 @@ export const Vmi = kind(
       phase: Phase,
       nodeName: Text,
       evacuationNodeName: Text,
-      activePods: StringsOrNone,
-      conditions: Conditions,
+      activePods: TextsOrNone,
+      conditions: LiveMigratable,
       migrationState: z.nullish(MigrationState),
       changedBlockTracking: part({ backupStatus: BackupStatus }),
     }),
   }),
   ({ metadata, spec, status: { conditions, migrationState, changedBlockTracking, ...status } }): VmiFacts => {
     const { labels, annotations } = metadata;
-    const condition = conditions.find(({ type }) => type === "LiveMigratable");
-    const { reason, message } = condition ?? {};
+    const { status: migratable, reason, message } = conditions ?? {};
     const { isSending, ...migration } = migrationState ?? {
       isMigrating: false,
       isSending: false,
@@ -124,7 +72,7 @@ export const Vmi = kind(
       ...identityOf(metadata),
       ...status,
       ...migration,
-      liveMigratable: present({ migratable: condition?.status === "True", reason, message }),
+      liveMigratable: present({ migratable: migratable === "True", reason, message }),
       hasLabels: Boolean(labels),
       hasAnnotations: Boolean(annotations),
       guestMemory: quantity(spec.domain.memory.guest),

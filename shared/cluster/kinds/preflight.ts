@@ -7,9 +7,9 @@ import { deschedulerPodSchema } from "../../descheduling/reads/projections.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
 import type { Labels, PodTerm, SpreadConstraint } from "../../policy/kube/placement.ts";
 import type { NeighbourPod, PreflightPod, Volume } from "../../policy/preflight/facts.ts";
-import { listOf, part, present, Requirement, StringsOrNone, Text } from "./fields.ts";
+import { listOf, part, present, Requirement, TextsOrNone, Text } from "./fields.ts";
 
-const Selector = z.lazy(() => z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(Requirement) }));
+const Selector = z.lazy(() => z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) }));
 
 const Term = z.lazy(() =>
   z.object({

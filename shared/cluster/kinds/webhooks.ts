@@ -4,11 +4,9 @@
  */
 import * as z from "zod/mini";
 import type { InstalledWebhook, InstalledWebhooks } from "../../policy/webhooks/facts.ts";
-import { kind, listOf, Meta, part, StringsOrNone, Text } from "./fields.ts";
+import { kind, listOf, Meta, part, TextsOrNone, Text } from "./fields.ts";
 
-const Selector = z.lazy(() =>
-  z.nullish(z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(z.unknown()) })),
-);
+const Selector = z.lazy(() => z.nullish(z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(z.unknown()) })));
 
 const Service = z.lazy(() =>
   z.object({ namespace: Text, name: z.string(), port: z._default(z.number(), 443), path: Text }),

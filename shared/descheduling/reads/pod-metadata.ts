@@ -3,23 +3,11 @@
  * Owns: those two schemas. Does not own: the rest of a pod (schemas.ts).
  */
 import * as z from "zod/mini";
+import { Texts } from "../../cluster/kinds/fields.ts";
 import type { Labels } from "../plugins/facts.ts";
 import * as names from "../../policy/names.ts";
 
-function isLabels(value: unknown): value is Labels {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((text) => typeof text === "string");
-}
-
-/** The map itself, as it was read: a copy takes more room. */
-const Texts = z.nullish(z.custom<Labels>(isLabels, "expected texts by key"));
-
 const NONE: Labels = {};
-
-export const PodLabels = z.pipe(
-  Texts,
-  z.transform((labels) => labels ?? NONE),
-);
 
 /** The annotations that descheduling reads. Others may be large. */
 const KNOWN_ANNOTATIONS = [

@@ -4,14 +4,23 @@
  */
 import * as z from "zod/mini";
 import { ObjectName, ObjectNamespace } from "../../cluster/paths.ts";
-import { present } from "../../cluster/kinds/fields.ts";
-import { PodAnnotations, PodLabels } from "./pod-metadata.ts";
+import { PodAnnotations } from "./pod-metadata.ts";
 import { qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
-import { Conditions, listOf, Owner, Requirement, StringsOrNone, Text, Toleration } from "../../cluster/kinds/fields.ts";
+import {
+  Conditions,
+  listOf,
+  Owner,
+  part,
+  present,
+  Requirement,
+  Text,
+  TextsOrNone,
+  Toleration,
+} from "../../cluster/kinds/fields.ts";
 
 const Resources = z.lazy(() =>
   z.pipe(
-    z.nullish(z.object({ requests: StringsOrNone, limits: StringsOrNone })),
+    z.nullish(z.object({ requests: TextsOrNone, limits: TextsOrNone })),
     z.transform((resources): ResourceRequirements => resources ?? { requests: {}, limits: {} }),
   ),
 );
@@ -26,7 +35,7 @@ export const Computed = z.lazy(() =>
     z.object({
       containers: z.array(Resources),
       initContainers: z.array(z.object({ restartPolicy: Text, resources: Resources })),
-      overhead: StringsOrNone,
+      overhead: TextsOrNone,
       pod: Resources,
     }),
     z.transform(({ containers, initContainers, overhead, pod }) => {
@@ -53,7 +62,7 @@ const Affinity = z.lazy(() =>
 /** What a pod asks of its node: one object for all pods that ask the same. */
 export const Asked = z.lazy(() =>
   z.pipe(
-    z.object({ nodeSelector: StringsOrNone, nodeAffinity: Affinity }),
+    z.object({ nodeSelector: TextsOrNone, nodeAffinity: Affinity }),
     z.transform(({ nodeSelector, nodeAffinity }) => {
       const required = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
       return {
@@ -65,7 +74,7 @@ export const Asked = z.lazy(() =>
   ),
 );
 
-const Selector = z.lazy(() => z.object({ matchLabels: StringsOrNone, matchExpressions: listOf(Requirement) }));
+const Selector = z.lazy(() => z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) }));
 
 /** A term without a selector selects nothing. */
 export const AntiAffinity = z.lazy(() =>
@@ -128,7 +137,7 @@ export const DeschedulerPodObject = z.lazy(() =>
       resourceVersion: z.string(),
       creationTimestamp: Time,
       deletionTimestamp: Text,
-      labels: PodLabels,
+      labels: TextsOrNone,
       annotations: PodAnnotations,
       ownerReferences: listOf(Owner),
     }),
@@ -150,23 +159,20 @@ export const DeschedulerPodObject = z.lazy(() =>
       volumes: listOf(Volume),
       resourceClaims: listOf(z.unknown()),
     }),
-    status: z.prefault(
-      z.object({
-        phase: z._default(z.string(), ""),
-        reason: Text,
-        qosClass: z.nullish(z.enum(["BestEffort", "Burstable", "Guaranteed"])),
-        startTime: z.nullish(Time),
-        conditions: Conditions,
-        containerStatuses: listOf(ContainerStatus),
-        initContainerStatuses: listOf(ContainerStatus),
-        ephemeralContainerStatuses: listOf(ContainerStatus),
-      }),
-      {},
-    ),
+    status: part({
+      phase: z._default(z.string(), ""),
+      reason: Text,
+      qosClass: z.nullish(z.enum(["BestEffort", "Burstable", "Guaranteed"])),
+      startTime: z.nullish(Time),
+      conditions: Conditions,
+      containerStatuses: listOf(ContainerStatus),
+      initContainerStatuses: listOf(ContainerStatus),
+      ephemeralContainerStatuses: listOf(ContainerStatus),
+    }),
   }),
 );
 
-export const Namespace = z.lazy(() => z.object({ metadata: z.object({ name: z.string(), labels: StringsOrNone }) }));
+export const Namespace = z.lazy(() => z.object({ metadata: z.object({ name: z.string(), labels: TextsOrNone }) }));
 
 export const Claim = z.lazy(() =>
   z.object({

@@ -90,13 +90,12 @@ function pods(node: PreflightNode, { near, uneven }: Around): Obstacle | undefin
 
 /** The resource of which most is missing. */
 function resources({ requests }: PreflightPod, room: Room): Obstacle | undefined {
-  const short = Object.entries({ ...requests, pods: 1 }).flatMap(([name, amount]) => {
-    const left = Math.max(0, room.get(name) ?? 0);
-    return amount > 0 && amount > left ? [{ name, amount, left, shortage: (amount - left) / amount }] : [];
-  });
-  const [worst] = short.toSorted((a, b) => b.shortage - a.shortage);
+  const leftOf = (name: string) => Math.max(0, room.get(name) ?? 0);
+  const short = Object.entries({ ...requests, pods: 1 }).filter(([name, amount]) => amount > leftOf(name));
+  const shortageOf = ([name, amount]: readonly [string, number]) => (amount - leftOf(name)) / amount;
+  const [worst] = short.toSorted((a, b) => shortageOf(b) - shortageOf(a));
   if (worst === undefined) return undefined;
-  const { name, amount, left, shortage } = worst;
+  const [[name, amount], left, shortage] = [worst, leftOf(worst[0]), shortageOf(worst)];
   const message =
     name === "pods"
       ? "the node has as many pods as it may have"

@@ -20,7 +20,7 @@ const REQUEST = { username: "preflight", cause: "ApiEviction" } as const;
 
 export function ruleOn(pod: PodFacts, f: PreflightFacts): Ruled {
   const owner = launcherOfHotplug(pod);
-  const launcher = f.pods.find((p) => p.namespace === pod.namespace && p.name === owner?.name);
+  const launcher = owner && f.pods.find((p) => p.namespace === pod.namespace && p.name === owner.name);
   const vmi = vmiOf(owner === undefined ? pod : launcher, f);
   const evacuations = vmi === undefined ? [] : ofVmi(f.evacuations, vmi);
   const facts = {
@@ -36,8 +36,9 @@ export function ruleOn(pod: PodFacts, f: PreflightFacts): Ruled {
 }
 
 function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFacts | undefined {
-  const name = launcher !== undefined && isOfLiveVm(launcher) ? vmiNameOf(launcher) : undefined;
-  return vmis.find((vmi) => vmi.name === name && vmi.namespace === launcher?.namespace);
+  if (launcher === undefined || !isOfLiveVm(launcher)) return undefined;
+  const name = vmiNameOf(launcher);
+  return vmis.find((vmi) => vmi.name === name && vmi.namespace === launcher.namespace);
 }
 
 function decide(facts: EvictionFacts, { migrations }: PreflightFacts): Ruling {

@@ -17,9 +17,8 @@ export interface Row {
   readonly words: string;
 }
 
-/** Of KubeVirt's migrations. */
+/** Of KubeVirt's migrations, but for those that wait. */
 const PHASES: ReadonlyMap<string, readonly [stage: number, words: string]> = new Map([
-  ["Pending", [0.1, "waits in KubeVirt's queue"]],
   ["Scheduling", [0.2, "its target pod is to be scheduled"]],
   ["Scheduled", [0.3, "its target pod starts"]],
   ["PreparingTarget", [0.4, "its target pod starts"]],
@@ -58,9 +57,16 @@ function waiting(words: string): Place {
   return { mood: "waiting", stage: 0, words };
 }
 
-function moving({ migration, evacuation }: Subject): Place | undefined {
+function moving(subject: Subject): Place | undefined {
+  const { migration } = subject;
   if (migration === undefined) return undefined;
+  if (migration.phase === "Pending") return { mood: "waiting", stage: 0.1, words: "waits in KubeVirt's queue" };
   const [stage, words] = PHASES.get(migration.phase) ?? [0.1, "is about to move"];
-  const target = migration.targetNode ?? evacuation?.status.targetNode;
+  const target = targetOf(subject);
   return { mood: "moving", stage, words: target === undefined ? words : `${words} to ${target}` };
+}
+
+/** Where it is on its way to. A migration names its target when it has ended; before, only the VMI does. */
+export function targetOf({ migration, vmi, evacuation }: Subject): string | undefined {
+  return migration?.targetNode ?? vmi?.targetNode ?? evacuation?.status.targetNode;
 }

@@ -58,7 +58,7 @@ describe("pods", () => {
     );
     expect((await cluster.listDeschedulerPods()).map(({ name }) => name)).toEqual(["a", "e"]);
     expect(odd.map((text) => text.split(": ").slice(0, 2).join(" "))).toEqual([
-      "pods metadata.labels",
+      "pods metadata.labels.a",
       "pods (root)",
       "pods spec.nodeName",
       "pods spec.tolerations.0.key",

@@ -2,7 +2,9 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
+import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { openBrowser } from "../../../infra/tools/browser.ts";
+import { evacuations } from "../../../infra/tools/evacuations.ts";
 import { pageInvitation } from "../../../infra/tools/page-invitation.ts";
 import { CLUSTER, NODES, type PageStage, startPageStage, TOKENS } from "../support/page-stage.ts";
 import { arrive, complaintsOf, violationsOf } from "./visitor.ts";
@@ -13,8 +15,9 @@ let browser: Browser;
 let stage: PageStage;
 beforeAll(async () => {
   [browser, stage] = await Promise.all([openBrowser(), startPageStage()]);
-  for (const name of ["web", "with-script", "without"]) {
-    const vm = { namespace: "shop", name, evictionStrategy: "LiveMigrate", node: NODES[0] };
+  for (const name of ["web", "with-script", "without", "firewall"]) {
+    const evictionStrategy = name === "firewall" ? "External" : "LiveMigrate";
+    const vm = { namespace: "shop", name, evictionStrategy, node: NODES[0] };
     await createVirtualMachineInstance(stage.sandbox.client, vm);
   }
 });
@@ -69,6 +72,26 @@ test.each([true, false])(
     expect(await page.locator("main").innerText()).toContain("asked by operator");
   },
 );
+
+test("cancel: what it would do, and the Evacuation is withdrawn", async () => {
+  const page = await arrive(browser, stage);
+  const complaints = complaintsOf(page);
+  await page.goto(pathOf("firewall"));
+  await page.getByRole("link", { name: /^Evacuate/ }).click();
+  expect(await page.locator("main").innerText()).toContain("Its owner is to move it");
+  await page.getByRole("button", { name: "Evacuate", exact: true }).click();
+  await page.getByRole("link", { name: /^Cancel/ }).click();
+  expect(await page.locator("main").innerText()).toContain(`The VM stays on node ${NODES[0]}.`);
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole("button", { name: "Cancel the evacuation" }).click();
+  expect(await page.getByRole("status").first().innerText()).toContain("The evacuation is cancelled.");
+  const { items } = await stage.sandbox.client.list(evacuations, "shop");
+  const ofFirewall = items.filter(({ spec }) => spec.virtualMachineInstance.name === "firewall");
+  expect(ofFirewall).toMatchObject([{ status: { phase: "Withdrawn" } }]);
+  const vmi = await stage.sandbox.client.get(kubevirt.virtualMachineInstances, { namespace: "shop", name: "firewall" });
+  expect(vmi?.status?.evacuationNodeName).toBeUndefined();
+  expect(complaints).toEqual([]);
+});
 
 test("signing out closes the page", async () => {
   const page = await arrive(browser, stage);

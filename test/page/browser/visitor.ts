@@ -15,7 +15,11 @@ export interface VisitorOptions extends Pick<BrowserContextOptions, "javaScriptE
 }
 
 /** A page of their own, with nothing on it yet; whatever its script throws is collected. */
-export async function arrive(browser: Browser, stage: PageStage, options: VisitorOptions = {}): Promise<Page> {
+export async function arrive(
+  browser: Browser,
+  stage: Pick<PageStage, "worker" | "cookie">,
+  options: VisitorOptions = {},
+): Promise<Page> {
   const { signedIn = true, mayAct = true, ...rest } = options;
   const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: stage.worker.url, ...rest });
   if (signedIn) {

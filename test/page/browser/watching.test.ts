@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { drainNode } from "../../../infra/demo/drain-client.ts";
 import { nodes } from "../../../infra/sandbox/actors/resources.ts";
 import { createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
+import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { openBrowser } from "../../../infra/tools/browser.ts";
 import { CLUSTER, NODES, type PageStage, startPageStage } from "../support/page-stage.ts";
 import { arrive, complaintsOf, violationsOf } from "./visitor.ts";
@@ -16,15 +17,7 @@ const pages: Page[] = [];
 
 beforeAll(async () => {
   [browser, stage] = await Promise.all([openBrowser(), startPageStage()]);
-  const vm = (name: string, more = {}) =>
-    createVirtualMachineInstance(stage.sandbox.client, {
-      namespace: "shop",
-      name,
-      evictionStrategy: "LiveMigrate",
-      node: NODE,
-      ...more,
-    });
-  await Promise.all([vm("web-1"), vm("web-2"), vm("ledger", { migratable: false })]);
+  await Promise.all([createVm("web-1"), createVm("web-2"), createLedger()]);
 });
 afterAll(async () => {
   await browser.close();
@@ -33,6 +26,14 @@ afterAll(async () => {
 afterEach(async () => {
   await Promise.all(pages.splice(0).map((page) => page.context().close()));
 });
+
+function createVm(name: string, more: object = {}) {
+  const vm = { namespace: "shop", name, evictionStrategy: "LiveMigrate", node: NODE, ...more };
+  return createVirtualMachineInstance(stage.sandbox.client, vm);
+}
+
+/** No eviction can move it. */
+const createLedger = () => createVm("ledger", { migratable: false });
 
 async function visit(path: string, options: Parameters<typeof arrive>[2] = {}): Promise<Page> {
   const page = await arrive(browser, stage, options);
@@ -63,23 +64,21 @@ test("without a script the page is the same, with a link to refresh it", async (
 test("a drain is followed to its end without a click", { timeout: 90_000 }, async () => {
   const page = await visit(AT_NODE);
   const complaints = complaintsOf(page);
-  const ended = new AbortController();
   const { client } = stage.sandbox;
-  const draining = drainNode({
-    client,
-    node: NODE,
-    onLine: () => undefined,
-    signal: ended.signal,
-    retryMs: 500,
-    pollMs: 50,
-  });
-  draining.catch(() => undefined);
-  await expect.poll(() => textOf(page), { timeout: 30_000 }).toMatch(/2 of 3/);
-  await expect.poll(() => textOf(page)).toContain("shop/ledger");
-  ended.abort();
+  const { signal } = new AbortController();
+  const draining = drainNode({ client, node: NODE, onLine: () => undefined, signal, retryMs: 500, pollMs: 50 });
+  await expect.poll(() => textOf(page), { timeout: 30_000 }).toMatch(/2 of 3 gone/);
+  expect(await textOf(page)).toContain("shop/ledger");
+  // What the page advises.
+  await client.delete(kubevirt.virtualMachineInstances, { namespace: "shop", name: "ledger" });
+  await draining;
+  await expect.poll(() => textOf(page), { timeout: 30_000 }).toContain("Every VM has left.");
+  expect(await page.locator("h1").innerText()).toContain("Empty of VMs");
+  expect(complaints).toEqual([]);
+
   const body = { spec: { unschedulable: null } };
   await client.patch(nodes, { name: NODE }, { type: "strategic", body });
-  expect(complaints).toEqual([]);
+  await createLedger();
 });
 
 /** Now there is something on each of them. */

@@ -16,7 +16,7 @@ h1 + .notice, h1 + .facts, h1 + .cards, h1 + .card { margin-top: var(--5); }
 .notice strong, .notice h2, .notice h3 { color: var(--tone); }
 .notice h2 { margin: 0 0 var(--2); }
 .command { display: flex; align-items: stretch; width: fit-content; max-width: 100%; margin: var(--2) 0; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; color: var(--text); font-size: var(--s); }
-.command code { min-width: 0; padding: var(--2) var(--3); overflow-x: auto; white-space: pre; scrollbar-width: thin; }
+.command code { min-width: 0; padding: var(--2) var(--3); white-space: pre-wrap; overflow-wrap: anywhere; }
 .command code::before { content: "$ "; color: var(--muted); user-select: none; }
 .command button { display: none; flex: none; min-width: 4.75rem; border: 0; border-inline-start: 1px solid var(--line); border-radius: 0 7px 7px 0; background: none; color: var(--accent); font-weight: 600; }
 .script .command button { display: block; }
