@@ -1,6 +1,6 @@
 /**
- * The pages for people, of a cluster whose objects hold markup: whatever it answers, a page is a page.
- * Owns: visiting them, and what must hold for every HTML answer. Does not own: the doors for programs (visit.ts), streams.
+ * The pages for people, of a cluster whose objects hold markup: whatever it answers, a page is a page, and its stream a stream of pages.
+ * Owns: visiting and watching them, and what must hold for every answer. Does not own: the doors for programs (visit.ts).
  */
 import * as fc from "fast-check";
 import { COOKIE, signGrant, withGrant } from "../../functions/page/session.ts";
@@ -48,6 +48,7 @@ const ROUTES: readonly Route[] = [
   })),
 ];
 
+const STREAM = "text/event-stream";
 const FORM = "application/x-www-form-urlencoded";
 const request = fc.record({
   route: fc.constantFrom(...ROUTES),
@@ -69,6 +70,8 @@ const request = fc.record({
     10,
   ),
   pause: fc.constantFrom(0, 1, 60),
+  // It looks at the cluster for minutes.
+  isWatching: usually(fc.constant(false), fc.constant(true), 20),
 });
 type Asked = typeof request extends fc.Arbitrary<infer T> ? T : never;
 
@@ -86,9 +89,10 @@ async function requestOf({
   isOwn,
   body,
   bend,
+  isWatching,
 }: Asked): Promise<FuzzedRequest> {
   const path = bend(route.paths[which % route.paths.length] ?? "/");
-  const headers: Header[] = [["accept", "text/html"]];
+  const headers: Header[] = [["accept", isWatching ? STREAM : "text/html"]];
   if (isSignedIn) headers.push(["cookie", await cookieOf(mayAct)]);
   if (method === "GET") return { method, path, headers };
   return {
@@ -108,17 +112,18 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
-/** What must hold for every answer of a page; `code` is the route's own to say. */
-export function pageProblems({ code, headers, text }: Answer, codes: readonly number[]): readonly string[] {
-  const all = new Map(
-    headers.split("\n").map((line) => [line.split(": ")[0] ?? "", line.slice(line.indexOf(": ") + 2)]),
-  );
-  const policy = all.get("content-security-policy") ?? "";
-  const cookie = all.get("set-cookie");
-  const isHtml = /^text\/html\b/.test(all.get("content-type") ?? "");
+/** What must hold for every answer of a page, or to one who asks for its stream; `code` is the route's own to say. */
+export function pageProblems(
+  { code, headers, text }: Answer,
+  codes: readonly number[],
+  isWatching = false,
+): readonly string[] {
+  const header = headersIn(headers);
+  const [policy, cookie, type] = [header("content-security-policy"), header("set-cookie"), header("content-type")];
+  const isPage = isHtml(type) || (isWatching && isOfStream({ code, type, text }));
   const checks = [
     [!codes.includes(code), `answered ${code}`],
-    [text !== "" && !isHtml, `no HTML: ${all.get("content-type")}`],
+    [!isPage && text !== "", `neither a page nor a stream of pages: ${type}`],
     [
       !POLICY.every((one) => policy.includes(one)) || policy.includes("unsafe"),
       `a policy that is not strict: ${policy}`,
@@ -126,10 +131,27 @@ export function pageProblems({ code, headers, text }: Answer, codes: readonly nu
     [(canaryIn(text) ?? canaryIn(headers)) !== undefined, "tells a secret"],
     [isStackTrace(text), "has a stack trace"],
     [/<img src=x|<script>/.test(text), "markup of another party's"],
-    [cookie !== undefined && !COOKIE_ATTRIBUTES.every((one) => cookie.includes(one)), `a cookie for others: ${cookie}`],
-    [!/^\/(?!\/)/.test(all.get("location") ?? "/"), `leads away: ${all.get("location")}`],
+    [cookie !== "" && !COOKIE_ATTRIBUTES.every((one) => cookie.includes(one)), `a cookie for others: ${cookie}`],
+    [!/^\/(?!\/)/.test(header("location") || "/"), `leads away: ${header("location")}`],
   ] as const;
   return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
+}
+
+function headersIn(headers: string): (name: string) => string {
+  const all = headers
+    .split("\n")
+    .map((line) => [line.split(": ")[0] ?? "", line.slice(line.indexOf(": ") + 2)] as const);
+  return (wanted) => all.find(([name]) => name === wanted)?.[1] ?? "";
+}
+
+function isHtml(type: string): boolean {
+  return /^text\/html\b/.test(type);
+}
+
+/** A browser that opens a stream shows no error's page. */
+function isOfStream({ code, type, text }: { readonly code: number; readonly type: string; readonly text: string }) {
+  if (code !== 200) return type === "application/json";
+  return type === STREAM && text.split("\n\n").every((event) => /^(event: (main|asof)\n|$)/.test(event));
 }
 
 const visit = fc
@@ -161,7 +183,11 @@ async function visitPages({
       const problems = [
         ...(isBent
           ? []
-          : pageProblems(answer, asked.method === "GET" ? asked.route.codes : [...asked.route.codes, 404])),
+          : pageProblems(
+              answer,
+              asked.method === "GET" ? asked.route.codes : [...asked.route.codes, 404],
+              asked.isWatching,
+            )),
         ...(typeof wrote === "string" ? [`changed the cluster by ${wrote}`] : []),
         ...cluster.problems,
         ...isolate.log.flatMap((line) => logProblems(JSON.stringify(line))),
@@ -171,6 +197,7 @@ async function visitPages({
           `${problems.join("\n")}\n${asCurl(sent)}\n→ ${answer.code}\n${answer.headers}\n${answer.text.slice(0, 3000)}`,
         );
       outcomes.push(`page:${asked.route.name} ${answer.code}`);
+      if (answer.headers.includes(STREAM)) outcomes.push(`page:stream ${answer.code}`);
       clock.pass(asked.pause);
     }
     await clock.settle(isolate.after);
@@ -180,9 +207,7 @@ async function visitPages({
   }
 }
 
-export const PAGES: Property = property(
-  "every page keeps the contract",
-  visit,
-  visitPages,
-  ROUTES.filter(({ name }) => !["fleet", "signout"].includes(name)).map(({ name }) => `page:${name} 200`),
-);
+export const PAGES: Property = property("every page keeps the contract", visit, visitPages, [
+  ...ROUTES.filter(({ name }) => !["fleet", "signout"].includes(name)).map(({ name }) => `page:${name} 200`),
+  "page:stream 200",
+]);
