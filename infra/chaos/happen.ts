@@ -20,6 +20,7 @@ import { operate } from "./operator.ts";
 import { PREEMPTOR } from "./scene.ts";
 import type { Stage } from "./stage.ts";
 import { actAsTenant } from "./tenant.ts";
+import { until } from "./until.ts";
 
 const DRAIN_TAINT = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
 const MAINTENANCE = { key: "maintenance", value: "now", effect: "NoExecute" };
@@ -193,9 +194,18 @@ export async function calmDown(stage: Stage): Promise<void> {
   sandbox.evacuationController.enabled = !plan.faults.includes("ControllerOff");
   sandbox.budgetDeletion.enabled = true;
   await giveUp(sandbox.client, scene.namespace);
-  if (plan.faults.includes("NoExecuteTaint") && isForgotten(stage)) {
-    await setTaints(stage, scene.nodeOf.Tainted, []);
-    await setTaints(stage, scene.nodeOf.Tainted, [MAINTENANCE]);
+  if (plan.faults.includes("NoExecuteTaint")) await remindOfTaint(stage);
+}
+
+const MOST_REMINDERS = 30;
+const TAKEN_UP_WITHIN_MS = 1000;
+
+/** Again and again: what the taint manager has not seen go and come, as its watch is not back yet, is no news to it. */
+async function remindOfTaint(stage: Stage): Promise<void> {
+  for (let times = 0; times < MOST_REMINDERS && isForgotten(stage); times++) {
+    await setTaints(stage, stage.scene.nodeOf.Tainted, []);
+    await setTaints(stage, stage.scene.nodeOf.Tainted, [MAINTENANCE]);
+    await until(() => !isForgotten(stage), TAKEN_UP_WITHIN_MS);
   }
 }
 

@@ -29,6 +29,7 @@ import type { Stage } from "./stage.ts";
 import { createStopCheck } from "./stops.ts";
 import { tellTimeline } from "./timeline.ts";
 import { until } from "./until.ts";
+import { withWhereabouts } from "./whereabouts.ts";
 
 /** From the end of the faults to the end of what the drain is for. */
 const GOAL_WITHIN_MS = 120_000;
@@ -97,7 +98,7 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   await until(() => missingNow().length === 0, Math.max(0, start + plan.calmAt - performance.now()));
   await calmDown(stage);
   await until(() => missingNow().length === 0, GOAL_WITHIN_MS);
-  const missing = missingNow();
+  const missing = withWhereabouts(missingNow(), await persist(() => readCluster(client, scene.namespace)));
   await endDisruptions(stage);
   const unrest = await settle(stage);
   await ticking.stop();

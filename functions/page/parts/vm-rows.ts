@@ -115,6 +115,7 @@ const ACT_WORDS = { evacuate: "Evacuate…", cancel: "Cancel…", retry: "Try ag
 
 /** Those that have left: newest first. */
 export function goneRows(gone: readonly EvacuationFacts[], { cluster, now }: Pick<VmRows, "cluster" | "now">): Html {
+  const hasFailed = gone.some(({ status }) => status.attempts > 0);
   return html`<table class="rows">
     <thead>
       <tr>
@@ -122,16 +123,20 @@ export function goneRows(gone: readonly EvacuationFacts[], { cluster, now }: Pic
         <th scope="col">From → to</th>
         <th scope="col">Gone</th>
         <th scope="col">Took</th>
-        <th scope="col">Failed attempts</th>
+        ${hasFailed ? html`<th scope="col">Failed attempts</th>` : ""}
       </tr>
     </thead>
     <tbody>
-      ${gone.map((one) => goneRow(one, { cluster, now }))}
+      ${gone.map((one) => goneRow(one, { cluster, now, hasFailed }))}
     </tbody>
   </table>`;
 }
 
-function goneRow(one: EvacuationFacts, { cluster, now }: Pick<VmRows, "cluster" | "now">): Html {
+interface GoneRow extends Pick<VmRows, "cluster" | "now"> {
+  readonly hasFailed: boolean;
+}
+
+function goneRow(one: EvacuationFacts, { cluster, now, hasFailed }: GoneRow): Html {
   const { namespace, spec, status, createdAt } = one;
   const end = Date.parse(status.completionTime ?? "");
   // No function has looked at it since.
@@ -145,6 +150,6 @@ function goneRow(one: EvacuationFacts, { cluster, now }: Pick<VmRows, "cluster" 
     </td>
     <td data-label="Gone">${isKnown ? ago(new Date(end), now) : "just now"}</td>
     <td data-label="Took">${isKnown ? lasting((end - createdAt) / 1000) : ""}</td>
-    <td data-label="Failed attempts">${status.attempts === 0 ? "" : String(status.attempts)}</td>
+    ${hasFailed ? html`<td data-label="Failed attempts">${status.attempts === 0 ? "" : String(status.attempts)}</td>` : ""}
   </tr>`;
 }
