@@ -3,7 +3,6 @@
  * Owns: one function for each happening, and taking back what outlasts its moment. Does not own: when (perform-run.ts).
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { findCondition } from "../sandbox/actors/conditions.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { terminateNode } from "../sandbox/actors/node-termination.ts";
 import { leases, nodes, pods } from "../sandbox/actors/resources.ts";
@@ -209,11 +208,18 @@ async function remindOfTaint(stage: Stage): Promise<void> {
   }
 }
 
-/** The taint manager tries five times within a moment: in an outage no API server hears of it, and it does not come back. */
+/**
+ * The taint manager tries five times within a moment: with an API server that is away, or that closes its connections, Lifeboat never
+ * hears of it, and it does not come back.
+ */
 function isForgotten({ arena, scene }: Stage): boolean {
-  return [...arena.observer.pods.list()].some(({ metadata, spec, status }) => {
-    const isThere = spec?.nodeName === scene.nodeOf.Tainted && metadata.deletionTimestamp === undefined;
-    return isThere && !isFinal(status) && findCondition(status?.conditions, "DisruptionTarget") === undefined;
+  const evacuations = [...arena.observer.evacuations.list()];
+  return [...arena.observer.vmis.list()].some(({ metadata: { name, namespace, deletionTimestamp }, status }) => {
+    const isThere = status?.nodeName === scene.nodeOf.Tainted && deletionTimestamp === undefined && !isFinal(status);
+    const isAsked = evacuations.some(
+      ({ metadata, spec }) => metadata.namespace === namespace && spec.virtualMachineInstance.name === name,
+    );
+    return isThere && !isAsked;
   });
 }
 
