@@ -16,6 +16,7 @@ import { buildWorker } from "../tools/build-worker.ts";
 import type { Answering } from "./front.ts";
 import type { Link, LinkOptions } from "./link.ts";
 import type { Links } from "./links.ts";
+import { persist } from "./persist.ts";
 
 export interface Instance extends Answering {
   readonly link: Link;
@@ -76,7 +77,8 @@ export async function startInstances(options: InstancesOptions): Promise<Instanc
       count += 1;
       const name = `worker-${count}`;
       const { link, url: server } = links.open(name, linkOptions);
-      await worker.registry.set(name, { server, token, webhookToken, relaySecret });
+      // Miniflare is asked over a connection of its own, which may break as any other: that is no fault of the run's.
+      await persist(() => worker.registry.set(name, { server, token, webhookToken, relaySecret }));
       const doors = `/clusters/${name}`;
       return {
         name,
@@ -95,7 +97,8 @@ export async function startInstances(options: InstancesOptions): Promise<Instanc
     },
     async end({ name, link, skewSeconds }) {
       links.close(link);
-      await (await workerWith(skewSeconds)).registry.remove(name);
+      const { registry } = await workerWith(skewSeconds);
+      await persist(() => registry.remove(name));
     },
     async stop() {
       agent.destroy();
