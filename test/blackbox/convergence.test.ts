@@ -18,7 +18,7 @@ test.each([
   stage.sandbox.migrations.configure({
     outcome: ({ attempt }) => (attempt < 3 ? "Failed" : "Succeeded"),
     // Shorter than KubeVirt's 20 s, and longer than a drain's repeats here.
-    backoffSeconds: 2,
+    backoffSeconds: 4,
   });
   const policies = new Map<string, string>();
   const vm = await createVm(stage, "busy", tweak);
@@ -29,7 +29,7 @@ test.each([
       policies.set(migrationState.migrationUid, migrationState.migrationPolicyName ?? "none");
     return [...policies.values()];
   };
-  await expect.poll(seen, { timeout: 20_000, interval: 100 }).toEqual(expected);
+  await expect.poll(seen, { timeout: 60_000, interval: 100 }).toEqual(expected);
   await vm.untilMoved();
   await expect.poll(async () => (await vm.evacuations())[0]?.status).toMatchObject({ phase: "Moved", attempts: 2 });
 });

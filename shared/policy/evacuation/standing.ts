@@ -6,7 +6,6 @@
 import { blockedBecause, isStalled, succeeded, uncountedFailures, whyFailed } from "./attempt.ts";
 import { type EvacuationFacts, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
 import { activeEvacuation, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
-import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
 import { isMarked } from "./mark.ts";
 import { isByOwner, waitingForOwner } from "./owner.ts";
 import { isSentAway, obstacleOf, pinned } from "./obstacles.ts";
@@ -14,6 +13,7 @@ import { isAskedAgain } from "./retry.ts";
 import type { Change } from "./status.ts";
 import { resolveStrategy } from "../eviction/eviction-table.ts";
 import { secondsSince, secondsUntil } from "../time.ts";
+import { taintGone } from "./taint-gone.ts";
 import { uncordoned } from "./uncordon.ts";
 import { type End, type LivePair, ofVmi } from "./world.ts";
 
@@ -93,33 +93,22 @@ function withdrawn(pair: LivePair): Standing | undefined {
     return { standing: "Withdrawn", by: "Intent", why: "spec.intent is Withdrawn" };
   }
   const why = taintGone(pair);
-  if (why !== undefined) return { standing: "Withdrawn", by: "Taint", why };
+  if (why !== undefined)
+    return isMarkOnItsWay(pair) ? { standing: "Unclear" } : { standing: "Withdrawn", by: "Taint", why };
   const because = uncordoned(pair);
   return because === undefined ? undefined : { standing: "Withdrawn", by: "Uncordon", why: because };
 }
 
-/** Why the taint that the VM had to leave for is gone; undefined if it is not, or if the node was not read. */
-function taintGone({ e, vmi, w }: LivePair): string | undefined {
-  const node = w.nodes.find(({ name }) => name === vmi.nodeName);
-  if (node === undefined) return undefined;
-  switch (e.spec.cause) {
-    case "DrainTaint": {
-      const isDriven = isMarked(vmi) || carriesDrainTaint(node, w.settings);
-      return isDriven ? undefined : `node ${node.name} does not carry the drain taint any more`;
-    }
-    case "NoExecuteTaint": {
-      const pod = w.pods.find(({ namespace, uid }) => namespace === vmi.namespace && uid === podUIDOf(e));
-      const isDriven = pod === undefined || !isAlive(node) || drivingTaint(node, pod) !== undefined;
-      return isDriven ? undefined : `the NoExecute taint of node ${node.name} is gone`;
-    }
-    case "ApiEviction":
-    case "Descheduler":
-    case "Preemption":
-    case "NodePressure":
-    case "Operator":
-    case "NodeTermination":
-      return undefined;
-  }
+/** How long a review may take from creating an Evacuation to marking its VM: until the API server has given it up, and a little more. */
+const MARKING_SECONDS = 15;
+
+/**
+ * The review of the taint manager's deletion creates an Evacuation, and marks the VM next. Ended in between, it would leave a mark that
+ * looks like a new request of KubeVirt's, and for an External VM stays for ever. By a clock that is far off it ends at once.
+ */
+function isMarkOnItsWay(pair: LivePair): boolean {
+  const age = secondsSince(pair.e.createdAt, pair.w.now);
+  return isMarkMissing(pair) && !wasMarkSeen(pair) && Math.abs(age) < MARKING_SECONDS;
 }
 
 /** Attempts that were inherited do not count against a new evacuation: it has at least one of its own. */

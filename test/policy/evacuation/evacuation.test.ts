@@ -36,6 +36,11 @@ const unseen = evacuation({ status: { conditions: [] } });
 const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
 const byDrainTaint = evacuation({ spec: { cause: "DrainTaint" }, status: { conditions: [] } });
 const byTaint = disrupted("NoExecuteTaint", 60);
+const begunBefore = (seconds: number) => ({
+  ...byTaint,
+  createdAt: at(-seconds).getTime(),
+  status: { ...byTaint.status, conditions: [] },
+});
 const byHand = evacuation({ spec: { cause: "Operator" }, status: { conditions: [] } });
 const resting = { attempts: 2, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
 const exhausted = evacuation({ status: { ...resting, attempts: 5 } });
@@ -110,6 +115,11 @@ const rows: readonly Row[] = [
   ["… is gone, but a drain asked",             evacuation(), untainted,                                                 CREATED],
   ["… only another node was read",             byDrainTaint, { ...tainted, nodes: [node({ name: "node02" })] },         CREATED],
   ["the NoExecute taint is gone",              byTaint,      untainted,                                                 `Unmark, ${BY_TAINT}`],
+  ["… 1 s after it began, and the mark is still to come", begunBefore(1), { ...untainted, vmis: [vmi()] }, "-"],
+  ["… 14 s after, and still no mark",          begunBefore(14), { ...untainted, vmis: [vmi()] }, "-"],
+  ["… 15 s after: none comes",                 begunBefore(15), { ...untainted, vmis: [vmi()] },                        BY_TAINT],
+  ["… 1 s after, and the mark has come",       begunBefore(1), untainted,                                               `Unmark, ${BY_TAINT}`],
+  ["… by a clock that is minutes behind",      begunBefore(-180), { ...untainted, vmis: [vmi()] },                      BY_TAINT],
   ["… is there",                               byTaint,      { ...untainted, nodes: [node({ taints: [MAINTENANCE] })] }, CREATED],
   ["… is tolerated by now",                    byTaint,      { nodes: [node({ taints: [MAINTENANCE] })], pods: [pod({ tolerations: [{ operator: "Exists" }] })] }, `Unmark, ${BY_TAINT}`],
   ["… is gone, and the node down",             byTaint,      { ...untainted, nodes: [node({ ready: false })] },         CREATED],
