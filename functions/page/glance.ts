@@ -48,13 +48,10 @@ const SLOW_MAX_AGE_MS = 60_000;
 
 type Slow = Pick<Summary, "versions" | "vms">;
 
-/** Clusters; a glance is small. */
-const MOST_GLANCES = 64;
-
 /** Shared among the visitors of an isolate, cluster by cluster: what one of them may see is never shown to another. */
 export class Glances {
-  readonly #recent = new RecentReads<Glance>(MOST_GLANCES);
-  readonly #slow = new RecentReads<Slow>(MOST_GLANCES);
+  readonly #recent = new RecentReads<Glance>();
+  readonly #slow = new RecentReads<Slow>();
 
   /** By name. Those that were looked at longest ago come first, so that each has its turn. */
   async at(targets: readonly Target[]): Promise<ReadonlyMap<string, Glance>> {

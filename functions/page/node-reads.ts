@@ -17,8 +17,9 @@ import { RejectionError } from "../rejection.ts";
 import type { Target } from "../target.ts";
 import type { RecentReads } from "./recent.ts";
 
+/** Without the thousands of pods that it rests on. */
 export interface Forecast {
-  readonly facts: PreflightFacts;
+  readonly node: PreflightFacts["node"];
   readonly result: Preflight;
 }
 
@@ -43,12 +44,16 @@ export async function readNode(name: string, target: Target, forecasts: RecentRe
   const cluster = target.connect(READ_SECONDS);
   const { settings } = await target.settings(cluster);
   const observer = { cluster, settings, now: target.platform.now() };
-  const read = () => forecast(name, observer);
+  let whole: PreflightFacts | undefined;
+  const read = async (): Promise<Forecast> => {
+    whole = await observePreflight(name, FLAGS, observer);
+    if (whole === undefined) throw new RejectionError("NodeNotFound");
+    return { node: whole.node, result: preflight(whole) };
+  };
   const key = `${target.name} ${name}`;
   const { facts: last, readAt } = await forecasts.get({ key, maxAgeMs: FORECAST_MAX_AGE_MS, read }, target.platform);
-  const isNew = readAt >= observer.now;
-  const facts = isNew ? last.facts : await lookAgain(last.facts, observer);
-  const subjects = subjectsOf(facts, isNew ? last.result.pods : undefined);
+  const facts = whole ?? (await lookAgain(last.node, observer));
+  const subjects = subjectsOf(facts, whole && last.result.pods);
   return {
     node: facts.node,
     progress: nodeProgress(facts, subjects),
@@ -59,19 +64,12 @@ export async function readNode(name: string, target: Target, forecasts: RecentRe
   };
 }
 
-async function forecast(name: string, observer: Observer): Promise<Forecast> {
-  const facts = await observePreflight(name, FLAGS, observer);
-  if (facts === undefined) throw new RejectionError("NodeNotFound");
-  const result = preflight(facts);
-  // Thousands of pods, which nothing asks for any more.
-  return { facts: { ...facts, otherNodes: [], otherPods: [], volumes: [] }, result };
-}
-
-async function lookAgain(before: PreflightFacts, observer: Observer): Promise<PreflightFacts> {
-  const { name } = before.node;
+/** At the node alone: what its VMs do does not depend on the others. */
+async function lookAgain(before: PreflightFacts["node"], observer: Observer): Promise<PreflightFacts> {
+  const { name } = before;
   const [node, here] = await Promise.all([observer.cluster.getNode(name), observePodsOf(name, FLAGS, observer)]);
   if (node === undefined) throw new RejectionError("NodeNotFound");
-  return { ...before, ...here, node: { ...before.node, ...node } };
+  return { ...here, node: { ...before, ...node }, otherNodes: [], otherPods: [], volumes: [], migratingElsewhere: [] };
 }
 
 function roomIn({ pods }: Preflight): (pod: PodVerdict) => PodVerdict["room"] {

@@ -16,8 +16,7 @@ interface Slot<F> {
 /** How long another request's reading is waited for, and how often it is looked after. Milliseconds. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 100;
-/** A node with 500 VMs takes two megabytes, of the 128 that an isolate has for all that it does. */
-const MOST_KEPT = 16;
+const MOST_KEPT = 64;
 
 export interface Reading<F> {
   readonly key: string;
@@ -65,14 +64,14 @@ export class RecentReads<F> {
     }
   }
 
-  /** The slot that was asked for longest ago makes room. */
+  /** The slot that was asked for longest ago makes room, but for one that is being read: others wait for it. */
   #slotOf(key: string): Slot<F> {
     const slot = this.#slots.get(key) ?? {};
     this.#slots.delete(key);
     this.#slots.set(key, slot);
-    for (const oldest of this.#slots.keys()) {
+    for (const [oldest, { readingSince }] of this.#slots) {
       if (this.#slots.size <= this.#mostKept) break;
-      this.#slots.delete(oldest);
+      if (oldest !== key && readingSince === undefined) this.#slots.delete(oldest);
     }
     return slot;
   }

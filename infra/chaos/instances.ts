@@ -44,6 +44,13 @@ export interface InstancesOptions {
   readonly onLog?: (line: string) => void;
 }
 
+const PATIENCE_MS = 60_000;
+
+/** The end of a run waits for all that was asked in it. */
+export function soon(): AbortSignal {
+  return AbortSignal.timeout(PATIENCE_MS);
+}
+
 const SHIFTED_CLOCK = "infra/chaos/workers/shifted-clock.ts";
 
 export async function startInstances(options: InstancesOptions): Promise<Instances> {
@@ -87,7 +94,7 @@ export async function startInstances(options: InstancesOptions): Promise<Instanc
         skewSeconds,
         async ask(method, path) {
           const headers = { authorization: `Bearer ${webhookToken}` };
-          const asked = request(`${worker.url}${doors}${path}`, { method, headers, agent }).end();
+          const asked = request(`${worker.url}${doors}${path}`, { method, headers, agent, signal: soon() }).end();
           const [answer] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asked, "response"));
           answer.resume();
           return answer.statusCode ?? 0;

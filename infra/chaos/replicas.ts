@@ -14,7 +14,7 @@ import { kubeconfigOf } from "../sandbox/kubeconfig.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { HOST } from "../server/names.ts";
 import { type Server, startServer } from "../server/server.ts";
-import type { Instance, Instances } from "./instances.ts";
+import { type Instance, type Instances, soon } from "./instances.ts";
 import type { Links } from "./links.ts";
 
 export interface ReplicasOptions {
@@ -64,7 +64,13 @@ export function createReplicas({ sandbox, links, token, watching, doorsToken, on
         skewSeconds,
         async ask(method, path) {
           const headers = { authorization: `Bearer ${doorsToken}` };
-          const asked = request(`${url}${DOORS}${path}`, { method, headers, agent, servername: HOST }).end();
+          const asked = request(`${url}${DOORS}${path}`, {
+            method,
+            headers,
+            agent,
+            servername: HOST,
+            signal: soon(),
+          }).end();
           const [answer] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asked, "response"));
           answer.resume();
           return answer.statusCode ?? 0;
@@ -78,9 +84,11 @@ export function createReplicas({ sandbox, links, token, watching, doorsToken, on
     async end({ name, link }) {
       const server = servers.get(name);
       servers.delete(name);
-      if (link.isDead) free.push(name);
+      // It may also die while it ends.
+      const wasDead = link.isDead;
+      if (wasDead) free.push(name);
       await server?.stop();
-      if (!link.isDead) free.push(name);
+      if (!wasDead) free.push(name);
       links.close(link);
     },
     stop: () => Promise.resolve(agent.destroy()),

@@ -2,6 +2,7 @@
  * Bundles the Worker into .build/index/, from where `wrangler deploy` uploads it; other entries the same way beside it.
  * Owns: which modules a Worker consists of. Does not own: running it (worker.ts), deploying it (wrangler.toml).
  */
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -37,8 +38,9 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
   await mkdir(folder, { recursive: true });
   // The entry last, and moved into place: who starts or builds meanwhile sees no entry without its modules, and no half a file.
   for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)))) {
-    if (!isEntry(path) && existsSync(path)) continue;
-    const aside = `${folder}-${process.pid}-${basename(path)}`;
+    // A chunk has the digest of its contents in its name; the entry and its source map have not.
+    if (!basename(path).startsWith("index.") && existsSync(path)) continue;
+    const aside = `${folder}-${randomUUID()}-${basename(path)}`;
     await writeFile(aside, contents);
     await rename(aside, path);
   }

@@ -27,14 +27,26 @@ export async function observePreflight(
   observer: Observer,
 ): Promise<PreflightFacts | undefined> {
   const { cluster } = observer;
-  const [around, here] = await Promise.all([observeAround(name, cluster), observePodsOf(name, flags, observer)]);
+  const reading = observePodsOf(name, flags, observer);
+  const [around, here, reached] = await Promise.all([
+    observeAround(name, cluster),
+    reading,
+    reading.then(({ pods }) => volumesOf(pods, cluster)),
+  ]);
   if (around === undefined) return undefined;
-  const unread = [...here.unread, ...around.unread];
-  const hasClaims = here.pods.some((pod) => isOfLiveVm(pod) && pod.claims.length > 0);
-  const reading = hasClaims ? cluster.listVolumes() : Promise.resolve(NOTHING);
-  const volumes = await orUnread(unread)("persistent volumes: which nodes reach them", reading, NOTHING);
-  if (volumes.odd > 0) unread.push(`${volumes.odd} persistent volumes`);
-  return { ...here, ...around, volumes: volumes.items, unread };
+  return { ...here, ...around, ...reached, unread: [...here.unread, ...around.unread, ...reached.unread] };
+}
+
+async function volumesOf(
+  pods: readonly PreflightPod[],
+  cluster: Cluster,
+): Promise<Pick<PreflightFacts, "volumes" | "unread">> {
+  if (!pods.some((pod) => isOfLiveVm(pod) && pod.claims.length > 0)) return { volumes: [], unread: [] };
+  const unread: string[] = [];
+  const reading = cluster.listVolumes();
+  const { items, odd } = await orUnread(unread)("persistent volumes: which nodes reach them", reading, NOTHING);
+  if (odd > 0) unread.push(`${odd} persistent volumes`);
+  return { volumes: items, unread };
 }
 
 type Around = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "migratingElsewhere" | "unread">;

@@ -169,6 +169,7 @@ describe("a VMI", () => {
     ["that receives its guest",        { metadata: { ...metadata, annotations: { "kubevirt.io/create-migration-target": "true" } } }, { decentralized: "Receives", hasAnnotations: true }],
     ["that sends its guest away",      withMigration({ targetState: { syncAddress: "10.0.0.1:9185" } }),  { decentralized: "Sends" }],
     ["… and has begun",                withMigration({ migrationUid: "m", targetState: { syncAddress: "10.0.0.1:9185" } }), { decentralized: "Sends", isMigrating: true }],
+    ["… to a node of the other cluster", withMigration({ targetNode: "far", targetState: { syncAddress: "10.0.0.1:9185" } }), { decentralized: "Sends" }],
     ["… and it is over",               withMigration({ migrationUid: "m", completed: true, targetState: { syncAddress: "10.0.0.1:9185" } }), {}],
     ["… its migration is over",        withMigration({ ...READY, endTimestamp: time(0) }),            {}],
     ["… is completed",                 withMigration({ completed: true }),                            {}],

@@ -94,6 +94,10 @@ const SAID: readonly (readonly [what: string, scene: Scene, told: string])[] = [
   ["what would be in its way",            { vms: [vmiOf("web", PINNED)], cordoned: false }, "What would be in the way of a drain Blocks VM apps/web cannot live-migrate"],
   ["an empty node",                       { evacuations: [left("web-1")] }, "Every VM has left. When the work on the node is done, let it take pods again: $ kubectl uncordon node01".replace("$ ", "")],
   ["a node without VMs",                  { cordoned: false }, "No VM runs here."],
+  ["a pod that blocks the drain is none of the VMs", { vms: [vmiOf("moves", MOVING)], evacuations: [of("moves", { phase: "Migrating" })], pods: [plainPod("loner", { owners: [], ...ASKS_NOTHING })] }, "Being emptied, blocked 0 of 1 VM have left this node. 1 is moving. 1 other pod blocks the drain."],
+  ["a drain under way is not asked for", BLOCKED, "The whole drain"],
+  ["one that was broken off can begin anew", { vms: [vmiOf("web")], evacuations: [left("web-1")] }, "Would a drain succeed? A drain succeeds"],
+  ["… with this", { vms: [vmiOf("web")], evacuations: [left("web-1")] }, "lifeboat drain node01"],
   ["other pods are counted",              { ...BLOCKED, pods: [plainPod("cart", ASKS_NOTHING), plainPod("shop", ASKS_NOTHING)] }, "Other pods 2 pods to evict"],
 ];
 

@@ -10,7 +10,8 @@ import type { Mood } from "./phase.ts";
 
 /** In a word; a drain that does not end by itself looks like none that does. */
 export function stateOf({ state }: NodeProgress, blockers: readonly Blocker[]): readonly [word: string, mood: Mood] {
-  return state === "Emptying" && stuckOf(blockers) > 0 ? ["Being emptied, blocked", "bad"] : STATE[state];
+  const { vms, pods } = stuckOf(blockers);
+  return state === "Emptying" && vms + pods > 0 ? ["Being emptied, blocked", "bad"] : STATE[state];
 }
 
 const STATE: Readonly<Record<NodeState, readonly [word: string, mood: Mood]>> = {
@@ -47,17 +48,32 @@ export function leadOf(progress: NodeProgress, blockers: readonly Blocker[]): st
 
 function restOf({ here }: NodeProgress, blockers: readonly Blocker[]): string {
   const count = (mood: string) => here.filter(({ row }) => row.mood === mood).length;
-  const stuck = stuckOf(blockers);
-  const [moving, waiting] = [count("moving"), count("waiting")];
-  const said = [
-    ...(moving > 0 ? [`${moving} ${moving === 1 ? "is" : "are"} moving`] : []),
-    ...(waiting > 0 ? [`${waiting} ${waiting === 1 ? "waits" : "wait"}`] : []),
-  ].join(", ");
-  const going = said === "" ? "" : `${said}. `;
-  if (stuck === 0) return `${going}Nothing blocks.`;
-  return `${going}${stuck} cannot leave by ${stuck === 1 ? "itself" : "themselves"}.`;
+  const going = [saidOf(count("moving"), "is moving", "are moving"), saidOf(count("waiting"), "waits", "wait")];
+  const said = going.flat().join(", ");
+  return `${said === "" ? "" : `${said}. `}${stuckWords(stuckOf(blockers))}`;
 }
 
-function stuckOf(blockers: readonly Blocker[]): number {
-  return blockers.filter(({ kind }) => kind === "Blocked" || kind === "NoRoom").flatMap(({ held }) => held).length;
+function saidOf(count: number, one: string, several: string): readonly string[] {
+  return count === 0 ? [] : [`${count} ${count === 1 ? one : several}`];
+}
+
+function stuckWords({ vms, pods }: Stuck): string {
+  if (vms + pods === 0) return "Nothing blocks.";
+  return [
+    ...saidOf(vms, "cannot leave by itself.", "cannot leave by themselves."),
+    ...saidOf(pods, "other pod blocks the drain.", "other pods block the drain."),
+  ].join(" ");
+}
+
+interface Stuck {
+  readonly vms: number;
+  readonly pods: number;
+}
+
+function stuckOf(blockers: readonly Blocker[]): Stuck {
+  const blocking = blockers.filter(({ kind }) => kind === "Blocked" || kind === "NoRoom");
+  const held = blocking.flatMap((one) => one.held.map(({ subject }) => subject));
+  const vms = held.filter(({ verdict }) => verdict.vmi !== undefined);
+  // A VM that is being moved has two pods.
+  return { vms: new Set(vms.map(({ key }) => key)).size, pods: held.length - vms.length };
 }

@@ -22,13 +22,13 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, string>>> = {
   Stays: "Pods that stay",
 };
 
-/** While the node is emptied, how long that takes is told above, and how to begin is no question. */
+/** In the middle of a drain, how long that takes is told above, and how to begin is no question; one that was broken off can begin again. */
 export function preflightPart({ preflight, preflightAt, progress, node }: NodeView, now: Date): Html {
-  const isEmptying = progress.state === "Emptying";
+  const isDraining = node.unschedulable && progress.active.length > 0;
   return html`<section>
-    <h2>${isEmptying ? "The whole drain" : "Would a drain succeed?"} ${badge(...VERDICT[preflight.verdict])}</h2>
+    <h2>${isDraining ? "The whole drain" : "Would a drain succeed?"} ${badge(...VERDICT[preflight.verdict])}</h2>
     <p>${told(sentence(preflight.summary))} <span class="muted">Looked at ${ago(preflightAt, now)}.</span></p>
-    ${factList([...outcomesOf(preflight), ...(isEmptying ? [] : timeOf(preflight.time))])}
+    ${factList([...outcomesOf(preflight), ...(isDraining ? [] : timeOf(preflight.time))])}
     ${
       preflight.unknown.length === 0
         ? ""
@@ -36,7 +36,7 @@ export function preflightPart({ preflight, preflightAt, progress, node }: NodeVi
     }
     ${commandLine(shellLine("lifeboat", "explain", "node", node.name))}
     ${
-      isEmptying
+      isDraining
         ? ""
         : html`${commandLine(shellLine("lifeboat", "drain", node.name))}
           ${commandLine(shellLine("kubectl", "drain", node.name, "--ignore-daemonsets", "--delete-emptydir-data"))}`

@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import type { EvacuationFacts, NamespacedName } from "../../../shared/policy/facts.ts";
 import type { VmProgress } from "../../../shared/policy/progress/node-progress.ts";
-import { type Mood as Stage, targetOf } from "../../../shared/policy/progress/stage.ts";
+import { isQueued, type Mood as Stage, targetOf } from "../../../shared/policy/progress/stage.ts";
 import { secondsSince, secondsUntil } from "../../../shared/policy/time.ts";
 import { type Act, actPath, vmPath } from "../paths.ts";
 import type { Html } from "../visit.ts";
@@ -83,14 +83,17 @@ function vmRow({ subject, row }: VmProgress, { cluster, now, mayAct, maxAttempts
 }
 
 /** Its Evacuation's phase where that says more than that it moves or waits. */
-function stateBadge({ subject: { evacuation, migration }, row }: VmProgress): Html {
-  if (migration === undefined && row.mood !== "moving" && evacuation !== undefined && isActive(evacuation))
-    return phaseBadge(evacuation.status.phase);
+function stateBadge({ subject: { evacuation }, row }: VmProgress): Html {
+  if (!isGettingOn(row) && evacuation !== undefined && isActive(evacuation)) return phaseBadge(evacuation.status.phase);
   return badge(...MOODS[row.mood]);
 }
 
-function wordsOf({ subject: { verdict, evacuation, migration }, row }: VmProgress): string {
-  if (row.mood === "moving" || migration !== undefined) return row.words;
+function isGettingOn(row: VmProgress["row"]): boolean {
+  return row.mood === "moving" || isQueued(row);
+}
+
+function wordsOf({ subject: { verdict, evacuation }, row }: VmProgress): string {
+  if (isGettingOn(row)) return row.words;
   if (evacuation !== undefined && isActive(evacuation)) return evacuation.status.message ?? row.words;
   return verdict.outcome === "Moves" ? "nothing asks it to leave yet" : verdict.message;
 }

@@ -30,7 +30,8 @@ export const MigrationState = kind(
       isMigrating: isUnderWay && !(isSending && migrationUid === undefined),
       isSending,
       guestOnTarget: goesOn && isOnTarget,
-      targetNode: isUnderWay ? state.targetNode : undefined,
+      // Of one to another cluster it is a node there.
+      targetNode: isUnderWay && !isSending ? state.targetNode : undefined,
       movedAt: movedAt(state),
       movedInSeconds: movedInSeconds(state),
       failure: failureOf(migrationUid, failureReason),

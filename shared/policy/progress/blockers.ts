@@ -49,12 +49,17 @@ function blockerOf(subject: Subject, room: PodVerdict["room"]): Blocker | undefi
 
 function kindOf(subject: Subject, room: PodVerdict["room"]): BlockerKind | undefined {
   const { verdict, vmi } = subject;
-  if (isBlocked(subject)) return "Blocked";
+  // Of a budget's pods one is replaced after the other, in every drain.
+  if (isBlocked(subject)) return verdict.reason === "BudgetExhausted" ? "Waits" : "Blocked";
   if (vmi?.isMigrating === true) return undefined;
   if (room?.fits === false) return "NoRoom";
   if (verdict.outcome === "ShutsDown") return "ShutsDown";
-  if (isFailing(subject) !== undefined) return "Waits";
-  return verdict.outcome === "Waits" && verdict.remedy !== undefined ? "Waits" : undefined;
+  return isFailing(subject) !== undefined || isHeldUp(verdict) ? "Waits" : undefined;
+}
+
+/** Not for its turn only. */
+function isHeldUp({ outcome, remedy }: PodVerdict): boolean {
+  return outcome === "Waits" && remedy !== undefined;
 }
 
 /** To an eviction these are as any other VM that is to move; a person wants to know why nothing moves. */
@@ -64,8 +69,9 @@ function isFailing({ evacuation, verdict }: Subject): Pick<Blocker, "reason" | "
   return phase === "BackingOff" || phase === "Abandoned" ? { reason: phase, remedy: REMEDY[phase] } : undefined;
 }
 
-function messageOf(kind: BlockerKind, { verdict, evacuation }: Subject, room: PodVerdict["room"]): string {
+function messageOf(kind: BlockerKind, subject: Subject, room: PodVerdict["room"]): string {
+  const { verdict, evacuation } = subject;
   if (kind === "NoRoom") return room?.closest?.message ?? "no other node has room for it";
-  // What the Evacuation says tells more than what an eviction is answered.
-  return kind === "Waits" ? (evacuation?.status.message ?? verdict.message) : verdict.message;
+  // What the Evacuation says tells more than what an eviction is answered, but for a refusal that is not Lifeboat's.
+  return kind === "Waits" && !isBlocked(subject) ? (evacuation?.status.message ?? verdict.message) : verdict.message;
 }

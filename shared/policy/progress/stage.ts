@@ -17,14 +17,17 @@ export interface Row {
   readonly words: string;
 }
 
+type Step = readonly [stage: number, words: string, preposition: "on" | "to"];
+
 /** Of KubeVirt's migrations, but for those that wait. */
-const PHASES: ReadonlyMap<string, readonly [stage: number, words: string]> = new Map([
-  ["Scheduling", [0.2, "its target pod is to be scheduled"]],
-  ["Scheduled", [0.3, "its target pod starts"]],
-  ["PreparingTarget", [0.4, "its target pod starts"]],
-  ["TargetReady", [0.5, "is about to move"]],
-  ["Running", [0.7, "moves"]],
+const PHASES: ReadonlyMap<string, Step> = new Map([
+  ["Scheduling", [0.2, "its target pod is to be scheduled", "on"]],
+  ["Scheduled", [0.3, "its target pod starts", "on"]],
+  ["PreparingTarget", [0.4, "its target pod starts", "on"]],
+  ["TargetReady", [0.5, "is about to move", "to"]],
+  ["Running", [0.7, "moves", "to"]],
 ]);
+const OTHERWISE: Step = [0.1, "is about to move", "to"];
 
 export function rowOf(subject: Subject, isStopping: boolean): Row {
   const { key, verdict } = subject;
@@ -60,10 +63,17 @@ function waiting(words: string): Place {
 function moving(subject: Subject): Place | undefined {
   const { migration } = subject;
   if (migration === undefined) return undefined;
-  if (migration.phase === "Pending") return { mood: "waiting", stage: 0.1, words: "waits in KubeVirt's queue" };
-  const [stage, words] = PHASES.get(migration.phase) ?? [0.1, "is about to move"];
+  if (migration.phase === "Pending") return { mood: "waiting", stage: 0.1, words: QUEUED };
+  const [stage, words, preposition] = PHASES.get(migration.phase) ?? OTHERWISE;
   const target = targetOf(subject);
-  return { mood: "moving", stage, words: target === undefined ? words : `${words} to ${target}` };
+  return { mood: "moving", stage, words: target === undefined ? words : `${words} ${preposition} ${target}` };
+}
+
+const QUEUED = "waits in KubeVirt's queue";
+
+/** Its migration waits for others, for KubeVirt's limits: not for anything that is the matter with it. */
+export function isQueued({ words }: Row): boolean {
+  return words === QUEUED;
 }
 
 /** Where it is on its way to. A migration names its target when it has ended; before, only the VMI does. */

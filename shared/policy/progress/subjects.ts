@@ -63,7 +63,8 @@ export function isMinor({ verdict: { outcome, vmi } }: Subject): boolean {
   return outcome === "Follows" || (outcome === "Ended" && vmi === undefined);
 }
 
-/** Until a person changes something. An owner that migrates an External VM itself does what is needed. */
-export function isBlocked({ verdict, vmi }: Subject): boolean {
-  return verdict.outcome === "Blocked" && vmi?.isMigrating !== true;
+/** Until a person changes something. An owner that migrates an External VM itself does what is needed, or has asked KubeVirt to. */
+export function isBlocked({ verdict, vmi, migration }: Subject): boolean {
+  const isOnItsWay = vmi?.isMigrating === true || (migration !== undefined && migration.blockedBy === undefined);
+  return verdict.outcome === "Blocked" && !isOnItsWay;
 }

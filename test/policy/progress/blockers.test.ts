@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { blockersOf } from "../../../shared/policy/progress/blockers.ts";
 import { subjectsOf } from "../../../shared/policy/progress/subjects.ts";
-import { evacuation, EXTERNAL, PINNED, time } from "../fixtures.ts";
+import { evacuation, EXTERNAL, migration, PINNED, time } from "../fixtures.ts";
 import { facts, foreignBudget, launcher, plainPod, vmiOf } from "../preflight/fixtures.ts";
 
 const NO_ROOM = {
@@ -31,13 +31,14 @@ const ROWS: readonly (readonly [what: string, row: Row])[] = [
   ["a pinned one",                             { facts: { vmis: [vmiOf("web", PINNED)] }, found: ["Blocked", "NotMigratable", /not live-migratable/] }],
   ["an External one",                          { facts: { vmis: [vmiOf("web", EXTERNAL)] }, found: ["Blocked", "External", /its owner/] }],
   ["an External one whose owner moves it",     { facts: { vmis: [vmiOf("web", { ...EXTERNAL, evacuationNodeName: "node01", isMigrating: true })] } }],
+  ["… whose owner has asked KubeVirt to",      { facts: { vmis: [vmiOf("web", EXTERNAL)], migrations: [migration({ phase: "Pending" })] } }],
   ["one without room elsewhere",               { facts: {}, room: NO_ROOM, found: ["NoRoom", "NoRoom", /node02 lacks 1 GiB/] }],
   ["one that moves although no room was seen", { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01", isMigrating: true })] }, room: NO_ROOM }],
   ["one that backs off",                       { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01" })], evacuations: [backingOff] }, found: ["Waits", "BackingOff", /found no node/] }],
   ["one that Lifeboat has given up", { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01" })], evacuations: [abandoned] }, found: ["Waits", "Abandoned", /gave up/] }],
   ["one that was given up, and then taken up anew", { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01" })], evacuations: [abandoned, anew] } }],
   ["one that is shut down",                    { facts: { vmis: [vmiOf("web", { ...PINNED, evictionStrategy: "LiveMigrateIfPossible" })] }, found: ["ShutsDown", "ShutdownByStrategy"] }],
-  ["a pod with its budget used up",            { facts: { pods: [plainPod("cart")], vmis: [], budgets: [foreignBudget("cart", "cart")] }, found: ["Blocked", "BudgetExhausted"] }],
+  ["a pod with its budget used up",            { facts: { pods: [plainPod("cart")], vmis: [], budgets: [foreignBudget("cart", "cart")] }, found: ["Waits", "BudgetExhausted", /allows no disruption/] }],
   ["a pod that no controller makes anew",      { facts: { pods: [plainPod("loner", { owners: [] })], vmis: [] }, found: ["Blocked", "Unmanaged"] }],
   ["a pod with local data",                    { facts: { pods: [plainPod("cache", { localStorage: true })], vmis: [] }, found: ["Blocked", "LocalStorage"] }],
 ];

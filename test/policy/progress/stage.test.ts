@@ -28,10 +28,12 @@ const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: s
   ["… is ready",                          { vmi: MOVING, migration: { phase: "TargetReady" } },                    "moving",  "is about to move"],
   ["… runs",                              { vmi: MOVING, migration: { phase: "Running" } },                        "moving",  "moves"],
   ["… to a node that only its VMI names", { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "Running" } }, "moving", "moves to node02"],
+  ["… to which it is not ready yet",      { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "PreparingTarget" } }, "moving", "its target pod starts on node02"],
   ["… that it names itself",              { vmi: MOVING, migration: { phase: "Running", ...to("node03") } },       "moving",  "moves to node03"],
   ["in a phase of a later KubeVirt",      { vmi: MARKED, migration: { phase: "Teleporting" } },                    "moving",  "is about to move"],
   ["it cannot move",                      { vmi: PINNED },                                                         "blocked", "blocked: NotMigratable"],
   ["its owner moves it",                  { vmi: { ...EXTERNAL, ...MARKED } },                                     "blocked", "blocked: External"],
+  ["… and has asked KubeVirt to",         { vmi: { ...EXTERNAL, ...MARKED }, migration: { phase: "Pending" } },    "waiting", "waits in KubeVirt's queue"],
   ["… and has begun to",                  { vmi: { ...EXTERNAL, ...MOVING }, migration: { phase: "Running" } },    "moving",  "moves"],
   ["it is being stopped",                 { vmi: PINNED, isStopping: true },                                       "moving",  "is being stopped"],
 ];
