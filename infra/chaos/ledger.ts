@@ -76,7 +76,9 @@ export function createLedger({ limits, letGo, coveredBy, elapsed }: LedgerOption
     const running = [...unfinished.values()].filter(({ isQueued }) => !isQueued);
     mostRunning = Math.max(mostRunning, running.length);
     check("cluster", "in the cluster", running);
-    for (const [node, from] of Map.groupBy(running, (m) => m.node)) check("node", `from ${node}`, from);
+    // As virt-controller counts: a VM that is gone leaves no node any more, whatever becomes of its migration.
+    const leaving = running.filter(({ vmi }) => nodes.has(vmi));
+    for (const [node, from] of Map.groupBy(leaving, (m) => m.node)) check("node", `from ${node}`, from);
   };
 
   const noteShield = (vmi: VirtualMachineInstance): void => {
@@ -98,6 +100,7 @@ export function createLedger({ limits, letGo, coveredBy, elapsed }: LedgerOption
     reached,
     report,
     vmiChanged(now, before) {
+      if (before !== undefined) nodes.delete(keyOf(before));
       if (now === undefined) return;
       nodes.set(keyOf(now), now.status?.nodeName);
       noteShield(now);

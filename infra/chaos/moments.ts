@@ -92,7 +92,7 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   DrainTakenBack: (random, { calmAt }) =>
     several(random, [1, 3], (at) => ({ at, does: "take drain back", ms: random.int(50, 1500) }), calmAt),
   OperatorCancels: (random, setting) => toSome(random, setting, ["cancel", "withdraw"]),
-  OperatorEvacuates: (random, setting) => toSome(random, notRetired(setting), ["evacuate"]),
+  OperatorEvacuates: (random, setting) => toSome(random, forOperators(setting), ["evacuate"]),
   EvacuationsDeleted: (random, setting) => [1, 2, 3].flatMap(() => toSome(random, setting, ["delete evacuations"])),
   Tenant: (random, setting) =>
     [1, 2].flatMap(() => toSome(random, setting, ["forge", "flood", "reach out", "reach out"])),
@@ -141,9 +141,13 @@ function stops(random: Random, { vms }: Setting, from: number): readonly Timed[]
   return stopped.map(({ name }) => ({ at: random.int(from, from + SOFT_EVICTION_MS), does: "delete", vm: name }));
 }
 
-/** Nothing but descheduling moves VMs off the retired node: the judge counts them there. */
-function notRetired(setting: Setting): Setting {
-  return { ...setting, vms: setting.vms.filter(({ place }) => place !== "Retired") };
+/**
+ * Nothing but descheduling moves VMs off the retired node: the judge counts them there. For an owner that cannot move its VM an evacuation
+ * waits for ever: that is what was asked for.
+ */
+function forOperators(setting: Setting): Setting {
+  const canLeave = ({ strategy, migratable }: CastMember) => strategy !== "External" || migratable;
+  return { ...setting, vms: setting.vms.filter((one) => one.place !== "Retired" && canLeave(one)) };
 }
 
 function several(

@@ -50,6 +50,15 @@ describe("KubeVirt's limits", () => {
     expect(kept.breaches).toEqual([]);
   });
 
+  test("a VM that is gone takes no place on its node, though its migration is not done with", () => {
+    const kept = running(["a"], ["b"]);
+    kept.vmiChanged(undefined, onNode("a"));
+    kept.migrationChanged(migration("a", "Running"), migration("a", "Running"));
+    kept.vmiChanged(onNode("c"), undefined);
+    kept.migrationChanged(migration("c", "Running"), undefined);
+    expect(kept.breaches).toEqual([]);
+  });
+
   const ends = [
     ["succeeds", migration("a", "Succeeded")],
     ["fails", migration("a", "Failed")],

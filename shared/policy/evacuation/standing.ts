@@ -66,8 +66,9 @@ function movedOrMoving({ e, vmi, migrations }: LivePair): Standing | undefined {
   const migration = succeeded(e, migrations);
   const guest = guestPodUID(vmi);
   if (migration === undefined && !isElsewhere(e, vmi)) return undefined;
-  // The VMI lags behind its migration: it will show the new pod in a moment, or end.
-  const lags = guest !== undefined && guest === podUIDOf(e);
+  // The VMI lags behind its migration: it will show the new pod in a moment, or end. One that was asked for while it moved may be about
+  // the new pod.
+  const lags = guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== migration?.targetNode;
   if (migration !== undefined && (lags || migration.decentralized !== undefined))
     return { standing: "Migrating", migration };
   return { standing: "Moved", targetNode: migration?.targetNode ?? vmi.nodeName };

@@ -96,6 +96,7 @@ const rows: readonly Row[] = [
   ["… and KubeVirt lists the old one as well", evacuation(), { vmis: [vmi({ activePods: { [POD_UID]: NODE, other: NODE } })], migrations: [succeeded] }, MOVED],
   ["a migration succeeded, the VMI lags",      evacuation(), { migrations: [succeeded] },                               "Migrating Succeeded"],
   ["… withdrawn too late",                     withdrawn,    { migrations: [succeeded] },                               "Migrating Succeeded"],
+  ["… asked for when the VMI showed the new pod already", evacuation({ status: { podUID: "other" } }), { vmis: [moved], migrations: [succeeded] }, MOVED],
   ["an earlier migration succeeded",           evacuation(), { migrations: [{ ...succeeded, createdAt: at(-61).getTime() }] }, CREATED],
   ["KubeVirt lists no pods",                   evacuation(), { vmis: [marked({ activePods: {} })] },                    CREATED],
   // The request was taken back
