@@ -146,8 +146,12 @@ function stops(random: Random, { vms }: Setting, from: number): readonly Timed[]
  * waits for ever: that is what was asked for.
  */
 function forOperators(setting: Setting): Setting {
-  const canLeave = ({ strategy, migratable }: CastMember) => strategy !== "External" || migratable;
-  return { ...setting, vms: setting.vms.filter((one) => one.place !== "Retired" && canLeave(one)) };
+  return {
+    ...setting,
+    vms: setting.vms.filter(
+      ({ place, strategy, migratable }) => place !== "Retired" && (strategy !== "External" || migratable),
+    ),
+  };
 }
 
 function several(

@@ -66,11 +66,15 @@ export function sender(endpoint: Endpoint, signal: AbortSignal): Send {
   };
 }
 
+/**
+ * The API server, or what is in between, may close an idle connection just when a request goes out on it. A read is sent once more, as Go's
+ * HTTP client does; a write may have been done.
+ */
 async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal) {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(request.query ?? {})) if (value !== undefined) query.append(key, value);
   const url = `${endpoint.server}${request.path}${query.size === 0 ? "" : `?${query.toString()}`}`;
-  try {
+  const attempt = async () => {
     const response = await endpoint.fetch(url, {
       method: request.method,
       headers: headersOf(endpoint, request),
@@ -79,6 +83,12 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
       signal,
     });
     return { status: response.status, ...(await textOf(response)) };
+  };
+  try {
+    return await attempt().catch((error: unknown) => {
+      if (request.method !== "GET" || signal.aborted) throw error;
+      return attempt();
+    });
   } catch (cause) {
     throw new ClusterError({ reason: signal.aborted ? "DeadlineExceeded" : "Unreachable" }, { cause });
   }

@@ -1,6 +1,6 @@
 /** What every request to an API server says, and as whom it is made. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import { CANNED_VMI, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { json, type StubRequest, type StubServer } from "../functions/support/stub-server.ts";
@@ -104,5 +104,39 @@ describe("an action is KubeVirt's own where it changes a VMI, and ours everywher
     expect(headers["impersonate-user"]).toBe(user);
     expect(headers.authorization).toBe("Bearer secret");
     expect(Object.keys(headers).filter((name) => name.startsWith("impersonate-"))).toHaveLength(user === undefined ? 0 : 1);
+  });
+});
+
+describe("a connection that breaks", () => {
+  const key = { namespace: "apps", name: "web" };
+  const mark = { verb: "Mark", vmi: vmi(), urgency: "urgent" } as const;
+
+  // prettier-ignore
+  test.each<[string, broken: number, (cluster: Cluster) => Promise<unknown>, sent: number, answered: boolean]>([
+    ["costs a read nothing",              1,        (c) => c.getVmi(key),                 2, true],
+    ["… if it breaks once",               2,        (c) => c.getVmi(key),                 2, false],
+    ["is a write's end: it may be done",  1,        (c) => c.act(mark, { kubevirtNamespace: "virt", marking: "Impersonate" }), 1, false],
+  ])("%s", async (...[, broken, ask, sent, answered]) => {
+    let count = 0;
+    const fetchBroken = async (url: string, init: RequestInit): Promise<Response> => {
+      count += 1;
+      if (count <= broken) throw new TypeError("Network connection lost.");
+      return await fetch(url, init);
+    };
+    const asked = ask(connectTo({ server: server.url, fetch: fetchBroken }));
+    await (answered ? expect(asked).resolves.toBeDefined() : expect(asked).rejects.toThrow("cannot be reached"));
+    expect(count).toBe(sent);
+  });
+
+  test("is no reason to ask again when the time is over", async () => {
+    let count = 0;
+    const ended = (): Promise<Response> => {
+      count += 1;
+      return Promise.reject(new DOMException("The operation was aborted", "AbortError"));
+    };
+    const endpoint = { server: server.url, token: "t", headers: {}, fetch: ended };
+    const options = { onOddItem: () => undefined, now: () => new Date(), signal: AbortSignal.abort() };
+    await expect(connect({ endpoint, ...options }).getVmi(key)).rejects.toThrow("in time");
+    expect(count).toBe(1);
   });
 });

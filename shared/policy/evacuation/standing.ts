@@ -62,16 +62,21 @@ export function gone(message: string): End {
 }
 
 /** A migration has succeeded, or the guest runs in another pod than the one that it has to leave. */
-function movedOrMoving({ e, vmi, migrations }: LivePair): Standing | undefined {
+function movedOrMoving(pair: LivePair): Standing | undefined {
+  const { e, vmi, migrations } = pair;
   const migration = succeeded(e, migrations);
+  if (migration === undefined) return isElsewhere(e, vmi) ? { standing: "Moved", targetNode: vmi.nodeName } : undefined;
+  if (migration.decentralized !== undefined || lags(pair, migration)) return { standing: "Migrating", migration };
+  return { standing: "Moved", targetNode: migration.targetNode ?? vmi.nodeName };
+}
+
+/**
+ * The VMI will show the new pod in a moment, or end. What was asked for while the VM moved may be about the new pod: on the target node
+ * there is no other.
+ */
+function lags({ e, vmi }: LivePair, { targetNode }: MigrationFacts): boolean {
   const guest = guestPodUID(vmi);
-  if (migration === undefined && !isElsewhere(e, vmi)) return undefined;
-  // The VMI lags behind its migration: it will show the new pod in a moment, or end. One that was asked for while it moved may be about
-  // the new pod.
-  const lags = guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== migration?.targetNode;
-  if (migration !== undefined && (lags || migration.decentralized !== undefined))
-    return { standing: "Migrating", migration };
-  return { standing: "Moved", targetNode: migration?.targetNode ?? vmi.nodeName };
+  return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;
 }
 
 /** On another node, or on the same one again, in another pod. */

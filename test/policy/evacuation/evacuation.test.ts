@@ -36,11 +36,9 @@ const unseen = evacuation({ status: { conditions: [] } });
 const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
 const byDrainTaint = evacuation({ spec: { cause: "DrainTaint" }, status: { conditions: [] } });
 const byTaint = disrupted("NoExecuteTaint", 60);
-const begunBefore = (seconds: number) => ({
-  ...byTaint,
-  createdAt: at(-seconds).getTime(),
-  status: { ...byTaint.status, conditions: [] },
-});
+const begunBefore = (seconds: number) => {
+  return { ...byTaint, createdAt: at(-seconds).getTime(), status: { ...byTaint.status, conditions: [] } };
+};
 const byHand = evacuation({ spec: { cause: "Operator" }, status: { conditions: [] } });
 const resting = { attempts: 2, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
 const exhausted = evacuation({ status: { ...resting, attempts: 5 } });
