@@ -7,6 +7,7 @@ import { isToMove } from "../eviction/eviction-table.ts";
 import { beginDisruption } from "./disruption-begin.ts";
 import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
 import { isGateOn } from "./guarded.ts";
+import { activeEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { type EvacuationFacts, isFinal, keyOf, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { isMarked } from "../evacuation/mark.ts";
@@ -65,15 +66,21 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionW
   return nodes.every((node) => node.name !== pod.nodeName || isAlive(node));
 }
 
-/** The taint manager tries five times and never again: past the deadline Lifeboat finishes its deletion. */
+/**
+ * The taint manager tries five times and never again: past the deadline Lifeboat finishes its deletion. Not where the VM's evacuation, its own
+ * or the one whose Duplicate it is, has been given up or cancelled by then.
+ */
 function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, now }: DisruptionWorld) {
   const node = nodes.find(({ name }) => name === pod.nodeName);
   const taint = drivingTaint(node, pod);
   if (taint === undefined || !isGateOn("NoExecuteTaint", settings)) return [];
   const subject = { vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
+  if (activeEvacuation(vmi, subject.evacuations, pod.uid)?.spec.intent !== "Evacuate") return [];
   const late = knownDisruptions(subject, now).find(({ cause, deadline, evacuation }) => {
-    const goesOn = isActive(evacuation) || evacuation.status.phase === "Duplicate";
-    return cause === "NoExecuteTaint" && deadline <= now.getTime() && goesOn;
+    const isWanted = isActive(evacuation)
+      ? evacuation.spec.intent === "Evacuate"
+      : evacuation.status.phase === "Duplicate";
+    return cause === "NoExecuteTaint" && deadline <= now.getTime() && isWanted;
   });
   if (late === undefined) return [];
   const { uid, spec } = late.evacuation;
