@@ -35,7 +35,7 @@ export async function clusterReadyz(c: Context, target: Target): Promise<Respons
   const trials = await tryPermissions(cluster, loaded.settings);
   const checks: readonly Check[] = [
     credential,
-    ...loaded.problems.map((problem) => ({ name: "configuration", ok: false, ...problem })),
+    ...checksOf("configuration", loaded.problems),
     ...(loaded.problems.length === 0 ? [{ name: "configuration", ok: true }] : []),
     ...trials.map(checkOf),
     ...(await deschedulerPolicy(cluster, loaded)),
@@ -79,7 +79,16 @@ async function deschedulerPolicy(cluster: Cluster, { settings }: LoadedSettings)
     const isMissing = !loaded.ok && loaded.configMap === undefined;
     if (!loaded.ok && (!isMissing || settings.descheduling.intervalSeconds > 0)) problems.push(...loaded.problems);
   });
-  return problems.length === 0 ? [checkOf(read)] : problems.map((problem) => ({ name, ok: false, ...problem }));
+  return problems.length === 0 ? [checkOf(read)] : checksOf(name, problems);
+}
+
+/** More nobody reads at once, and a policy may have thousands. */
+const MOST_PROBLEMS = 20;
+
+function checksOf(name: string, problems: readonly ConfigProblem[]): readonly Check[] {
+  const told = problems.slice(0, MOST_PROBLEMS).map((problem) => ({ name, ok: false, ...problem }));
+  const more = problems.length - told.length;
+  return more === 0 ? told : [...told, { name, ok: false, message: `and ${more} more` }];
 }
 
 function checkOf({ name, problem }: Trial): Check {
