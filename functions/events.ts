@@ -31,12 +31,16 @@ export async function signedPayload(c: Context, entry: ClusterEntry, now: Date):
   return payload;
 }
 
-/** 204: everything that was told has been looked at. 503: send all again. Duplicates and stale events are harmless. */
+/**
+ * 204: everything that was told has been looked at. 503: send all again. Duplicates and stale events are harmless. What is refused for good is
+ * not worth another delivery, for which all newer events would wait: the log has it, and full scans try it again.
+ */
 export async function receiveEvents(c: Context, target: Target, payload: string): Promise<Response> {
   const pointers = parseBatch(c.req.header("content-type"), payload).map(pointerOf);
   if (pointers.length === 0) return c.body(null, 204);
-  const { failures, left } = await reconciling(target, PASS_SECONDS, (deps) => reconcilePointed(pointers, deps));
-  if (failures + left > 0 && WHEN_BLIND.delivery === "fail") throw new RejectionError("TryAgain");
+  const looking = reconciling(target, PASS_SECONDS, (deps) => reconcilePointed(pointers, deps));
+  const { failures, refused, left } = await looking;
+  if (failures - refused + left > 0 && WHEN_BLIND.delivery === "fail") throw new RejectionError("TryAgain");
   return c.body(null, 204);
 }
 

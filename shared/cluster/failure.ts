@@ -27,9 +27,13 @@ export class ClusterError extends Error {
   }
 }
 
-/** Whether the same request will be answered so again. What merely did not work this time is not: it may even have been done. */
+/**
+ * Whether the same request will be answered so again. What merely did not work this time is not: it may even have been done. A token that
+ * is not valid is replaced.
+ */
 export function isLasting(failure: Failure): boolean {
-  return failure.reason === "Refused" && failure.code >= 400 && failure.code < 500 && failure.code !== 429;
+  if (failure.reason !== "Refused" || failure.code === 401 || failure.code === 429) return false;
+  return failure.code >= 400 && failure.code < 500;
 }
 
 /** Whether nothing answered, which the next request will most likely meet too. */

@@ -24,6 +24,8 @@ export interface Result {
   /** Action verb to count. */
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
+  /** Of these, what a quota, a policy or a missing permission refuses: it would be refused again. */
+  readonly refused: number;
   /** What time did not suffice for: chains of actions, or VMs that were not looked at. */
   readonly left: number;
   /** What was done has consequences, or another function was faster: another look is worth it at once. */
@@ -32,7 +34,7 @@ export interface Result {
   readonly pressed: readonly string[];
 }
 
-export const NOTHING: Result = { done: {}, failures: 0, left: 0, again: false, pressed: [] };
+export const NOTHING: Result = { done: {}, failures: 0, refused: 0, left: 0, again: false, pressed: [] };
 
 export function sum(results: readonly Result[]): Result {
   const done: Record<string, number> = {};
@@ -40,9 +42,10 @@ export function sum(results: readonly Result[]): Result {
     for (const [verb, count] of Object.entries(result.done)) done[verb] = (done[verb] ?? 0) + count;
   }
   const failures = results.reduce((total, result) => total + result.failures, 0);
+  const refused = results.reduce((total, result) => total + result.refused, 0);
   const left = results.reduce((total, result) => total + result.left, 0);
   const pressed = [...new Set(results.flatMap((result) => result.pressed))];
-  return { done, failures, left, again: results.some((result) => result.again), pressed };
+  return { done, failures, refused, left, again: results.some((result) => result.again), pressed };
 }
 
 /** Of the platform's six connections, some stay free for the doors. */
@@ -72,7 +75,7 @@ export async function everyOf<T, R>(items: readonly T[], work: (item: T) => Prom
   return (await eachOf(items, { clock: () => new Date(0) }, work)).results;
 }
 
-type ChainEnd = "Done" | "Conflict" | "Failed";
+type ChainEnd = "Done" | "Conflict" | "Failed" | "Refused";
 
 export async function runReconcilers(reconcilers: readonly Reconciler[], world: World, deps: Deps): Promise<Result> {
   const results: Result[] = [];
@@ -81,8 +84,9 @@ export async function runReconcilers(reconcilers: readonly Reconciler[], world: 
     const done: Record<string, number> = {};
     const chained = await eachOf(chains, deps, (chain) => perform(chain, { reconciler, world, deps, done }));
     const { results: ends, left } = chained;
-    const failures = ends.filter((end) => end === "Failed").length;
-    results.push({ ...NOTHING, done, failures, left, again: again || ends.includes("Conflict") });
+    const refusals = ends.filter((end) => end === "Refused").length;
+    const failures = refusals + ends.filter((end) => end === "Failed").length;
+    results.push({ ...NOTHING, done, failures, refused: refusals, left, again: again || ends.includes("Conflict") });
   }
   return sum(results);
 }
@@ -114,8 +118,8 @@ async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
     deps.onFailure(`reconciling: ${p.reconciler.name}`, error);
     if (isOptional(action)) return "Done";
     // By whatever stands in front of KubeVirt: a quota, a policy, a permission that is missing.
-    if (isLasting(error.failure)) await refused(action, p);
-    return "Failed";
+    if (!isLasting(error.failure)) return "Failed";
+    return (await refused(action, p)) === "Failed" ? "Failed" : "Refused";
   }
 }
 

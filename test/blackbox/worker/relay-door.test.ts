@@ -78,6 +78,21 @@ test.each([
   expect(await budgetsOf(name)).toBe(1);
 });
 
+// prettier-ignore
+test.each([
+  ["refuses, as a policy does: not sent again, which newer events would wait for", 422, 204],
+  ["cannot make just now: sent again",                                            503, 503],
+] as const)("a budget that the API server %s", async (_, code, answer) => {
+  const batch = await changed(`budget-${code}`);
+  const match = { verbs: ["create"], resources: ["poddisruptionbudgets"] };
+  const stop = stage.sandbox.apiServer.faults.inject({ match, effect: { type: "Error", code } });
+  expect(await deliver(batch)).toBe(answer);
+  stop();
+  expect(await budgetsOf(`budget-${code}`)).toBe(0);
+  expect(await deliver(batch)).toBe(204);
+  expect(await budgetsOf(`budget-${code}`)).toBe(1);
+});
+
 describe("refused, and nothing changes", () => {
   let batch: readonly unknown[];
   beforeAll(async () => {
