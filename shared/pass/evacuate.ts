@@ -26,6 +26,8 @@ export async function evacuateVm(key: NamespacedName, asking: Asking): Promise<E
   const { vmi, evacuations } = await read(key, asking.cluster);
   if (vmi === undefined) return { result: "NotRunning" };
   const active = activeEvacuation(vmi, evacuations);
+  // One that has been cancelled ends with the next look, and would take the new one with it.
+  if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   if (active !== undefined) return { result: "Joined", evacuation: active };
   return await begun(vmi, evacuations, asking);
 }

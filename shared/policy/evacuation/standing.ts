@@ -14,7 +14,7 @@ import type { Change } from "./status.ts";
 import { resolveStrategy } from "../eviction/eviction-table.ts";
 import { secondsSince, secondsUntil } from "../time.ts";
 import { taintGone } from "./taint-gone.ts";
-import { uncordoned } from "./uncordon.ts";
+import { isWantedBesides, uncordoned } from "./uncordon.ts";
 import { type End, type LivePair, ofVmi } from "./world.ts";
 
 export type Standing =
@@ -98,7 +98,7 @@ function withdrawn(pair: LivePair): Standing | undefined {
   if (pair.e.spec.intent === "Withdrawn") {
     return { standing: "Withdrawn", by: "Intent", why: "spec.intent is Withdrawn" };
   }
-  const why = taintGone(pair);
+  const why = isWantedBesides(pair, ({ spec }) => spec.cause === pair.e.spec.cause) ? undefined : taintGone(pair);
   if (why !== undefined)
     return isMarkOnItsWay(pair) ? { standing: "Unclear" } : { standing: "Withdrawn", by: "Taint", why };
   const because = uncordoned(pair);

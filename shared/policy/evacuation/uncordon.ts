@@ -28,7 +28,8 @@ export function isCordoned({ e, vmi, w }: Pair): boolean {
 export function uncordoned(pair: LivePair): string | undefined {
   const { e, vmi, migrations, w } = pair;
   const node = w.nodes.find(({ name }) => name === vmi.nodeName);
-  if (node === undefined || !isTakenBack(e, node, w.settings) || isWantedBesides(pair)) return undefined;
+  const isDrains = (other: EvacuationFacts) => endsWithCordon(other, w.settings);
+  if (node === undefined || !isTakenBack(e, node, w.settings) || isWantedBesides(pair, isDrains)) return undefined;
   const runs = migrations.some((m) => !isFinal(m) && m.phase === "Running");
   return runs ? undefined : `node ${node.name} has been uncordoned`;
 }
@@ -51,10 +52,10 @@ function isTakenBack(e: EvacuationFacts, node: NodeFacts, settings: Settings): b
   return endsWithCordon(e, settings) && wasCordoned && !node.unschedulable && !carriesDrainTaint(node, settings);
 }
 
-/** By another cause, whose Evacuation has ended as this one's Duplicate. */
-function isWantedBesides({ e, w }: LivePair): boolean {
+/** By another cause, whose Evacuation has ended as this one's Duplicate. `endsToo`: with the same cause. */
+export function isWantedBesides({ e, w }: LivePair, endsToo: (other: EvacuationFacts) => boolean): boolean {
   return w.evacuations.some((other) => {
     const isDuplicate = other.status.phase === "Duplicate" && podUIDOf(other) === podUIDOf(e) && byAge(e, other) < 0;
-    return isDuplicate && other.namespace === e.namespace && !endsWithCordon(other, w.settings);
+    return isDuplicate && other.namespace === e.namespace && !endsToo(other);
   });
 }

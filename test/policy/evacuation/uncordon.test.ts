@@ -6,6 +6,7 @@ import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
 import { disrupted } from "../guard/disruptions.ts";
 import {
   at,
+  endedEvacuation,
   evacuation,
   EXTERNAL,
   MARK_SEEN,
@@ -14,6 +15,7 @@ import {
   NODE,
   node,
   only,
+  pod,
   settings,
   time,
   verbs,
@@ -83,6 +85,18 @@ describe("the node has been uncordoned", () => {
     const given = { nodes: [node()], settings: ON, migrations: [migration({ phase: "Pending" })] };
     expect(verbs(planned(drained(), given))).not.toContain("DeleteMigration");
   });
+});
+
+// prettier-ignore
+test.each<[string, cause: "NoExecuteTaint" | "Operator" | "ApiEviction", withdrawn: boolean]>([
+  ["no one",   "NoExecuteTaint", true ],
+  ["a person", "Operator",       false],
+  ["a drain",  "ApiEviction",    false],
+])("a taint is gone, and %s asked besides", (_, cause, withdrawn) => {
+  const e = disrupted("NoExecuteTaint", 60);
+  const other = endedEvacuation("Duplicate", { uid: "besides", createdAt: at(-30).getTime(), spec: { cause } });
+  const actions = planned(e, { evacuations: [e, other], nodes: [node()], pods: [pod()] });
+  expect(only("WriteStatus", actions).map(({ status }) => status.reason)).toEqual([withdrawn ? "TaintWithdrawn" : "Pending"]);
 });
 
 describe("that it was cordoned is remembered", () => {
