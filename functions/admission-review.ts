@@ -12,13 +12,17 @@ import type { Ruling } from "../shared/pass/eviction.ts";
 import { DRY_RUN_WORDS } from "../shared/policy/eviction/messages.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 
+/** It is sent back. An API server's has 36 characters. */
+const LONGEST_UID = 256;
+const A_UID = "expected the review's uid";
+
 /** Without these nothing can be answered that an API server would understand. */
 export const Envelope = z.lazy(() =>
   z.object({
     apiVersion: z.literal("admission.k8s.io/v1", "expected admission.k8s.io/v1"),
     kind: z.literal("AdmissionReview", "expected AdmissionReview"),
     request: z.looseObject({
-      uid: z.string("expected the review's uid").check(z.minLength(1, "expected the review's uid")),
+      uid: z.string(A_UID).check(z.minLength(1, A_UID), z.maxLength(LONGEST_UID, A_UID)),
     }),
   }),
 );

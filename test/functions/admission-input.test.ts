@@ -35,6 +35,7 @@ describe("what is no AdmissionReview is a bad request", () => {
     ["no request",                  withoutRequest,                                                  "body.request",     expect.stringContaining("expected object")],
     ["a request without uid",       evictionReview({ request: { uid: undefined } }),                 "body.request.uid", "expected the review's uid"],
     ["an empty uid",                evictionReview({ request: { uid: "" } }),                        "body.request.uid", "expected the review's uid"],
+    ["a uid of 257 characters",     evictionReview({ request: { uid: "u".repeat(257) } }),           "body.request.uid", "expected the review's uid"],
     ["a uid that is no text",       evictionReview({ request: { uid: 7 } }),                         "body.request.uid", "expected the review's uid"],
   ])("%s", async (_, body, field, message) => {
     const answer = await send(typeof body === "string" ? body : JSON.stringify(body));
