@@ -44,7 +44,7 @@ const FLAGS: readonly (readonly string[])[] = [
   ["--request-timeout", "2s"],
   ["--context", "person"],
   ["--context", "nobody"],
-  ["--with", "guard,shield"],
+  ["--with", "guard,budgets"],
   ["--help"],
 ];
 /** Of every command; those of a Worker's installation go to an address of their own, and are left out. */
